@@ -17,9 +17,9 @@ import numpy as np
 import channel
 import edgefl
 from edgefl.core.streams import Streams
-from edgefl.radio.large_scale import LargeScaleChannel
+from edgefl.radio.gains.large_scale import LargeScaleChannel
+from edgefl.radio.gains.spatial_consistency import WAVES, Maps
 from edgefl.radio.link import Link
-from edgefl.radio.spatial_consistency import WAVES, Maps
 from edgefl.scenario import load
 from edgefl.server.handover import Measurements, triggered
 from edgefl.world.cells_section import Handover

@@ -14,25 +14,25 @@ from edgefl.core.errors import RunError
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array
 from edgefl.core.streams import Purpose, Streams
-from edgefl.radio.band import Band
-from edgefl.radio.carrier import Carrier
+from edgefl.radio.bands.band import Band
+from edgefl.radio.bands.fixed import FixedBand
+from edgefl.radio.bands.recorded import RecordedBand
+from edgefl.radio.carriers.carrier import Carrier
+from edgefl.radio.carriers.fixed_shares import FixedCarrier
+from edgefl.radio.carriers.framed_shares import FramedCarrier
+from edgefl.radio.carriers.over_the_air import AnalogUpdates, OverTheAirCarrier
+from edgefl.radio.carriers.processor_sharing import SharedCarrier
+from edgefl.radio.carriers.recorded import RecordedCarrier
+from edgefl.radio.carriers.roaming import RoamingCarrier
 from edgefl.radio.drop import Drop
-from edgefl.radio.fixed_band import FixedBand
-from edgefl.radio.fixed_shares import FixedCarrier
-from edgefl.radio.framed_shares import FramedCarrier
-from edgefl.radio.large_scale import LargeScaleChannel
+from edgefl.radio.gains.large_scale import LargeScaleChannel
+from edgefl.radio.gains.moving import MovingChannel, Whereabouts
 from edgefl.radio.messages import Messages
-from edgefl.radio.moving import MovingChannel, Whereabouts
-from edgefl.radio.over_the_air import AnalogUpdates, OverTheAirCarrier
 from edgefl.radio.participants import Participants
-from edgefl.radio.pricing import Pricing
-from edgefl.radio.processor_sharing import SharedCarrier
+from edgefl.radio.prices.pricing import Pricing
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.reciprocity import Reciprocity
-from edgefl.radio.recorded_band import RecordedBand
-from edgefl.radio.recorded_carrier import RecordedCarrier
 from edgefl.radio.recorded_links import RecordedLinks
-from edgefl.radio.roaming import RoamingCarrier
 from edgefl.radio.transfers import WAYS, OnAir, Way, ignore_on_air
 from edgefl.world.cells_section import Cells, Handover
 from edgefl.world.control import BY_SCENARIO, Control

@@ -18,11 +18,10 @@ import simpy
 
 import channel
 from edgefl.core.arrays import Floats
-from edgefl.radio.carrier import Carrier
+from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.drop import Drop
-from edgefl.radio.large_scale import LargeScaleChannel
+from edgefl.radio.gains.large_scale import LargeScaleChannel, path_gain
 from edgefl.radio.link import Link
-from edgefl.radio.link_budget import path_gain
 from edgefl.radio.messages import DOWNLOAD, Messages
 from edgefl.radio.transfers import TransferResult
 

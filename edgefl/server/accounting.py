@@ -12,7 +12,7 @@ from channel.units import linear_to_db
 from edgefl.coordination.server_view import DeviceReports
 from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
-from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.budget.link_budget import LinkBudget
 from edgefl.radio.transfers import TransferResult
 from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED

@@ -12,9 +12,9 @@ from edgefl.core.arrays import Complex, Floats
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array
 from edgefl.radio.drop import Drop
+from edgefl.radio.gains.small_scale import FadingDraws
 from edgefl.radio.link import Link
 from edgefl.radio.participants import Participants
-from edgefl.radio.small_scale import FadingDraws
 from edgefl.world.world import World
 
 

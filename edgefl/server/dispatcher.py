@@ -15,11 +15,11 @@ from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.learning.workload import Workload
 from edgefl.radio.backhaul import Routes
-from edgefl.radio.carrier import Carrier
+from edgefl.radio.carriers.carrier import Carrier
+from edgefl.radio.carriers.over_the_air import AnalogUpdates, OverTheAirCarrier
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
 from edgefl.radio.messages import Messages, round_trip
-from edgefl.radio.over_the_air import AnalogUpdates, OverTheAirCarrier
 from edgefl.radio.participants import Participants
 from edgefl.radio.sidelink import DirectLinks, Peer
 from edgefl.records.ledger import Ledger

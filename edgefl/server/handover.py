@@ -12,9 +12,9 @@ import simpy
 
 from edgefl.core.arrays import Floats
 from edgefl.core.times import steps_begun, steps_completed
+from edgefl.radio.carriers.roaming import RoamingCarrier
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
-from edgefl.radio.roaming import RoamingCarrier
 from edgefl.records.ledger import Ledger
 from edgefl.server.participation import ParticipantProcess, Participation, ProcessFactory
 from edgefl.server.radio_link_monitor import RadioLinkMonitor

@@ -9,7 +9,7 @@ import numpy as np
 
 from channel.units import linear_to_db
 from edgefl.learning.analog_sum import AnalogSum
-from edgefl.radio.over_the_air import STATISTICS_DOWN, STATISTICS_UP, UPDATE, OverTheAirCarrier
+from edgefl.radio.carriers.over_the_air import STATISTICS_DOWN, STATISTICS_UP, UPDATE, OverTheAirCarrier
 from edgefl.server.participant_processes import ParticipantProcesses
 from edgefl.server.participation import ParticipantProcess, Participation
 

@@ -11,7 +11,7 @@ import simpy
 
 from edgefl.core.arrays import Floats
 from edgefl.radio.backhaul import Routes
-from edgefl.radio.carrier import Carrier
+from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.messages import DOWNLOAD, UPLOAD
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import RECEIVED

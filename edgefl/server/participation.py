@@ -9,8 +9,8 @@ import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
 from edgefl.core.arrays import Floats
+from edgefl.radio.carriers.roaming import HANDOVER_FAILED
 from edgefl.radio.drop import Drop
-from edgefl.radio.roaming import HANDOVER_FAILED
 from edgefl.radio.transfers import NOT_BEGUN, TransferResult
 from edgefl.records.statuses import ANSWERED, POLLED, RECEIVED, REPORTED
 

@@ -11,7 +11,7 @@ import simpy
 
 from edgefl.core.arrays import Floats
 from edgefl.learning.payload import SplitPayload
-from edgefl.radio.carrier import Carrier
+from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.messages import Messages, by_turns
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import RECEIVED

@@ -12,10 +12,10 @@ import numpy as np
 from radio_cases import SLOT_S, link, participants
 from scipy import stats
 
-from edgefl.radio import band_progress
-from edgefl.radio.band_progress import BandProgress
-from edgefl.radio.band_rows import BandRows
-from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.bands import progress
+from edgefl.radio.bands.progress import BandProgress
+from edgefl.radio.bands.rows import BandRows
+from edgefl.radio.bands.transfer import BandTransfer
 
 BAND_HZ = 20e6
 NO_LIMIT = 10**9
@@ -60,7 +60,7 @@ GRID = [
 @contextmanager
 def long_races():
     """Many replicas side by side: how far a race looks ahead changes sums by rounding errors only."""
-    with mock.patch.multiple(band_progress, LOOK_AHEAD_VALUES=2**19, LEAST_AHEAD_SLOTS=128):
+    with mock.patch.multiple(progress, LOOK_AHEAD_VALUES=2**19, LEAST_AHEAD_SLOTS=128):
         yield
 
 

@@ -24,11 +24,11 @@ from radio_cases import (
 )
 
 import edgefl
-from edgefl.radio import band_rows
-from edgefl.radio.band import Band
-from edgefl.radio.band_transfer import BandTransfer
-from edgefl.radio.shares import divide_bands
-from edgefl.radio.small_scale import coming_gains
+from edgefl.radio.bands import rows as band_rows
+from edgefl.radio.bands.band import Band
+from edgefl.radio.bands.transfer import BandTransfer
+from edgefl.radio.budget.shares import divide_bands
+from edgefl.radio.gains.small_scale import coming_gains
 
 FLAT = {**STILL, "server_power": "total"}  # a rate in proportion to the bandwidth
 SERVICE_SLOTS = 200  # of a transfer of mean size, alone
@@ -396,7 +396,7 @@ def test_without_interference_an_event_costs_the_same_however_many_cells_there_a
         divided.append(set(columns["cell"].tolist()))
         return divide_bands(budget, way, **columns)
 
-    monkeypatch.setattr("edgefl.radio.band_clock.divide_bands", counted)
+    monkeypatch.setattr("edgefl.radio.bands.clock.divide_bands", counted)
     far = {"kind": "umi_los", "out_of_range": "clamp"}
     lengths = {}
     for load in (None, 0.5):

@@ -14,8 +14,8 @@ from channel.link_adaptation import LinkAdaptation, Process, awgn_block_error_ra
 from channel.waves import TILE_SLOTS
 from edgefl.core.errors import InputError
 from edgefl.radio.messages import UPLOAD, round_trip
-from edgefl.radio.slot_rates import KEPT_TILES, WaveGains
-from edgefl.radio.transmission import effective_snr
+from edgefl.radio.prices.slot_rates import KEPT_TILES, WaveGains
+from edgefl.radio.prices.transmission import effective_snr
 from edgefl.scenario import load
 
 BLOCKS: dict[str, Any] = {"errors": "bler", "rate": "mcs"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgefl.core.streams import Streams
-from edgefl.radio.large_scale import LargeScaleChannel
+from edgefl.radio.gains.large_scale import LargeScaleChannel
 from edgefl.radio.radio_section import Radio
 from edgefl.world.cells_section import Cells
 

@@ -9,10 +9,10 @@ from radio_cases import DEVICE_W, NOISE_W_HZ, SLOT_S, STILL, link, snr_hz, trans
 import channel
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.radio.link_budget import OtherTransmitters
+from edgefl.radio.budget.link_budget import OtherTransmitters
+from edgefl.radio.budget.shares import divide_bands
 from edgefl.radio.multiple_access import MultipleAccess
 from edgefl.radio.multiple_access.noma import Noma
-from edgefl.radio.shares import divide_bands
 from edgefl.scenario import load
 from edgefl.world.control import Control
 

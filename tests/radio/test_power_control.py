@@ -9,8 +9,8 @@ from server_cases import BASE, POLICIES, run
 
 import edgefl
 from edgefl.core.streams import Streams
-from edgefl.radio.band_clock import BandClock
-from edgefl.radio.fixed_shares import PricedTurn
+from edgefl.radio.bands.clock import BandClock
+from edgefl.radio.carriers.fixed_shares import PricedTurn
 from edgefl.radio.link import Link
 from edgefl.scenario import load
 from edgefl.world.uplink_power_control import UplinkPowerControl

@@ -9,7 +9,8 @@ from radio_cases import DEVICE_W, SERVER_W, SLOT_S, STILL, link, participants, s
 
 import channel
 from channel.transfer import MAX_SLOTS
-from edgefl.radio import hopeless_links, processor_sharing, transmission
+from edgefl.radio.carriers import processor_sharing
+from edgefl.radio.prices import hopeless_links, transmission
 
 BAND_HZ = 1e6
 WEAK_DOWN = {"server_tx_power_dbm": -120.0}

@@ -10,8 +10,8 @@ from scipy import stats
 
 from channel import tdl, waves
 from edgefl.core.errors import InputError, RunError
-from edgefl.radio.band import Band
-from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.bands.band import Band
+from edgefl.radio.bands.transfer import BandTransfer
 from edgefl.radio.fading import Fading, ScatteredPaths
 from edgefl.radio.messages import round_trip
 from edgefl.scenario import load

@@ -11,8 +11,8 @@ from radio_cases import DEVICE_W, NOISE_W_HZ, SERVER_W, SLOT_S, drop, link
 from scipy.optimize import brentq
 
 import edgefl
-from edgefl.radio.band import Band
-from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.bands.band import Band
+from edgefl.radio.bands.transfer import BandTransfer
 from edgefl.radio.messages import round_trip
 from edgefl.server import handover
 from edgefl.server.handover import triggered

@@ -4,7 +4,7 @@ import pytest
 from server_cases import BASE, BITS, assert_same, check_books
 
 import edgefl
-from edgefl.radio.pricing import Pricing
+from edgefl.radio.prices.pricing import Pricing
 
 LINK_FAILURE_S = 100.0
 LOST = {"choice": [23.0, 23.0, -150.0]}  # dBm: about a third of the devices get nothing through

@@ -6,8 +6,9 @@ To add one:
    what other parts have to know of it. Rules between sections (`edgefl/scenario/rules/`) read the flags,
    never the class.
 2. Where uploads overlap (`orthogonal` is false): `groups` says which do, and `interference` what one hears of the
-   others. Both are asked at every division of the band (`edgefl/radio/superposition.py`).
-3. Where the base station receives a sum: `inversion` says how devices send it (`edgefl/radio/over_the_air.py`).
+   others. Both are asked at every division of the band (`edgefl/radio/budget/superposition.py`).
+3. Where the base station receives a sum: `inversion` says how devices send it
+   (`edgefl/radio/carriers/over_the_air.py`).
 4. One line in the table of contents (`__init__.py`), one test in `tests/radio/`, one row in
    `docs/channel/multiple-access.md`.
 """

@@ -14,7 +14,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_STEP, steps_begun, steps_completed
 from edgefl.radio.messages import MessageGroup, Messages, way_of
 from edgefl.radio.participants import Participants
-from edgefl.radio.pricing import Offer, Pricing
+from edgefl.radio.prices.pricing import Offer, Pricing
 from edgefl.radio.transfers import WAYS, OnAir, TransferResult, Way
 
 

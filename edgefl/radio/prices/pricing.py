@@ -13,17 +13,17 @@ from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array
 from edgefl.core.streams import Purpose, Streams
 from edgefl.core.times import steps_begun, steps_completed
-from edgefl.radio.band_users import Traffic
+from edgefl.radio.budget.band_users import Traffic
+from edgefl.radio.budget.link_budget import LinkBudget
+from edgefl.radio.budget.shares import divide_bands
 from edgefl.radio.drop import Drop
 from edgefl.radio.errors.none import NoErrors
-from edgefl.radio.hopeless_links import HopelessLinks
-from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.gains.small_scale import FadingDraws
 from edgefl.radio.participants import Participants
+from edgefl.radio.prices.hopeless_links import HopelessLinks
+from edgefl.radio.prices.transmission import TransmissionAttempt, TransmissionEngine
 from edgefl.radio.radio_section import Radio
-from edgefl.radio.shares import divide_bands
-from edgefl.radio.small_scale import FadingDraws
 from edgefl.radio.transfers import Way
-from edgefl.radio.transmission import TransmissionAttempt, TransmissionEngine
 from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl

@@ -9,14 +9,14 @@ from typing import Any
 import simpy
 
 from edgefl.core.times import steps_begun
-from edgefl.radio.band import Band
-from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.bands.band import Band
+from edgefl.radio.bands.transfer import BandTransfer
+from edgefl.radio.carriers.processor_sharing import SharedCarrier
 from edgefl.radio.drop import Drop
+from edgefl.radio.gains.moving import MovingChannel
 from edgefl.radio.messages import Messages
-from edgefl.radio.moving import MovingChannel
 from edgefl.radio.participants import Participants
-from edgefl.radio.pricing import Pricing
-from edgefl.radio.processor_sharing import SharedCarrier
+from edgefl.radio.prices.pricing import Pricing
 from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Handover
 

@@ -9,9 +9,9 @@ from channel.link_adaptation import LinkAdaptation
 from channel.transfer import MAX_SLOTS
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.times import steps_completed
-from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.budget.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
-from edgefl.radio.slot_rates import WaveRates
+from edgefl.radio.prices.slot_rates import WaveRates
 from edgefl.radio.transfers import Way
 
 BAND_SHARES = 0.5 ** np.arange(11)  # of a band on which a link is tried before it counts as hopeless

@@ -17,12 +17,12 @@ import simpy
 import channel
 from edgefl.core.arrays import Complex, Floats, Rows
 from edgefl.core.times import SAME_STEP, steps_begun
-from edgefl.radio.barrier import Barrier
-from edgefl.radio.fixed_shares import FixedCarrier
+from edgefl.radio.carriers.barrier import Barrier
+from edgefl.radio.carriers.fixed_shares import FixedCarrier
 from edgefl.radio.messages import DOWNLOAD, UPLOAD, MessageGroup, Messages, Pauses
 from edgefl.radio.multiple_access import ChannelInversion
 from edgefl.radio.participants import Participants
-from edgefl.radio.pricing import Pricing
+from edgefl.radio.prices.pricing import Pricing
 from edgefl.radio.transfers import OnAir, TransferResult
 
 STATISTICS_UP = 1  # turns after the download of the model

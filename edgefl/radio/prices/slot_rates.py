@@ -13,8 +13,8 @@ from channel.rate import Efficiency
 from channel.transfer import Innovations
 from channel.waves import TILE_SLOTS, Waves
 from edgefl.core.arrays import Complex, Floats, Ints, Rows
+from edgefl.radio.gains.small_scale import coming_gains
 from edgefl.radio.participants import Participants
-from edgefl.radio.small_scale import coming_gains
 
 KEPT_TILES = 4  # of a transfer on a shared band: the slots to which a division comes back
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import simpy
 
-from edgefl.radio.band import Band
-from edgefl.radio.band_clock import BandClock
-from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.bands.band import Band
+from edgefl.radio.bands.clock import BandClock
+from edgefl.radio.bands.transfer import BandTransfer
+from edgefl.radio.budget.shares import BandShares
 from edgefl.radio.drop import Drop
-from edgefl.radio.pricing import Offer
-from edgefl.radio.shares import BandShares
+from edgefl.radio.prices.pricing import Offer
+from edgefl.radio.prices.transmission import TransmissionEngine
 from edgefl.radio.transfers import OnAir, Way
-from edgefl.radio.transmission import TransmissionEngine
 
 
 class FixedBand(Band):

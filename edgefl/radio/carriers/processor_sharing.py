@@ -10,14 +10,14 @@ import numpy as np
 import simpy
 
 from channel.transfer import MAX_SLOTS
-from edgefl.radio.band import Band
-from edgefl.radio.band_transfer import BandTransfer
+from edgefl.radio.bands.band import Band
+from edgefl.radio.bands.transfer import BandTransfer
+from edgefl.radio.carriers.turns import Turns
+from edgefl.radio.gains.moving import ChannelAhead, MovingChannel
 from edgefl.radio.messages import Messages, way_of
-from edgefl.radio.moving import ChannelAhead, MovingChannel
 from edgefl.radio.participants import Participants
-from edgefl.radio.pricing import Pricing
+from edgefl.radio.prices.pricing import Pricing
 from edgefl.radio.transfers import TransferResult, Way
-from edgefl.radio.turns import Turns
 
 
 class SharedCarrier:

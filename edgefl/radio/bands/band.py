@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import simpy
 
-from edgefl.radio.band_clock import BandClock
-from edgefl.radio.band_transfer import BandTransfer
-from edgefl.radio.band_users import Traffic
+from edgefl.radio.bands.clock import BandClock
+from edgefl.radio.bands.transfer import BandTransfer
+from edgefl.radio.budget.band_users import Traffic
 from edgefl.radio.drop import Drop
+from edgefl.radio.prices.transmission import TransmissionEngine
 from edgefl.radio.transfers import OnAir, Way, ignore_on_air
-from edgefl.radio.transmission import TransmissionEngine
 
 ALL_CELLS = -1  # key of the clock that cells share which interfere
 

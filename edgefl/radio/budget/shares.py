@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ints
-from edgefl.radio.link_budget import LinkBudget, OtherTransmitters
-from edgefl.radio.superposition import Superposition
+from edgefl.radio.budget.link_budget import LinkBudget, OtherTransmitters
+from edgefl.radio.budget.superposition import Superposition
 from edgefl.radio.transfers import Way
 
 

@@ -13,9 +13,9 @@ from channel.rate import SHANNON
 from channel.transfer import MAX_SLOTS
 from edgefl.core.arrays import Floats, Ints, Rows
 from edgefl.core.times import SAME_STEP
-from edgefl.radio.band_rows import BandRows
+from edgefl.radio.bands.rows import BandRows
+from edgefl.radio.prices.transmission import TransmissionEngine, effective_snr
 from edgefl.radio.transfers import Way
-from edgefl.radio.transmission import TransmissionEngine, effective_snr
 
 LOOK_AHEAD_VALUES = 2**15  # slots of a race, all transfers together: bounds the memory
 LEAST_AHEAD_SLOTS = 16  # of each transfer, however many share that memory

@@ -11,8 +11,8 @@ import simpy
 
 from edgefl.core.arrays import Ints
 from edgefl.core.times import SAME_TIME_S, call_at
-from edgefl.radio.band_users import BandUsers
-from edgefl.radio.link_budget import LinkBudget, OtherTransmitters
+from edgefl.radio.budget.band_users import BandUsers
+from edgefl.radio.budget.link_budget import LinkBudget, OtherTransmitters
 from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import OnAir, Way
 

@@ -15,9 +15,9 @@ import channel
 from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, is_trusted, wrong
+from edgefl.radio.budget.resources import Resources
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.rates import Rate
-from edgefl.radio.resources import Resources
 from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
@@ -30,11 +30,6 @@ class OtherTransmitters(NamedTuple):
     counts: Floats  # [cells] on the air; a fraction if it is a mean over time
     free_shares: Floats  # [cells] of the band, or of the turns, that they leave to the devices
     received_w: Floats  # [cells, cells] what the second's base station receives of one sender of the first
-
-
-def path_gain(path_loss_db: Floats, shadowing_db: Floats) -> Floats:
-    """Return received over sent power [...], psi = 10^(-(PL + X) / 10), between antennas of 0 dBi."""
-    return channel.units.db_to_linear(-(path_loss_db + shadowing_db))
 
 
 class LinkBudget:

@@ -13,9 +13,9 @@ import channel
 from channel.cumulants import LINES
 from channel.rate import Efficiency
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
-from edgefl.radio.band_transfer import BandTransfer
-from edgefl.radio.fast_draws import FastDraws
-from edgefl.radio.small_scale import ONE_ROW, coming_gains
+from edgefl.radio.bands.transfer import BandTransfer
+from edgefl.radio.gains.small_scale import ONE_ROW, coming_gains
+from edgefl.radio.prices.fast_draws import FastDraws
 
 Objects = npt.NDArray[np.object_]
 

@@ -9,14 +9,14 @@ import simpy
 
 from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.times import SAME_STEP, call_at, steps_begun, steps_completed
-from edgefl.radio.band_progress import BandProgress
-from edgefl.radio.band_rows import BandRows
-from edgefl.radio.band_transfer import BandTransfer
-from edgefl.radio.band_users import BandUsers
+from edgefl.radio.bands.progress import BandProgress
+from edgefl.radio.bands.rows import BandRows
+from edgefl.radio.bands.transfer import BandTransfer
+from edgefl.radio.budget.band_users import BandUsers
+from edgefl.radio.budget.shares import BandShares, divide_bands
 from edgefl.radio.drop import Drop
-from edgefl.radio.shares import BandShares, divide_bands
+from edgefl.radio.prices.transmission import TransmissionEngine
 from edgefl.radio.transfers import OnAir, Way, ignore_on_air
-from edgefl.radio.transmission import TransmissionEngine
 
 
 class BandClock:

@@ -16,10 +16,9 @@ from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.drop import Drop
-from edgefl.radio.link_budget import path_gain
+from edgefl.radio.gains.spatial_consistency import Maps
 from edgefl.radio.propagation import O2I, LargeScale, PathDraws, Propagation
 from edgefl.radio.radio_section import Radio
-from edgefl.radio.spatial_consistency import Maps
 from edgefl.world.antennas.omni import Omni
 from edgefl.world.cells_section import Cells
 
@@ -102,6 +101,11 @@ class KeyedPathDraws(PathDraws):
     def floor(self) -> Floats:
         """[n, 1, 2] The same floor as seen from every base station."""
         return self._streams.uniform("floor", self._ids, count=2)[:, None, :]
+
+
+def path_gain(path_loss_db: Floats, shadowing_db: Floats) -> Floats:
+    """Return received over sent power [...], psi = 10^(-(PL + X) / 10), between antennas of 0 dBi."""
+    return channel.units.db_to_linear(-(path_loss_db + shadowing_db))
 
 
 class LargeScaleChannel:

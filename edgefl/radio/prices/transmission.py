@@ -17,12 +17,12 @@ from channel.transfer import MAX_SLOTS, Innovations, Walk
 from edgefl.core.arrays import Bools, Complex, Floats, Ids, Ints, Rows
 from edgefl.core.streams import Purpose, Streams
 from edgefl.core.times import SAME_STEP
-from edgefl.radio.blocks import BlockProcess
-from edgefl.radio.fast_draws import NORMALS, FastDraws, gains_afterwards
-from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.budget.link_budget import LinkBudget
+from edgefl.radio.gains.small_scale import FadingDraws, coming_gains
 from edgefl.radio.participants import Participants
-from edgefl.radio.slot_rates import FramedRates, ProcessRates, WaveRates
-from edgefl.radio.small_scale import FadingDraws, coming_gains
+from edgefl.radio.prices.blocks import BlockProcess
+from edgefl.radio.prices.fast_draws import NORMALS, FastDraws, gains_afterwards
+from edgefl.radio.prices.slot_rates import FramedRates, ProcessRates, WaveRates
 from edgefl.radio.transfers import Way
 
 BLOCKS: dict[Way, Purpose] = {"down": "blocks_down", "up": "blocks_up"}

@@ -13,7 +13,7 @@ from edgefl.core.arrays import Complex
 from edgefl.core.times import steps_begun
 from edgefl.radio.messages import Messages
 from edgefl.radio.participants import Participants
-from edgefl.radio.pricing import Pricing
+from edgefl.radio.prices.pricing import Pricing
 
 ROUND_TRIP_TURNS = 2  # messages of an ordinary round: a download and an upload
 

@@ -16,10 +16,10 @@ import simpy
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import RunError
 from edgefl.core.times import SAME_TIME_S
+from edgefl.radio.bands.recorded import FULL_POWER, RecordedBand, RecordedTransfer
 from edgefl.radio.messages import Messages, way_of
 from edgefl.radio.participants import Participants
-from edgefl.radio.pricing import Pricing
-from edgefl.radio.recorded_band import FULL_POWER, RecordedBand, RecordedTransfer
+from edgefl.radio.prices.pricing import Pricing
 from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import WAYS, OnAir, TransferResult, Way
 

@@ -10,10 +10,10 @@ import simpy
 
 from channel.transfer import Innovations
 from edgefl.core.arrays import Floats
-from edgefl.radio.blocks import BlockProcess
 from edgefl.radio.drop import Drop
 from edgefl.radio.participants import Participants
-from edgefl.radio.slot_rates import WaveGains
+from edgefl.radio.prices.blocks import BlockProcess
+from edgefl.radio.prices.slot_rates import WaveGains
 
 
 class BandTransfer:

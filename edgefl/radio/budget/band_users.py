@@ -12,8 +12,8 @@ from edgefl.core.arrays import Floats, Ints
 from edgefl.core.returns import check_number, check_type, is_trusted
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.background import Background, OtherUsers
-from edgefl.radio.large_scale import LargeScaleChannel
-from edgefl.radio.link_budget import LinkBudget, OtherTransmitters
+from edgefl.radio.budget.link_budget import LinkBudget, OtherTransmitters
+from edgefl.radio.gains.large_scale import LargeScaleChannel
 from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Cells
 

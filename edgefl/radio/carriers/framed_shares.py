@@ -14,11 +14,11 @@ import numpy as np
 import simpy
 
 from edgefl.core.times import steps_begun, steps_completed
+from edgefl.radio.carriers.turns import Turns
 from edgefl.radio.messages import Messages, way_of
 from edgefl.radio.participants import Participants
-from edgefl.radio.pricing import Offer, Priced, Pricing
+from edgefl.radio.prices.pricing import Offer, Priced, Pricing
 from edgefl.radio.transfers import WAYS, OnAir, TransferResult
-from edgefl.radio.turns import Turns
 
 ROW = np.array([0])
 
