@@ -21,7 +21,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner import Learner, LearningTask
-from edgefl.learning.learner.plan import Plan
+from edgefl.learning.learner.plans.plan import Plan
 from edgefl.learning.models import MODELS
 from edgefl.learning.training_section import Training
 

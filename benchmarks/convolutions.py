@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from turns import in_turn, seconds
 
 from edgefl.core.machine import one_numpy_thread
-from edgefl.learning.learner.layers import Convolution
+from edgefl.learning.learner.kernels.layers import Convolution
 
 
 class Case(NamedTuple):

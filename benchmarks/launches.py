@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "cases"))
 import numpy as np
 from fake_gpu import CUDA, CountedReplays, Launches, fake_device, task_on, trained_on
 
-from edgefl.learning.learner import trainer
-from edgefl.learning.learner.plan import Plan
+from edgefl.learning.learner.plans.plan import Plan
+from edgefl.learning.learner.workers import trainer
 from edgefl.learning.models import MODELS
 
 WORKLOADS = {  # model, shape of a sample, batch size, steps

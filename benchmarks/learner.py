@@ -113,7 +113,8 @@ def trials_of(
     from edgefl.core.streams import Streams
     from edgefl.learning.algorithms.fedavg import FedAvg
     from edgefl.learning.datasets import Data
-    from edgefl.learning.learner import Learner, LearningTask, plan
+    from edgefl.learning.learner import Learner, LearningTask
+    from edgefl.learning.learner.plans import plan
     from edgefl.learning.models import MODELS
     from edgefl.learning.training_section import Training
 
@@ -138,13 +139,13 @@ def trials_of(
 
     with tempfile.TemporaryDirectory() as cache:
         os.environ["XDG_CACHE_HOME"] = cache  # measure anew
-        sys.modules["edgefl.learning.learner.plan_choice"].fastest = fastest  # type: ignore[attr-defined]
+        sys.modules["edgefl.learning.learner.plans.choice"].fastest = fastest  # type: ignore[attr-defined]
         section = Training(local_epochs=1, batch_size=batch, engine="measured")
         member = MODELS.load(model["kind"])()
         parts = np.split(np.arange(len(x)), clients)
         task = LearningTask(member, FedAvg(), section, data, parts, Streams(1))
         Learner(task, device).close()
-        sys.modules["edgefl.learning.learner.plan_choice"].fastest = original  # type: ignore[attr-defined]
+        sys.modules["edgefl.learning.learner.plans.choice"].fastest = original  # type: ignore[attr-defined]
     return measured
 
 

@@ -30,23 +30,24 @@ def as_is() -> None:
 
 def without_channels_last() -> None:
     """Keep images as they come, their channels first."""
-    from edgefl.learning.learner.layers_gradient import LayersGradient
+    from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 
     LayersGradient._entry = lambda _, x: x  # type: ignore[method-assign]  # noqa: SLF001
 
 
 def without_keeping_memory() -> None:
     """Let malloc give its memory back."""
-    from edgefl.learning.learner import workers
+    from edgefl.learning.learner.workers import processes
 
-    workers.keep_memory = lambda: None
+    processes.keep_memory = lambda: None
 
 
 def with_threads() -> None:
     """Run the same workers as threads of one process."""
-    from edgefl.learning.learner import learner, workers
+    from edgefl.learning.learner import learner
+    from edgefl.learning.learner.workers import processes
 
-    original = workers.TrainingWorkers
+    original = processes.TrainingWorkers
     learner.TrainingWorkers = lambda trainers, count: original(list(trainers) * count, 0)  # type: ignore[assignment,misc]
 
 
@@ -77,7 +78,7 @@ def round_s(name: str, change: Callable[[], None]) -> float:
     from edgefl.learning.algorithms.fedavg import FedAvg
     from edgefl.learning.datasets import Data
     from edgefl.learning.learner import Learner, LearningTask
-    from edgefl.learning.learner.plan import Plan
+    from edgefl.learning.learner.plans.plan import Plan
     from edgefl.learning.models import MODELS
     from edgefl.learning.training_section import Training
 

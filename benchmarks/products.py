@@ -14,7 +14,7 @@ import torch
 from turns import in_turn, seconds
 
 from edgefl.core.machine import one_numpy_thread
-from edgefl.learning.learner.arithmetic import mkl_is_fast, numpy_product
+from edgefl.learning.learner.kernels.arithmetic import mkl_is_fast, numpy_product
 
 # Samples, inputs, outputs.
 CASES = {"W1's first layer": (50, 784, 200), "W1's second layer": (50, 200, 200), "W3": (60, 784, 10)}

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from edgefl.learning.learner.memory import budget
-from edgefl.learning.learner.store import HOST, StateStore
+from edgefl.learning.learner.states.store import HOST, StateStore
 
 
 class Measured(NamedTuple):

@@ -104,8 +104,8 @@ def digest_of(result):
 
 def fix_plans():
     """Train by one plan on every machine: the last family that works, two widths up."""
-    from edgefl.learning.learner import plan_choice
-    from edgefl.learning.learner.plan import CannotBatchError
+    from edgefl.learning.learner.plans import choice
+    from edgefl.learning.learner.plans.plan import CannotBatchError
 
     def fixed(_key, measure, _possible):
         return measure()
@@ -122,9 +122,9 @@ def fix_plans():
                 return plan
         raise refused
 
-    plan_choice.remembered = fixed
-    plan_choice.fastest = first_that_works
-    plan_choice._by_rule = plan_choice._measured  # tries what the engine that is asked for allows
+    choice.remembered = fixed
+    choice.fastest = first_that_works
+    choice._by_rule = choice._measured  # tries what the engine that is asked for allows
 
 
 def scenario_digests(names):

@@ -90,7 +90,7 @@ class Result:
             InputError: nothing was learned, the file of the result folder is missing or damaged, or the module of an
                 own model cannot be made any more.
         """
-        from edgefl.learning.learner.rebuilt import rebuilt  # imports torch
+        from edgefl.learning.learner.networks.rebuilt import rebuilt  # imports torch
 
         return rebuilt(self._model_section(), self.saved_model())
 

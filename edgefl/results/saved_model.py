@@ -74,7 +74,7 @@ def read_module(folder: Path, scenario: Mapping[str, Any]) -> tuple[nn.Module, T
     Raises:
         InputError: there is no model, or its module cannot be made.
     """
-    from edgefl.learning.learner.rebuilt import rebuilt  # imports torch
+    from edgefl.learning.learner.networks.rebuilt import rebuilt  # imports torch
 
     trained = read_model(folder)
     return rebuilt(load_model(scenario, folder), trained), trained

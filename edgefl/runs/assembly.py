@@ -612,8 +612,8 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
     """Return the learner, with the plan on record if there is one."""
     from edgefl.learning.learner import Learner, LearningTask
     from edgefl.learning.learner.memory import is_out_of_memory
-    from edgefl.learning.learner.plan import Plan
-    from edgefl.learning.learner.worker_rule import pays_for_processes
+    from edgefl.learning.learner.plans.plan import Plan
+    from edgefl.learning.learner.workers.rule import pays_for_processes
 
     task = LearningTask(
         model=scenario.model.with_loss(scenario.training.loss),

@@ -17,7 +17,7 @@ from edgefl.learning.algorithms.properties import can_forget, has_own_loss
 from edgefl.learning.algorithms.rehearsal import Rehearsal
 from edgefl.learning.algorithms.steps import new_session
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.operations import correction_per_parameter, counted_by_numpy, counted_by_torch
 from edgefl.learning.payload import measure

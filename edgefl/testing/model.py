@@ -13,10 +13,10 @@ from edgefl.core.plugins import path_of
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner.initial import build_module
-from edgefl.learning.learner.module_state import trained_parameters
 from edgefl.learning.learner.network_trial import kind_problem, network_problem
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.networks.initial import build_module
+from edgefl.learning.learner.networks.module_state import trained_parameters
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models import Model
 from edgefl.learning.models.count import multiplications
 from edgefl.learning.models.imported import Imported

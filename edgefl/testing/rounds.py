@@ -17,7 +17,7 @@ from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.algorithms.watched import AWAITED
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner import Learner, LearningTask
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models import Model
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.training_section import Training

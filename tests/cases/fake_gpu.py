@@ -25,10 +25,10 @@ from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner import LearningTask
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
-from edgefl.learning.learner.job_key import JobKey
-from edgefl.learning.learner.round_training import Job, RoundTraining
-from edgefl.learning.learner.setup import build_trainers
-from edgefl.learning.learner.store import StateStore
+from edgefl.learning.learner.jobs import Job, JobKey
+from edgefl.learning.learner.round_training import RoundTraining
+from edgefl.learning.learner.states.store import StateStore
+from edgefl.learning.learner.workers.setup import build_trainers
 from edgefl.learning.training_section import Training
 
 CUDA = "cuda:0"

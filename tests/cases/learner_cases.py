@@ -8,7 +8,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner import Learner, LearningTask
-from edgefl.learning.learner.plan import SERIAL
+from edgefl.learning.learner.plans.plan import SERIAL
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.training_section import Training
 

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 import torch
 
-from edgefl.learning.learner.batches import PAD, mini_batches
-from edgefl.learning.learner.dropout import KEY, keyed_dropouts, replace_dropout, step_keys
-from edgefl.learning.learner.initial import build_module
+from edgefl.learning.learner.engines.batches import PAD, mini_batches
+from edgefl.learning.learner.networks.dropout import KEY, keyed_dropouts, replace_dropout, step_keys
+from edgefl.learning.learner.networks.initial import build_module
 
 
 class PlainFedAvg:

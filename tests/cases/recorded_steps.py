@@ -12,12 +12,12 @@ from fake_gpu import task_on
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from edgefl.learning.learner import arithmetic
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
-from edgefl.learning.learner.job_key import JobKey
-from edgefl.learning.learner.network import Network
-from edgefl.learning.learner.setup import build_trainers
-from edgefl.learning.learner.trainer import Trainer
+from edgefl.learning.learner.jobs import JobKey
+from edgefl.learning.learner.kernels import arithmetic
+from edgefl.learning.learner.networks.network import Network
+from edgefl.learning.learner.workers.setup import build_trainers
+from edgefl.learning.learner.workers.trainer import Trainer
 
 
 class Tape(TorchDispatchMode):

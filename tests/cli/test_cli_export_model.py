@@ -120,7 +120,7 @@ def test_what_torch_translates_wrongly(name, message, monkeypatch):
     import own_networks
     import torch
 
-    from edgefl.learning.learner.as_onnx import onnx_bytes
+    from edgefl.learning.learner.networks.as_onnx import onnx_bytes
     from edgefl.learning.trained_model import TrainedModel
 
     torch.manual_seed(1)

@@ -19,7 +19,7 @@ NOT_OF_USERS = {
     "core/plugins.py",
     "learning/datasets/cache.py",
     "learning/datasets/digits.py",
-    "learning/learner/plan_cache.py",
+    "learning/learner/plans/cache.py",
     "reference/python_names.py",
     "reproductions/docs.py",
     "results/live/page.py",

@@ -32,7 +32,7 @@ from edgefl.learning.algorithms.steps import initial_state
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.learner import learner as learner_module
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models.fcn import Fcn, Mlp
 from edgefl.learning.models.logistic import Logistic
 from edgefl.learning.models.svhn import SvhnCnn

@@ -9,9 +9,9 @@ from threadpoolctl import threadpool_info
 
 from edgefl.core import machine
 from edgefl.core.machine import one_numpy_thread, processor_vendor
-from edgefl.learning.learner import arithmetic
-from edgefl.learning.learner.arithmetic import affine, mkl_is_fast, product
-from edgefl.learning.learner.workers import one_thread_each
+from edgefl.learning.learner.kernels import arithmetic
+from edgefl.learning.learner.kernels.arithmetic import affine, mkl_is_fast, product
+from edgefl.learning.learner.workers.processes import one_thread_each
 
 SHAPES = [(1, 1, 1, 1), (3, 1, 7, 5), (3, 50, 784, 10), (2, 60, 33, 1)]
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from edgefl.learning.learner.dropout import KEY, KeyedDropout, replace_dropout, step_keys
-from edgefl.learning.learner.flat_vectors import flatten
-from edgefl.learning.learner.network import Network
+from edgefl.learning.learner.networks.dropout import KEY, KeyedDropout, replace_dropout, step_keys
+from edgefl.learning.learner.networks.flat_vectors import flatten
+from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.models.svhn import SvhnCnn
 
 

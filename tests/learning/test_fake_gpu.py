@@ -17,11 +17,11 @@ from edgefl.learning.algorithms.properties import has_own_loss
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.algorithms.steps import initial_state
 from edgefl.learning.data_section import Augmentation
-from edgefl.learning.learner import trainer
-from edgefl.learning.learner.layers_gradient import LayersGradient
-from edgefl.learning.learner.network import Network
-from edgefl.learning.learner.plan import SERIAL, Plan
-from edgefl.learning.learner.trainer import Trainer
+from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
+from edgefl.learning.learner.networks.network import Network
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
+from edgefl.learning.learner.workers import trainer
+from edgefl.learning.learner.workers.trainer import Trainer
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.cnn import CnnMnist
 from edgefl.learning.models.fcn import Fcn, Mlp

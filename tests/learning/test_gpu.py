@@ -13,9 +13,9 @@ import edgefl
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner.layers_gradient import LayersGradient
-from edgefl.learning.learner.network import Network
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
+from edgefl.learning.learner.networks.network import Network
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.fcn import Fcn
 

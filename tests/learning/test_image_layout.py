@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from edgefl.learning.learner.image_layout import fastest_layout
-from edgefl.learning.learner.network import Network
+from edgefl.learning.learner.kernels.image_layout import fastest_layout
+from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.models.resnet import ResNet18
 from edgefl.learning.models.resnet20 import ResNet20
 from edgefl.learning.models.svhn import SvhnCnn

@@ -12,8 +12,8 @@ from edgefl.core.errors import InputError, RunError
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedprox import FedProx
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner.batches import PAD, mini_batches
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.engines.batches import PAD, mini_batches
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models import Model
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.models.logistic import Logistic

@@ -10,11 +10,11 @@ from torch import nn
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.moon import Moon
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner.batches import PAD, paired
-from edgefl.learning.learner.layers import layers_of
-from edgefl.learning.learner.layers_gradient import LayersGradient
-from edgefl.learning.learner.network import Network
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.engines.batches import PAD, paired
+from edgefl.learning.learner.kernels.layers import layers_of
+from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
+from edgefl.learning.learner.networks.network import Network
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.fcn import Fcn, Mlp
 from edgefl.learning.models.lenet import LeNetFemnist

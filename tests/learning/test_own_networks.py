@@ -10,9 +10,9 @@ from torch import nn
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner.layers_gradient import LayersGradient
+from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.network_trial import network_problem
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models.imported import Imported
 from tests.cases import odd_networks
 from tests.cases.learner_cases import learners, parts_in_order, random_data, train_round

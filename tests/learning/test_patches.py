@@ -6,8 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from edgefl.learning.learner.layers import Convolution
-from edgefl.learning.learner.patches import Window, gradient_pays
+from edgefl.learning.learner.kernels.layers import Convolution
+from edgefl.learning.learner.kernels.patches import Window, gradient_pays
 
 MANY = 64  # input channels, of which patches pay for any kernel
 

@@ -13,8 +13,9 @@ from learner_cases import learners, make_learner, random_data
 
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.learner import Learner
-from edgefl.learning.learner.attempt import attempt
-from edgefl.learning.learner.plan import (
+from edgefl.learning.learner.plans.attempt import attempt
+from edgefl.learning.learner.plans.cache import folder, processor, remembered
+from edgefl.learning.learner.plans.plan import (
     COHORT_WIDTHS,
     SERIAL,
     WORTH,
@@ -23,8 +24,7 @@ from edgefl.learning.learner.plan import (
     candidates,
     fastest,
 )
-from edgefl.learning.learner.plan_cache import folder, processor, remembered
-from edgefl.learning.learner.trainer import Trainer
+from edgefl.learning.learner.workers.trainer import Trainer
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.models.logistic import Logistic
 
@@ -294,7 +294,7 @@ class TestLearner:
         content = json.loads(file.read_text())
         assert content["plan"] == asdict(plan)
         assert content["torch"] == torch.__version__
-        monkeypatch.setattr("edgefl.learning.learner.plan_choice.fastest", lambda *_: never())
+        monkeypatch.setattr("edgefl.learning.learner.plans.choice.fastest", lambda *_: never())
         assert learner(processes=processes).plan == plan
         assert learner(seed=7, processes=processes).plan == plan  # another run of the same work
 
@@ -318,7 +318,7 @@ class TestLearner:
         assert len(list(cache.iterdir())) == 2
 
     def test_serial_needs_no_measurement(self, learner, cache, monkeypatch):
-        monkeypatch.setattr("edgefl.learning.learner.plan_choice.fastest", lambda *_: never())
+        monkeypatch.setattr("edgefl.learning.learner.plans.choice.fastest", lambda *_: never())
         assert learner(engine="serial").plan == SERIAL
         assert not cache.exists()
 
@@ -344,9 +344,9 @@ class TestLearner:
         monkeypatch.setattr(Trainer, "attempt", trial)
         assert learner(processes=processes).plan.width == 2
         limits = []
-        monkeypatch.setattr("edgefl.learning.learner.plan_choice.budget", lambda _place: 1200)
+        monkeypatch.setattr("edgefl.learning.learner.plans.choice.budget", lambda _place: 1200)
         monkeypatch.setattr(
-            "edgefl.learning.learner.plan_choice.fastest", lambda _f, _a, limit: limits.append(limit) or SERIAL
+            "edgefl.learning.learner.plans.choice.fastest", lambda _f, _a, limit: limits.append(limit) or SERIAL
         )
         for seed, count in enumerate([0, 1, 3]):
             learner(Fcn(hidden=(7 + seed,)), processes=count)
@@ -354,7 +354,7 @@ class TestLearner:
 
     def test_the_workers_end_where_no_plan_can_be_found(self, learner, cache, monkeypatch):
         closed = []
-        monkeypatch.setattr("edgefl.learning.learner.plan_choice.fastest", lambda *_: 1 / 0)
+        monkeypatch.setattr("edgefl.learning.learner.plans.choice.fastest", lambda *_: 1 / 0)
         monkeypatch.setattr(Learner, "close", lambda self: closed.append(self._workers.close()))
         with pytest.raises(ZeroDivisionError):
             learner(processes=1)
@@ -364,7 +364,7 @@ class TestLearner:
 def test_a_real_measurement(cache, monkeypatch):
     """Whatever was fastest, it is one of those that were to be tried, and it trains."""
     data = random_data(40, "float32", shape=(3, 4))
-    monkeypatch.setattr("edgefl.learning.learner.attempt.TRIAL_S", 0.005)
+    monkeypatch.setattr("edgefl.learning.learner.plans.attempt.TRIAL_S", 0.005)
     of = make_learner(
         Fcn(hidden=(5,)), Scaffold(), data=data, parts=PARTS, plan=None, processes=1, batch_size=5, engine="measured"
     )
@@ -395,5 +395,5 @@ def test_a_trial_on_a_cpu_counts_what_its_thread_computes(monkeypatch):
         clock.computed_s += 0.002 * steps
         clock.wall_s += 0.005 * steps + 0.1
 
-    monkeypatch.setattr("edgefl.learning.learner.attempt.time", clock)
+    monkeypatch.setattr("edgefl.learning.learner.plans.attempt.time", clock)
     assert attempt(train, 4, "cpu", 10).step_s == pytest.approx(0.0005)

@@ -6,9 +6,9 @@ import pytest
 from learner_cases import learners, random_data
 
 from edgefl.learning.learner import memory
-from edgefl.learning.learner.plan import SERIAL, Plan
-from edgefl.learning.learner.plan_rule import CACHED_PARAMETERS, WIDEST_ON_CPU, WIDEST_ON_GPU, Work, plan_by_rule
-from edgefl.learning.learner.trainer import Trainer
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
+from edgefl.learning.learner.plans.rule import CACHED_PARAMETERS, WIDEST_ON_CPU, WIDEST_ON_GPU, Work, plan_by_rule
+from edgefl.learning.learner.workers.trainer import Trainer
 from edgefl.learning.models.cnn import Cnn
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.models.resnet import ResNet18
@@ -67,8 +67,8 @@ def learner(monkeypatch):
         raise AssertionError("the rule looked at the machine")
 
     monkeypatch.setattr(Trainer, "attempt", never)
-    monkeypatch.setattr("edgefl.learning.learner.plan_choice.remembered", never)
-    monkeypatch.setattr("edgefl.learning.learner.plan_choice.budget", never)
+    monkeypatch.setattr("edgefl.learning.learner.plans.choice.remembered", never)
+    monkeypatch.setattr("edgefl.learning.learner.plans.choice.budget", never)
     monkeypatch.setattr(memory, "budget", never)
     with learners() as make:
         yield make

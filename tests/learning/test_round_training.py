@@ -18,11 +18,11 @@ from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.learner import round_training
-from edgefl.learning.learner.batched import padding
-from edgefl.learning.learner.batches import PAD, mini_batches, stack
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.engines.batched import padding
+from edgefl.learning.learner.engines.batches import PAD, mini_batches, stack
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.learner.round_training import RoundTraining, cohorts
-from edgefl.learning.learner.trainer import Trainer
+from edgefl.learning.learner.workers.trainer import Trainer
 from edgefl.learning.workload import local_steps
 
 SIZES = [7, 40, 23, 64, 1, 50, 12, 31, 40]
@@ -231,7 +231,7 @@ from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
 from edgefl.learning.workload import local_steps
 from edgefl.learning.learner import Learner, LearningTask
-from edgefl.learning.learner.plan import Plan
+from edgefl.learning.learner.plans.plan import Plan
 from edgefl.learning.models.logistic import Logistic
 from edgefl.learning.training_section import Training
 from edgefl.core.streams import Streams

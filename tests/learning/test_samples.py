@@ -13,8 +13,8 @@ import edgefl
 from edgefl.core.streams import Streams
 from edgefl.learning.data_section import Augmentation
 from edgefl.learning.datasets import Data
-from edgefl.learning.learner.plan import SERIAL, Plan
-from edgefl.learning.learner.samples import Samples, augmentation_draws
+from edgefl.learning.learner.engines.samples import Samples, augmentation_draws
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 
 N = 12
 ROWS = torch.tensor([[3, 0, 3], [11, 7, 5]])  # two clients, one sample twice

@@ -11,7 +11,7 @@ from edgefl.core.errors import InputError
 from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.fedprox import FedProx
-from edgefl.learning.learner.solver import Solver
+from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.training_section import Training
 from edgefl.scenario import load
 

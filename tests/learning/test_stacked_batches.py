@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from edgefl.learning.learner.batches import PAD
-from edgefl.learning.learner.samples import Samples
-from edgefl.learning.learner.stacked_batches import StackedBatches
+from edgefl.learning.learner.engines.batches import PAD
+from edgefl.learning.learner.engines.samples import Samples
+from edgefl.learning.learner.engines.stacked_batches import StackedBatches
 
 
 class CountedSamples(Samples):

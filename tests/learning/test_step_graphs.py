@@ -15,10 +15,10 @@ from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.data_section import Augmentation
-from edgefl.learning.learner import step_graphs
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
-from edgefl.learning.learner.job_key import JobKey
-from edgefl.learning.learner.plan import Plan
+from edgefl.learning.learner.engines import step_graphs
+from edgefl.learning.learner.jobs import JobKey
+from edgefl.learning.learner.plans.plan import Plan
 from edgefl.learning.models.cnn import CnnMnist
 from edgefl.learning.models.fcn import Fcn, Mlp
 

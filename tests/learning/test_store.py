@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from edgefl.core import machine
 from edgefl.core.errors import RunError
 from edgefl.learning.learner import memory as memory_module
-from edgefl.learning.learner import store as store_module
-from edgefl.learning.learner.store import StateStore
+from edgefl.learning.learner.states import store as store_module
+from edgefl.learning.learner.states.store import StateStore
 
 HOMES = ["device", "host", "disk"]
 CLIENTS = 6

@@ -12,7 +12,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fednova import FedNova
 from edgefl.learning.algorithms.fedprox import FedProx
-from edgefl.learning.learner.plan import SERIAL, Plan
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import Workload
 

@@ -8,8 +8,8 @@ from learner_cases import learners, random_data, shuffled_parts
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.learning.learner import worker_rule
-from edgefl.learning.learner.worker_rule import messages_each, pays_for_processes
+from edgefl.learning.learner.workers import rule
+from edgefl.learning.learner.workers.rule import messages_each, pays_for_processes
 from edgefl.learning.models.cnn import Cnn
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.report_section import ReportSection
@@ -43,7 +43,7 @@ def test_operations_count(task):
 
 def test_an_extra_device_or_step_never_takes_processes_away(task):
     seconds = [
-        worker_rule._training_s(task(parts=shuffled_parts([20] * count), local_steps=steps), 3)
+        rule._training_s(task(parts=shuffled_parts([20] * count), local_steps=steps), 3)
         for count, steps in ((2, 1), (4, 1), (4, 5), (9, 5))
     ]
     assert (np.diff(seconds) > 0).all()
@@ -83,7 +83,7 @@ def test_operations_that_nobody_can_count(task, monkeypatch):
 def test_no_byte_depends_on_it(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     alone = edgefl.run(SMALL, device="cpu")
-    monkeypatch.setattr(worker_rule, "LEAST_S", 0.0)
+    monkeypatch.setattr(rule, "LEAST_S", 0.0)
     with_processes = edgefl.run(SMALL, device="cpu")
     assert alone.manifest["learner"]["workers"] == 1
     assert (alone.parameters == with_processes.parameters).all()

@@ -17,8 +17,8 @@ import pytest
 import torch
 
 from edgefl.core.errors import RunError
-from edgefl.learning.learner import workers as module
-from edgefl.learning.learner.workers import ForkedWorker, InlineWorker, Slab, TrainingWorkers
+from edgefl.learning.learner.workers import processes as module
+from edgefl.learning.learner.workers.processes import ForkedWorker, InlineWorker, Slab, TrainingWorkers
 
 
 class Handler:
@@ -374,7 +374,7 @@ class TestTheEnd:
 SCRIPT = """
 import os, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-import edgefl.learning.learner.workers as module
+import edgefl.learning.learner.workers.processes as module
 class Handler:
     def pid(self): return os.getpid()
     def sleep(self, seconds): time.sleep(seconds)

@@ -13,8 +13,8 @@ from run_cases import content
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.core.machine import processor
-from edgefl.learning.learner import cluster_workers
-from edgefl.learning.learner.cluster_workers import ClusterWorkers, facts
+from edgefl.learning.learner.workers import cluster
+from edgefl.learning.learner.workers.cluster import ClusterWorkers, facts
 from edgefl.learning.record import Pace
 from edgefl.runs import emulation
 
@@ -167,8 +167,8 @@ def told(monkeypatch):
 
     def make(*workers):
         found.extend(workers)
-        monkeypatch.setattr(cluster_workers, "ClusterWorker", lambda *_: found.pop(0))
-        monkeypatch.setattr(cluster_workers, "LOOK_EVERY_S", 0.0)
+        monkeypatch.setattr(cluster, "ClusterWorker", lambda *_: found.pop(0))
+        monkeypatch.setattr(cluster, "LOOK_EVERY_S", 0.0)
         ray = SimpleNamespace(put=str, available_resources=lambda: {"CPU": len(found)})
         return ClusterWorkers("task", ray)
 

@@ -14,7 +14,7 @@ from test_resume import killed
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.learner import Learner
-from edgefl.learning.learner.plan import Plan
+from edgefl.learning.learner.plans.plan import Plan
 from edgefl.runs.plan_keys import PlanKeys, as_begun, keys_of, keys_of_plan
 from edgefl.scenario import load
 
@@ -29,7 +29,7 @@ PLANS = [Plan("serial", "autograd", 1), Plan("batched", "layers", 1), Plan("batc
 def noise(monkeypatch):
     """Trials that find another plan to be the fastest each time, as on a busy machine."""
     plans = itertools.cycle(PLANS)
-    monkeypatch.setattr("edgefl.learning.learner.plan_choice.fastest", lambda *_: next(plans))
+    monkeypatch.setattr("edgefl.learning.learner.plans.choice.fastest", lambda *_: next(plans))
 
 
 @pytest.fixture

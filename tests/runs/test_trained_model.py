@@ -264,7 +264,7 @@ def test_the_shipped_normalised_networks_are_evaluated_as_their_module_is():
     """The statistics of every shipped model lie where the module has them."""
     import torch
 
-    from edgefl.learning.learner.network import Network
+    from edgefl.learning.learner.networks.network import Network
     from edgefl.learning.models import MODELS
 
     module = MODELS.load("resnet18_feat")().module((3, 32, 32), 10)

@@ -9,7 +9,7 @@ from session_cases import CURVES, images, scalar
 import edgefl
 from edgefl.core.streams import Streams
 from edgefl.learning.datasets.digits import Digits
-from edgefl.learning.learner.initial import build_module
+from edgefl.learning.learner.networks.initial import build_module
 from edgefl.runs.data_division import divide
 from edgefl.scenario import load
 

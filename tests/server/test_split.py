@@ -21,10 +21,10 @@ from edgefl.cli import main
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets.digits import Digits
-from edgefl.learning.learner.batches import PAD, mini_batches
-from edgefl.learning.learner.initial import build_module, initial_parameters
-from edgefl.learning.learner.plan import SERIAL, Plan
-from edgefl.learning.learner.workers import one_thread_each
+from edgefl.learning.learner.engines.batches import PAD, mini_batches
+from edgefl.learning.learner.networks.initial import build_module, initial_parameters
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
+from edgefl.learning.learner.workers.processes import one_thread_each
 from edgefl.learning.models.cnn import Cnn, CnnMnist
 from edgefl.learning.models.convolutional import Convolutional
 from edgefl.learning.models.fcn import Fcn, Mlp

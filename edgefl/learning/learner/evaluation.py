@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from edgefl.core.arrays import Floats, Ids, Indices
+from edgefl.learning.learner.calls import CallResult, Workers, as_is
 from edgefl.learning.learner.ranking import ranking
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers import CallResult, Workers, as_is
 from edgefl.learning.measures import ModelOutputs
 
 EVALUATION_SAMPLES = 2_500  # tested by one worker at a time

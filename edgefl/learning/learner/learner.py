@@ -17,28 +17,28 @@ from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.steps import forget as forget_devices
 from edgefl.learning.algorithms.steps import initial_state, new_session
 from edgefl.learning.algorithms.trial import watched_outside
-from edgefl.learning.learner import snapshot
+from edgefl.learning.learner.calls import Workers, as_is
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
-from edgefl.learning.learner.client_states import ClientStates
 from edgefl.learning.learner.contributions import ContributionGame, unheard_rows
 from edgefl.learning.learner.evaluation import Evaluator, Pending
+from edgefl.learning.learner.jobs import Job
 from edgefl.learning.learner.memory import budget
-from edgefl.learning.learner.minimal import completed
-from edgefl.learning.learner.plan import CannotBatchError, Plan
-from edgefl.learning.learner.plan_choice import choose_plan
-from edgefl.learning.learner.round_training import Job, RoundTraining
-from edgefl.learning.learner.setup import build_trainers, multiply_exactly, torch_devices
+from edgefl.learning.learner.plans.choice import choose_plan
+from edgefl.learning.learner.plans.plan import CannotBatchError, Plan
+from edgefl.learning.learner.round_training import RoundTraining
+from edgefl.learning.learner.states import snapshot
+from edgefl.learning.learner.states.client_states import ClientStates
+from edgefl.learning.learner.states.minimal import completed
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.worker_rule import messages_each
-from edgefl.learning.learner.workers import (
+from edgefl.learning.learner.workers.processes import (
     TrainingWorkers,
-    Workers,
-    as_is,
     cores,
     keep_memory,
     one_thread_each,
     return_memory,
 )
+from edgefl.learning.learner.workers.rule import messages_each
+from edgefl.learning.learner.workers.setup import build_trainers, multiply_exactly, torch_devices
 from edgefl.learning.measures import ModelOutputs
 from edgefl.learning.measures.learned_round import WantedContributions
 from edgefl.learning.trained_model import TrainedModel
@@ -93,7 +93,7 @@ class Learner:
             multiply_exactly(exact=task.training.precision != "tf32")
         self._workers: Workers
         if cluster is not None:
-            from edgefl.learning.learner.cluster_workers import ClusterWorkers  # late: most runs have no cluster
+            from edgefl.learning.learner.workers.cluster import ClusterWorkers  # late: most runs have no cluster
 
             self._workers = ClusterWorkers(task, cluster)
         else:

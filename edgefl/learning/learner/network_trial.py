@@ -21,13 +21,13 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.base import telling_rows
-from edgefl.learning.learner.attributes import attributes, changed
-from edgefl.learning.learner.dropout import KEY, keyed_draws, keyed_dropouts, replace_dropout
-from edgefl.learning.learner.flat_vectors import flatten
-from edgefl.learning.learner.initial import build_module
-from edgefl.learning.learner.layers_gradient import LayersGradient
-from edgefl.learning.learner.module_state import trained_parameters
-from edgefl.learning.learner.network import Network, as_leaves, write_gradient
+from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
+from edgefl.learning.learner.networks.attributes import attributes, changed
+from edgefl.learning.learner.networks.dropout import KEY, keyed_draws, keyed_dropouts, replace_dropout
+from edgefl.learning.learner.networks.flat_vectors import flatten
+from edgefl.learning.learner.networks.initial import build_module
+from edgefl.learning.learner.networks.module_state import trained_parameters
+from edgefl.learning.learner.networks.network import Network, as_leaves, write_gradient
 from edgefl.learning.losses.cross_entropy import CrossEntropy
 from edgefl.learning.models import Model
 

@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Indices, Rows
+from edgefl.core.arrays import Rows
 from edgefl.core.errors import DivergedError
 from edgefl.learning.algorithms import RunInfo
+from edgefl.learning.learner.calls import Workers
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
-from edgefl.learning.learner.engine import Trained
-from edgefl.learning.learner.job_key import JobKey
+from edgefl.learning.learner.engines.engine import Trained
+from edgefl.learning.learner.jobs import Job, JobKey, stacked
 from edgefl.learning.learner.memory import is_out_of_memory
-from edgefl.learning.learner.plan import Plan
-from edgefl.learning.learner.store import StateStore
-from edgefl.learning.learner.workers import Workers
+from edgefl.learning.learner.plans.plan import Plan
+from edgefl.learning.learner.states.store import StateStore
 
 MESSAGE_BYTES = 2**28  # of models that a message brings back: its uploads, two or three each, fit into shared memory
 
 log = logging.getLogger("edgefl")
 
 Message = list[Rows]  # cohorts, each the numbers of its jobs, that a worker trains one after another
-
-
-@dataclass(frozen=True)
-class Job:
-    """One device's training in one round: its result depends on nothing else."""
-
-    device: int
-    index: int  # of the round, from 0
-    start: Tensor  # [d] the model that the device received
-    received: Mapping[str, Tensor]  # other vectors that it received
-    statistics: Tensor  # [b] of batch normalisation, as received
-    lr: float  # learning rate
-    samples: Indices | None = None  # its training samples in this round; None: all that the device holds
 
 
 class RoundTraining:
@@ -54,7 +41,7 @@ class RoundTraining:
         workers: the workers that train.
         store: the clients' states, if they keep any.
         run: facts that all rounds share.
-        messages: how many each worker gets, or more where models are large; see `worker_rule.messages_each`.
+        messages: how many each worker gets, or more where models are large; see `workers.rule.messages_each`.
     """
 
     def __init__(
@@ -202,10 +189,3 @@ def _fitted(future: Future[None]) -> bool:
 def cohorts(order: Rows, width: int) -> list[Rows]:
     """Divide jobs into cohorts of at most `width`, of nearly equal sizes, whatever the number of workers."""
     return np.array_split(order, -(-len(order) // width))
-
-
-def stacked(vectors: Sequence[Tensor]) -> Tensor:
-    """Return vectors as [C, d]; as a single row if all are the same object, as in a synchronous round."""
-    if all(vector is vectors[0] for vector in vectors):
-        return vectors[0][None]
-    return torch.stack(list(vectors))

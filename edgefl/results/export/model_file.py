@@ -39,7 +39,7 @@ def _onnx(folder: Path, scenario: Mapping[str, Any]) -> bytes:
     for package in ("onnx", "onnxscript", "onnxruntime"):
         require(package, "onnx", "export --format onnx")
     module, trained = read_module(folder, scenario)
-    from edgefl.learning.learner.as_onnx import onnx_bytes  # imports torch
+    from edgefl.learning.learner.networks.as_onnx import onnx_bytes  # imports torch
 
     about = {"version": edgefl_version(), "scenario": str(scenario["name"]), "model": str(scenario["model"]["kind"])}
     return onnx_bytes(module, trained, about)

@@ -1,0 +1,170 @@
+"""Base of the training engines: local training of several clients, from start models to uploads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgefl.core.arrays import Floats, Indices, Ints
+from edgefl.learning.algorithms import LocalContext, RunInfo
+from edgefl.learning.algorithms.properties import has_own_loss
+from edgefl.learning.algorithms.steps import upload
+from edgefl.learning.learner.engines.samples import Samples
+from edgefl.learning.learner.engines.solver import Solver
+from edgefl.learning.learner.kernels.gradients import References
+from edgefl.learning.learner.networks.network import Network
+from edgefl.learning.learner.state_names import LAST_MODEL
+from edgefl.learning.models import Model
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """C clients that are trained together; they may differ in everything but the model's architecture."""
+
+    start: Tensor  # [C, d] the models that they received
+    lr: Floats  # [C] learning rates, rounded as the models are
+    received: Mapping[str, Tensor]  # [C, d] the other vectors that `downlink` sent, by name
+    state: Mapping[str, Tensor]  # [C, d] the vectors that clients kept from earlier rounds, by name
+    statistics: Tensor  # [C, b] statistics of batch normalisation
+    weight: Tensor  # [C, 1] number of samples over the mean of all devices, omega
+    index: Tensor  # [C, 1] index of the round, from 0
+    batches: list[Indices]  # per client [K_i, B_i], longest first
+    draws: list[Ints] | None  # per client [K_i, B_i, 3] draws of augmentation
+    keys: Tensor | None  # [C] keys of dropout
+    all_samples: list[Indices]  # per client [k_i, B_i], one pass over its samples; empty if no hook needs it
+    run: RunInfo
+    epoch_steps: Tensor  # [C, 1] mini-batches of one pass over a client's samples
+
+    def local(self, gradient: Tensor | float = 0.0, *, rate_on_device: bool = False) -> LocalContext:
+        """Return the context of the algorithm's hooks.
+
+        Args:
+            gradient: [C, d] over all samples, if a hook needs it.
+            rate_on_device: the learning rate is a tensor even if it is one for all.
+        """
+        steps = self.start.new_tensor([[len(batch)] for batch in self.batches])
+        lr: Tensor | float
+        # Rates are compared on the host, as a GPU would have to be waited for.
+        if (self.lr == self.lr[0]).all() and not rate_on_device:
+            lr = float(self.lr[0])  # a plain number saves a broadcast at every step
+        else:
+            lr = self.start.new_tensor(self.lr)[:, None]
+        return LocalContext(
+            self.start,
+            lr,
+            self.received,
+            self.state,
+            steps,
+            self.weight,
+            self.index,
+            gradient,
+            self.run,
+            self.epoch_steps,
+        )
+
+    def one_pass(self) -> Cohort:
+        """Return the same clients with one pass over all their samples, without augmentation."""
+        return replace(self, batches=self.all_samples, draws=None)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The result of the local training of C clients."""
+
+    uploads: Mapping[str, Tensor]  # [C, ...] each
+    state: Mapping[str, Tensor]  # [C, d] each, to be kept until their next round
+    statistics: Tensor  # [C, b]
+    losses: Tensor  # [C] mean training loss
+
+    def tensors(self) -> list[Tensor]:
+        """Return all that has been learned, in a fixed order."""
+        return [*self.uploads.values(), *self.state.values(), self.statistics, self.losses]
+
+
+def joined(parts: Sequence[Trained]) -> Trained:
+    """Return the results of several cohorts as one, in their order."""
+
+    def concatenated(tables: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+        return {name: torch.cat([table[name] for table in tables]) for name in tables[0]}
+
+    return Trained(
+        uploads=concatenated([part.uploads for part in parts]),
+        state=concatenated([part.state for part in parts]),
+        statistics=torch.cat([part.statistics for part in parts]),
+        losses=torch.cat([part.losses for part in parts]),
+    )
+
+
+class TrainingEngine:
+    """Base of the engines; their results are the same but for rounding.
+
+    Args:
+        network: the module as a function of flat vectors.
+        model: gives the loss.
+        solver: takes one local step.
+        samples: all training samples, on the training device.
+    """
+
+    def __init__(self, network: Network, model: Model, solver: Solver, samples: Samples) -> None:
+        self.network = network
+        self.model = model
+        self.solver = solver
+        self.samples = samples
+
+    def train(self, cohort: Cohort) -> Trained:
+        """Train the clients."""
+        raise NotImplementedError
+
+    def references(self, local: LocalContext, cohort: Cohort) -> References | None:
+        """Return the models that the algorithm's loss compares with, if any; None if the loss is the task's."""
+        algorithm = self.solver.algorithm
+        models = algorithm.references(local)
+        if not models and not has_own_loss(algorithm):
+            return None
+        return References(models, cohort.statistics, local.received)
+
+    def result(self, w: Tensor, cohort: Cohort, local: LocalContext, statistics: Tensor, loss_sum: Tensor) -> Trained:
+        """Return the uploads and next states from the trained models w; `loss_sum` [C] adds up each client's steps."""
+        steps = loss_sum.new_tensor([len(batch) for batch in cohort.batches])
+        algorithm = self.solver.algorithm
+        uploads = upload(algorithm, w, local, minimal=self.solver.training.minimal_uploads)
+        state = algorithm.remember(w, local)
+        # kept beside the algorithm's states, and no hook sees it
+        if LAST_MODEL in local.state:
+            state = {**state, LAST_MODEL: w}
+        return Trained(uploads, state, statistics, loss_sum / steps)
+
+
+def select_clients(local: LocalContext, which: int | slice) -> LocalContext:
+    """Return the context of one client (without the client axis), or of several."""
+
+    def cut(value: Tensor | float) -> Tensor | float:
+        if isinstance(value, float):  # the same for all clients
+            return value
+        return value[which]
+
+    return LocalContext(
+        local.start[which],
+        cut(local.lr),
+        {name: value[which] for name, value in local.received.items()},
+        {name: value[which] for name, value in local.state.items()},
+        cut(local.steps),
+        cut(local.weight),
+        cut(local.index),
+        cut(local.gradient),
+        local.run,
+        cut(local.epoch_steps),
+    )
+
+
+def shortened(cohort: Cohort, steps: int) -> Cohort:
+    """Return the same clients with exactly that many steps, repeating their batches if they have fewer."""
+    batches = [np.resize(batch, (steps, batch.shape[1])) for batch in cohort.batches]
+    draws = None
+    if cohort.draws is not None:
+        draws = [np.resize(draw, (steps, *draw.shape[1:])) for draw in cohort.draws]
+    return replace(cohort, batches=batches, draws=draws)

@@ -1,0 +1,107 @@
+"""The vectors of clients that train together, and one step of their training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from edgefl.learning.algorithms import LocalContext
+from edgefl.learning.learner.engines.engine import select_clients
+from edgefl.learning.learner.engines.solver import Solver
+from edgefl.learning.learner.engines.stacked_batches import MiniBatch
+from edgefl.learning.learner.kernels.gradients import GradientKernel, References, Step
+from edgefl.learning.learner.networks.flat_vectors import Layout, unchanged
+
+
+class ClientGradients:
+    """The gradients of C clients at their models, computed into one tensor.
+
+    Args:
+        kernel: computes them.
+        w: [C, d] the models, which may change from step to step.
+        statistics: [C, b] of batch normalisation; updated.
+        references: models that the algorithm's loss compares with.
+    """
+
+    def __init__(self, kernel: GradientKernel, w: Tensor, statistics: Tensor, references: References | None) -> None:
+        self.value = torch.empty_like(w)  # [C, d]
+        self._kernel = kernel
+        self._w = w
+        self._statistics = statistics
+        self._references = references
+        # Views of each layer's parameters are made once for all steps; groups of clients change only with batch sizes.
+        self._bound: dict[tuple[int, int], Step] = {}
+
+    def compute(self, batches: Iterable[MiniBatch], losses: Tensor) -> None:
+        """Compute the gradients of the clients of some mini-batches, and write their losses into `losses` [C]."""
+        for batch in batches:
+            step = self._step(batch.group)
+            losses[batch.group] = step(batch.x, batch.y, batch.weight, batch.keys)
+
+    def _step(self, group: slice) -> Step:
+        key = (group.start, group.stop)
+        if key not in self._bound:
+            compared = None
+            if self._references is not None:
+                compared = self._references.rows(group)
+            views = (self._w[group], self._statistics[group], self.value[group])
+            self._bound[key] = self._kernel.bind(*views, compared)
+        return self._bound[key]
+
+
+class LocalTraining:
+    """The local training of C clients.
+
+    Args:
+        solver: takes the steps.
+        kernel: computes the gradients.
+        layout: of the models' parameters.
+        local: what the algorithm's hooks see.
+        references: models that the algorithm's loss compares with.
+        statistics: [C, b] of batch normalisation, as received.
+    """
+
+    def __init__(
+        self,
+        solver: Solver,
+        kernel: GradientKernel,
+        layout: Layout,
+        local: LocalContext,
+        references: References | None,
+        statistics: Tensor,
+    ) -> None:
+        # copies, as the solver works in place and the received model is shared by many clients
+        self.w = local.start.clone()
+        self.statistics = statistics.clone()
+        self.loss_sum = self.w.new_zeros(len(self.w))  # on the device, so that no step waits for a number to be read
+        self._solver = solver
+        self._local = local
+        self._moments = solver.moments(self.w)
+        self._kernel = kernel
+        self._layout = layout
+        self._gradients = ClientGradients(kernel, self.w, self.statistics, references)
+        self._losses = torch.empty_like(self.loss_sum)
+
+    def begin(self, start: Tensor, statistics: Tensor) -> None:
+        """Begin anew in the same memory, from the models [C, d] and statistics [C, b] that were received."""
+        self.w.copy_(start)
+        self.statistics.copy_(statistics)
+        for tensor in (self.loss_sum, *self._moments):
+            tensor.zero_()
+
+    def step(self, batches: Iterable[MiniBatch], active: int, number: int) -> None:
+        """Take a step, the `number`th from 1, with the first `active` clients."""
+        losses = self._losses[:active]
+        self._gradients.compute(batches, losses)
+        self.loss_sum[:active] += losses
+        # Clients with more steps come first, so that those that go on are the first rows: views, no copies.
+        local = self._local
+        if active < len(self.w):
+            local = select_clients(local, slice(active))
+        moments = [moment[:active] for moment in self._moments]
+        w = self.w[:active]
+        # As torch's optimisers have it: a parameter without a gradient is not even decayed.
+        with unchanged(self._layout.places(self._kernel.unused), (w, *moments)):
+            self._solver.step(w, self._gradients.value[:active], moments, local, number)

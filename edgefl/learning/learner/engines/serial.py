@@ -1,0 +1,115 @@
+"""The serial engine: one client after another, as one would write it by hand; the oracle of the batched one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from edgefl.learning.algorithms import Batch, ForwardPass
+from edgefl.learning.learner.engines.batches import PAD, shares
+from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, select_clients
+from edgefl.learning.learner.kernels.gradients import References, autocast
+from edgefl.learning.learner.kernels.image_layout import fastest_layout
+from edgefl.learning.learner.networks.dropout import step_keys
+from edgefl.learning.learner.networks.flat_vectors import unchanged
+from edgefl.learning.learner.networks.network import Unused, as_leaves, write_gradient
+
+
+class MiniBatch(NamedTuple):
+    """The samples of one client in one step."""
+
+    x: Tensor  # [B, ...] samples
+    y: Tensor  # [B] labels
+    key: Tensor | None  # of dropout
+
+
+class SerialEngine(TrainingEngine):
+    """Trains one client at a time with autograd; works for any module."""
+
+    def train(self, cohort: Cohort) -> Trained:
+        """Train the only client of the cohort; see TrainingEngine."""
+        full_gradient: Tensor | float = 0.0
+        if cohort.all_samples:
+            full_gradient = self._full_gradient(cohort.one_pass())
+        stacked = cohort.local(full_gradient)
+        references = self.references(stacked, cohort)
+        local = select_clients(stacked, 0)
+        # copies, as the solver works in place and the received model is shared by many clients
+        w = cohort.start[0].clone()
+        statistics = cohort.statistics[0].clone()
+        gradient = torch.empty_like(w)
+        moments = self.solver.moments(w)
+        loss_sum = w.new_zeros(1)  # on the device, so that no step waits for a number to be read
+        for step in range(len(cohort.batches[0])):
+            loss, unused = self._gradient(w, statistics, self._mini_batch(cohort, step), references, gradient)
+            loss_sum += loss
+            # As torch's optimisers have it: a parameter without a gradient is not even decayed.
+            with unchanged(self.network.parameters.places(unused), (w, *moments)):
+                self.solver.step(w, gradient, moments, local, step + 1)
+        result = self.result(w, cohort, local, statistics, loss_sum)
+        return Trained(
+            uploads={name: vector[None] for name, vector in result.uploads.items()},
+            state={name: vector[None] for name, vector in result.state.items()},
+            statistics=statistics[None],
+            losses=result.losses,
+        )
+
+    def _full_gradient(self, cohort: Cohort) -> Tensor:
+        """Return the gradient [1, d] of the task's loss at the received model; the batches hold each sample once."""
+        (batches,) = cohort.batches
+        w = cohort.start[0]
+        statistics = cohort.statistics[0].clone()  # updated in every forward pass; this pass must leave no trace
+        total = torch.zeros_like(w)
+        gradient = torch.empty_like(w)
+        for step, share in enumerate(shares(batches[None])[0]):
+            self._gradient(w, statistics, self._mini_batch(cohort, step), None, gradient)
+            total.add_(gradient, alpha=float(share))
+        return total[None]
+
+    def _mini_batch(self, cohort: Cohort, step: int) -> MiniBatch:
+        batch = cohort.batches[0][step]
+        is_sample = batch != PAD  # no padding here: a single client needs none
+        device = cohort.start.device
+        numbers = torch.from_numpy(batch[is_sample]).to(device)
+        draws = None
+        if cohort.draws is not None:
+            draws = torch.from_numpy(cohort.draws[0][step][is_sample]).to(device)
+        key = None
+        if cohort.keys is not None:
+            key = step_keys(cohort.keys, step)[0]
+        x = fastest_layout(self.samples.batch(numbers, draws), self.model, self.network)
+        return MiniBatch(x, self.samples.y[numbers], key)
+
+    def _gradient(
+        self, w: Tensor, statistics: Tensor, batch: MiniBatch, references: References | None, into: Tensor
+    ) -> tuple[Tensor, Unused]:
+        """Write the gradient of a mini-batch's mean loss into a flat vector, and update the statistics.
+
+        Returns:
+            The loss, and the numbers of the parameters on which it does not depend.
+        """
+        network = self.network
+        x, y, key = batch
+        leaves = as_leaves(network.parameters.views(w))
+        buffers = network.statistics.views(statistics)
+        bfloat16 = self.solver.training.precision == "bfloat16"
+        with network.drawing(key, w.device), autocast(w, enabled=bfloat16):
+            if references is None:
+                outputs = network.train(leaves, buffers, x, key)
+            else:
+                own = network.represent(leaves, buffers, x, key)
+                # references have a leading client axis, of length 1 here
+                stacked = references.forward(network, x[None])
+                others = {name: ForwardPass(each.outputs[0], each.z[0]) for name, each in stacked.items()}
+                outputs = own.outputs
+        losses = self.model.sample_losses(outputs.to(w.dtype), y)
+        if references is not None:
+            # the mean of the mini-batch, written as weights for losses that are more than a sum over samples
+            same_weights = torch.full_like(losses, 1 / len(y))
+            received = references.rows(0).received
+            losses = self.solver.algorithm.loss(losses, own, others, Batch(y, same_weights, received))
+        loss = losses.mean()
+        unused = write_gradient(loss, leaves, network.parameters.views(into))
+        return loss.detach(), unused

@@ -1,0 +1,215 @@
+"""Steps of local training that are recorded once for each shape of cohorts, and then replayed as a whole.
+
+A step of a small model on a GPU is a hundred kernels, each so short that launching it takes longer than computing it. A
+recorded step is launched at once. A record knows the memory that it works in, and every number that the host computed
+when it was made: so a cohort is copied into the memory of the record of its shape, numbers that differ from cohort to
+cohort (such as learning rates) stand in that memory, too, and solvers whose steps depend on a number that the host
+counts are never recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
+from edgefl.core.errors import RunError
+from edgefl.learning.algorithms import LocalContext, RunInfo
+from edgefl.learning.learner.engines.local_training import LocalTraining
+from edgefl.learning.learner.engines.samples import Samples
+from edgefl.learning.learner.engines.stacked_batches import StackedBatches, StepInputs
+from edgefl.learning.learner.kernels.gradients import References
+from edgefl.learning.learner.memory import is_out_of_memory
+
+MOST = 8  # records that are kept, as each has memory of its own
+WORTH_STEPS = 4  # a record is made only for a cohort with so many full steps: making it takes about as long as two
+
+Replay = Callable[[], None]
+Training = Callable[[LocalContext, References | None, Tensor], LocalTraining]
+"""Takes what the hooks see, models to compare with and statistics as received; returns the training of a cohort."""
+Recorder = Callable[[Callable[[], None]], Replay]
+"""Records what a function does, and returns a function that does the same again in the same memory."""
+
+
+@dataclass(frozen=True)
+class CohortTensors:
+    """All that a step of a cohort reads besides its mini-batches."""
+
+    local: LocalContext
+    references: References | None
+    statistics: Tensor  # [C, b] of batch normalisation, as received
+
+    def named(self) -> dict[str, Tensor]:
+        """Return the tensors by name."""
+        local = self.local
+        scalars = {
+            "start": local.start,
+            "lr": local.lr,
+            "steps": local.steps,
+            "weight": local.weight,
+            "index": local.index,
+            "gradient": local.gradient,
+            "epoch_steps": local.epoch_steps,
+        }
+        tensors = {name: value for name, value in scalars.items() if isinstance(value, Tensor)}
+        tensors |= {f"received.{name}": value for name, value in local.received.items()}
+        tensors |= {f"state.{name}": value for name, value in local.state.items()}
+        if self.references is not None:
+            tensors |= {f"reference.{name}": value for name, value in self.references.models.items()}
+        return {**tensors, "statistics": self.statistics}
+
+    def copied(self) -> CohortTensors:
+        """Return the same in memory of its own; what all clients share stays a single row."""
+        local = self.local
+
+        def copies(table: Mapping[str, Tensor]) -> dict[str, Tensor]:
+            return {name: _copied(value) for name, value in table.items()}
+
+        def copied_or_plain(value: Tensor | float) -> Tensor | float:
+            if isinstance(value, Tensor):
+                return _copied(value)
+            return value
+
+        own = replace(
+            local,
+            start=_copied(local.start),
+            lr=copied_or_plain(local.lr),
+            received=copies(local.received),
+            state=copies(local.state),
+            steps=copied_or_plain(local.steps),
+            weight=copied_or_plain(local.weight),
+            index=copied_or_plain(local.index),
+            gradient=copied_or_plain(local.gradient),
+            epoch_steps=copied_or_plain(local.epoch_steps),
+        )
+        statistics = _copied(self.statistics)
+        references = None
+        if self.references is not None:
+            references = References(copies(self.references.models), statistics, own.received)
+        return CohortTensors(own, references, statistics)
+
+    def load(self, other: CohortTensors) -> None:
+        """Take the values of a cohort with the same shape."""
+        values = other.named()
+        for name, tensor in self.named().items():
+            _row_or_all(tensor).copy_(_row_or_all(values[name]))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The key of a recorded step: cohorts with the same one differ in the values in their memory alone."""
+
+    tensors: Mapping[str, tuple[tuple[int, ...], bool]]  # the size of each, and whether all clients share one row
+    inputs: tuple[tuple[int, ...], ...]  # of a full step
+    run: RunInfo
+
+
+@dataclass(frozen=True)
+class RecordedStep:
+    """A recorded step with the memory that it works in."""
+
+    shape: Shape
+    training: LocalTraining
+    tensors: CohortTensors
+    inputs: StepInputs
+    run: Replay
+
+    def load(self, tensors: CohortTensors) -> None:
+        """Begin the training of another cohort of this shape."""
+        self.tensors.load(tensors)
+        self.training.begin(tensors.local.start, tensors.statistics)
+
+    def replay(self, inputs: StepInputs) -> None:
+        """Take a step with all clients."""
+        for own, value in zip(self.inputs.tensors(), inputs.tensors(), strict=True):
+            own.copy_(value)
+        self.run()
+
+
+class StepGraphs:
+    """The records of a device.
+
+    Args:
+        record: how a step is recorded.
+        samples: all training samples, on the device.
+    """
+
+    def __init__(self, record: Recorder, samples: Samples) -> None:
+        self._record = record
+        self._samples = samples
+        self._steps: list[RecordedStep] = []  # the one that was used last comes last
+
+    def recorded(
+        self,
+        begun: Training,
+        local: LocalContext,
+        references: References | None,
+        statistics: Tensor,
+        batches: StackedBatches,
+    ) -> RecordedStep | None:
+        """Return the record of a cohort's shape with its memory filled; None if a record is not worth making.
+
+        Args:
+            begun: returns the training of the cohort, of which no step has been taken.
+            local: what the algorithm's hooks see.
+            references: models that the algorithm's loss compares with.
+            statistics: [C, b] of batch normalisation, as received.
+            batches: the cohort's mini-batches.
+
+        Raises:
+            RunError: the step does what a record cannot hold.
+        """
+        if batches.full_steps() < WORTH_STEPS:
+            return None
+        tensors = CohortTensors(local, references, statistics)
+        full = next(step for step in range(batches.steps) if batches.is_full(step))
+        inputs = batches.inputs(full, slice(0, batches.clients))
+        shape = _shape(tensors, inputs)
+        step = next((known for known in self._steps if known.shape == shape), None)
+        if step is None:
+            del self._steps[: max(0, len(self._steps) - MOST + 1)]  # before the new one takes its memory
+            step = self._made(begun, shape, tensors.copied(), inputs.copied())
+        else:
+            self._steps.remove(step)
+        self._steps.append(step)
+        step.load(tensors)
+        return step
+
+    def _made(self, begun: Training, shape: Shape, tensors: CohortTensors, inputs: StepInputs) -> RecordedStep:
+        training = begun(tensors.local, tensors.references, tensors.statistics)
+        everybody = slice(0, len(tensors.local.start))
+
+        def take() -> None:
+            # the number of the step means nothing: a solver that asks for it is not recorded
+            training.step([inputs.mini_batch(everybody, self._samples)], everybody.stop, 1)
+
+        try:
+            replay = self._record(take)
+        except RuntimeError as error:
+            if is_out_of_memory(error):
+                raise
+            why = str(error).partition("\n")[0]
+            text = f"training.graphs: auto: a local step cannot be recorded ({why}); set it to off"
+            raise RunError(text) from None
+        return RecordedStep(shape, training, tensors, inputs, replay)
+
+
+def _shape(tensors: CohortTensors, inputs: StepInputs) -> Shape:
+    named = {name: (tuple(tensor.shape), _is_shared(tensor)) for name, tensor in tensors.named().items()}
+    return Shape(named, tuple(tuple(tensor.shape) for tensor in inputs.tensors()), tensors.local.run)
+
+
+def _is_shared(tensor: Tensor) -> bool:
+    """Return True if all clients have the same memory, as that of a model that all of them received."""
+    return len(tensor) > 1 and tensor.stride(0) == 0
+
+
+def _row_or_all(tensor: Tensor) -> Tensor:
+    if _is_shared(tensor):
+        return tensor[:1]
+    return tensor
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    return _row_or_all(tensor).clone().expand(tensor.shape)

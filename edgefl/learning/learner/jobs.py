@@ -1,0 +1,40 @@
+"""Jobs: one device's training in one round each; and their keys, as they travel to a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from edgefl.core.arrays import Indices
+
+
+@dataclass(frozen=True)
+class JobKey:
+    """One device's training in one round: its draws depend on nothing else."""
+
+    device: int
+    index: int  # of the round, from 0
+    samples: Indices | None = None  # its training samples in this round; None: all that the device holds
+
+
+@dataclass(frozen=True)
+class Job:
+    """One device's training in one round: its result depends on nothing else."""
+
+    device: int
+    index: int  # of the round, from 0
+    start: Tensor  # [d] the model that the device received
+    received: Mapping[str, Tensor]  # other vectors that it received
+    statistics: Tensor  # [b] of batch normalisation, as received
+    lr: float  # learning rate
+    samples: Indices | None = None  # its training samples in this round; None: all that the device holds
+
+
+def stacked(vectors: Sequence[Tensor]) -> Tensor:
+    """Return vectors as [C, d]; as a single row if all are the same object, as in a synchronous round."""
+    if all(vector is vectors[0] for vector in vectors):
+        return vectors[0][None]
+    return torch.stack(list(vectors))

@@ -1,0 +1,33 @@
+"""The order of images in memory: on CPUs convolutions are fastest with the channels of a pixel side by side."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from edgefl.core.plugins import is_outside
+from edgefl.learning.learner.networks.network import Network
+from edgefl.learning.models import Model
+from edgefl.learning.models.images import ImageModel
+
+BATCH_OF_IMAGES = 4  # axes: samples, channels, height, width
+MOST_PARAMETERS = 2**20  # each step reorders all weights and gradients, which in larger models costs more than it saves
+
+
+def channels_last(x: Tensor) -> Tensor:
+    """Return images [B, C, H, W] on a CPU with channels last in memory; all else as it is."""
+    if x.ndim != BATCH_OF_IMAGES or x.device.type != "cpu":
+        return x
+    return x.contiguous(memory_format=torch.channels_last)
+
+
+def fastest_layout(x: Tensor, model: Model, network: Network) -> Tensor:
+    """Return samples x [B, ...] as the network of a model computes them fastest by autograd.
+
+    A network from outside may ask for views of its maps that only channels first allow, so it gets x as it is.
+    """
+    if not isinstance(model, ImageModel) or is_outside(type(model)):
+        return x
+    if len(network.parameters) > MOST_PARAMETERS:
+        return x
+    return channels_last(x)

@@ -1,0 +1,215 @@
+"""The loss gradient of a plain stack of layers, for one client or many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
+from edgefl.learning.algorithms.base import AddedLoss
+from edgefl.learning.algorithms.properties import has_loss_by_hand
+from edgefl.learning.learner.kernels.gradients import References, Step
+from edgefl.learning.learner.kernels.image_layout import channels_last
+from edgefl.learning.learner.kernels.layers import Convolution, Dropout, Linear, Saved, layers_of
+from edgefl.learning.learner.networks.network import Network, Unused
+from edgefl.learning.losses.cross_entropy import CrossEntropy
+from edgefl.learning.models import Model
+
+
+class LayersGradient:
+    """A GradientKernel with derivatives written by hand, only for stacks of known layers.
+
+    The cross-entropy is differentiated by hand, too, and what an algorithm adds to it if it says how (`added_loss`).
+    Any other loss is differentiated by autograd with respect to outputs and representations, the layers below by hand.
+    """
+
+    @staticmethod
+    def fits(network: Network, model: Model) -> bool:
+        """Return True if the module is of the kind that is written out here, and its outputs are [B, n]."""
+        return bool(layers_of(network.module)) and not model.has_own_loss
+
+    def __init__(self, network: Network, model: Model, algorithm: Algorithm) -> None:
+        self.network = network
+        self.model = model
+        self.algorithm = algorithm
+        self.unused: Unused = ()  # each layer of a stack uses its parameters
+        self._loss_by_hand = has_loss_by_hand(algorithm)
+        self.layers = layers_of(network.module)
+        self.images = any(isinstance(layer, Convolution) for layer in self.layers)
+        learning = [number for number, layer in enumerate(self.layers) if layer.parameters]
+        linear = [number for number in learning if isinstance(self.layers[number], Linear)]
+        self.first = learning[0]
+        # the layer whose input is the representation; None if outputs are representations, see `representation`
+        self.head: int | None = None
+        if linear and linear[-1] > self.first:
+            self.head = linear[-1]
+            # what stands before a dropout is the same in training and in tests
+            while isinstance(self.layers[self.head - 1], Dropout):
+                self.head -= 1
+
+    def bind(self, w: Tensor, statistics: Tensor, into: Tensor, references: References | None) -> Step:
+        """See GradientKernel."""
+        parameters = self._by_layer(w)
+        targets = self._by_layer(into)
+        compare: Callable[[Tensor], dict[str, ForwardPass]] | None = None
+        if references is not None:
+            compare = self._comparison(references)
+
+        def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
+            x = self._entry(x)
+            own, saved = self._forward(parameters, x, keys)
+            others: dict[str, ForwardPass] | None = None
+            batch = Batch(y, weight, {})
+            if references is not None and compare is not None:
+                others = compare(x)
+                batch = Batch(y, weight, references.received)
+            losses, dy, dz = self._loss(own, others, batch)
+            self._backward(parameters, saved, targets, dy, dz)
+            return losses
+
+        return step
+
+    def _comparison(self, references: References) -> Callable[[Tensor], dict[str, ForwardPass]]:
+        """Return a function that computes the forward pass of each reference for samples x [C, B, ...].
+
+        Full-batch training hands in the same tensor at every step: the references then see it only once.
+        """
+        models = {name: self._by_layer(model) for name, model in references.models.items()}
+        seen: Tensor | None = None
+        passes: dict[str, ForwardPass] = {}
+
+        def compare(x: Tensor) -> dict[str, ForwardPass]:
+            nonlocal seen, passes
+            if x is not seen:
+                seen = x
+                passes = {name: self._forward(own, x, None)[0] for name, own in models.items()}
+            return passes
+
+        return compare
+
+    def outputs(self, w: Tensor, x: Tensor) -> Tensor:
+        """Return the outputs [B, classes] of one model w [d] for x [B, ...], for evaluation."""
+        forward, _ = self._forward(self._by_layer(w[None]), self._entry(x[None]), None)
+        return forward.outputs[0]
+
+    def _forward(
+        self, parameters: list[list[Tensor]], x: Tensor, keys: Tensor | None
+    ) -> tuple[ForwardPass, list[Saved]]:
+        """Return outputs and representations, as `network.representation` has it, and what each layer saves.
+
+        Args:
+            parameters: of each layer.
+            x: [C, B, ...] what goes into the first of the layers.
+            keys: [C] those of dropout; None in tests.
+        """
+        saved_by_layer = []
+        z: Tensor | None = None
+        for number, (layer, p) in enumerate(zip(self.layers, parameters, strict=True)):
+            if number == self.head:
+                z = x.flatten(2)
+            x, saved = layer.forward(x, p, keys)
+            saved_by_layer.append(saved)
+        if z is None:
+            z = x
+        return ForwardPass(x, z), saved_by_layer
+
+    def _backward(
+        self,
+        parameters: list[list[Tensor]],
+        saved: list[Saved],
+        targets: list[list[Tensor]],
+        dy: Tensor,
+        dz: Tensor | None,
+    ) -> None:
+        """Write the gradients of all layers, from those in the outputs (dy) and in the representations (dz)."""
+        # below the first layer with parameters nobody needs a gradient
+        for number in range(len(parameters) - 1, self.first - 1, -1):
+            layer = self.layers[number]
+            layer.gradients(dy, saved[number], parameters[number], targets[number])
+            if number > self.first:
+                dy = layer.backward(dy, saved[number], parameters[number])
+            if number == self.head and dz is not None:
+                dy += dz.reshape(dy.shape)
+
+    def _loss(
+        self, own: ForwardPass, others: dict[str, ForwardPass] | None, batch: Batch
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return what `_differentiated` does, by hand where the loss and what the algorithm adds are known so."""
+        if not isinstance(self.model.loss, CrossEntropy):
+            return self._differentiated(own, others, batch)
+        added: AddedLoss | None = None
+        if others is not None:
+            if self._loss_by_hand:
+                added = self.algorithm.added_loss(own, others, batch)
+            if added is None:
+                return self._differentiated(own, others, batch)
+        losses, dy = cross_entropy(own.outputs, batch.y, batch.weight)
+        if added is None:
+            return losses, dy, None
+        losses = losses + (added.losses * batch.weight).sum(1)
+        dz = added.z_gradient * batch.weight.unsqueeze(2)
+        if own.z is own.outputs:
+            return losses, dy.add_(dz), None
+        return losses, dy, dz
+
+    def _differentiated(
+        self, own: ForwardPass, others: dict[str, ForwardPass] | None, batch: Batch
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return each client's weighted sum of losses [C], and its gradients by autograd.
+
+        These are the gradients in the outputs and in the representations; None if these are the outputs.
+
+        Args:
+            own: outputs and representations of the model in training.
+            others: the same of each model that the algorithm's loss compares with; None if the loss is the task's.
+            batch: the samples' labels and weights.
+        """
+        with torch.enable_grad():
+            outputs = own.outputs.detach().requires_grad_()
+            z = outputs
+            leaves = [outputs]
+            if own.z is not own.outputs:
+                z = own.z.detach().requires_grad_()
+                leaves.append(z)
+            sample_losses = self.model.sample_losses(outputs, batch.y)
+            if others is not None:
+                sample_losses = self.algorithm.loss(sample_losses, ForwardPass(outputs, z), others, batch)
+            losses = (sample_losses * batch.weight).sum(1)
+            # materialize_grads: a loss that uses only one of the two has zeros, not None, in the other
+            gradients = torch.autograd.grad(losses.sum(), leaves, materialize_grads=True)
+        dz = None
+        if len(leaves) == 2:
+            dz = gradients[1]
+        return losses.detach(), gradients[0], dz
+
+    def _entry(self, x: Tensor) -> Tensor:
+        """Return images of one client in the layout in which convolutions are fastest; all else as it is."""
+        if self.images and len(x) == 1:
+            return channels_last(x[0])[None]
+        return x
+
+    def _by_layer(self, flat: Tensor) -> list[list[Tensor]]:
+        """Return the parameters of each layer, as views of flat vectors [C, d]."""
+        views = iter(self.network.parameters.views(flat))
+        return [layer.bound([next(views) for _ in range(layer.parameters)]) for layer in self.layers]
+
+
+def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Return each client's weighted sum of losses [C], and its gradient [C, B, classes] in the logits z.
+
+    Args:
+        z: [C, B, classes] logits.
+        y: [C, B] labels.
+        weight: [C, B] weight of each sample.
+    """
+    label = y.unsqueeze(2)
+    z = z - z.amax(2, keepdim=True)  # the largest exponential is 1: none overflows
+    label_z = z.gather(2, label)
+    p = z.exp_()  # in few plain steps, as torch's log_softmax is slow for a handful of classes
+    total = p.sum(2, keepdim=True)
+    losses = ((total.log() - label_z).squeeze(2) * weight).sum(1)
+    # the gradient is softmax minus the label's indicator; in the memory of the exponentials
+    dz = p.div_(total).scatter_(2, label, -1.0, reduce="add")
+    return losses, dz.mul_(weight.unsqueeze(2))

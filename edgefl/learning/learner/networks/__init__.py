@@ -1,0 +1,4 @@
+"""Networks: a module as a function of flat vectors, and back.
+
+`network.py` is where to begin.
+"""

@@ -1,0 +1,121 @@
+"""Dropout whose masks are a function of a key: the same for a client whatever engine, device or company trains it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from edgefl.learning.learner.networks.module_state import has_own_calls
+
+WORD = 0xFFFFFFFF  # the 32 bits of a word
+KEY = "edgefl_key"
+CALL = 2**16  # of layers that a network has at most: numbers the calls of a layer within a forward pass
+
+
+class KeyedDropout(nn.Module):
+    """Zeroes activations with probability p and scales the rest by 1 / (1 - p).
+
+    The buffer `edgefl_key` names the draw; it is given for each client and step. The uniforms are a 32-bit hash of
+    position, layer and key (lowbias32: Wellons, "Prospecting for hash functions", 2018): a generator would draw another
+    mask for a client that is trained beside others.
+
+    Args:
+        p: probability.
+        layer: the layer's number, different for each layer of a network.
+        inplace: the result takes the memory of the activations.
+    """
+
+    def __init__(self, p: float, layer: int, *, inplace: bool = False) -> None:
+        super().__init__()
+        self.p = p
+        self.layer = layer
+        self.inplace = inplace
+        self._calls = 0  # in the forward pass under way: a layer that is used again draws another mask
+        self.register_buffer(KEY, torch.zeros((), dtype=torch.int64), persistent=False)
+
+    def begin(self) -> None:
+        """Note that a forward pass of the network begins."""
+        self._calls = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return activations of the same shape [B, ...]."""
+        if not self.training:  # the user's code has set this part of a network to evaluation
+            return x
+        layer = self.layer + CALL * self._calls
+        self._calls += 1
+        kept = kept_by(getattr(self, KEY), self.p, layer, x.shape).to(x.dtype)
+        if self.inplace:
+            return x.mul_(kept).div_(1 - self.p)
+        return x * kept / (1 - self.p)
+
+
+def kept_by(keys: Tensor, p: float, layer: int, shape: Sequence[int]) -> Tensor:
+    """Return which activations [..., *shape] are kept, for keys [...] of one client or several.
+
+    Args:
+        keys: each names a draw.
+        p: probability that an activation is zeroed.
+        layer: the layer's number.
+        shape: of a client's activations.
+    """
+    keys = keys.view(*keys.shape, *(1 for _ in shape))
+    low_word = keys & WORD
+    high_word = (keys >> 32) & WORD
+    position = torch.arange(math.prod(shape), device=keys.device).view(*shape)
+    bits = _hash(_hash(_hash(position) ^ low_word) ^ high_word ^ _spread(layer))
+    return bits >= int(p * 2**32)
+
+
+def _hash(x: Tensor) -> Tensor:
+    """Return lowbias32 of 32-bit words; they are kept in 64 bits, as torch has no arithmetic on unsigned words."""
+    x = ((x ^ (x >> 16)) * 0x7FEB352D) & WORD
+    x = ((x ^ (x >> 15)) * 0x846CA68B) & WORD
+    return x ^ (x >> 16)
+
+
+def _spread(number: int) -> int:
+    """Return a word that differs in many bits for neighbouring numbers: a multiple of 2^32 over the golden ratio."""
+    return (number + 1) * 0x9E3779B9 & WORD
+
+
+def step_keys(keys: Tensor, step: int) -> Tensor:
+    """Return the keys of a step from those of the clients [C], which are 63 random bits."""
+    return keys ^ (_spread(step) << 16)
+
+
+def replace_dropout(module: nn.Module) -> list[str]:
+    """Put KeyedDropout in the place of each nn.Dropout, in place; return the names of their key buffers.
+
+    Other kinds of dropout draw from torch's generator, see `keyed_draws`.
+    """
+    names: list[str] = []
+    for path, parent in list(module.named_modules()):
+        for name, child in parent.named_children():
+            if type(child) is not nn.Dropout or not 0 < child.p < 1 or has_own_calls(child):
+                continue
+            setattr(parent, name, KeyedDropout(child.p, len(names), inplace=child.inplace).train(child.training))
+            names.append(".".join(filter(None, (path, name, KEY))))
+    return names
+
+
+def keyed_dropouts(module: nn.Module) -> list[KeyedDropout]:
+    """Return the layers of a module that `replace_dropout` has put there."""
+    return [layer for layer in module.modules() if isinstance(layer, KeyedDropout)]
+
+
+@contextmanager
+def keyed_draws(key: int, device: torch.device) -> Iterator[None]:
+    """Let torch's generators draw as a key says; they have their own states again afterwards."""
+    cuda_devices = []
+    if device.type == "cuda":
+        cuda_devices.append(device)
+    with torch.random.fork_rng(devices=cuda_devices):
+        torch.default_generator.manual_seed(key)
+        for cuda_device in cuda_devices:
+            with torch.cuda.device(cuda_device):
+                torch.cuda.manual_seed(key)
+        yield

@@ -1,0 +1,33 @@
+"""The initial model."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from edgefl.core.streams import Streams
+from edgefl.learning.datasets import Data
+from edgefl.learning.learner.networks.flat_vectors import flatten
+from edgefl.learning.learner.networks.module_state import trained_parameters
+from edgefl.learning.models import Model
+
+
+def build_module(model: Model, data: Data, streams: Streams, device: int | None = None) -> nn.Module:
+    """Return the network with its layers' own initialisation, drawn from the stream "init"; or a `device`'s own one."""
+    # Layers draw from torch's global generator: it is lent a keyed state, and gets its own back.
+    with torch.random.fork_rng(devices=[]):
+        entity = 0 if device is None else device + 1
+        torch.default_generator.manual_seed(int(streams.generator("init", entity).integers(2**63)))
+        return model.module(data.shape, data.outputs)
+
+
+def initial_parameters(model: Model, data: Data, module: nn.Module) -> Tensor:
+    """Return the flat initial model [d] as the scenario's `model.init` says: the parameters that are trained.
+
+    Raises:
+        InputError: the file does not hold a vector of that length.
+    """
+    if model.init.kind == "default":
+        parameters = list(trained_parameters(module).values())
+        return flatten(parameters, parameters[0])
+    return torch.from_numpy(model.init.vector(model.parameters(data.shape, data.outputs)))

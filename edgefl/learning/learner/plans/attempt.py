@@ -1,0 +1,52 @@
+"""Measurement of a way to train: seconds for a step and memory for a client, on the training device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import torch
+
+from edgefl.learning.learner.memory import peak_bytes, reset_peak
+from edgefl.learning.learner.plans.plan import Trial
+
+TRIAL_S = 0.3  # a measurement takes about that long, unless a single step takes longer
+REPEATS = 3  # least number of measurements, of which the fastest counts
+SLOW_S = 1.0  # steps that take longer are timed only once
+
+
+def attempt(train: Callable[[int], object], width: int, device: str, most_steps: int) -> Trial:
+    """Return the time and memory that some training steps take.
+
+    Args:
+        train: trains `width` clients for a number of steps.
+        width: number of clients that are trained together.
+        device: the training device.
+        most_steps: steps of a client in a round; with as many the costs of a round besides its steps get their share.
+    """
+    before_bytes = reset_peak(device)
+    _seconds(train, 1, device)  # the first call also allocates memory and chooses library routines
+    one_s = _seconds(train, 1, device)
+    steps = max(1, min(most_steps, int(TRIAL_S / REPEATS / one_s)))
+    repeats = 1
+    if one_s <= SLOW_S:
+        repeats = max(REPEATS, int(TRIAL_S / (one_s * steps)))
+    # The least time, not the mean: other processes on the machine can only add to it.
+    best_s = min(_seconds(train, steps, device) for _ in range(repeats))
+    client_bytes = (peak_bytes(device) - before_bytes) / width
+    return Trial(best_s / (steps * width), client_bytes)
+
+
+def _seconds(train: Callable[[int], object], steps: int, device: str) -> float:
+    """Return the seconds that some steps take.
+
+    On a CPU, where one thread computes, only the time of that thread counts: other processes may want the core, too.
+    On a GPU it is the time on the wall, as the thread only waits.
+    """
+    on_gpu = device.startswith("cuda")
+    clock = time.perf_counter if on_gpu else time.thread_time
+    began_s = clock()
+    train(steps)
+    if on_gpu:
+        torch.cuda.synchronize(device)  # kernels run on after the calls have returned
+    return clock() - began_s

@@ -1,0 +1,180 @@
+"""The choice of a training plan: by rule, as the scenario says, or the fastest one by trials on this machine."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from edgefl.core.errors import InputError, RunError
+from edgefl.core.version import edgefl_version
+from edgefl.learning.algorithms.properties import has_own_loss
+from edgefl.learning.learner.calls import Workers, as_is
+from edgefl.learning.learner.client_inputs import ClientInputs
+from edgefl.learning.learner.kernels.layers import has_images
+from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
+from edgefl.learning.learner.memory import budget
+from edgefl.learning.learner.networks.network import Network
+from edgefl.learning.learner.plans.cache import processor, remembered
+from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan, Trial, candidates, fastest
+from edgefl.learning.learner.plans.rule import Work, plan_by_rule
+from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.losses import LOSSES
+from edgefl.learning.training_section import Training
+
+log = logging.getLogger("edgefl")
+
+
+def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
+    """Return the plan by which clients are trained.
+
+    Args:
+        task: the learning task.
+        network: the module.
+        workers: the workers, of which one tries plans.
+        inputs: the inputs of one client in its first round.
+
+    Raises:
+        InputError: the scenario asks for clients together, and the model cannot be batched.
+        RunError: the memory is too small.
+    """
+    if task.training.engine == "serial":
+        return SERIAL
+    try:
+        if task.training.engine == "measured":
+            return _measured(task, network, workers, inputs)
+        return _by_rule(task, network, workers, inputs)
+    except MemoryError:
+        count = task.training.width or 1
+        raise RunError(
+            f"the memory of {inputs.start.device} is too small to train {count} of the clients together: "
+            "use a smaller training.batch_size or a smaller model"
+        ) from None
+    except CannotBatchError as error:
+        raise InputError(f"training.engine: batched: the model cannot be batched ({error}); use serial") from None
+
+
+def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
+    """Return the plan by rule, with the scenario's width if it names one.
+
+    Raises:
+        CannotBatchError: the scenario asks for clients together, and torch.func.vmap refuses the module.
+    """
+    training = task.training
+    device = inputs.start.device.type
+    engine = training.engine
+    if engine == "auto" and training.width is not None:
+        engine = "batched"
+    plan = plan_by_rule(engine, _work_of_rule(task, network, workers, device), device)
+    if training.width is not None:
+        plan = replace(plan, width=training.width)
+    if plan.kernel == "vmap":
+        # Only a trial tells if vmap accepts a module; its time does not count.
+        try:
+            workers.submit("rehearse", partial(as_is, (replace(plan, width=1), inputs)), as_is).result()
+        except CannotBatchError:
+            if engine != "auto":
+                raise
+            plan = SERIAL
+    log.info("training plan: %s", plan)
+    return plan
+
+
+def _work_of_rule(task: LearningTask, network: Network, workers: Workers, device: str) -> Work:
+    """Return what the rule looks at."""
+    training = task.training
+    activations = 0
+    if device != "cpu":
+        activations = workers.submit("activations", tuple, int).result()
+    batch_size = training.batch_size
+    if batch_size == "full":
+        batch_size = int(np.median(task.sizes))
+    return Work(
+        by_hand=_by_hand(task, network),
+        images=has_images(network.module),
+        parameters=len(network.parameters),
+        activations=activations,
+        batch_size=batch_size,
+        participants=task.participants,
+    )
+
+
+def _by_hand(task: LearningTask, network: Network) -> bool:
+    """Return whether the model's layers have gradients by hand."""
+    # layers by hand know no autocast: bfloat16 needs torch's own operations
+    return task.training.precision != "bfloat16" and LayersGradient.fits(network, task.model)
+
+
+def _measured(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
+    """Return the fastest plan on this machine, measured if it is not in the cache.
+
+    Raises:
+        CannotBatchError: the scenario asks for clients together, and torch.func.vmap refuses the module.
+        MemoryError: not even one client can be trained.
+    """
+    device = inputs.start.device
+    families = _families(task.training, device, by_hand=_by_hand(task, network))
+    limit_bytes = budget(device) / len(workers)  # all workers train cohorts at the same time
+    if task.training.width is not None:
+        limit_bytes = float("inf")  # a scenario that names a width gets it
+
+    def attempt(plan: Plan) -> Trial:
+        trial: Trial = workers.submit("attempt", partial(as_is, (plan, inputs)), as_is).result()
+        return trial
+
+    def measure() -> Plan:
+        return fastest(families, attempt, limit_bytes)
+
+    key = {**_machine(device), **_work(task, network, inputs)}
+    possible = {plan for family in families for plan in family}
+    return remembered(key, measure, possible)
+
+
+def _families(training: Training, device: torch.device, *, by_hand: bool) -> list[list[Plan]]:
+    """Return the plans to try, as `candidates` lists them; `by_hand` if the model's layers have gradients by hand."""
+    kernels: list[Literal["layers", "vmap"]] = ["vmap"]
+    if by_hand and training.engine != "vmap":
+        kernels = ["layers", "vmap"]
+    families = candidates(kernels, device.type, serial=training.engine in {"auto", "measured"})
+    if training.width is None:
+        return families
+    return [[replace(plans[0], width=training.width)] for plans in families if plans[0] != SERIAL]
+
+
+def _machine(device: torch.device) -> dict[str, str]:
+    """Return what the fastest plan depends on besides the work: processor and versions."""
+    return {"edgefl": edgefl_version(), "torch": torch.__version__, "processor": processor(str(device))}
+
+
+def _work(task: LearningTask, network: Network, inputs: ClientInputs) -> Mapping[str, str]:
+    """Return what the fastest plan depends on besides the machine: the model, the data, the algorithm's class."""
+    training = task.training
+    algorithm = type(task.algorithm).__name__
+    if has_own_loss(task.algorithm):
+        algorithm += " with its own loss"
+    loss = {}
+    if training.loss is not None:
+        loss["loss"] = LOSSES.name_of(training.loss)
+    return {
+        **loss,
+        "model": f"{network.module} {network.parameters.shapes}",
+        "code": source(network.module),
+        "data": f"{task.data.shape} {inputs.start.dtype}",
+        "algorithm": algorithm,
+        "training": f"{training.batch_size} {training.engine} {training.width} {training.precision}",
+    }
+
+
+def source(module: nn.Module) -> str:
+    """Return the source code of a module's class, which users may change under the same name; empty without a file."""
+    try:
+        return inspect.getsource(type(module))
+    except (OSError, TypeError):
+        return ""

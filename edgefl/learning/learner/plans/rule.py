@@ -1,0 +1,73 @@
+"""The training plan by rule: a function of the model, the kind of processor and the number of participants.
+
+Plans differ from each other by rounding. A choice by measured times would give other results on another day, so that
+the rule knows no clock, no cache and no free memory. docs/benchmarks.md has the times from which it was made.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from edgefl.learning.learner.plans.plan import SERIAL, Plan
+
+CACHED_PARAMETERS = 2**20  # of a cohort's models, 8 MB with their gradients: more clients at once no longer pay
+WIDEST_ON_CPU = 32
+COHORTS = 2  # of a round at least, so that a second core has work, too
+WIDEST_ON_GPU = 64
+GPU_COHORT_BYTES = 2**32  # of the clients that are trained together on a GPU
+MODEL_VECTORS = 6  # of a client in training: model, gradient, start, and what algorithm and optimizer keep
+ACTIVATION_COPIES = 3  # outputs of layers, their gradients, and what is on its way between layers
+
+
+@dataclass(frozen=True)
+class Work:
+    """The model's and the round's properties from which the rule follows."""
+
+    by_hand: bool  # the model's layers have gradients by hand
+    images: bool  # some of them are convolutions
+    parameters: int  # of the model
+    activations: int  # numbers that the layers put out for one sample; only asked for on GPUs
+    batch_size: int
+    participants: float | None  # expected in a round; None: not known
+
+
+def plan_by_rule(engine: str, work: Work, device: str) -> Plan:
+    """Return the plan for `training.engine: auto`, or that of `batched` or `vmap` without a width.
+
+    Args:
+        engine: auto, batched or vmap.
+        work: the model and the size of a round.
+        device: cpu or cuda.
+    """
+    if device != "cpu":
+        return Plan("batched", "vmap", _width_on_gpu(work))
+    if work.by_hand and engine != "vmap":
+        return Plan("batched", "layers", _width_on_cpu(work))
+    if engine == "auto":
+        return SERIAL
+    return Plan("batched", "vmap", _width_on_cpu(work))
+
+
+def _width_on_cpu(work: Work) -> int:
+    """Return how many clients are trained together on a core."""
+    # The convolutions of several clients together are slower than one after another.
+    if work.images:
+        return 1
+    width = min(WIDEST_ON_CPU, _power_of_two(CACHED_PARAMETERS / work.parameters))
+    if work.participants is None:
+        return width
+    return max(1, min(width, math.ceil(work.participants / COHORTS)))
+
+
+def _width_on_gpu(work: Work) -> int:
+    """Return how many clients are trained together on a GPU."""
+    numbers = MODEL_VECTORS * work.parameters + ACTIVATION_COPIES * work.batch_size * work.activations
+    float_bytes = 4
+    return min(WIDEST_ON_GPU, _power_of_two(GPU_COHORT_BYTES / (float_bytes * numbers)))
+
+
+def _power_of_two(most: float) -> int:
+    """Return the largest power of two that is at most `most`; 1 if none is."""
+    exponent: int = max(0, math.floor(math.log2(most)))
+    return 1 << exponent

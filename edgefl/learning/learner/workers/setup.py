@@ -1,0 +1,64 @@
+"""The parts of a learner: torch's devices and precision, and a trainer on each device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from edgefl.learning.learner.engines.samples import Samples
+from edgefl.learning.learner.networks.initial import build_module, initial_parameters
+from edgefl.learning.learner.networks.network import Network
+from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.learner.workers.trainer import Trainer
+from edgefl.learning.models.imported import has_own_network
+
+
+@dataclass(frozen=True)
+class TrainersOnDevices:
+    """A trainer on each torch device, and the model that they start from, on the first one."""
+
+    trainers: list[Trainer]
+    initial: Tensor  # [d] parameters
+    statistics: Tensor  # [b] of batch normalisation
+
+    @property
+    def network(self) -> Network:
+        """The network on the first device."""
+        return self.trainers[0].network
+
+
+def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
+    """Build the model, and a trainer with a copy of all samples on each torch device.
+
+    Raises:
+        InputError: the model does not fit the data, or the initial parameters do not fit the model.
+    """
+    module = build_module(task.model, task.data, task.streams).to(task.dtype)
+    initial = initial_parameters(task.model, task.data, module).to(devices[0], task.dtype)
+    own_code = has_own_network(task.model)
+    data = task.data
+    trainers = []
+    for device in devices:
+        train = Samples(data.train_x, data.train_y, data.mean, data.std, device, task.dtype, task.augmentation)
+        test = Samples(data.test_x, data.test_y, data.mean, data.std, device, task.dtype)
+        trainers.append(Trainer(task, Network(module.to(device), own_code=own_code), train, test))
+    statistics = trainers[0].network.initial_statistics.to(devices[0])
+    return TrainersOnDevices(trainers, initial, statistics)
+
+
+def torch_devices(device: str) -> list[str]:
+    """Return the torch devices behind cpu, cuda (all GPUs of this machine) or cuda:i."""
+    if device == "cuda":
+        return [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    return [device]
+
+
+def multiply_exactly(*, exact: bool) -> None:
+    """Let GPUs multiply float32 as IEEE 754 says, or round the factors to TF32.
+
+    cuDNN's own default is to round, so that convolutions would be less precise on a GPU than on a CPU.
+    """
+    torch.backends.cuda.matmul.allow_tf32 = not exact
+    torch.backends.cudnn.allow_tf32 = not exact

@@ -1,0 +1,324 @@
+"""The work of a worker: it trains some clients, tries a plan, or tests a model on some samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgefl.learning.algorithms import Algorithm
+from edgefl.learning.algorithms.trial import watched_outside
+from edgefl.learning.learner.client_inputs import ClientInputs
+from edgefl.learning.learner.engines.batched import BatchedEngine
+from edgefl.learning.learner.engines.cuda_graph import CudaGraphs
+from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, joined, shortened
+from edgefl.learning.learner.engines.samples import Samples
+from edgefl.learning.learner.engines.serial import SerialEngine
+from edgefl.learning.learner.engines.solver import Solver
+from edgefl.learning.learner.engines.step_graphs import Recorder, StepGraphs
+from edgefl.learning.learner.jobs import JobKey
+from edgefl.learning.learner.kernels.gradients import VmapGradient
+from edgefl.learning.learner.kernels.image_layout import fastest_layout
+from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
+from edgefl.learning.learner.memory import is_out_of_memory
+from edgefl.learning.learner.networks.network import Network
+from edgefl.learning.learner.plans.attempt import attempt
+from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan, Trial
+from edgefl.learning.learner.state_names import OWN_STATISTICS
+from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.learner.workers.cohort_builder import CohortBuilder
+
+INDEPENDENT = 4  # samples of the larger of two batches on which it is tried whether clients are independent
+ROUNDING = 1e-3  # relative difference below which two engines agree in single precision
+SMALLEST = 1e-9  # difference from 0 that is rounding, too
+TESTED = {"cpu": 250, "cuda": 2_500}  # samples at once: enough for matrix products, few enough for a cache
+
+
+class Trainer:
+    """Trains and tests on one device.
+
+    Args:
+        task: what is learned.
+        network: the module, on the device.
+        train: the training samples, on the device.
+        test: the test samples, on the device.
+        record: how steps are recorded for `training.graphs: auto`; by default as CUDA graphs on a GPU, not elsewhere.
+    """
+
+    def __init__(
+        self, task: LearningTask, network: Network, train: Samples, test: Samples, record: Recorder | None = None
+    ) -> None:
+        self.task = task
+        self.network = network
+        self.samples = {"train": train, "test": test}
+        self.device = train.y.device
+        self.solver = Solver(task.algorithm, task.training, task.cut)
+        self._cohorts = CohortBuilder(task, network, train)
+        self._layers: LayersGradient | None = None
+        if LayersGradient.fits(network, task.model):  # then it is also the faster way to test
+            self._layers = LayersGradient(network, task.model, task.algorithm)
+        if record is None and self.device.type == "cuda":
+            record = CudaGraphs(self.device)
+        self._graphs: StepGraphs | None = None
+        if record is not None and task.training.graphs == "auto" and not self.solver.counts_steps:
+            self._graphs = StepGraphs(record, train)
+
+    def engine(self, plan: Plan, algorithm: Algorithm | None = None) -> TrainingEngine:
+        """Return the engine of a plan, with another algorithm than the task's if one is given."""
+        model = self.task.model
+        solver = self.solver
+        graphs = self._graphs
+        if algorithm is None:
+            algorithm = self.task.algorithm
+        else:
+            solver = Solver(algorithm, self.task.training, self.task.cut)
+            graphs = None  # their records call the hooks of the task's algorithm
+        args = (self.network, model, solver, self.samples["train"])
+        if plan.engine == "serial":
+            return SerialEngine(*args)
+        if plan.kernel == "layers":
+            return BatchedEngine(*args, LayersGradient(self.network, model, algorithm), graphs)
+        bfloat16 = self.task.training.precision == "bfloat16"
+        return BatchedEngine(*args, VmapGradient(self.network, model, algorithm, bfloat16=bfloat16), graphs)
+
+    def train(self, plan: Plan, cohorts: Sequence[Sequence[JobKey]], inputs: ClientInputs) -> Trained:
+        """Train cohorts of clients, given by their keys, each longest first; inputs are in their order."""
+        engine = self.engine(plan)
+        inputs = inputs.to(self.device)
+        results = []
+        begin = 0
+        for jobs in cohorts:
+            end = begin + len(jobs)
+            own_inputs = inputs.rows(begin, end)
+            trained = self._trained(plan, engine, self._cohorts.build(jobs, own_inputs))
+            if OWN_STATISTICS in own_inputs.state:  # the device keeps them besides sending them
+                trained = replace(trained, state={**trained.state, OWN_STATISTICS: trained.statistics})
+            results.append(trained)
+            begin = end
+        if len(results) == 1:
+            return results[0]
+        return joined(results)
+
+    def _trained(self, plan: Plan, engine: TrainingEngine, cohort: Cohort) -> Trained:
+        """Train a cohort.
+
+        Raises:
+            HookError: the algorithm comes from outside the package, and one of its hooks fails or makes NaN of numbers.
+        """
+        watched = watched_outside(self.task.algorithm)
+        if watched is self.task.algorithm:
+            return engine.train(cohort)
+        try:
+            trained = engine.train(cohort)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                self.engine(plan, watched).train(cohort)  # raises what a hook has done wrong before the error
+            raise
+        if not _is_finite(trained):
+            # Training is pure, so it goes the same way again, now with an eye on each hook.
+            self.engine(plan, watched).train(cohort)
+        return trained
+
+    def attempt(self, plan: Plan, inputs: ClientInputs) -> Trial:
+        """Try a plan on a few steps of devices of typical size; the `inputs` of a single client serve all of them.
+
+        Raises:
+            MemoryError: the clients do not fit into the memory together.
+            CannotBatchError: torch.func.vmap refuses the module.
+        """
+        cohort = self._typical_cohort(plan, inputs)
+        engine = self.engine(plan)
+        self._check_independence(plan, inputs)
+
+        def train(steps: int) -> Trained:
+            return engine.train(shortened(cohort, steps))
+
+        with _refusals(plan):
+            return attempt(train, plan.width, str(inputs.start.device), len(cohort.batches[0]))
+
+    def rehearse(self, plan: Plan, inputs: ClientInputs) -> None:
+        """Take one step by a plan, to find out whether the model allows it; see `attempt`."""
+        cohort = self._typical_cohort(plan, inputs)
+        with _refusals(plan):
+            self.engine(plan).train(shortened(cohort, 1))
+        self._check_independence(plan, inputs)
+
+    def _check_independence(self, plan: Plan, inputs: ClientInputs) -> None:
+        """Check that two clients of a user's network learn together what each learns alone, on batches of two sizes.
+
+        The smaller batch is filled up with samples that weigh nothing: a mean over the batch would see them.
+
+        Raises:
+            CannotBatchError: they learn something else, or torch.func.vmap refuses the module.
+        """
+        if plan.kernel != "vmap" or not self.network.own_code:
+            return
+        rows = np.resize(self.task.parts[int(self.task.sizes.argmax())], INDEPENDENT)
+        jobs = [JobKey(0, 0, rows), JobKey(0, 0, rows[: INDEPENDENT // 2])]
+        with _refusals(plan):
+            state = {name: value.expand(len(jobs), -1) for name, value in inputs.state.items()}
+            pair = self._cohorts.build(jobs, replace(inputs, state=state))
+            together = self.engine(plan).train(shortened(pair, 1))
+        serial = self.engine(SERIAL)
+        alone = [serial.train(shortened(self._cohorts.build([job], inputs), 1)) for job in jobs]
+        for found, right in zip(together.tensors(), joined(alone).tensors(), strict=True):
+            difference = float((found - right).double().norm())
+            if not difference <= ROUNDING * float(right.double().norm()) + SMALLEST:  # NaN fails this, too
+                raise CannotBatchError("clients that train together learn something else than each of them alone")
+
+    def _typical_cohort(self, plan: Plan, inputs: ClientInputs) -> Cohort:
+        """Return a cohort of devices of typical size, which all start from the inputs of a single client."""
+        sizes = self.task.sizes
+        # cohorts are of alike clients: those nearest the median are what most cohorts look like
+        nearest = np.argsort(np.abs(sizes - np.median(sizes)), kind="stable")
+        devices = np.sort(np.resize(nearest, plan.width)).tolist()
+        jobs = sorted([JobKey(device, 0) for device in devices], key=lambda job: -sizes[job.device])
+        state = {name: value.expand(plan.width, -1) for name, value in inputs.state.items()}
+        return self._cohorts.build(jobs, replace(inputs, state=state))
+
+    def activations(self) -> int:
+        """Return how many numbers all layers together put out for one sample."""
+        return self.network.activations(self.samples["train"].part(0, 1))
+
+    def test(
+        self,
+        w: Tensor,
+        statistics: Tensor,
+        begin: int,
+        end: int,
+        ranked: bool,  # noqa: FBT001
+        classes: tuple[int, ...] | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Test a model on the test samples [begin, end).
+
+        Args:
+            w: [d] the model.
+            statistics: [b] of batch normalisation.
+            begin: number of the first sample.
+            end: number after the last one.
+            ranked: scores are wanted.
+            classes: losses and hits are of samples of these only; all if None.
+
+        Returns:
+            The sum of the losses, how many samples are classified correctly, and scores [samples], empty if not wanted.
+        """
+        samples = self.samples["test"]
+        model = self.task.model
+        outputs = self._outputs(w, statistics, samples, begin, end)
+        y = samples.y[begin:end]
+        losses = model.sample_losses(outputs, y).double()  # their sum over a large test set needs the digits
+        right = torch.zeros_like(losses, dtype=torch.bool)
+        if self.task.data.classes:
+            right = model.predicted(outputs) == y
+        scores = losses.new_empty(0)
+        if ranked:
+            scores = model.scores(outputs)
+        if classes is not None:
+            counts = torch.isin(y, y.new_tensor(classes))
+            losses = losses[counts]
+            right = right[counts]
+        return losses.sum(), right.sum(), scores
+
+    def hits(self, w: Tensor, statistics: Tensor, begin: int, end: int, own: str) -> Tensor:
+        """Return for each of the samples [begin, end) of a set, `train` or `test`, if it is classified correctly."""
+        samples = self.samples[own]
+        outputs = self._outputs(w, statistics, samples, begin, end)
+        return self.task.model.predicted(outputs) == samples.y[begin:end]
+
+    def predicted(self, w: Tensor, statistics: Tensor, begin: int, end: int) -> Tensor:
+        """Return the class [samples] that the model w [d] predicts for each of the test samples [begin, end)."""
+        return self.task.model.predicted(self._outputs(w, statistics, self.samples["test"], begin, end))
+
+    def outputs(self, w: Tensor, statistics: Tensor, begin: int, end: int, which: str) -> tuple[Tensor, Tensor]:
+        """Return outputs [n, k] and predicted classes [n] of the samples [begin, end) of a set, `train` or `test`.
+
+        Where samples have no classes, the latter are empty.
+        """
+        outputs = self._outputs(w, statistics, self.samples[which], begin, end)
+        predicted = torch.empty(0, dtype=torch.int64)
+        if self.task.data.classes:
+            predicted = self.task.model.predicted(outputs)
+        return outputs, predicted
+
+    def train_hits(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
+        """Return how many of the training samples `rows` [n] are classified correctly."""
+        w = w.to(self.device)
+        statistics = statistics.to(self.device)
+        samples = self.samples["train"]
+        hits = torch.zeros((), dtype=torch.int64, device=w.device)
+        with torch.no_grad():
+            for chunk in torch.split(rows.to(self.device), TESTED[w.device.type]):
+                outputs = self._forward(w, statistics, samples.batch(chunk))
+                hits += (self.task.model.predicted(outputs) == samples.labels(chunk)).sum()
+        return hits
+
+    def loss(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
+        """Return the mean loss of the training samples `rows` [n]."""
+        w = w.to(self.device)
+        statistics = statistics.to(self.device)
+        samples = self.samples["train"]
+        total = w.new_zeros((), dtype=torch.float64)
+        with torch.no_grad():
+            for chunk in torch.split(rows.to(self.device), TESTED[w.device.type]):
+                outputs = self._forward(w, statistics, samples.batch(chunk))
+                total += self.task.model.sample_losses(outputs, samples.labels(chunk)).double().sum()
+        return total / len(rows)
+
+    def gradient(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
+        """Return the gradient [d] of the sum of the losses of the training samples `rows` [n], in double precision.
+
+        The network is that of a test: without dropout, and with the statistics of batch normalisation as they are.
+        """
+        leaf = w.to(self.device).detach().requires_grad_()
+        parameters = self.network.parameters.views(leaf)
+        buffers = self.network.statistics.views(statistics.to(self.device))
+        samples = self.samples["train"]
+        total = torch.zeros_like(leaf, dtype=torch.float64)
+        for chunk in torch.split(rows.to(self.device), TESTED[leaf.device.type]):
+            outputs = self.network.test(parameters, buffers, samples.batch(chunk))
+            loss = self.task.model.sample_losses(outputs, samples.labels(chunk)).sum()
+            total += torch.autograd.grad(loss, leaf, retain_graph=True)[0].double()
+        return total
+
+    def _outputs(self, w: Tensor, statistics: Tensor, samples: Samples, begin: int, end: int) -> Tensor:
+        w = w.to(self.device)
+        statistics = statistics.to(self.device)
+        edges = [*range(begin, end, TESTED[w.device.type]), end]
+        with torch.no_grad():
+            return torch.cat([self._forward(w, statistics, samples.part(*edge)) for edge in pairwise(edges)])
+
+    def _forward(self, w: Tensor, statistics: Tensor, x: Tensor) -> Tensor:
+        if self._layers is not None:  # no graph and no copies
+            return self._layers.outputs(w, x)
+        x = fastest_layout(x, self.task.model, self.network)
+        return self.network.test(self.network.parameters.views(w), self.network.statistics.views(statistics), x)
+
+
+@contextmanager
+def _refusals(plan: Plan) -> Iterator[None]:
+    """Turn what torch raises where a plan cannot be used into errors that say so.
+
+    Raises:
+        MemoryError: the clients do not fit into the memory together.
+        CannotBatchError: torch.func.vmap refuses the module.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        # these two end the growth of cohorts, or the search in this family: all else is a fault
+        if is_out_of_memory(error):
+            raise MemoryError(str(plan)) from None
+        if plan.kernel == "vmap" and isinstance(error, RuntimeError):
+            raise CannotBatchError(str(error).partition("\n")[0]) from None
+        raise
+
+
+def _is_finite(trained: Trained) -> bool:
+    """Return whether all losses and uploads are finite; a single number that is not spoils the sum of its vector."""
+    sums = [vector.sum() for vector in (trained.losses, *trained.uploads.values())]
+    return bool(torch.stack(sums).isfinite().all())
