@@ -13,9 +13,9 @@ from edgefl.learning.record import Pace
 from edgefl.results import metrics, what_if_table
 from edgefl.results import report as report_page
 from edgefl.results.reader import FINISHED_STATUS
-from edgefl.results.report import comparison
-from edgefl.results.report.comparison import ComparedRun, Comparison, ComparisonOptions
-from edgefl.results.report.read import Run, load_all
+from edgefl.results.report.comparison import comparison
+from edgefl.results.report.comparison.comparison import ComparedRun, Comparison, ComparisonOptions
+from edgefl.results.report.shared.read import Run, load_all
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.result import Result, read_result
 from edgefl.results.run_folder import PAGE

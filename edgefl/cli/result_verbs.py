@@ -70,8 +70,8 @@ def add_compare(verbs: Any) -> None:
 
 def _compare(options: argparse.Namespace) -> int:
     from edgefl.api import compare_with_first
-    from edgefl.results.report.comparison import ComparisonOptions
-    from edgefl.results.report.formats import formatted
+    from edgefl.results.report.comparison.comparison import ComparisonOptions
+    from edgefl.results.report.comparison.formats import formatted
 
     comparison_options = ComparisonOptions(options.target, options.relative, options.last, options.initial)
     compared = compare_with_first([options.reference, *options.folders], comparison_options)

@@ -219,7 +219,7 @@ def _known(values: Sequence[float | None]) -> list[float]:
 def result_table(result: Result, folder: Path) -> str:
     """Return the short table at the end of a run."""
     from edgefl.core.units import energy, seconds
-    from edgefl.results.report import bottleneck
+    from edgefl.results.report.run import bottleneck
     from edgefl.runs.report_page import REPORT
 
     summary = result.summary

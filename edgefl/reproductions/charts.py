@@ -12,7 +12,7 @@ from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.readings import ColumnCurve, numbers_of
 from edgefl.reproductions.records import Row
 from edgefl.reproductions.texts import difference_text, mean_text, place_text, published_text
-from edgefl.results.report.style import DASHES, INK, MUTED, RUN_COLOURS, Figure, plotly_text
+from edgefl.results.report.shared.style import DASHES, INK, MUTED, RUN_COLOURS, Figure, plotly_text
 
 MOST_MARKED = 72  # cells with a mark each beside each other; more are drawn over what is printed
 MOST_CHARTS = 24  # of curves

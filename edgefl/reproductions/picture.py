@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.texts import place_text
 from edgefl.results.export.figure_style import PAGE_IN, STYLE
-from edgefl.results.report.style import INK, RUN_COLOURS
+from edgefl.results.report.shared.style import INK, RUN_COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,9 +24,9 @@ from edgefl.reproductions.texts import (
     tolerance_text,
     within_text,
 )
-from edgefl.results.report.resources import as_json, plotly, resource, scripts
-from edgefl.results.report.style import DARK, on_page, prose, template
-from edgefl.results.report.tables import table
+from edgefl.results.report.shared.resources import as_json, plotly, resource, scripts
+from edgefl.results.report.shared.style import DARK, on_page, prose, template
+from edgefl.results.report.shared.tables import table
 
 RUN_PAGE = "report.html"
 MOST_WIDE = 2  # charts over the whole width
@@ -71,13 +71,13 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
         "results": _runs_section(comparison, runs),
         "sources": "",
         "footer": escape(_footer(comparison)),
-        "style": resource("style.css") + STYLE,
-        "early": resource("theme.js"),
+        "style": resource("shared/style.css") + STYLE,
+        "early": resource("shared/theme.js"),
         "plotly": plotly(),
         "figures": _data(drawn),
-        "script": scripts("page.js"),
+        "script": scripts("shared/page.js"),
     }
-    return Template(resource("template.html")).substitute(values)
+    return Template(resource("shared/template.html")).substitute(values)
 
 
 def _data(drawn: Sequence[Chart]) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch import nn
 
-    from edgefl.results.report.read import Run
+    from edgefl.results.report.shared.read import Run
 
 ROUNDS_FILE = "rounds.csv"
 PlotOver = Literal["rounds", "time", "energy", "phases"]
@@ -143,7 +143,7 @@ class Result:
         """
         require("matplotlib", "plot", "plot")
         from edgefl.results.export import figures
-        from edgefl.results.report.seed_groups import grouped
+        from edgefl.results.report.comparison.seed_groups import grouped
 
         views = figures.accuracy_views()
         if over is not None and over not in {*views, figures.ENERGY_BY_PHASE}:
@@ -166,7 +166,7 @@ class Result:
 
     def as_run(self) -> Run:
         """Return the run as reports, figures and comparisons see it: documents, and tables as arrays."""
-        from edgefl.results.report.read import from_memory, load
+        from edgefl.results.report.shared.read import from_memory, load
 
         if self.folder is not None:
             return load(self.folder)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from edgefl.results.report import replay_tape
+from edgefl.results.report.run import replay_tape
 
 MOVING = {
     "seed": 3,

@@ -4,8 +4,8 @@ import json
 
 from result_folders import rewrite, write_csv
 
-from edgefl.results.report.read import load
-from edgefl.results.report.style import styled_run
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import styled_run
 
 POPULATION = {"present": lambda n: 50 + n % 7, "arrivals": lambda n: n % 3, "departures": lambda n: n % 2}
 

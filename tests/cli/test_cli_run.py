@@ -11,8 +11,8 @@ import termios
 
 import pytest
 
-from edgefl.results.report.bottleneck import sentence
-from edgefl.results.report.read import load
+from edgefl.results.report.run.bottleneck import sentence
+from edgefl.results.report.shared.read import load
 
 FILES = {"scenario.yaml", "manifest.json", "rounds.csv", "devices.csv", "events.parquet", "summary.json", "report.html"}
 

@@ -23,7 +23,7 @@ NOT_OF_USERS = {
     "reference/python_names.py",
     "reproductions/docs.py",
     "results/live/page.py",
-    "results/report/resources.py",
+    "results/report/shared/resources.py",
     "scenario/shipped.py",
 }
 
@@ -57,7 +57,7 @@ def test_one_module_unpacks_gzip():
         for path in PACKAGE.rglob("*.py")
         if "import gzip\n" in path.read_text(encoding="utf-8")
     }
-    assert importing == {"core/packed_files.py", "results/report/resources.py"}  # the latter packs
+    assert importing == {"core/packed_files.py", "results/report/shared/resources.py"}  # the latter packs
 
 
 @pytest.mark.parametrize("read", [opened, opened_text, read_bytes, read_text, unpacked, read_unpacked])

@@ -8,7 +8,8 @@ from edgefl.core.errors import InputError
 from edgefl.radio.propagation import PathDraws
 from edgefl.radio.propagation.listed import Listed
 from edgefl.radio.radio_section import Radio
-from edgefl.results.report import coverage, read
+from edgefl.results.report.run import coverage
+from edgefl.results.report.shared import read
 from edgefl.scenario.load import load
 from edgefl.world.cells_section import Cells
 

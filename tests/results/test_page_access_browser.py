@@ -14,7 +14,7 @@ from sweep_folders import make
 
 from edgefl.reproductions import pages
 from edgefl.results.report import write
-from edgefl.results.report.style import DARK, INK, RUN_COLOURS
+from edgefl.results.report.shared.style import DARK, INK, RUN_COLOURS
 
 pytestmark = pytest.mark.browser
 TWO_KEYS = {"radio.bandwidth_hz": [50e6, 100e6], "server.participants": [5, 10]}

@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 
-from edgefl.results.report import device_groups, wasted_energy
-from edgefl.results.report.resources import resource
-from edgefl.results.report.style import (
+from edgefl.results.report.run import device_groups, wasted_energy
+from edgefl.results.report.shared.resources import resource
+from edgefl.results.report.shared.style import (
     COMPUTE,
     DARK,
     IDLE,
@@ -34,7 +34,7 @@ TEXTS = [
 
 def pair(name):
     """The light and the dark value of a variable of the style sheet."""
-    found = re.search(rf"--{name}: light-dark\((#\w+), (#\w+)\)", resource("style.css"))
+    found = re.search(rf"--{name}: light-dark\((#\w+), (#\w+)\)", resource("shared/style.css"))
     light, dark = (colour if len(colour) == 7 else f"#{colour[1] * 6}" for colour in found.groups())
     return light, dark
 

@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from edgefl.results.report import write
-from edgefl.results.report.style import DARK, RUN_COLOURS
+from edgefl.results.report.shared.style import DARK, RUN_COLOURS
 
 pytestmark = pytest.mark.browser
 A4 = (595, 842)  # points

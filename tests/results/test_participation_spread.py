@@ -11,9 +11,9 @@ import pytest
 import edgefl
 from edgefl.core.arrays import Ints
 from edgefl.results.participation import jain_index, participation
-from edgefl.results.report import cell_map, device_energy, phase_bars, timeline, times_chosen
-from edgefl.results.report.read import load
-from edgefl.results.report.style import TIME_PHASES
+from edgefl.results.report.run import cell_map, device_energy, phase_bars, timeline, times_chosen
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import TIME_PHASES
 
 
 def spread(chosen: list[list[int]], devices: int) -> tuple[Ints, Ints]:

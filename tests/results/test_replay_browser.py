@@ -9,7 +9,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 import edgefl
-from edgefl.results.report.read import load
+from edgefl.results.report.shared.read import load
 from edgefl.runs.assembly import build
 from edgefl.runs.emulation import silent
 from edgefl.scenario import load as load_scenario

@@ -5,10 +5,10 @@ import pytest
 from report_folders import with_rounds
 from result_folders import rewrite
 
-from edgefl.results.report import battery, device_energy, device_groups, narrative
 from edgefl.results.report.page import render
-from edgefl.results.report.read import load
-from edgefl.results.report.style import on_page
+from edgefl.results.report.run import battery, device_energy, device_groups, narrative
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import on_page
 
 
 def test_mean_level_empty_devices_and_each_one(result):

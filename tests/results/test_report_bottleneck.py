@@ -11,9 +11,9 @@ from result_folders import make, rewrite, scenario
 
 import edgefl
 from edgefl.results.reader import Documents
-from edgefl.results.report import bottleneck, critical_path, narrative
 from edgefl.results.report.page import render
-from edgefl.results.report.read import from_memory, load
+from edgefl.results.report.run import bottleneck, critical_path, narrative
+from edgefl.results.report.shared.read import from_memory, load
 from edgefl.results.what_if_table import WhatIfRow
 
 DEVICE = {

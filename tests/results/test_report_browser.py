@@ -5,7 +5,7 @@ from result_folders import rewrite, write_csv
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from edgefl.results.report.style import INK
+from edgefl.results.report.shared.style import INK
 
 pytestmark = pytest.mark.browser
 COUNT = """

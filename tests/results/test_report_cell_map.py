@@ -5,9 +5,9 @@ import pytest
 from report_folders import change_devices, named
 from result_folders import rewrite
 
-from edgefl.results.report import cell_map
-from edgefl.results.report.read import load
-from edgefl.results.report.style import TIME_PHASES
+from edgefl.results.report.run import cell_map
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import TIME_PHASES
 
 
 def test_every_device_where_it_was_last_seen(result):

@@ -13,8 +13,8 @@ from edgefl.cli import main
 from edgefl.core.errors import InputError
 from edgefl.records.ledger import Ledger
 from edgefl.results.metrics import CURVE_COLUMNS, accuracy_curve
-from edgefl.results.report import read, write
-from edgefl.results.report.comparison import (
+from edgefl.results.report import write
+from edgefl.results.report.comparison.comparison import (
     ComparedRun,
     ComparisonOptions,
     accuracy_blocks,
@@ -23,7 +23,8 @@ from edgefl.results.report.comparison import (
     notes,
     overview,
 )
-from edgefl.results.report.formats import formatted
+from edgefl.results.report.comparison.formats import formatted
+from edgefl.results.report.shared import read
 from edgefl.results.result import Result
 
 

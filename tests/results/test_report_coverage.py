@@ -5,7 +5,7 @@ import pytest
 
 from channel import free_space, umi
 from edgefl.radio.radio_section import Radio
-from edgefl.results.report import coverage
+from edgefl.results.report.run import coverage
 from edgefl.world.cells_section import Cells
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from edgefl.results.report import describe
-from edgefl.results.report.read import load
+from edgefl.results.report.shared import describe
+from edgefl.results.report.shared.read import load
 
 
 @pytest.fixture

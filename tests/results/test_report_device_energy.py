@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from edgefl.results.report import device_energy
-from edgefl.results.report.read import load
-from edgefl.results.report.style import ENERGY_PHASES
+from edgefl.results.report.run import device_energy
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import ENERGY_PHASES
 
 
 def test_all_energy_by_device_largest_first(result):

@@ -2,8 +2,8 @@
 
 from report_folders import named, with_rounds
 
-from edgefl.results.report import handovers
-from edgefl.results.report.read import load
+from edgefl.results.report.run import handovers
+from edgefl.results.report.shared.read import load
 
 
 def test_handovers(result):

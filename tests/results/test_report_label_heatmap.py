@@ -11,10 +11,10 @@ import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.datasets.synthetic import Synthetic
-from edgefl.results.report import describe, label_heatmap
 from edgefl.results.report.page import render
-from edgefl.results.report.read import load
-from edgefl.results.report.style import styled_run
+from edgefl.results.report.shared import describe, label_heatmap
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import styled_run
 
 ROWS = [(0, 0, 3), (0, 2, 1), (1, 0, 7), (3, 5, 20)]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from report_folders import loaded
 
-from edgefl.results.report import learning_curves
+from edgefl.results.report.comparison import learning_curves
 
 
 def test_three_views_of_the_accuracy(result):

@@ -3,10 +3,10 @@
 from report_folders import POPULATION, with_rounds
 from result_folders import rewrite
 
-from edgefl.results.report import narrative
 from edgefl.results.report.page import render
-from edgefl.results.report.read import load
-from edgefl.results.report.style import ENERGY_PHASES
+from edgefl.results.report.run import narrative
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import ENERGY_PHASES
 
 
 def test_who_moved_and_what_it_brought(result):

@@ -11,7 +11,7 @@ from result_folders import make, read_csv, scenario, write_csv
 from edgefl.cli import main
 from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS
 from edgefl.results.report import page
-from edgefl.results.report.read import load
+from edgefl.results.report.shared.read import load
 
 EVIL = '<img src=x onerror="alert(1)"> 🛰️ \u202e&amp; {{x}} $title'
 BLOCKS = [key for key, value in scenario().items() if isinstance(value, dict)]

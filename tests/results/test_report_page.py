@@ -11,9 +11,10 @@ from result_folders import rewrite
 
 import edgefl.results.report
 from edgefl.core.errors import InputError
-from edgefl.results.report import headline, write
-from edgefl.results.report.read import load_all
-from edgefl.results.report.style import styled_run
+from edgefl.results.report import write
+from edgefl.results.report.comparison import headline
+from edgefl.results.report.shared.read import load_all
+from edgefl.results.report.shared.style import styled_run
 
 EVIL = "</script><script>alert(1)</script>"
 

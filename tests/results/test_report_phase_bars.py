@@ -5,9 +5,9 @@ import pytest
 from report_folders import change_devices
 
 from edgefl.core.units import ENERGY, TIME
-from edgefl.results.report import phase_bars
-from edgefl.results.report.read import load
-from edgefl.results.report.style import ENERGY_PHASES, TIME_PHASES
+from edgefl.results.report.run import phase_bars
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import ENERGY_PHASES, TIME_PHASES
 
 
 @pytest.mark.parametrize("parts", [TIME_PHASES, ENERGY_PHASES])

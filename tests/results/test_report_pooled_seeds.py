@@ -7,8 +7,9 @@ import pytest
 from result_folders import make, rewrite
 from scipy.stats import t as student
 
-from edgefl.results.report import learning_curves, pooled_seeds, write
-from edgefl.results.report.read import load_all
+from edgefl.results.report import write
+from edgefl.results.report.comparison import learning_curves, pooled_seeds
+from edgefl.results.report.shared.read import load_all
 
 
 @pytest.fixture

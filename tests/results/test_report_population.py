@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from report_folders import POPULATION, named, with_rounds
 
-from edgefl.results.report import population, time_charts
-from edgefl.results.report.read import load
+from edgefl.results.report.run import population
+from edgefl.results.report.shared import time_charts
+from edgefl.results.report.shared.read import load
 
 
 def test_counts_at_their_times(result):

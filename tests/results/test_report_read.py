@@ -8,7 +8,7 @@ import pytest
 
 from edgefl.core.errors import InputError
 from edgefl.results import reader
-from edgefl.results.report import read
+from edgefl.results.report.shared import read
 
 
 def faults(folder):

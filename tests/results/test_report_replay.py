@@ -14,9 +14,10 @@ from result_folders import read_csv, rewrite
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.results.report import page, replay, replay_tape
-from edgefl.results.report.read import load
-from edgefl.results.report.replay_tape import AWAY, CAME, HANDED_OVER, LEFT, RAN_EMPTY, STAYS, WALKS
+from edgefl.results.report import page
+from edgefl.results.report.run import replay, replay_tape
+from edgefl.results.report.run.replay_tape import AWAY, CAME, HANDED_OVER, LEFT, RAN_EMPTY, STAYS, WALKS
+from edgefl.results.report.shared.read import load
 from edgefl.runs.assembly import build
 from edgefl.runs.emulation import silent
 from edgefl.scenario import load as load_scenario

@@ -8,11 +8,13 @@ from report_folders import TURNS, in_sessions, named, with_summary
 from result_folders import write_csv
 
 from edgefl.core.units import TIME
-from edgefl.results.report import cell_map, device_groups, learning_curves, narrative, views
+from edgefl.results.report.comparison import learning_curves
 from edgefl.results.report.page import render
-from edgefl.results.report.read import load
-from edgefl.results.report.sessions_table import sessions_table
-from edgefl.results.report.style import styled_run
+from edgefl.results.report.run import cell_map, device_groups, narrative
+from edgefl.results.report.run.sessions_table import sessions_table
+from edgefl.results.report.shared import views
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import styled_run
 from edgefl.scenario import load as load_scenario
 from edgefl.server.session_groups import SessionGroups
 

@@ -5,8 +5,8 @@ import pytest
 from report_folders import change_devices
 from result_folders import read_csv, rewrite
 
-from edgefl.results.report import timeline
-from edgefl.results.report.read import load
+from edgefl.results.report.run import timeline
+from edgefl.results.report.shared.read import load
 
 
 def test_phases_follow_each_other_and_fill_the_round(result):

@@ -4,8 +4,8 @@ import numpy as np
 from report_folders import named, with_tracks
 from result_folders import read_csv
 
-from edgefl.results.report import cell_map, trajectories
-from edgefl.results.report.read import load
+from edgefl.results.report.run import cell_map, trajectories
+from edgefl.results.report.shared.read import load
 
 
 def line_of(tracks):

@@ -5,10 +5,10 @@ import pytest
 from report_folders import with_rounds
 from result_folders import rewrite
 
-from edgefl.results.report import narrative, wasted_energy
 from edgefl.results.report.page import render
-from edgefl.results.report.read import load
-from edgefl.results.report.style import ENERGY_PHASES
+from edgefl.results.report.run import narrative, wasted_energy
+from edgefl.results.report.shared.read import load
+from edgefl.results.report.shared.style import ENERGY_PHASES
 
 
 def test_an_empty_battery_is_no_departure(result):

@@ -15,7 +15,7 @@ import pytest
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
-from edgefl.results.report.chart import HEIGHT, WIDTH, line_chart, ticks
+from edgefl.results.report.shared.chart import HEIGHT, WIDTH, line_chart, ticks
 from edgefl.runs.emulation import Emulation, Options
 from edgefl.runs.emulation import run as run_scenario
 

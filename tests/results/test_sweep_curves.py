@@ -6,7 +6,7 @@ from scipy import stats
 from sweep_folders import make
 
 from edgefl.results.report import write
-from edgefl.results.report.seed_bands import seed_band
+from edgefl.results.report.comparison.seed_bands import seed_band
 from edgefl.results.report.sweep.curves import MOST_CURVES, learning_curves
 from edgefl.results.report.sweep.study import load
 

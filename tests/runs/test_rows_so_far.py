@@ -9,8 +9,8 @@ from fault_library import results
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.results import progress, report
-from edgefl.results.report.headline import banner
-from edgefl.results.report.read import load_all
+from edgefl.results.report.comparison.headline import banner
+from edgefl.results.report.shared.read import load_all
 from edgefl.results.run_folder import CHECKPOINTS, PROGRESS
 
 LEARNS = {
@@ -218,7 +218,9 @@ def test_files_that_are_replaced_while_they_are_read(at_each_round, monkeypatch,
     assert set(run.devices["round"]) == {1}
     emulation.status = "finished"
     read = progress.is_under_way
-    monkeypatch.setattr("edgefl.results.report.read.is_under_way", lambda path: emulation.finish() and read(path))
+    monkeypatch.setattr(
+        "edgefl.results.report.shared.read.is_under_way", lambda path: emulation.finish() and read(path)
+    )
     (run,) = load_all([folder], so_far=True)
     assert run.manifest["status"] == "finished"
     assert not run.under_way

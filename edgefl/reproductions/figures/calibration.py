@@ -14,7 +14,7 @@ from edgefl.reproductions.figures.panels import mean_curve, rows_with, values_of
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.published import TableRow, read_table
 from edgefl.results.export.figure_style import PAGE_IN, STYLE
-from edgefl.results.report.style import RUN_COLOURS
+from edgefl.results.report.shared.style import RUN_COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

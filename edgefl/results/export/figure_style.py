@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any, NamedTuple
 
-from edgefl.results.report.style import DASHES, RUN_COLOURS
+from edgefl.results.report.shared.style import DASHES, RUN_COLOURS
 
 # IEEE's two columns and its page, in inches
 COLUMN_IN = 3.5

@@ -31,11 +31,11 @@ from edgefl.results.export.figure_style import (
 from edgefl.results.export.groups import SeedGroup, groups_of
 from edgefl.results.export.sweep_figure import SweepChoice, draw_panel, panels_of
 from edgefl.results.reader import rows_of
-from edgefl.results.report import describe
-from edgefl.results.report.read import Run
-from edgefl.results.report.style import ENERGY_PHASES
+from edgefl.results.report.shared import describe
+from edgefl.results.report.shared.read import Run
+from edgefl.results.report.shared.style import ENERGY_PHASES
+from edgefl.results.report.shared.views import VIEWS, View
 from edgefl.results.report.sweep.study import Study
-from edgefl.results.report.views import VIEWS, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from edgefl.results.export.exported_runs import exported_folders, sweep_alone
-from edgefl.results.report.read import load_all
-from edgefl.results.report.seed_groups import SeedGroup, grouped
+from edgefl.results.report.comparison.seed_groups import SeedGroup, grouped
+from edgefl.results.report.shared.read import load_all
 
 __all__ = ["SeedGroup", "groups_of"]
 

@@ -12,8 +12,8 @@ from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, fitting, per
 from edgefl.results.export.dialects import DIALECTS, Cell, TextColumn
 from edgefl.results.export.exported_runs import sweep_alone
 from edgefl.results.export.groups import SeedGroup, groups_of
-from edgefl.results.report import describe
-from edgefl.results.report.read import Run, reached
+from edgefl.results.report.shared import describe
+from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.sweep.study import Study
 
 PERCENT = (Unit("%", 0.01, 0),)

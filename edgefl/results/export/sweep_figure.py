@@ -12,7 +12,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number, digits, fitting, top, with_unit
 from edgefl.results.export.figure_style import LEGEND_CHARACTERS, LineLook, look_of, wrapped
-from edgefl.results.report.style import spans_decades
+from edgefl.results.report.shared.style import spans_decades
 from edgefl.results.report.sweep.answer import lines_along
 from edgefl.results.report.sweep.estimates import EstimateColumn, estimate_columns, first_goal
 from edgefl.results.report.sweep.measures import Goal, goals, measure_title

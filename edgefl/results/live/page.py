@@ -11,8 +11,8 @@ from typing import Any
 from edgefl.core.errors import InputError
 from edgefl.results.live.board import Shown
 from edgefl.results.report.page import render
-from edgefl.results.report.read import load_all
-from edgefl.results.report.resources import as_json, resource
+from edgefl.results.report.shared.read import load_all
+from edgefl.results.report.shared.resources import as_json, resource
 from edgefl.results.run_folder import REPORT_FILE
 
 STRICT_POLICY = "default-src 'none';"  # of a page on disk
@@ -88,7 +88,7 @@ style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>
-{resource("style.css")}
+{resource("shared/style.css")}
 </style>
 </head>
 <body>

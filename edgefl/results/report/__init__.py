@@ -2,18 +2,17 @@
 
 Where to find what:
 
-- `page` puts the page together from its sections: `headline`, `narrative`, `learning_section`, `detail_sections`,
-  `results_section`, `sessions_table`.
-- A figure is a module: `learning_curves`, `cell_map`, `timeline`, `population`, `handovers`, `battery`, `phase_bars`,
-  `device_energy`, `wasted_energy`, `label_heatmap`. To add one, see `run_cards`.
-- `bottleneck` is the story's first sentence, from what `critical_path` counts.
-- `replay` is the player below the map; `replay_tape` makes what it plays.
-- Figures are made of `views` (a choice of the horizontal axis), `time_charts` (panels over virtual time), `style`
-  (colours and axes), `tables`, `share_bars` and `card`.
-- `comparison` compares runs with a reference, also for ``edgefl compare``; `formats` writes a comparison as text.
+- `page` puts the page together from the sections of `run` and `comparison`; `notebook` shows a run in a notebook.
+- `run` is about one run. A figure is a module: `cell_map`, `timeline`, `population`, `handovers`, `battery`,
+  `phase_bars`, `device_energy`, `wasted_energy`. To add one, see `run_cards`. `bottleneck` is the story's first
+  sentence, from what `critical_path` counts. `replay` is the player below the map; `replay_tape` makes what it plays.
+- `comparison` is about several runs: `learning_curves`, `headline`, seeds that are pooled. Its module `comparison`
+  compares runs with a reference, also for ``edgefl compare``; `formats` writes that as text.
 - `sweep` is the page of a sweep.
-- Scripts: `plots.js` says what they share. `alternatives.js` tells charts in words and numbers, `chart_tools.js` saves
-  them, `contents.js` lists sections, `theme.js` chooses light or dark, `print.js` prepares paper. All pages have them.
+- `shared` is what all of them are made of: `views` (a choice of the horizontal axis), `time_charts` (panels over
+  virtual time), `style` (colours and axes), `tables` and `card`. Its scripts are on all pages: `plots.js` says what
+  they share, `alternatives.js` tells charts in words and numbers, `chart_tools.js` saves them, `contents.js` lists
+  sections, `theme.js` chooses light or dark, `print.js` prepares paper.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from edgefl.core.files import write_for_user
 from edgefl.core.own_files import check_replaceable
 from edgefl.results.report import sweep
 from edgefl.results.report.page import render
-from edgefl.results.report.read import Run, load_all
+from edgefl.results.report.shared.read import Run, load_all
 from edgefl.results.run_folder import PAGE
 
 __all__ = ["write", "write_pages_of_runs"]

@@ -8,13 +8,14 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import ENERGY, fitting, top, with_unit
-from edgefl.results.report import describe, headline
-from edgefl.results.report.chart import line_chart
-from edgefl.results.report.learning_curves import HIGH_ACCURACY
-from edgefl.results.report.read import Run, energy_of
-from edgefl.results.report.resources import resource
-from edgefl.results.report.style import RUN_COLOURS, even_pick
-from edgefl.results.report.views import VIEWS, View
+from edgefl.results.report.comparison import headline
+from edgefl.results.report.comparison.learning_curves import HIGH_ACCURACY
+from edgefl.results.report.shared import describe
+from edgefl.results.report.shared.chart import line_chart
+from edgefl.results.report.shared.read import Run, energy_of
+from edgefl.results.report.shared.resources import resource
+from edgefl.results.report.shared.style import RUN_COLOURS, even_pick
+from edgefl.results.report.shared.views import VIEWS, View
 
 MOST_POINTS = 300  # of a curve: a notebook keeps every output
 MARGIN = 1.04  # of the vertical axis, above the highest point

@@ -11,30 +11,23 @@ from html import escape
 from string import Template
 
 from edgefl.core.units import NO_NUMBER, TIME, quantity
-from edgefl.results.report import (
-    describe,
-    headline,
-    label_heatmap,
-    learning_curves,
-    pooled_seeds,
-    replay,
-    tables,
-    what_if,
-)
-from edgefl.results.report.detail_sections import (
+from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds
+from edgefl.results.report.comparison.learning_section import comparison_section, learning_section
+from edgefl.results.report.comparison.pooled_seeds import PooledRuns
+from edgefl.results.report.run import replay, what_if
+from edgefl.results.report.run.detail_sections import (
     data_figures,
     data_section,
     detail_sections,
     narrative_text,
 )
-from edgefl.results.report.learning_section import comparison_section, learning_section
-from edgefl.results.report.pooled_seeds import PooledRuns
-from edgefl.results.report.read import Run
-from edgefl.results.report.resources import as_json, plotly, resource, scripts
-from edgefl.results.report.results_section import results
-from edgefl.results.report.run_cards import cost_cards, world_cards
-from edgefl.results.report.sessions_table import sessions_table
-from edgefl.results.report.style import DARK, StyledRun, styled_run, template
+from edgefl.results.report.run.results_section import results
+from edgefl.results.report.run.run_cards import cost_cards, world_cards
+from edgefl.results.report.run.sessions_table import sessions_table
+from edgefl.results.report.shared import describe, label_heatmap, tables
+from edgefl.results.report.shared.read import Run
+from edgefl.results.report.shared.resources import as_json, plotly, resource, scripts
+from edgefl.results.report.shared.style import DARK, StyledRun, styled_run, template
 
 MOST_NAMES = 3  # of runs in the page's title
 
@@ -81,8 +74,8 @@ def render(runs: Sequence[Run], above: str = "") -> str:
         "results": results(styled_runs),
         "sources": _sources_section(styled_runs),
         "footer": escape(_footer(runs)),
-        "style": resource("style.css") + resource("what_if.css") + resource("replay.css"),
-        "early": resource("theme.js"),
+        "style": resource("shared/style.css") + resource("run/what_if.css") + resource("run/replay.css"),
+        "early": resource("shared/theme.js"),
         "plotly": plotly(),
         "figures": as_json(
             {
@@ -93,9 +86,9 @@ def render(runs: Sequence[Run], above: str = "") -> str:
                 "replays": replay.tapes(runs),
             }
         ),
-        "script": scripts("page.js", "what_if.js", "replay.js"),
+        "script": scripts("shared/page.js", "run/what_if.js", "run/replay.js"),
     }
-    return Template(resource("template.html")).substitute(values)
+    return Template(resource("shared/template.html")).substitute(values)
 
 
 def _title_and_subtitle(runs: Sequence[Run], groups: Sequence[PooledRuns]) -> tuple[str, str]:

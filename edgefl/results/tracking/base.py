@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from edgefl.results.report.describe import flatten
+from edgefl.results.report.shared.describe import flatten
 from edgefl.scenario import Scenario
 
 ROUND_NAMES = ("session", "round")  # these columns say which round it is; nothing in them is measured

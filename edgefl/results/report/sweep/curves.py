@@ -9,12 +9,12 @@ import numpy as np
 
 from edgefl.core.units import Unit, fitting, short, with_unit
 from edgefl.results.reader import ColumnArrays
-from edgefl.results.report.learning_curves import ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS, RoundMeasure
-from edgefl.results.report.read import load_rounds
-from edgefl.results.report.seed_bands import SeedBand, seed_band
-from edgefl.results.report.style import Figure, even_pick
+from edgefl.results.report.comparison.learning_curves import ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS, RoundMeasure
+from edgefl.results.report.comparison.seed_bands import SeedBand, seed_band
+from edgefl.results.report.shared.read import load_rounds
+from edgefl.results.report.shared.style import Figure, even_pick
+from edgefl.results.report.shared.views import VIEWS
 from edgefl.results.report.sweep.study import Study
-from edgefl.results.report.views import VIEWS
 
 MOST_CURVES = 40  # points whose curves the page has
 MOST_RUNS = 400  # runs that are read for them

@@ -13,9 +13,9 @@ import numpy as np
 
 from edgefl.core.units import fitting, short, top, with_unit
 from edgefl.results.reader import FINISHED_STATUS
-from edgefl.results.report.label_heatmap import SAMPLES_SCALE
-from edgefl.results.report.resources import as_json, plotly, resource, scripts
-from edgefl.results.report.style import DARK, DASHES, RUN_COLOURS, Figure, prose, spans_decades, template
+from edgefl.results.report.shared.label_heatmap import SAMPLES_SCALE
+from edgefl.results.report.shared.resources import as_json, plotly, resource, scripts
+from edgefl.results.report.shared.style import DARK, DASHES, RUN_COLOURS, Figure, prose, spans_decades, template
 from edgefl.results.report.sweep.answer import answer
 from edgefl.results.report.sweep.curves import SweepCurves
 from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal, values_by_seed
@@ -53,8 +53,8 @@ def render(
         "points": f'<div class="card">{points_table(study, columns, every_goal, run_pages)}</div>',
         "legend": escape(POINTS_LEGEND),
         "failed": failed_section(study),
-        "style": resource("style.css") + resource("sweep/sweep.css"),
-        "early": resource("theme.js"),
+        "style": resource("shared/style.css") + resource("sweep/sweep.css"),
+        "early": resource("shared/theme.js"),
         "plotly": plotly(),
         "data": as_json(_data(study, columns, every_goal, curves)),
         "script": scripts("sweep/sweep.js"),

@@ -21,7 +21,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting, units_of_key
 from edgefl.records.columns import index_column
 from edgefl.results.reader import FINISHED_STATUS, text_of, yaml_of
-from edgefl.results.report import describe
+from edgefl.results.report.shared import describe
 
 CONTENT_FILE = "sweep.yaml"
 INDEX_FILE = "index.csv"

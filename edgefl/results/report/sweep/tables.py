@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from edgefl.results.report.shared.tables import table
 from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn
 from edgefl.results.report.sweep.links import run_links
 from edgefl.results.report.sweep.measures import ACCURACY_TITLES, SPREAD_TITLES, Goal
 from edgefl.results.report.sweep.study import FAILED_STATUS, Study
 from edgefl.results.report.sweep.texts import difference_text, estimate_text, p_text
-from edgefl.results.report.tables import table
 
 MOST_FAILED_SHOWN = 100
 SORTS_LAST = 1e300  # of cells without a number: JavaScript does not read Python's "inf"

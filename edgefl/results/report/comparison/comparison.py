@@ -1,0 +1,406 @@
+"""Runs compared with a reference: the metrics between them as rows of numbers, and as tables of text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from edgefl.core.arrays import Floats
+from edgefl.core.errors import InputError
+from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, quantity, score, spread
+from edgefl.results import metrics
+from edgefl.results.metrics import AccuracyCurve
+from edgefl.results.report.shared import describe
+from edgefl.results.report.shared.read import Run
+
+ComparisonRow = dict[str, Any]
+OWN_KEYS = ("name", "targets", "algorithm")  # may differ between runs that are still comparable
+COSTS = ("rounds", "time_s", "energy_j")
+BS_ENERGY = "bs_energy_j"  # in comparisons of runs of which at least one has `cells.energy`
+SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each cost
+SMALLEST_P = 1e-300  # smaller p-values are written as this bound
+TABLE_LEGEND = (
+    "Δ best and gain are percentage points, the gain summed over the rounds in which both were tested; the t-test "
+    "pairs these rounds, of the same sessions. After a cost stands the speed-up: what the reference took, divided by "
+    "it. “>” was never reached, which leaves “≥” and “≤” as bounds."
+)
+
+
+class ComparedRun(NamedTuple):
+    """The parts of a run that a comparison needs."""
+
+    name: str
+    scenario: Mapping[str, Any]
+    status: str
+    curve: AccuracyCurve
+    bs_energy_j: Floats | None = None  # [rounds] of base stations since the beginning; None: not measured
+
+
+class ComparisonOptions(NamedTuple):
+    """The options of ``edgefl compare``."""
+
+    targets: Sequence[float] = ()  # accuracies, beside those of the scenarios
+    relative: Sequence[float] = ()  # fractions of the reference's best accuracy
+    last: int = 50  # tests
+    initial: int = metrics.INITIAL_ROUNDS  # of each session
+
+
+class TargetAccuracy(NamedTuple):
+    """An accuracy with its name in columns and its title in tables."""
+
+    name: str
+    title: str
+    accuracy: float
+
+
+class Comparison(NamedTuple):
+    """A row of numbers for each run, the reference first; None where there is no number."""
+
+    options: ComparisonOptions
+    targets: Sequence[TargetAccuracy]
+    sessions: Sequence[int]  # none where no run has several
+    rows: Sequence[ComparisonRow]
+
+
+class Block(NamedTuple):
+    """A table of text with a row for each run; whoever draws it adds the names of the runs."""
+
+    title: str
+    head: Sequence[str]
+    body: Sequence[Sequence[str]]
+
+
+def compared_run(run: Run, name: str) -> ComparedRun:
+    """Return what a comparison needs of a run's result folder."""
+    curve = metrics.accuracy_curve(run.rounds)
+    bs_energy_j = metrics.base_station_energy_j(run.rounds)
+    return ComparedRun(name, run.scenario, str(run.manifest.get("status")), curve, bs_energy_j)
+
+
+def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
+    """Compare the runs with the first of them.
+
+    Raises:
+        InputError: there is no run, an option is out of range, or a relative target has no reference accuracy.
+    """
+    if not runs:  # the Python interface takes any list
+        raise InputError("compare: name a reference and the runs to compare with it")
+    _check(options)
+    reference = runs[0]
+    targets = _targets(runs, options)
+    sessions = _sessions(runs)
+    rows = []
+    for run in runs:
+        row = _row(run, reference, targets, options)
+        row |= _session_metrics(run.curve, reference.curve, sessions, options)
+        if any(other.bs_energy_j is not None for other in runs):
+            row |= _base_station_energy(run, targets)
+        rows.append({key: _none_if_nan(value) for key, value in row.items()})
+    return Comparison(options, targets, sessions, rows)
+
+
+def _check(options: ComparisonOptions) -> None:
+    for target in (*options.targets, *options.relative):
+        if not 0 < target <= 1:
+            raise InputError(f"compare: a target must be > 0 and <= 1, got {target:g}")
+    for name, count in (("last", options.last), ("initial", options.initial)):
+        if count < 1:
+            raise InputError(f"compare: {name} must be > 0, got {count}")
+
+
+def _none_if_nan(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
+
+
+def _sessions(runs: Sequence[ComparedRun]) -> list[int]:
+    """Return the sessions that at least one run has; none where no run has several."""
+    sessions = sorted({int(session) for run in runs for session in run.curve.session})
+    return sessions if len(sessions) > 1 else []
+
+
+def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[TargetAccuracy]:
+    """Return the accuracies of the scenarios and of the options, then the relative ones."""
+    accuracies = set(options.targets)
+    for run in runs:
+        accuracies.update(_scenario_targets(run.scenario))
+    # By name, as accuracies that differ only by rounding would share their columns.
+    by_name = {f"{accuracy:.6g}": accuracy for accuracy in sorted(accuracies)}
+    targets = [TargetAccuracy(name, percent(accuracy), accuracy) for name, accuracy in by_name.items()]
+
+    reference = runs[0]
+    best = reference.curve.best
+    if options.relative and math.isnan(best):
+        raise InputError(
+            f"{reference.name}: no accuracy was measured, so no target can be relative to it; "
+            "compare with another reference or leave out the relative targets"
+        )
+    for fraction in sorted(set(options.relative)):
+        accuracy = fraction * best
+        title = f"{percent(fraction)} of the reference's best, {score(accuracy)}"
+        targets.append(TargetAccuracy(f"{fraction:.6g}_of_reference", title, accuracy))
+    return targets
+
+
+def _scenario_targets(scenario: Mapping[str, Any]) -> list[float]:
+    """Return the accuracies that a scenario has as targets."""
+    accuracies: list[float] = []
+    targets = scenario.get("targets")
+    if not isinstance(targets, list):
+        return accuracies
+    for target in targets:
+        # A relative target is a mapping whose accuracy is known once its reference is.
+        value = target.get("accuracy") if isinstance(target, Mapping) else target
+        if isinstance(value, int | float):
+            accuracies.append(float(value))
+    return accuracies
+
+
+def _row(
+    run: ComparedRun, reference: ComparedRun, targets: Sequence[TargetAccuracy], options: ComparisonOptions
+) -> ComparisonRow:
+    row: ComparisonRow = {
+        "run": run.name,
+        "algorithm": describe.app(run.scenario) or describe.kind(run.scenario, "algorithm"),
+        "status": run.status,
+        "differs": ", ".join(_differing_keys(reference.scenario, run.scenario)),
+    }
+    _, *costs = metrics.total(run.curve)  # without the flag whether a target was reached
+    row |= zip(COSTS, costs, strict=True)
+    row |= _accuracy_metrics(run.curve, reference.curve, options)
+    for target in targets:
+        for key, value in _target_metrics(target, run.curve, reference.curve).items():
+            row[f"to_{target.name}_{key}"] = value
+    return row
+
+
+def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """Return the keys, beside the algorithm's, that make a run incomparable with its reference."""
+    # Runs that differ in more than the algorithm differ in their results for two reasons at once.
+    keys = describe.differences([reference, scenario])
+    return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in describe.PLAN_KEYS]
+
+
+def _accuracy_metrics(run: AccuracyCurve, reference: AccuracyCurve, options: ComparisonOptions) -> ComparisonRow:
+    """Return the metrics of accuracies; differences count the rounds in which both runs were tested."""
+    last = metrics.last(run, options.last)
+    initial = metrics.initial(run, options.initial)
+    reference_tests, tests = metrics.common(reference, run)
+    gain_points = math.nan
+    if tests.size:
+        gain_points = metrics.accumulated_gain_points(reference_tests, tests)
+    test = metrics.paired_t(reference_tests, tests)
+    return {
+        "tests": run.tests.size,
+        "final_accuracy": run.final,
+        "best_accuracy": run.best,
+        "best_gain_points": 100 * (run.best - reference.best),
+        "last_tests": last.n,
+        "last_mean_accuracy": last.mean,
+        "last_std_accuracy": last.std,
+        "initial_tests": initial.n,
+        "initial_mean_accuracy": initial.mean,
+        "common_tests": tests.size,
+        "accumulated_gain_points": gain_points,
+        "paired_t": test.t,
+        "paired_df": test.df,
+        "paired_p": test.p,
+        "paired_note": test.note,
+    }
+
+
+def _session_metrics(
+    run: AccuracyCurve, reference: AccuracyCurve, sessions: Sequence[int], options: ComparisonOptions
+) -> ComparisonRow:
+    """Return the accuracies in each session, and the gain in it (dynamic-devices paper, eq. 32).
+
+    None for a session that the run, or for the gain either of them, does not have.
+    """
+    curves = _by_session(run)
+    reference_curves = _by_session(reference)
+    row: ComparisonRow = {}
+    for session in sessions:
+        initial = None
+        best = None
+        gain_points = None
+        curve = curves.get(session)
+        if curve is not None:
+            initial = metrics.initial(curve, options.initial).mean
+            best = curve.best
+        if curve is not None and session in reference_curves:
+            reference_tests, tests = metrics.common(reference_curves[session], curve)
+            if tests.size:
+                gain_points = metrics.accumulated_gain_points(reference_tests, tests)
+        row[f"session_{session}_initial_accuracy"] = initial
+        row[f"session_{session}_best_accuracy"] = best
+        row[f"session_{session}_gain_points"] = gain_points
+    return row
+
+
+def _by_session(curve: AccuracyCurve) -> dict[int, AccuracyCurve]:
+    """Return the curve of each session, by its number."""
+    return {int(part.session[0]): part for part in metrics.sessions(curve)}
+
+
+def _base_station_energy(run: ComparedRun, targets: Sequence[TargetAccuracy]) -> ComparisonRow:
+    """Return the energy of base stations over the whole run, and to each target; None where there is none."""
+    row: ComparisonRow = {BS_ENERGY: None} | {f"to_{target.name}_{BS_ENERGY}": None for target in targets}
+    if run.bs_energy_j is None or not run.bs_energy_j.size:
+        return row
+    row[BS_ENERGY] = float(run.bs_energy_j[-1])
+    for target in targets:
+        reach = metrics.reach(run.curve, target.accuracy)
+        if reach.reached:
+            row[f"to_{target.name}_{BS_ENERGY}"] = metrics.until(run.curve, reach, run.bs_energy_j)
+    return row
+
+
+def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: AccuracyCurve) -> ComparisonRow:
+    """Return what a target took, None where it was never reached, and the speed-ups.
+
+    For the speed-ups a run that never reached the target counts with its whole length.
+    """
+    reach = metrics.reach(run, target.accuracy)
+    reference_reach = metrics.reach(reference, target.accuracy)
+    # All columns exist in all rows, as the rows are one table.
+    row: ComparisonRow = {"accuracy": target.accuracy} | dict.fromkeys((*COSTS, *SPEED_UPS))
+    if reach.reached:
+        _, *costs = reach
+        row |= zip(COSTS, costs, strict=True)
+    if run.tests.size and reference.tests.size:
+        row |= zip(SPEED_UPS, metrics.speed_up(reference_reach, reach), strict=True)
+    return row
+
+
+def overview(comparison: Comparison) -> Block:
+    """Return the costs of each run, and the keys but the algorithm's in which it differs from the reference."""
+    head = ["algorithm", "rounds", "time", "energy", *_base_station_head(comparison), "differs from the reference in"]
+    body = []
+    for row in comparison.rows:
+        differing_keys = describe.cut(row["differs"]) or NO_NUMBER
+        body.append([row["algorithm"], *_cost_cells(row), *_base_station_cells(row, ""), differing_keys])
+    return Block("Runs", head, body)
+
+
+def accuracy_blocks(comparison: Comparison) -> list[Block]:
+    """Return a table of accuracies, then one for each target; none where no run measured an accuracy."""
+    rows = comparison.rows
+    if not any(row["tests"] for row in rows):
+        return []
+    blocks = [_accuracy_block(comparison), *_session_blocks(comparison)]
+    for target in comparison.targets:
+        prefix = f"to_{target.name}_"
+        body = [[*_target_cells(row, rows[0], target), *_base_station_cells(row, prefix)] for row in rows]
+        head = ["rounds", "time", "energy", *_base_station_head(comparison)]
+        blocks.append(Block(f"To {target.title}", head, body))
+    return blocks
+
+
+def _base_station_head(comparison: Comparison) -> list[str]:
+    """Return the head of the column with the energy of base stations; none where no run measured it."""
+    if BS_ENERGY in comparison.rows[0]:
+        return ["base stations"]
+    return []
+
+
+def _base_station_cells(row: ComparisonRow, prefix: str) -> list[str]:
+    """Return the cell of the energy of base stations; none where no run measured it."""
+    key = prefix + BS_ENERGY
+    if key not in row:
+        return []
+    return [quantity(row[key], ENERGY)]
+
+
+def _accuracy_block(comparison: Comparison) -> Block:
+    options = comparison.options
+    head = ["best", "Δ best", f"last {options.last} tests", f"first {options.initial} rounds", "gain", "paired t-test"]
+    body = []
+    for index, row in enumerate(comparison.rows):
+        best_gain = gain = test = NO_NUMBER
+        if index > 0:  # the reference is not compared with itself
+            best_gain = points(row["best_gain_points"])
+            gain = points(row["accumulated_gain_points"])
+            test = _test_cell(row)
+        last = spread(row["last_mean_accuracy"], row["last_std_accuracy"])
+        if 0 < row["last_tests"] < options.last:  # the mean is over fewer tests than the head says
+            last += f" ({row['last_tests']})"
+        initial = score(row["initial_mean_accuracy"], 2)
+        body.append([score(row["best_accuracy"], 2), best_gain, last, initial, gain, test])
+    return Block("Accuracy", head, body)
+
+
+def _session_blocks(comparison: Comparison) -> list[Block]:
+    """Return the accuracy of each session's first rounds, and the gain in it; none where there are not several."""
+    sessions = comparison.sessions
+    if not sessions:
+        return []
+    head = [f"session {session}" for session in sessions]
+    initial_cells = []
+    gain_cells = []
+    for index, row in enumerate(comparison.rows):
+        initial_cells.append([score(row[f"session_{session}_initial_accuracy"], 2) for session in sessions])
+        if index == 0:
+            gain_cells.append([NO_NUMBER] * len(sessions))
+        else:
+            gain_cells.append([points(row[f"session_{session}_gain_points"]) for session in sessions])
+    return [
+        Block(f"First {comparison.options.initial} rounds of each session", head, initial_cells),
+        Block("Gain in each session", head, gain_cells),
+    ]
+
+
+def _test_cell(row: ComparisonRow) -> str:
+    """Return the t-test, or why there is none."""
+    if not row["common_tests"]:
+        return NO_NUMBER
+    p = row["paired_p"]
+    if p is None:
+        return str(row["paired_note"])
+    p_text = "p < 10⁻³⁰⁰"
+    if p > SMALLEST_P:
+        p_text = f"p = {digits(p)}"
+    return f"t({row['paired_df']}) = {digits(row['paired_t'])}, {p_text}"
+
+
+def _target_cells(row: ComparisonRow, reference: ComparisonRow, target: TargetAccuracy) -> list[str]:
+    """Return costs with their speed-ups; where a target was never reached, those of the whole run, as bounds."""
+    if not row["tests"]:  # a run without learning neither reaches nor misses a target
+        return [NO_NUMBER] * len(COSTS)
+    prefix = f"to_{target.name}_"
+    reached = row[f"{prefix}rounds"] is not None
+    reference_reached = reference[f"{prefix}rounds"] is not None
+    if reached:
+        costs = _cost_cells({key: row[prefix + key] for key in COSTS})
+    else:
+        costs = [f">{cost}" for cost in _cost_cells(row)]
+    if not reached and not reference_reached:  # two bounds have no ratio
+        return costs
+
+    bound = ""
+    if not reference_reached:  # it takes the reference longer than its whole run
+        bound = "≥"
+    elif not reached:
+        bound = "≤"
+    cells = []
+    for cost, key in zip(costs, SPEED_UPS, strict=True):
+        speed_up = row[prefix + key]
+        cells.append(cost if speed_up is None else f"{cost} · {bound}{speed_up:.2f}×")
+    return cells
+
+
+def _cost_cells(row: ComparisonRow) -> list[str]:
+    return [f"{row['rounds']:,}", quantity(row["time_s"], TIME), quantity(row["energy_j"], ENERGY)]
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """Return what else a reader must know of the runs, a line each."""
+    unfinished = []
+    untested = []
+    for row in comparison.rows:
+        if row["status"] != "finished":
+            unfinished.append(f"{row['run']}: {row['status']} after {row['rounds']:,} rounds")
+        if not row["tests"]:
+            untested.append(f"{row['run']}: measured no accuracy")
+    return unfinished + untested

@@ -1,0 +1,98 @@
+"""A comparison as text: tables for terminals and Markdown, one flat table for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from edgefl.results.csv_format import csv_bytes
+from edgefl.results.report.comparison.comparison import Block, Comparison, accuracy_blocks, notes, overview
+
+TextRows = list[list[str]]  # rows of text; the first row is the head
+
+
+def formatted(comparison: Comparison, form: str) -> str:
+    """Return the comparison in one of the `COMPARISON_FORMATS`."""
+    return COMPARISON_FORMATS[form](comparison)
+
+
+def _titled_cells(comparison: Comparison) -> list[tuple[str, TextRows]]:
+    """Return the tables of a comparison, each with its title."""
+    names = [row["run"] for row in comparison.rows]
+    blocks = [overview(comparison), *accuracy_blocks(comparison)]
+    return [(block.title, _with_names(block, names)) for block in blocks]
+
+
+def _with_names(block: Block, names: list[str]) -> TextRows:
+    """Return a block with the names of the runs as its first column."""
+    cells = [["run", *block.head]]
+    for name, row in zip(names, block.body, strict=True):
+        cells.append([name, *row])
+    return cells
+
+
+def _table(comparison: Comparison) -> str:
+    """Return tables with aligned columns, one after the other."""
+    parts = [f"{title}\n{_aligned(cells)}" for title, cells in _titled_cells(comparison)]
+    return _joined(parts, comparison)
+
+
+def _aligned(cells: TextRows) -> str:
+    """Return a table with the first column to the left, all others to the right, where digits line up."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    first_width, *other_widths = widths
+    lines = []
+    for name, *others in cells:
+        line = f"{name:<{first_width}}"
+        for cell, width in zip(others, other_widths, strict=True):
+            line += f"  {cell:>{width}}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _markdown(comparison: Comparison) -> str:
+    """Return tables in Markdown, with their titles in bold."""
+    parts = []
+    for title, cells in _titled_cells(comparison):
+        head, *body = cells
+        # A colon on the right aligns numbers to the right, as in the tables for terminals.
+        alignment = ["---", *["---:"] * (len(head) - 1)]
+        lines = [_markdown_row(row) for row in (head, alignment, *body)]
+        parts.append(f"**{title}**\n\n" + "\n".join(lines))
+    return _joined(parts, comparison)
+
+
+def _markdown_row(row: list[str]) -> str:
+    """Return a row of a Markdown table; a bar in a name would end its cell."""
+    cells = [cell.replace("|", "&#124;") for cell in row]
+    return f"| {' | '.join(cells)} |"
+
+
+def _joined(parts: list[str], comparison: Comparison) -> str:
+    """Return the parts and, as the last one, the comparison's notes if there are any, with blank lines between."""
+    lines = notes(comparison)
+    if lines:
+        parts = [*parts, "\n".join(lines)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _csv(comparison: Comparison) -> str:
+    """Return the rows of numbers as CSV."""
+    columns = {}
+    for key in comparison.rows[0]:
+        columns[key] = [row[key] for row in comparison.rows]
+    return csv_bytes(columns).decode()
+
+
+def _json(comparison: Comparison) -> str:
+    """Return the rows of numbers as JSON."""
+    # JSON has no NaN: an unknown number is None in the rows.
+    return json.dumps(list(comparison.rows), indent=1, allow_nan=False) + "\n"
+
+
+COMPARISON_FORMATS: dict[str, Callable[[Comparison], str]] = {
+    "table": _table,
+    "csv": _csv,
+    "json": _json,
+    "markdown": _markdown,
+}

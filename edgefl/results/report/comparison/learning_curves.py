@@ -1,0 +1,290 @@
+"""Learning curves: accuracy, loss, and the toy problem's distance to its optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.core.arrays import Floats, Rows
+from edgefl.core.units import Unit, digits, power_of_ten, short, top
+from edgefl.results.report.comparison import target_marks
+from edgefl.results.report.comparison.pooled_seeds import PooledRuns
+from edgefl.results.report.comparison.seed_bands import SeedBand, seed_band
+from edgefl.results.report.shared import views
+from edgefl.results.report.shared.read import Run, reached
+from edgefl.results.report.shared.style import MUTED, Figure, StyledRun, even_pick, plotly_text
+from edgefl.results.statistics import FEWEST_FOR_INTERVAL
+
+MOST_CURVE_POINTS = 600
+LINE_BREAK = -1  # in place of a row: the line is broken there
+HIGH_ACCURACY = 0.85  # from here on the vertical axis reaches up to 100 %
+MANY_DECADES = 8  # of a logarithmic axis: more than so many powers of ten do not fit as ticks
+
+
+class RoundMeasure(NamedTuple):
+    """A column of ``rounds.csv`` as it is drawn: ``factor`` times its values, those above ``above``."""
+
+    column: str
+    name: str
+    hover_format: str
+    factor: float = 1.0
+    above: float = -np.inf
+
+
+ACCURACY = RoundMeasure("test_accuracy", "accuracy", "%{y:.1f} %", factor=100)
+TEST_LOSS = RoundMeasure("test_loss", "test loss", "%{y:.4~g}")
+TRAIN_LOSS = RoundMeasure("train_loss", "train loss", "%{y:.4~g}")
+DISTANCE = RoundMeasure("distance_to_optimum", "distance to the optimum", "%{y:.4~g}", above=0)  # its axis is log
+TITLES = {"accuracy": "Test accuracy", "distance": "Distance to the optimum", "loss": "Loss"}
+
+
+def figures(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> dict[str, Figure]:
+    """Return the learning figures that the runs have data for, by their names in `TITLES`.
+
+    Args:
+        runs: the runs.
+        groups: the same runs, where several of them differ only in their seed and are to be pooled.
+    """
+    candidates = {"accuracy": accuracy(runs, groups), "distance": distance(runs, groups), "loss": loss(runs, groups)}
+    return {name: figure for name, figure in candidates.items() if figure["data"]}
+
+
+def accuracy(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure:
+    """Return the test accuracy, with the targets as lines and a mark where a run first reached one."""
+    marks = []
+    targets: set[float] = set()
+    for run in runs:
+        if any(map(reached, run.data.targets)) and not groups:  # a mean reaches a target when no run need do so
+            marks.append(target_marks.crossings(run))
+        targets.update(target["accuracy"] for target in run.data.targets)
+    highest = max([top([run.data.rounds["test_accuracy"] for run in runs]), *targets])
+    ceiling = 104 * highest or 100  # percent, with a margin above the curve; 100 where all is 0
+    if highest > HIGH_ACCURACY:
+        ceiling = 101
+    alone = None
+    if len(runs) == 1 and runs[0].data.length:  # with several runs the texts at the crossings would overlap
+        alone = runs[0]
+    layout = {
+        "yaxis": {"title": {"text": "test accuracy [%]"}, "range": [0, ceiling]},
+        "margin": {"r": 52},  # the targets are written there
+    }
+    target_lines = partial(target_marks.lines, sorted(targets), alone, ceiling)
+    return views.figure(runs, _curves(runs, ACCURACY, groups) + marks, layout, target_lines)
+
+
+def loss(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure:
+    """Return the test loss of every run, the training loss where no run was tested; of a single run both."""
+    test = _curves(runs, TEST_LOSS, groups)
+    train = _curves(runs, TRAIN_LOSS, groups)
+    both = len(runs) == 1 and bool(test) and bool(train)
+    if both:
+        _tell_apart(test[0], train[0])
+        title = "loss"
+        curves = test + train
+    elif test:
+        title = TEST_LOSS.name
+        curves = test
+    else:
+        title = TRAIN_LOSS.name
+        curves = train
+    lowest = min(_drawn_values(curves), default=0)
+    layout = {
+        # The axis begins at 0, so that losses can be compared by height, unless one of them is negative.
+        "yaxis": {"title": {"text": title}, "rangemode": "tozero" if lowest >= 0 else "normal"},
+        "showlegend": both,
+        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
+    }
+    return views.figure(runs, curves, layout)
+
+
+def _tell_apart(test: views.Curve, train: views.Curve) -> None:
+    """Name the two losses of one run, and draw the training loss thinner and in grey."""
+    test.trace["name"] = TEST_LOSS.name
+    train.trace["name"] = TRAIN_LOSS.name
+    train.trace["line"] = {"color": MUTED, "width": 1.6, "dash": "dot"}
+    train.trace["marker"] = {"color": MUTED, "size": 8}
+
+
+def distance(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure:
+    """Return the quadratic problem's distance to the optimum, which is known, on a logarithmic axis."""
+    curves = _curves(runs, DISTANCE, groups)
+    axis: Figure = {"title": {"text": DISTANCE.name}, "type": "log"}
+    values = _drawn_values(curves)
+    if values:
+        axis |= _log_ticks(min(values), max(values))
+    return views.figure(runs, curves, {"yaxis": axis})
+
+
+def _drawn_values(curves: Sequence[views.Curve]) -> list[float]:
+    """Return all vertical values of the curves."""
+    return [value for curve in curves for value in curve.trace["y"] if value is not None]
+
+
+def _log_ticks(low: float, high: float) -> Figure:
+    """Return the ticks of a logarithmic axis, as text of one size, which Plotly's own are not.
+
+    Ticks are powers of ten; over less than two decades also 2 and 5 times these, and over many decades only some.
+    Below a third of a decade Plotly's own ticks are better.
+    """
+    decades = math.log10(high / low)
+    step = 1 + int(decades / MANY_DECADES)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1, step)
+    if decades >= 2:
+        return {"tickvals": [10.0**power for power in powers], "ticktext": [power_of_ten(power) for power in powers]}
+    if decades > 0.3:
+        values = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
+        return {"tickvals": values, "ticktext": [digits(value) for value in values]}
+    return {}
+
+
+def _curves(runs: Sequence[StyledRun], measure: RoundMeasure, groups: Sequence[PooledRuns] = ()) -> list[views.Curve]:
+    """Return a curve for every run that has the measure; of pooled runs the mean, with a band or the single curves."""
+    curves = []
+    if groups:
+        for group in groups:
+            curves += _pooled_curves(group, measure)
+        return curves
+    for run in runs:
+        values = run.data.rounds[measure.column]
+        rows = np.flatnonzero(np.isfinite(values) & (values > measure.above))
+        if rows.size:
+            drawn_rows = rows[even_pick(rows.size, MOST_CURVE_POINTS)]
+            curves.append(_curve(run, measure, _with_line_breaks(run.data, drawn_rows)))
+    return curves
+
+
+def _with_line_breaks(run: Run, rows: Rows) -> Rows:
+    """Return the rows with `LINE_BREAK` between two of them that have a session's extra rounds between them."""
+    extra_so_far = np.concatenate([[0], np.cumsum(run.rounds["round"] < 1)])  # entry n: among the first n rounds
+    extra_between = extra_so_far[rows[1:]] - extra_so_far[rows[:-1] + 1]
+    return np.insert(rows, np.flatnonzero(extra_between) + 1, LINE_BREAK)
+
+
+def _values_at(column: Floats, rows: Rows) -> Floats:
+    """Return the values at rows; NaN, which breaks a line, at `LINE_BREAK`."""
+    return np.where(rows == LINE_BREAK, np.nan, column[rows])
+
+
+def _curve(run: StyledRun, measure: RoundMeasure, rows: Rows) -> views.Curve:
+    rounds = run.data.rounds
+    trace = {
+        "type": "scatter",
+        "mode": "lines" if rows.size > 1 else "markers",
+        "name": plotly_text(run.label),
+        "y": short(measure.factor * _values_at(rounds[measure.column], rows)),
+        "line": {"color": run.colour, "width": 2.2, "dash": run.dash},
+        "marker": {"color": run.colour, "size": 8},
+        "customdata": short(_values_at(rounds["number"], rows), 9),
+    }
+
+    def horizontal(view: views.View, unit: Unit) -> Figure:
+        values = short(_values_at(rounds[view.column], rows) / unit.size, 5)
+        hover = f"{measure.name} {measure.hover_format}<br>round %{{customdata}}"
+        if view.name != "round":
+            hover += f", %{{x:.4~g}} {unit.name}"
+        return {"x": values, "hovertemplate": hover}
+
+    return views.Curve(trace, horizontal)
+
+
+def _pooled_curves(group: PooledRuns, measure: RoundMeasure) -> list[views.Curve]:
+    """Return the curves of runs that differ only in their seed: a band or thin single curves, then their mean."""
+    single = _curves(group.runs, measure)
+    bands = {view.name: _band(group, measure, view) for view in views.VIEWS}
+    if len(single) < 2 or None in bands.values():  # there is nothing to take a mean of
+        return single
+    enough = len(group.runs) >= FEWEST_FOR_INTERVAL
+    if enough:
+        others = [_band_curve(group, measure, bands)]
+    else:
+        others = [_thin_curve(group, measure, bands, place) for place in range(len(group.runs))]
+    return [*others, _mean_curve(group, measure, bands)]
+
+
+def _band(group: PooledRuns, measure: RoundMeasure, view: views.View) -> SeedBand | None:
+    columns = [(run.data.rounds[view.column], run.data.rounds[measure.column]) for run in group.runs]
+    return seed_band(columns, whole=view.name == "round")
+
+
+def _thin_curve(
+    group: PooledRuns, measure: RoundMeasure, bands: Mapping[str, SeedBand | None], place: int
+) -> views.Curve:
+    """Return the curve of a single seed, beside the mean that the reader is to look at."""
+    run = group.runs[place]
+
+    def horizontal(view: views.View, unit: Unit) -> Figure:
+        band = _known(bands, view)
+        hover = f"{measure.name} {measure.hover_format}"
+        values = short(measure.factor * band.runs[place])
+        return {"x": short(band.x / unit.size, 5), "y": values, "hovertemplate": hover}
+
+    trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plotly_text(run.label),
+        "y": horizontal(views.VIEWS[0], views.VIEWS[0].units[0])["y"],
+        "line": {"color": run.colour, "width": 1, "dash": run.dash},
+        "opacity": 0.6,
+    }
+    return views.Curve(trace, horizontal)
+
+
+def _mean_curve(group: PooledRuns, measure: RoundMeasure, bands: Mapping[str, SeedBand | None]) -> views.Curve:
+    """Return the curve of the mean over seeds."""
+    look = group.look
+
+    def horizontal(view: views.View, unit: Unit) -> Figure:
+        band = _known(bands, view)
+        hover = f"mean {measure.name} {measure.hover_format} of {len(group.runs)} seeds<br>"
+        hover += "round %{x}" if view.name == "round" else f"%{{x:.4~g}} {unit.name}"
+        values = short(measure.factor * band.mean)
+        return {"x": short(band.x / unit.size, 5), "y": values, "hovertemplate": hover}
+
+    trace = {
+        "type": "scatter",
+        "mode": "lines" if _known(bands, views.VIEWS[0]).x.size > 1 else "markers",
+        "name": plotly_text(look.label),
+        "y": horizontal(views.VIEWS[0], views.VIEWS[0].units[0])["y"],
+        "line": {"color": look.colour, "width": 2.6, "dash": look.dash},
+        "marker": {"color": look.colour, "size": 8},
+    }
+    return views.Curve(trace, horizontal)
+
+
+def _band_curve(group: PooledRuns, measure: RoundMeasure, bands: Mapping[str, SeedBand | None]) -> views.Curve:
+    """Return the confidence interval of the mean: along its upper edge, and back along the lower one."""
+
+    def horizontal(view: views.View, unit: Unit) -> Figure:
+        band = _known(bands, view)
+        half = np.zeros(band.x.size) if band.half is None else band.half
+        lower = band.mean - half
+        if np.isfinite(measure.above):  # on a logarithmic axis
+            lower = np.maximum(lower, band.runs.min())
+        edges = np.concatenate([band.mean + half, lower[::-1]])
+        x = np.concatenate([band.x, band.x[::-1]]) / unit.size
+        return {"x": short(x, 5), "y": short(measure.factor * edges)}
+
+    trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plotly_text(f"{group.look.label}: 95 % confidence interval of the mean"),
+        "y": horizontal(views.VIEWS[0], views.VIEWS[0].units[0])["y"],
+        "line": {"width": 0, "color": group.look.colour},
+        "fill": "toself",
+        "fillcolor": group.look.colour,
+        "opacity": 0.22,
+        "hoverinfo": "skip",
+    }
+    return views.Curve(trace, horizontal)
+
+
+def _known(bands: Mapping[str, SeedBand | None], view: views.View) -> SeedBand:
+    """Return the band over a view, which is there once `_pooled_curves` has found it on all of them."""
+    band = bands[view.name]
+    if band is None:
+        raise AssertionError("a group without a band on every axis has no mean curve")
+    return band

@@ -1,0 +1,306 @@
+"""The story of a run in a few sentences: its bottleneck, how devices moved, came and left, what it learned and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgefl.core.units import BYTES, ENERGY, TIME, as_number, digits, percent, quantity, score
+from edgefl.records.statuses import POLLED, REPORTED
+from edgefl.results.report.run import bottleneck, device_groups, wasted_energy
+from edgefl.results.report.run.device_groups import ChartedGroup
+from edgefl.results.report.shared import describe
+from edgefl.results.report.shared.describe import at
+from edgefl.results.report.shared.read import Run, reached
+
+MOVEMENTS = {
+    "static": "stood still",
+    "constant_velocity": "went straight on",
+    "random_waypoint": "went from one random point to the next",
+    "gauss_markov": "wandered, with a memory of their speed and heading,",
+    "group": "strolled in groups",
+    "manhattan": "drove through a grid of streets",
+    "streets": "took the shortest ways through the streets of a map",
+    "trace": "moved as they were recorded",
+}
+MOVEMENTS_WITH_FILE = {"trace", "streets"}
+NUMBER_WORDS = {2: "two", 3: "three", 4: "four"}
+
+
+def sentences(run: Run) -> list[str]:
+    """Return the sentences in order, only those that have something to say."""
+    if not run.length:  # a run that was stopped in its first round
+        return []
+    candidates = [
+        bottleneck.sentence(run),
+        _movement(run),
+        _sessions(run),
+        _population(run),
+        _handovers(run),
+        _batteries(run),
+        _learning(run),
+        _cost(run),
+    ]
+    return [sentence for sentence in candidates if sentence]
+
+
+def shared_sentences(runs: Sequence[Run]) -> list[str]:
+    """Return the sentences that all runs have in common, in order."""
+    first, *others = [sentences(run) for run in runs]
+    return [sentence for sentence in first if all(sentence in other for other in others)]
+
+
+def _movement(run: Run) -> str:
+    """Return how many devices moved how, and around which base stations."""
+    if as_number(at(run.scenario, "devices.count")) is None:
+        return ""
+    sites = as_number(at(run.scenario, "cells.sites")) or 1
+    base_stations = "one base station"
+    if sites != 1:
+        base_stations = f"{quantity(sites)} base stations"
+    sectors = as_number(at(run.scenario, "cells.sectors")) or 1
+    if sectors != 1:
+        base_stations = f"{base_stations} of {quantity(sectors)} sectors"
+    reach = f"{quantity(at(run.scenario, 'cells.radius_m'))} m"
+    movement = f"{_moved(run)}{_speed(run)}"
+    return f"{_devices(run)} {movement} around {base_stations} with a reach of {reach}."
+
+
+def _devices(run: Run) -> str:
+    """Return how many devices there are, and how many of each group that has a name."""
+    devices = _count(at(run.scenario, "devices.count"), "device")
+    groups = device_groups.named_groups(run)
+    if not groups:
+        return devices
+    sizes = [f"{quantity(group.size)} {group.name}" for group in groups]
+    return f"{devices} ({', '.join(sizes)})"
+
+
+def _moved(run: Run) -> str:
+    """Return how devices moved, and in which file a trace or a map of streets is."""
+    kind = describe.kind(run.scenario, "mobility")
+    moved = MOVEMENTS.get(kind, f"moved ({kind})")
+    path = at(run.scenario, "mobility.path")
+    if path and kind in MOVEMENTS_WITH_FILE:
+        moved += f" in {Path(str(path)).name}"
+    return moved
+
+
+def _speed(run: Run) -> str:
+    """Return a speed that is one number or lies between two; an empty text for other distributions."""
+    if describe.kind(run.scenario, "mobility") == "static":
+        return ""
+    speed = at(run.scenario, "mobility.speed_mps")
+    if isinstance(speed, Mapping):
+        bounds = speed.get("uniform")
+        if isinstance(bounds, list) and len(bounds) == 2:  # other distributions need more than two numbers
+            return f" at {quantity(bounds[0])} to {quantity(bounds[1])} m/s"
+    if as_number(speed) is None:
+        return ""
+    return f" at {quantity(speed)} m/s"
+
+
+def _sessions(run: Run) -> str:
+    """Return how many sessions there were, which devices they had and which model they started from."""
+    count = len(np.unique(run.rounds["session"]))
+    if count < 2:
+        return ""
+    text = _session_devices(run, count)
+    strategy = describe.kind(run.scenario, "sessions.initialisation")
+    if strategy:
+        text += f"; each started by the strategy {strategy}"
+    return f"{text}{_extra_rounds(run)}."
+
+
+def _session_devices(run: Run, count: int) -> str:
+    """Return which devices were present in the sessions."""
+    if at(run.scenario, "sessions.trigger"):
+        return f"{count} sessions: one began whenever enough devices had arrived"
+    groups = device_groups.session_groups(run)
+    # Without groups that take turns, devices can only come and go by churn, which has a sentence of its own.
+    if not groups:
+        return f"The same devices were present in all {count} sessions"
+    number = NUMBER_WORDS.get(len(groups), len(groups))
+    # Groups differ in size by one device where the number of devices is not divisible.
+    sizes = " and ".join(dict.fromkeys(quantity(group.size) for group in groups))
+    labels = _group_labels(run, groups)
+    return f"In {count} sessions {number} groups of {sizes} devices{labels} took turns"
+
+
+def _group_labels(run: Run, groups: Sequence[ChartedGroup]) -> str:
+    """Return the labels of each group where they are all different."""
+    # Groups with the same labels, or in a folder that does not know them, differ in nothing that is worth a word.
+    labels = [device_groups.labels_text(run, group) for group in groups]
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        return ""
+    return f" with different labels ({'; '.join(labels)})"
+
+
+def _extra_rounds(run: Run) -> str:
+    """Return how many extra rounds there were, and what the server kept for sessions to come."""
+    extra = int((run.rounds["round"] < 1).sum())  # a session counts its own rounds from 1, extra ones below
+    kept_bytes = run.rounds["history_bytes"]
+    most_bytes = 0.0
+    if np.isfinite(kept_bytes).any():
+        most_bytes = float(np.nanmax(kept_bytes))
+    parts = []
+    if extra:
+        parts.append(f"{_count(extra, 'extra round')} found out where to start")
+    if most_bytes:
+        parts.append(f"the server kept at most {quantity(most_bytes, BYTES)} of earlier models")
+    if not parts:
+        return ""
+    return f" ({', and '.join(parts)})"
+
+
+def _population(run: Run) -> str:
+    """Return how many devices were present; with churn also how many arrived and left."""
+    present = run.rounds["present"]
+    # Folders of earlier versions do not have the column.
+    if not np.isfinite(present).any():
+        return ""
+    fewest = quantity(np.nanmin(present))
+    most = quantity(np.nanmax(present))
+    changes = fewest != most
+    span = f"{fewest} to {most}" if changes else fewest
+    churn = describe.kind(run.scenario, "churn")
+    if churn in {"", "none"} and not changes:
+        return ""
+    if churn in {"", "none"}:  # then devices are absent only while their batteries are empty
+        return f"{span} of them could take part when a round began."
+    text = f"They came and went ({churn}): {span} of them were present when a round began"
+    arrivals = _sum(run, "arrivals")
+    departures = _sum(run, "departures")
+    if arrivals or departures:
+        text += f"; {_count(arrivals, 'arrival')}, {_count(departures, 'departure')} in all"
+    return f"{text}."
+
+
+def _handovers(run: Run) -> str:
+    if not np.isfinite(run.rounds["handovers"]).any():
+        return ""
+    return f"Base stations handed devices over {_count(_sum(run, 'handovers'), 'time')}."
+
+
+def _batteries(run: Run) -> str:
+    """Return the mean level of the batteries at the beginning and the end, and how many were empty."""
+    level = run.rounds["battery"]
+    if not np.isfinite(level).any():
+        return ""
+    first = score(level[0], 0)
+    last = score(level[-1], 0)
+    text = f"The mean battery was at {first} after the first round and at {last} at the end"
+    depleted = run.rounds["depleted"]
+    if not np.isfinite(depleted).any():
+        return f"{text}."
+    most_empty = np.nanmax(depleted)
+    if not most_empty:
+        return f"{text}; none was empty."
+    empty = _count(run.last("depleted") or 0.0, "device")
+    return f"{text}, when {empty} had no charge left (at most {quantity(most_empty)})."
+
+
+def _learning(run: Run) -> str:
+    """Return what was learned, or that nothing was."""
+    rounds = f"{_count(run.length, 'round')} in {quantity(run.total('time_s'), TIME)} of virtual time"
+    if not run.learned:
+        return f"{rounds} were priced, without any learning."
+    text = f"{rounds} trained {_trained(run)}"
+    accuracy = run.rounds["test_accuracy"]
+    tested = accuracy[np.isfinite(accuracy)]
+    if not tested.size:  # such as the toy problem, which has no test data
+        return f"{text}{_distance(run)}."
+    text += f"; the accuracy went from {score(tested[0])} to {score(tested[-1])}"
+    return f"{text}{_highest_target(run)}{_missed_targets(run)}."
+
+
+def _trained(run: Run) -> str:
+    """Return what was trained, on which data and how."""
+    app = describe.app(run.scenario)
+    if app:
+        return f"the model of the Flower app {app}"
+    model = describe.kind(run.scenario, "model")
+    dataset = describe.kind(run.scenario, "data.dataset")
+    algorithm = describe.kind(run.scenario, "algorithm")
+    return f"{model} on {dataset} by {algorithm}"
+
+
+def _distance(run: Run) -> str:
+    distance = run.last("distance_to_optimum")
+    if distance is None:
+        return ""
+    return f", to a distance of {digits(distance)} from the optimum"
+
+
+def _highest_target(run: Run) -> str:
+    """Return what the highest target took that was reached."""
+    hits = [target for target in run.targets if reached(target)]
+    if not hits:
+        return ""
+    target = max(hits, key=_accuracy)
+    time = quantity(target.get("time_s"), TIME)
+    energy = quantity(target.get("energy_j"), ENERGY)
+    return f", and {percent(target['accuracy'])} took {quantity(target['round'])} rounds, {time} and {energy}"
+
+
+def _accuracy(target: Mapping[str, Any]) -> float:
+    return float(target["accuracy"])
+
+
+def _missed_targets(run: Run) -> str:
+    missed = [percent(target["accuracy"]) for target in run.targets if not reached(target)]
+    if not missed:
+        return ""
+    return f"; not reached: {', '.join(missed)}"
+
+
+def _cost(run: Run) -> str:
+    """Return the energy spent, and how much of it was in vain."""
+    energy_j = run.total("energy_j")
+    if not energy_j:
+        return ""
+    text = f"Devices spent {quantity(energy_j, ENERGY)}"
+    idled_j = run.sum("drained_j")
+    # Energy in the books is that of taking part; batteries also lose some in between.
+    if idled_j is not None:
+        idled = f"Batteries idled {quantity(idled_j, ENERGY)} away while their devices took no part"
+        text = f"{idled}. {text} on taking part"
+
+    wasted_j = wasted_energy.energy_by_outcome(run)
+    # Polled devices that were not chosen did what they were asked to: nothing of theirs is lost.
+    polling_j = wasted_j.pop(POLLED, np.zeros(0)).sum()
+    if polling_j:
+        text += f", {_share(polling_j, energy_j)} to report losses without being chosen"
+    reporting_j = wasted_j.pop(REPORTED, np.zeros(0)).sum()
+    if reporting_j:
+        text += f", {_share(reporting_j, energy_j)} to report channels"
+    if not wasted_j:
+        return f"{text}; every update was used."
+
+    outcome_of = wasted_energy.outcomes(run)
+    participations = 0
+    ends = []
+    for outcome in wasted_j:
+        count = int((outcome_of == outcome).sum())
+        participations += count
+        ends.append(f"{quantity(count)} {wasted_energy.outcome_text(outcome)}")
+    share = _share(sum(values_j.sum() for values_j in wasted_j.values()), energy_j)
+    unused = f"{_count(participations, 'participation')} whose update was not used"
+    return f"{text}, {share} for the {unused}: {', '.join(ends)}."
+
+
+def _share(part_j: float, total_j: float) -> str:
+    return f"{digits(100 * part_j / total_j, 1)} % of it"
+
+
+def _sum(run: Run, column: str) -> float:
+    return float(np.nansum(run.rounds[column]))
+
+
+def _count(value: Any, noun: str) -> str:
+    """Return a number with the noun that it counts, in the plural where it is not 1."""
+    plural = "" if as_number(value) == 1 else "s"
+    return f"{quantity(value)} {noun}{plural}"

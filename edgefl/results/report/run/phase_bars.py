@@ -1,0 +1,116 @@
+"""Time and energy by round: means over the participants, as stacked bars round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgefl.core.arrays import Floats
+from edgefl.core.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top
+from edgefl.results.report.shared import views
+from edgefl.results.report.shared.card import Card
+from edgefl.results.report.shared.read import Run
+from edgefl.results.report.shared.style import ENERGY_PHASES, TIME_PHASES, Figure, Phase
+
+MOST_ROUND_BARS = 150
+MOST_SPACED_ROUNDS = 40  # of more bars the gaps would be all that is seen
+
+
+def time_card(run: Run, runs: Sequence[Run]) -> Card:
+    """Return the card of time by round, on the same scale as that of the other runs."""
+    highest_s = highest(runs, TIME_PHASES)
+    return Card("time", "Time by round", figure(run, TIME_PHASES, TIME, highest_s))
+
+
+def energy_card(run: Run, runs: Sequence[Run]) -> Card | None:
+    """Return the card of energy by round, on the same scale as that of the other runs; None if none has spent any."""
+    phases = present_phases(runs, ENERGY_PHASES)
+    if not phases:
+        return None
+    highest_j = highest(runs, phases)
+    return Card("energy", "Energy by round", figure(run, phases, ENERGY, highest_j))
+
+
+def present_phases(runs: Sequence[Run], phases: Sequence[Phase]) -> list[Phase]:
+    """Return the phases that are not zero in at least one run.
+
+    A phase that costs nothing in any run, such as idling without batteries, is left out of stacks and keys.
+    """
+    return [phase for phase in phases if any(totals(run, [phase])[0] > 0 for run in runs)]
+
+
+def totals(run: Run, phases: Sequence[Phase]) -> Floats:
+    """Return the sums [phase] over all devices and rounds, reports on channels included."""
+    return np.array([np.nansum(run.devices[phase.column]) for phase in phases])
+
+
+def totals_of_participations(run: Run, phases: Sequence[Phase]) -> Floats:
+    """Return the sums [phase] over all participations."""
+    return np.array([np.nansum(run.participations[phase.column]) for phase in phases])
+
+
+def per_round(run: Run, phases: Sequence[Phase]) -> Floats:
+    """Return means over each round's participants [phase, round]; 0 in a round without any."""
+    rows = run.participations["row"]
+    rounds = len(run.rounds["round"])
+    participants = np.maximum(np.bincount(rows, minlength=rounds), 1)
+    sums = [np.bincount(rows, np.nan_to_num(run.participations[phase.column]), rounds) for phase in phases]
+    return np.array(sums) / participants
+
+
+def highest(runs: Sequence[Run], phases: Sequence[Phase]) -> float:
+    """Return the height of the highest stack that any of the runs draws: charts side by side share their scale."""
+    return top([_bar_means(per_round(run, phases).sum(axis=0)) for run in runs])
+
+
+def figure(run: Run, phases: Sequence[Phase], units: Sequence[Unit], highest_value: float) -> Figure:
+    """Return stacked bars, one for each round; in a long run several rounds share a bar, which is their mean."""
+    unit = fitting(highest_value, units)  # charts side by side have the same unit, too
+    number = run.rounds["number"]
+    rounds_per_bar = _rounds_per_bar(len(number))
+    first = np.arange(0, len(number), rounds_per_bar)
+    last = np.minimum(first + rounds_per_bar, len(number)) - 1
+    middle = (number[first] + number[last]) / 2
+    names = []
+    for first_number, last_number in zip(number[first], number[last], strict=True):
+        if first_number == last_number:
+            names.append(f"round {first_number:.0f}")
+        else:
+            names.append(f"rounds {first_number:.0f}–{last_number:.0f}")
+
+    data = []
+    for phase, values in zip(phases, per_round(run, phases), strict=True):
+        trace = {
+            "type": "bar",
+            "name": phase.name,
+            "x": short(middle, 9),
+            "y": short(_bar_means(values) / unit.size, 4),
+            "marker": {"color": phase.colour, "line": {"width": 0}},
+            "hovertext": names,
+            "hovertemplate": f"%{{hovertext}}: {phase.name} %{{y:.3~g}} {unit.name}<extra></extra>",
+        }
+        data.append(trace)
+    ceiling = 1.05 * highest_value / unit.size or 1  # an axis from 0 to 0 is none
+    layout = {
+        "barmode": "stack",
+        "bargap": 0.25 if len(first) <= MOST_SPACED_ROUNDS else 0.0,
+        "xaxis": {"title": {"text": "round"}, "range": [number[0] - 0.5, number[-1] + 0.5]},
+        # Bars stand on whole numbers, so a session ends half a round behind its last one.
+        "shapes": views.session_marks(run, "number", PLAIN[0], 0.5),
+        "yaxis": {"title": {"text": f"mean per device [{unit.name}]"}, "range": [0, ceiling]},
+    }
+    return {"data": data, "layout": layout}
+
+
+def _rounds_per_bar(rounds: int) -> int:
+    return max(1, -(-rounds // MOST_ROUND_BARS))  # rounded up
+
+
+def _bar_means(values: Floats) -> Floats:
+    """Return the means over the rounds that share a bar, from values of rounds [n]."""
+    starts = np.arange(0, len(values), _rounds_per_bar(len(values)))
+    if not starts.size:
+        return values
+    rounds = np.diff([*starts, len(values)])
+    return np.asarray(np.add.reduceat(values, starts) / rounds)

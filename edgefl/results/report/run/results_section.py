@@ -1,0 +1,140 @@
+"""The section "Results": a card each for targets, totals, fairness, drops and wall-clock time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, as_number, digits, percent, quantity, score, spread
+from edgefl.results.report.run import wasted_energy
+from edgefl.results.report.shared.read import Run, energy_of, reached
+from edgefl.results.report.shared.style import StyledRun
+from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash, shared_note, swatch, table
+
+Facts = dict[str, str]  # a column of a card: names and texts
+LAST_VALUES = {
+    "train_loss": "train loss at the end",
+    "test_loss": "test loss at the end",
+    "parameter": "parameter at the end",
+    "distance_to_optimum": "distance to the optimum",
+    "train_accuracy": "accuracy on training samples",
+    "sel_accuracy": "accuracy of the mean local model",
+    "all_accuracy": "accuracy of all devices' mean model",
+    "test_auc": "AUC",
+    "hr_5": "hit rate @ 5",
+    "ndcg_5": "NDCG @ 5",
+    "hr_10": "hit rate @ 10",
+    "ndcg_10": "NDCG @ 10",
+}
+COUNTS = ("selected", "received", "late", "departed")  # columns of rounds.csv
+
+
+def results(styled_runs: Sequence[StyledRun]) -> str:
+    """Return the cards of the section, with a column for every run."""
+    runs = [styled.data for styled in styled_runs]
+    energy_name = energy_of(runs)
+    cards: dict[str, list[Facts]] = {}
+    if len(runs) == 1:  # of several runs the comparison says what their targets took
+        cards["Targets"] = [_targets(runs[0])]
+    cards["Totals"] = [_totals(run, energy_name) for run in runs]
+    cards["Fairness: accuracy per device"] = [_fairness(run) for run in runs]
+    cards["Rounds and drops"] = [_rounds_and_drops(run) for run in runs]
+    cards["Wall clock"] = [_wall_clock(run) for run in runs]
+    inner = ""
+    for title, columns in cards.items():
+        if any(columns):
+            inner += _facts_card(title, columns, styled_runs)
+    several = "several" if len(runs) > 1 else ""
+    return f'<div class="results {several}">{inner}</div>'
+
+
+def _facts_card(title: str, columns: Sequence[Facts], styled_runs: Sequence[StyledRun]) -> str:
+    """Return a card whose rows are all the names that any of its columns has; what all runs share is said once."""
+    names = dict.fromkeys(name for column in columns for name in column)
+    cells_of = {name: [column.get(name, NO_NUMBER) for column in columns] for name in names}
+    head = []
+    note = ""
+    if len(styled_runs) > 1:
+        head = ["", *map(swatch, styled_runs)]
+        same = {name: cells[0] for name, cells in cells_of.items() if len(set(cells)) == 1}
+        cells_of = {name: cells for name, cells in cells_of.items() if name not in same}
+        note = shared_note(same)
+    body = [[escape(cell) for cell in (name, *cells)] for name, cells in cells_of.items()]
+    rows = table(head, body, "facts", title) if body else ""
+    return f'<div class="card"><h3>{escape(title)}</h3>{rows}{note}</div>'
+
+
+def _targets(run: Run) -> Facts:
+    return {percent(target["accuracy"]): target_cost(target) for target in run.targets}
+
+
+def target_cost(target: Mapping[str, Any]) -> str:
+    """Return the round, time and energy at which a target was reached, in one line."""
+    if not reached(target):
+        return NOT_REACHED
+    time = quantity(target.get("time_s"), TIME)
+    energy = quantity(target.get("energy_j"), ENERGY)
+    return f"round {quantity(target['round'])} · {time} · {energy}"
+
+
+def _totals(run: Run, energy_name: str) -> Facts:
+    facts = {
+        "virtual time": quantity(run.total("time_s"), TIME),
+        energy_name: quantity(run.total("energy_j"), ENERGY),
+        "sent to devices": quantity(run.summary.get("bytes_down"), BYTES),
+        "sent by devices": quantity(run.summary.get("bytes_up"), BYTES),
+    }
+    if run.sum("bs_static_energy_j") is not None:
+        facts["drawn by base stations"] = quantity(run.sum("bs_static_energy_j"), ENERGY)
+        facts["drawn by base stations to send"] = quantity(run.sum("bs_load_energy_j"), ENERGY)
+    if run.sum("drained_j") is not None:
+        facts["idled away by batteries"] = quantity(run.sum("drained_j"), ENERGY)
+        facts["charged into batteries"] = quantity(run.sum("charged_j"), ENERGY)
+    if run.final_accuracy is not None:
+        facts["final accuracy"] = score(run.final_accuracy)
+        facts["best accuracy"] = score(run.summary.get("best_accuracy"))
+    for column, name in LAST_VALUES.items():
+        value = run.last(column)
+        if value is not None:
+            facts[name] = number_or_dash(value)
+    return facts
+
+
+def _fairness(run: Run) -> Facts:
+    fairness = run.summary.get("fairness") or {}
+    deviations = dict(fairness)
+    variance = as_number(fairness.get("variance"))
+    if variance is not None:
+        deviations["mean_std"] = max(variance, 0.0) ** 0.5  # rounding may leave a variance just below 0
+    facts = {}
+    for column, name in (("mean", "mean"), ("worst_10_percent", "worst 10 %"), ("best_10_percent", "best 10 %")):
+        if column in fairness:
+            facts[name] = spread(fairness[column], deviations.get(f"{column}_std"))
+    return facts
+
+
+def _rounds_and_drops(run: Run) -> Facts:
+    """Return how participations ended; a device whose battery ran out does not count as departed."""
+    # Columns that the run does not have are NaN.
+    sums = {name: float(np.nansum(run.rounds[name])) for name in COUNTS}
+    empty = int((wasted_energy.outcomes(run) == wasted_energy.BATTERY_EMPTY).sum())
+    if empty:
+        sums["departed"] -= empty
+        sums[wasted_energy.outcome_text(wasted_energy.BATTERY_EMPTY)] = empty
+    facts = {"rounds": f"{run.length:,}"}
+    facts |= {name: digits(value) for name, value in sums.items()}
+    drops = run.summary.get("drops") or {}
+    for name, value in drops.items():
+        if name not in facts:
+            facts[str(name)] = quantity(value)
+    return facts
+
+
+def _wall_clock(run: Run) -> Facts:
+    wall_s = run.summary.get("wall_s") or run.manifest.get("wall_s")
+    if not isinstance(wall_s, Mapping):  # the manifest has the total alone
+        wall_s = {"total": wall_s}
+    return {str(name).replace("_", " "): quantity(value, TIME) for name, value in wall_s.items()}

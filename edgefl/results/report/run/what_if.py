@@ -1,0 +1,338 @@
+"""The section "What if?": a card for each run that has been priced with other values, with a slider for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from edgefl.core.units import ENERGY, TIME, Unit, as_number, digits, fitting, quantity, units_of_key, with_unit
+from edgefl.results.csv_format import csv_cell
+from edgefl.results.report.shared.card import plot_area
+from edgefl.results.report.shared.describe import at
+from edgefl.results.report.shared.read import Run
+from edgefl.results.report.shared.style import RUN_COLOURS, Figure, StyledRun, on_page, plotly_text, spans_decades
+from edgefl.results.report.shared.tables import swatch, table
+from edgefl.results.what_if_table import Measure, WhatIfRow, measures_of, ratio, value_cell, value_text
+
+OWN = "as in the run"
+LOGARITHMIC_RATIO = 10  # of a key's largest to its smallest value: from there on ranges are geometric, too
+PANELS = ([0.0, 0.455], [0.545, 1.0])  # of the chart's width: time, energy
+PLOT_HEIGHT = 300
+NOTE = (
+    "The same learning in another world: each value has been priced with all rounds of the run, and lines between "
+    "values only guide the eye. One key varies at a time; all others stay as in the run."
+)
+TITLE = "Time and energy with another value"
+STALE = "what_if.csv belongs to another run than the rest of the folder: run edgefl what-if again."
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value of a key on its slider."""
+
+    label: str
+    value: float | None  # None: no number
+    row: WhatIfRow
+    own: bool  # whether it is the run's own value
+
+
+@dataclass(frozen=True)
+class KeyPoints:
+    """A key and the values on its slider, in order; one of them is the run's own."""
+
+    key: str
+    points: Sequence[Point]
+    refused: Sequence[WhatIfRow]
+
+    @property
+    def own(self) -> int:
+        """The place of the run's own value."""
+        return next(place for place, point in enumerate(self.points) if point.own)
+
+    @property
+    def gap(self) -> int:
+        """The number of places that the chart leaves empty after the first one: 1 after a distribution, otherwise 0."""
+        others = [point for point in self.points if not point.own]
+        return int(not self.numeric and all(point.value is not None for point in others))
+
+    @property
+    def numeric(self) -> bool:
+        """True if all values are numbers."""
+        return all(point.value is not None for point in self.points)
+
+
+def section(runs: Sequence[StyledRun]) -> str:
+    """Return the section with a card for each run that has other prices; an empty text if none has."""
+    cards = [_card(run, index, alone=len(runs) == 1) for index, run in enumerate(runs) if run.data.what_if]
+    if not cards:
+        return ""
+    return f'<section id="what-if"><h2>What if?</h2><p class="note">{escape(NOTE)}</p>{"".join(cards)}</section>'
+
+
+def figures(runs: Sequence[StyledRun]) -> dict[str, Figure]:
+    """Return the chart with which each card opens, by name."""
+    found = {}
+    for index, run in enumerate(runs):
+        if is_current(run.data):
+            found[_name(index)] = _figure(run, keys_of(run.data)[0])
+    return found
+
+
+def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
+    """Return what the page's script needs to move the sliders, by the name of the chart."""
+    found = {}
+    for index, run in enumerate(runs):
+        if is_current(run.data):
+            found[_name(index)] = [_key_data(run, key_points) for key_points in keys_of(run.data)]
+    return found
+
+
+def is_current(run: Run) -> bool:
+    """Return whether a run has a table of other prices, which is its own and has points."""
+    if not run.what_if or not keys_of(run):
+        return False
+    own = run.what_if[0]
+    names = ("rounds", "time_s", "energy_j")
+    return all(csv_cell(own.costs.get(name)) == csv_cell(as_number(run.summary.get(name))) for name in names)
+
+
+def keys_of(run: Run) -> list[KeyPoints]:
+    """Return the keys for which a run has other prices, in the order of the table."""
+    found = []
+    for key in dict.fromkeys(row.key for row in run.what_if[1:]):
+        rows = [row for row in run.what_if if row.key == key]
+        priced = [row for row in rows if not row.refused]
+        if priced:
+            refused = [row for row in rows if row.refused]
+            found.append(KeyPoints(key, _points(run, key, priced), refused))
+    return found
+
+
+def _points(run: Run, key: str, rows: Sequence[WhatIfRow]) -> list[Point]:
+    """Return the values of a key as points, with the run's own one among them."""
+    own_value = at(run.scenario, key)
+    if isinstance(own_value, Mapping) and list(own_value) == ["kind"]:
+        own_value = own_value["kind"]  # the name of a member without keys
+    own_cell = value_cell(own_value)
+    own_number = None if isinstance(own_value, bool) else as_number(own_value)
+    points = []
+    for row in rows:
+        value = as_number(row.value)
+        same = row.value == own_cell or (value is not None and value == own_number)
+        points.append(Point(value_text(key, row.value), value, row, same))
+    if any(point.own for point in points):
+        return points
+    own_row = run.what_if[0]
+    numeric = own_number is not None and all(point.value is not None for point in points)
+    if not numeric:  # such as a distribution, which has no place among numbers
+        return [Point(OWN, None, own_row, own=True), *points]
+    points.append(Point(value_text(key, own_cell), own_number, own_row, own=True))
+    return sorted(points, key=lambda point: point.value or 0.0)
+
+
+def _name(index: int) -> str:
+    return f"what-if-{index}"
+
+
+def _card(run: StyledRun, index: int, *, alone: bool) -> str:
+    """Return the card of a run."""
+    title = f"<h3>{TITLE}</h3>" if alone else f"<h3>{TITLE}: {swatch(run)}</h3>"
+    if not is_current(run.data):
+        none_left = _refused([row for row in run.data.what_if if row.refused])
+        inner = none_left or f'<p class="note">{escape(STALE)}</p>'
+        return f'<div class="card">{title}{inner}</div>'
+    keys = keys_of(run.data)
+    sliders = "".join(_slider(key_points, f"{_name(index)}-{place}") for place, key_points in enumerate(keys))
+    button = '<button type="button" class="what-if-own">As in the run</button>'
+    controls = f'<div class="what-if-keys">{sliders}{button}</div>'
+    sentence = '<p class="what-if-sentence" role="status">Move a slider.</p>'
+    costs = f'<div class="what-if-costs">{_costs(run.data)}{sentence}</div>'
+    refused = _refused([row for row in run.data.what_if if row.refused])
+    # A block of its own, at whose top the page's script puts the tools of the chart.
+    chart = f'<div class="what-if-chart">{_colour_key(run)}{plot_area(_name(index), PLOT_HEIGHT)}</div>'
+    inner = f'<div class="what-if-top">{controls}{costs}</div>{chart}'
+    return f'<div class="card what-if" data-what-if="{_name(index)}">{title}{inner}{refused}</div>'
+
+
+def _slider(key_points: KeyPoints, name: str) -> str:
+    """Return the slider of a key, which stands at the run's own value."""
+    own = key_points.own
+    label = escape(key_points.points[own].label)
+    last = len(key_points.points) - 1
+    return (
+        f'<div class="what-if-key"><label for="{name}"><code>{escape(key_points.key)}</code></label>'
+        f'<output for="{name}">{label}</output>'
+        f'<input type="range" id="{name}" min="0" max="{last}" step="1" value="{own}" aria-valuetext="{label}" '
+        'autocomplete="off"></div>'
+    )
+
+
+def _costs(run: Run) -> str:
+    """Return the table of costs: those of the run, and those with the chosen value, which the script fills in."""
+    own = run.what_if[0]
+    head = ["", "time, this run", "what if", "", "energy, this run", "what if", ""]
+    body = []
+    for number, measure in enumerate(measures_of(own)):
+        cells = [escape(_measure_name(own, measure))]
+        for kind, column, units in (("time", measure.time, TIME), ("energy", measure.energy, ENERGY)):
+            cost = escape(quantity(own.costs.get(column), units))
+            place = f"{number}-{kind}"
+            chosen = f'<strong data-cost="{place}">{cost}</strong>'
+            cells += [cost, chosen, f'<span class="note" data-cost="{place}-ratio"></span>']
+        body.append(cells)
+    return table(head, body, "what-if-table")
+
+
+def _measure_name(own: WhatIfRow, measure: Measure) -> str:
+    """Return what a row tells the cost of, with its round, which is the same whatever the price."""
+    rounds = digits(own.costs.get(measure.round) or 0.0)
+    if measure.round == "rounds":
+        return f"{measure.name}, {rounds} rounds"
+    return f"{measure.name}, round {rounds}"
+
+
+def _refused(rows: Sequence[WhatIfRow]) -> str:
+    """Return which values are not offered, and why, folded; an empty text if all are."""
+    if not rows:
+        return ""
+    items = "".join(
+        f"<li><code>{escape(row.key)}</code> {escape(value_text(row.key, row.value))}: {escape(row.refused)}</li>"
+        for row in rows
+    )
+    values = "1 value is" if len(rows) == 1 else f"{len(rows)} values are"
+    return f'<details class="what-if-refused"><summary>{values} not offered</summary><ul>{items}</ul></details>'
+
+
+def _colours(run: StyledRun) -> list[str]:
+    """Return a colour for each line of the chart; the whole run has that of the run."""
+    others = [colour for colour in RUN_COLOURS if colour != run.colour]
+    return [run.colour, *others]
+
+
+def _colour_key(run: StyledRun) -> str:
+    """Return what the colours of the chart stand for."""
+    colours = _colours(run)
+    entries = ""
+    for number, measure in enumerate(measures_of(run.data.what_if[0])):
+        colour = colours[number % len(colours)]
+        entries += f'<span><i class="dot" style="background:{on_page(colour)}"></i>{escape(measure.name)}</span>'
+    return f'<p class="key">{entries}<span>○ as in the run</span></p>'
+
+
+# The chart
+
+
+def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
+    """Return time and energy over the values of a key, side by side."""
+    own_row = run.data.what_if[0]
+    measures = measures_of(own_row)
+    colours = _colours(run)
+    x, x_axis = _x_axis(key_points)
+    traces: list[Figure] = []
+    layout: Figure = {}
+    times = [measure.time for measure in measures]
+    energies = [measure.energy for measure in measures]
+    for panel, (name, units, columns) in enumerate((("time", TIME, times), ("energy", ENERGY, energies))):
+        number = "" if panel == 0 else "2"
+        costs = [
+            _with_gap(key_points, [point.row.costs.get(column) for point in key_points.points]) for column in columns
+        ]
+        unit = _unit(costs, units)
+        layout[f"yaxis{number}"] = {"title": {"text": with_unit(name, unit)}, "anchor": f"x{number}"}
+        layout[f"yaxis{number}"] |= _scale(costs)
+        layout[f"xaxis{number}"] = x_axis | {"domain": PANELS[panel], "anchor": f"y{number}"}
+        for place, measure in enumerate(measures):
+            colour = colours[place % len(colours)]
+            y = [None if cost is None else cost / unit.size for cost in costs[place]]
+            axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+            trace = axes | _line(measure, x, y, colour, unit, own=key_points.own)
+            if not key_points.numeric and not key_points.gap:
+                trace["mode"] = "markers"  # there is nothing between two names
+            traces.append(trace)
+    return {"data": traces, "layout": layout | {"hovermode": "closest"}}
+
+
+def _line(
+    measure: Measure, x: Sequence[Any], y: Sequence[float | None], colour: str, unit: Unit, *, own: int
+) -> Figure:
+    """Return the line of a measure with a mark at each point; the run's own one is larger and hollow."""
+    name = plotly_text(measure.name)
+    sizes = [5] * len(x)
+    fills = [colour] * len(x)
+    sizes[own] = 10
+    fills[own] = "rgba(0,0,0,0)"
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": list(x),
+        "y": list(y),
+        "line": {"color": colour, "width": 2},
+        "marker": {"color": fills, "size": sizes, "line": {"color": colour, "width": 2}},
+        "cliponaxis": False,
+        "hovertemplate": f"{name} %{{y:.4~g}} {unit.name}<br>%{{x}}<extra></extra>",
+    }
+
+
+def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
+    """Return the values of a key as they stand on the horizontal axis, and the axis."""
+    title = plotly_text(key_points.key)
+    values = [point.value for point in key_points.points if point.value is not None]
+    if not key_points.numeric:
+        labels = _with_gap(key_points, [plotly_text(point.label) for point in key_points.points])
+        return labels, {"type": "category", "title": {"text": title}}
+    unit = fitting(max(map(abs, values)), units_of_key(key_points.key))
+    axis: Figure = {"title": {"text": with_unit(title, unit)}, "tickformat": "~g" if unit.name else "~s"}
+    if min(values) > 0 and max(values) / min(values) > LOGARITHMIC_RATIO:
+        axis |= {"type": "log", "dtick": "D2"}
+    return [value / unit.size for value in values], axis
+
+
+def _with_gap(key_points: KeyPoints, values: list[Any]) -> list[Any]:
+    """Return the values of all points, with None where a place of the chart stays empty."""
+    return [values[0], *[None] * key_points.gap, *values[1:]]
+
+
+def _unit(costs: Sequence[Sequence[float | None]], units: Sequence[Unit]) -> Unit:
+    """Return the unit that fits the largest cost."""
+    return fitting(max((cost for line in costs for cost in line if cost is not None), default=0.0), units)
+
+
+def _scale(costs: Sequence[Sequence[float | None]]) -> Figure:
+    """Return the scale of an axis of costs: from 0, or logarithmic where small ones would vanish."""
+    positive = np.array([cost for line in costs for cost in line if cost])
+    if positive.size and spans_decades(positive):
+        return {"type": "log", "dtick": "D2", "tickformat": "~g"}
+    return {"rangemode": "tozero"}
+
+
+# What the script needs
+
+
+def _key_data(run: StyledRun, key_points: KeyPoints) -> dict[str, Any]:
+    """Return a key for the page's script: its chart, and the texts of each point."""
+    own = run.data.what_if[0]
+    return {
+        "key": key_points.key,
+        "own": key_points.own,
+        "gap": key_points.gap,
+        "figure": _figure(run, key_points),
+        "points": [{"label": point.label, "costs": _texts(own, point.row)} for point in key_points.points],
+    }
+
+
+def _texts(own: WhatIfRow, row: WhatIfRow) -> list[dict[str, str]]:
+    """Return the costs of a row as texts, one entry for each measure."""
+    return [
+        {
+            "time": quantity(row.costs.get(measure.time), TIME),
+            "time-ratio": ratio(row.costs.get(measure.time), own.costs.get(measure.time)),
+            "energy": quantity(row.costs.get(measure.energy), ENERGY),
+            "energy-ratio": ratio(row.costs.get(measure.energy), own.costs.get(measure.energy)),
+        }
+        for measure in measures_of(own)
+    ]

@@ -1,0 +1,206 @@
+"""The look that all figures share: colours that colour-blind readers can tell apart, and the axes."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgefl.core.arrays import Floats
+from edgefl.results.report.shared.read import Run
+
+Figure = dict[str, Any]
+# The spaces of "12 s", "90 %", "± 3", "= 2" and "p < 0.05": no line may end there.
+_NO_LINE_BREAK = re.compile(r"(?<=\d) (?=[\w%±])|(?<=[±=<>]) (?=\d)|(?<=\bp) (?=[=<])")
+
+INK = "#1c2733"
+MUTED = "#5b6875"
+GRID_COLOUR = "#e6eaee"
+AXIS_COLOUR = "#c3cbd3"
+FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif'
+# Time and energy share these colours, so that a device's work looks the same in all stacks. Both directions of the
+# radio are blue, one light and one dark.
+RADIO_DOWN = "#86b8dc"
+COMPUTE = "#e8a33d"
+RADIO_UP = "#1f5d99"
+IDLE = "#d9dee4"
+# Okabe and Ito's palette, yellow left out: it vanishes on white.
+RUN_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
+LOGARITHMIC_FROM = 30  # largest over smallest value; a linear axis would squeeze the small ones together
+DASHES = ("solid", "dash", "dot", "dashdot")
+# Charts and tables name the colours of the light page. These are what stands for them on the dark one, where data must
+# be lighter than the ground. White is what shines through: the card of the page.
+DARK = {
+    INK: "#e4e9ee",
+    MUTED: "#a3afbb",
+    GRID_COLOUR: "#2b3540",
+    AXIS_COLOUR: "#4a5663",
+    "#ffffff": "#1a212a",
+    "rgba(255,255,255,0.85)": "rgba(26,33,42,0.85)",
+    RADIO_DOWN: "#a8d3f2",
+    COMPUTE: "#e8a33d",
+    RADIO_UP: "#4f94d4",
+    IDLE: "#46515c",
+    # Runs
+    "#0072b2": "#3d9ade",
+    "#d55e00": "#f0803c",
+    "#009e73": "#2bb98f",
+    "#56b4e9": "#8fd3fa",
+    "#4d4d4d": "#b9bec4",
+    # Scales of heat maps and maps: what is much must stand out from the ground, whichever ground it is.
+    "#dbe9f4": "#1d3b58",
+    "#a3cae3": "#27618f",
+    "#1f6aa8": "#93c8ec",
+    "#0b2f5c": "#e4f2fc",
+    "#8c2f6b": "#b0548f",
+    "#2d1452": "#8f6fd0",
+    # Single charts: marks of lost updates, handovers, energy that was used, sizes of data, borders, lines of targets
+    "#b3392f": "#ee7d72",
+    "#6b5b95": "#a393d0",
+    "#c9d5df": "#55626f",
+    "#9fb3c4": "#71879a",
+    "#eef1f4": "#252e38",
+    "#dfe4e9": "#29323c",
+    "#9aa5b1": "#6f7c89",
+}
+_WHITE = "#ffffff"
+_BLACK = "#000000"
+
+
+class StyledRun(NamedTuple):
+    """A run with the label, the colour and the dash that stand for it on the whole page."""
+
+    data: Run
+    label: str
+    colour: str
+    dash: str
+
+
+class KeyEntry(NamedTuple):
+    """A colour of a chart and what it stands for."""
+
+    name: str
+    colour: str
+
+
+class Phase(NamedTuple):
+    """A column of ``devices.csv`` that is one part of a stacked bar: its name in the chart and its colour."""
+
+    column: str
+    name: str
+    colour: str
+
+
+TIME_PHASES = (
+    Phase("download_s", "download", RADIO_DOWN),
+    Phase("compute_s", "compute", COMPUTE),
+    Phase("upload_s", "upload", RADIO_UP),
+    Phase("wait_s", "waiting", IDLE),
+)
+ENERGY_PHASES = (
+    Phase("rx_energy_j", "receive", RADIO_DOWN),
+    Phase("cpu_energy_j", "compute", COMPUTE),
+    Phase("tx_energy_j", "transmit", RADIO_UP),
+    Phase("idle_energy_j", "idle", IDLE),
+)
+
+
+def styled_run(run: Run, label: str, index: int) -> StyledRun:
+    """Return the run with the look of the ``index``-th run on the page, from 0.
+
+    Colours come first; the dash changes when all colours are used.
+    """
+    dash, colour = divmod(index, len(RUN_COLOURS))
+    return StyledRun(run, label, RUN_COLOURS[colour], DASHES[dash % len(DASHES)])
+
+
+def on_page(colour: str) -> str:
+    """Return a colour of charts for the page's styles, where it has a value on the light page and one on the dark."""
+    return f"light-dark({colour},{DARK.get(colour, colour)})"
+
+
+def text_on(colour: str) -> str:
+    """Return the colour of legible text on a colour of charts, for the page's styles."""
+    return f"light-dark({_text_on(colour)},{_text_on(DARK.get(colour, colour))})"
+
+
+def _text_on(background: str) -> str:
+    """Return white or black, whichever has more contrast with a background such as ``#1f5d99``: at least 4.58."""
+    luminance = relative_luminance(background)
+    if contrast(luminance, 1.0) >= contrast(luminance, 0.0):
+        return _WHITE
+    return _BLACK
+
+
+def relative_luminance(colour: str) -> float:
+    """Return the relative luminance of a colour such as ``#1f5d99``, from 0 to 1.
+
+    Source: Web Content Accessibility Guidelines 2.2, "relative luminance".
+    """
+    luminance = 0.0
+    for first, weight in ((1, 0.2126), (3, 0.7152), (5, 0.0722)):
+        value = int(colour[first : first + 2], 16) / 255
+        linear = ((value + 0.055) / 1.055) ** 2.4 if value > 0.04045 else value / 12.92
+        luminance += weight * linear
+    return luminance
+
+
+def contrast(one: float, other: float) -> float:
+    """Return the contrast of two relative luminances, from 1 to 21, by the same guidelines."""
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
+
+
+def even_pick(count: int, most: int) -> NDArray[np.intp]:
+    """Return at most ``most`` evenly spaced rows of ``count``, always with the first and the last."""
+    return np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)
+
+
+def plotly_text(text: str) -> str:
+    """Return the text escaped for Plotly, which reads some HTML tags in labels."""
+    return html.escape(text)
+
+
+def prose(text: str) -> str:
+    """Return sentences as HTML in which no line ends between a number and its unit."""
+    return html.escape(_NO_LINE_BREAK.sub("\N{NO-BREAK SPACE}", text))
+
+
+def spans_decades(values: Floats) -> bool:
+    """Return whether values [n] need a logarithmic axis, which has no place for zero."""
+    return bool(values.min() > 0 and values.max() > LOGARITHMIC_FROM * values.min())
+
+
+def template() -> Figure:
+    """Return the Plotly template that the page applies to every figure."""
+    axis = {
+        "gridcolor": GRID_COLOUR,
+        "linecolor": AXIS_COLOUR,
+        "zeroline": False,
+        "ticks": "outside",
+        "ticklen": 4,
+        "tickcolor": AXIS_COLOUR,
+        "tickfont": {"color": MUTED},
+        "title": {"font": {"color": MUTED, "size": 13}, "standoff": 10},
+        "automargin": True,  # room for tick labels of any length
+    }
+    layout = {
+        "font": {"family": FONT, "size": 12.5, "color": INK},
+        # The card of the page shows through.
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 56, "r": 16, "t": 12, "b": 46},
+        "showlegend": False,  # the page has a key above the chart, which several charts can share
+        "hoverlabel": {
+            "align": "left",
+            "bgcolor": "#ffffff",
+            "bordercolor": AXIS_COLOUR,
+            "font": {"color": INK},
+            "namelength": -1,  # whole names
+        },
+        "xaxis": axis | {"showgrid": False, "showline": True},
+        "yaxis": axis,
+    }
+    return {"layout": layout}

@@ -1,0 +1,157 @@
+"""A chart with three choices of its horizontal axis: rounds, virtual time and energy; and the marks of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.core.arrays import Rows
+from edgefl.core.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top, with_unit
+from edgefl.results.report.shared.read import Run, energy_of
+from edgefl.results.report.shared.style import Figure, StyledRun
+
+SESSION_BORDER = {"color": "#c3cbd3", "width": 1}
+EXTRA_ROUNDS_COLOUR = "rgba(230,159,0,0.16)"
+FEW_ROUNDS = 12  # up to so many have a tick each
+WIDENING_STEPS = 2  # of many equal curves the first ones are all of the same width
+WIDENING = 3  # pixels a step
+
+
+class View(NamedTuple):
+    """One choice of the horizontal axis."""
+
+    name: str
+    title: str
+    column: str  # of rounds.csv
+    crossing: str  # the key of a target in the summary that says when it was reached
+    units: Sequence[Unit]
+
+
+class Curve(NamedTuple):
+    """A trace without its horizontal values, and a function that returns these for a view and its unit."""
+
+    trace: Figure
+    horizontal: Callable[[View, Unit], Figure]
+
+
+VIEWS = (
+    View("round", "round", "number", "round", PLAIN),
+    View("time", "virtual time", "time_s", "time_s", TIME),
+    View("energy", "energy of all devices", "energy_j", "energy_j", ENERGY),
+)
+
+
+def no_marks(_view: View, _unit: Unit) -> Figure:
+    """Return the layout of a chart without marks that depend on the view."""
+    return {}
+
+
+def figure(
+    runs: Sequence[StyledRun],
+    curves: Sequence[Curve],
+    layout: Figure,
+    marks: Callable[[View, Unit], Figure] = no_marks,
+) -> Figure:
+    """Return the curves and, for every view, the parts of data and layout that change with the horizontal axis.
+
+    Args:
+        runs: the runs on the chart.
+        curves: their curves.
+        layout: what all views share.
+        marks: returns the part of the layout, such as shapes, that depends on the view.
+    """
+    views = {}
+    for view in VIEWS:
+        # All runs share the axis, and so its unit.
+        unit = fitting(top([run.data.rounds[view.column] for run in runs]), view.units)
+        view_layout = dict(marks(view, unit))
+        shapes = view_layout.get("shapes", [])
+        if len(runs) == 1:  # sessions of several runs end at different times
+            shapes = shapes + session_marks(runs[0].data, view.column, unit)
+        view_layout["xaxis"] = _horizontal_axis(runs, view, unit)
+        view_layout["shapes"] = shapes
+        if view.name == "time":
+            view_layout["meta"] = virtual_time_axis(unit)
+        views[view.name] = {
+            "data": _widen_hidden(curves, [curve.horizontal(view, unit) for curve in curves]),
+            "layout": view_layout,
+        }
+    return {"data": [curve.trace for curve in curves], "layout": layout, "views": views}
+
+
+def virtual_time_axis(unit: Unit) -> Figure:
+    """Return the ``meta`` of the layout of a chart over virtual time, on which the replay shows its moment."""
+    return {"virtual_time_unit_s": unit.size}
+
+
+def _horizontal_axis(runs: Sequence[StyledRun], view: View, unit: Unit) -> Figure:
+    """Return the axis of a view, titled with its unit."""
+    title = view.title
+    if view.name == "energy":
+        title = energy_of([run.data for run in runs])
+    axis: Figure = {"title": {"text": with_unit(title, unit)}, "rangemode": "tozero"}
+    rounds = top([run.data.rounds["number"] for run in runs])
+    if view.name == "round" and rounds <= FEW_ROUNDS:
+        axis["dtick"] = 1  # Plotly would put ticks between the rounds
+    return axis
+
+
+def _widen_hidden(curves: Sequence[Curve], horizontals: Sequence[Figure]) -> list[Figure]:
+    """Return the horizontal values of the curves, with wider lines for curves that later ones would hide.
+
+    Runs that differ only in the radio learn the same in every round: the earlier ones stay visible as a rim.
+    """
+    points = [(curve.trace["y"], horizontal["x"]) for curve, horizontal in zip(curves, horizontals, strict=True)]
+    result = []
+    for index, (curve, horizontal) in enumerate(zip(curves, horizontals, strict=True)):
+        later_equals = sum(points[index] == later for later in points[index + 1 :])
+        line = curve.trace.get("line", {})
+        if later_equals and line:
+            width = line["width"] + WIDENING * min(WIDENING_STEPS, later_equals)
+            result.append(horizontal | {"line": line | {"width": width}})
+        else:
+            result.append(horizontal)
+    return result
+
+
+def session_marks(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list[Figure]:
+    """Return a line for each border between two sessions, and a band over each stretch of extra rounds.
+
+    Args:
+        run: the run.
+        column: the column of ``rounds.csv`` that is the horizontal axis.
+        unit: the unit of the axis.
+        shift: the distance [unit] between a round's value and its end.
+    """
+    values = run.rounds[column] / unit.size
+    # Entry n is where round n begins, which is where the one before it ends.
+    borders = np.concatenate([[0.0], values]) + shift
+    over_whole_height = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    band = over_whole_height | {"type": "rect", "line": {"width": 0}, "fillcolor": EXTRA_ROUNDS_COLOUR}
+    line = over_whole_height | {"type": "line", "line": SESSION_BORDER}
+    starts, stops = _extra_rounds(run)
+    stretches = zip(short(borders[starts], 5), short(borders[stops], 5), strict=True)
+    bands = [band | {"x0": start, "x1": stop} for start, stop in stretches]
+    first_rows = np.flatnonzero(np.diff(run.rounds["session"])) + 1  # of each session but the first
+    lines = [line | {"x0": border, "x1": border} for border in short(borders[first_rows], 5)]
+    return bands + lines
+
+
+def _extra_rounds(run: Run) -> tuple[Rows, Rows]:
+    """Return the first row of each stretch of extra rounds, and the first row after it."""
+    # Zeros at both ends make a stretch at the border of the table begin or end there.
+    is_extra = run.rounds["round"] < 1
+    steps = np.diff(np.concatenate([[0], is_extra, [0]]).astype(int))
+    return np.flatnonzero(steps > 0), np.flatnonzero(steps < 0)
+
+
+def legend(run: Run) -> str:
+    """Return the meaning of lines and bands in one line; an empty text for a run of one session."""
+    if len(np.unique(run.rounds["session"])) < 2:
+        return ""
+    text = "Grey lines, in all charts, show where a session begins"
+    if (run.rounds["round"] < 1).any():
+        text += "; yellow bands show its extra rounds, in which no model is tested"
+    return f"{text}."
