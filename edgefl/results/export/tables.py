@@ -10,8 +10,8 @@ from edgefl.core.errors import InputError
 from edgefl.results.export.exported_runs import ExportedRun, KeyColumn, exported_runs, key_columns
 from edgefl.results.export.participations import participations
 from edgefl.results.reader import TableRow, header_of, rows_of, tables_by_rows
-from edgefl.results.report.describe import at, kind, name
-from edgefl.results.report.read import Run, load, reached
+from edgefl.results.report.shared.describe import at, kind, name
+from edgefl.results.report.shared.read import Run, load, reached
 from edgefl.results.result_tables import columns_of_files
 from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from edgefl.core.errors import InputError
+from edgefl.radio.budget.resources import Resources
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.rates import RATES
 from edgefl.radio.recorded_links import are_snrs
-from edgefl.radio.resources import Resources
 from edgefl.radio.tdd import Tdd
 from edgefl.radio.transfers import WAYS
 from edgefl.scenario.facts.fact import Fact

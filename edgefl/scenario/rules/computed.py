@@ -5,8 +5,8 @@ from __future__ import annotations
 from edgefl.core.distributions import HEIGHT_M
 from edgefl.core.errors import InputError
 from edgefl.radio.allocation import ALLOCATIONS
+from edgefl.radio.budget.resources import Resources
 from edgefl.radio.recorded_links import check_carry, checked_recordings
-from edgefl.radio.resources import Resources
 from edgefl.radio.transfers import WAYS
 from edgefl.scenario.facts import radio
 from edgefl.scenario.sections import Sections
