@@ -30,7 +30,7 @@ def transfers_s(count: int, transfer: str, background: dict[str, object] | None)
     """Return the CPU time of `SECONDS` of virtual time in which `count` downloads share the band."""
     keys = {"bandwidth_hz": 20e6, "sharing": "processor", "transfer": transfer, "background": background}
     scenario = load({"radio": keys})
-    link = Link(scenario.radio, scenario.cells, Streams(1))
+    link = Link(radio=scenario.radio, cells=scenario.cells, streams=Streams(1))
     env = simpy.Environment()
     ids = np.arange(count)
     positions_m = np.stack([np.full(count, 100.0), np.zeros(count)], axis=-1)

@@ -113,7 +113,7 @@ def band():
 def slowest(radio, way, parameters, speed_mps, rounds, snr_db=None):
     """Return the durations of all devices' transfers; all have one mean SNR if it is given."""
     scenario = load({"radio": radio})
-    link = Link(scenario.radio, scenario.cells, Streams(1))
+    link = Link(radio=scenario.radio, cells=scenario.cells, streams=Streams(1))
     rng = np.random.default_rng(1)
     ids = np.arange(DEVICES)
     heights_m = np.full(DEVICES, 1.5)

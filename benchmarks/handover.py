@@ -146,7 +146,7 @@ def _channel(radio: dict[str, Any], *, smooth: bool) -> LargeScaleChannel:
     """Return the channel among 19 hexagons, with a smooth map of line of sight or one as before version 0.3."""
     cells = {"layout": "hexagonal", "sites": 19, "radius_m": RADIUS_M}
     scenario = load({"radio": radio | {"spatial_consistency": True}, "cells": cells})
-    link = Link(scenario.radio, scenario.cells, Streams(1))
+    link = Link(radio=scenario.radio, cells=scenario.cells, streams=Streams(1))
     link.channel._maps = _MapsOf(Streams(1), 19, smooth=smooth)  # noqa: SLF001 - as maps were before
     return link.channel
 

@@ -258,7 +258,7 @@ def bare_simpy(devices, rounds):
 def shared_uploads(count, bits, transfer, cells=None, **radio):
     """Return processor seconds and end of uploads that begin together, in a disc of 250 m or in the cells' hexagons."""
     section = load({"radio": {"sharing": "processor", "transfer": transfer, **radio}, "cells": cells or {}})
-    link = Link(section.radio, section.cells, Streams(1))
+    link = Link(radio=section.radio, cells=section.cells, streams=Streams(1))
     env = simpy.Environment()
     rng = np.random.default_rng(1)
     radius_m = 250.0

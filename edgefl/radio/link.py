@@ -56,6 +56,7 @@ class Link:
 
     def __init__(
         self,
+        *,
         radio: Radio,
         cells: Cells,
         streams: Streams,

@@ -38,11 +38,11 @@ from edgefl.results.reader import text_of
 from edgefl.results.result import Result, read_result
 from edgefl.results.result_tables import MEASURED_TABLES, described, described_in, own_tables
 from edgefl.results.summary import summarize
-from edgefl.runs.assembly import build, rows_of
+from edgefl.runs.assembly import build
 from edgefl.runs.data_division import Divided, accuracy_columns, divide
 from edgefl.runs.extension import check_begun, check_data, check_plugins, is_of_this_processor
 from edgefl.runs.plan_keys import as_begun, keys_of_plan, with_keys
-from edgefl.runs.result_needs import check_disk, check_ledger, disk_needs
+from edgefl.runs.result_needs import check_disk, check_ledger, disk_needs, rows_of
 from edgefl.runs.what_if_points import check_points
 from edgefl.scenario import Scenario, dump
 from edgefl.scenario.yaml_reader import NotYaml, parse

@@ -19,10 +19,10 @@ from edgefl.learning.datasets.fetch import found_at
 from edgefl.learning.models import MODELS
 from edgefl.learning.partitions.base import part_sizes
 from edgefl.learning.payload import Payload
-from edgefl.runs.assembly import expected_participants, needed_memory, rows_of
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.emulation import Options, begin
-from edgefl.runs.result_needs import disk_needs, free_bytes
+from edgefl.runs.learning_parts import needed_memory
+from edgefl.runs.result_needs import disk_needs, expected_participants, free_bytes, rows_of
 from edgefl.scenario import Scenario
 
 TRIAL_ROUNDS = 4

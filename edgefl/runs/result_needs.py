@@ -50,13 +50,14 @@ class Expected(NamedTuple):
     participants: float  # in all rounds
 
 
-def expected_rows(scenario: Scenario, participants: float) -> Expected:
-    """Return how many rows a run writes; none are certain where something may end it early.
+def expected_participants(scenario: Scenario) -> float:
+    """Return how many devices take part in a round on average if all devices of a group are present."""
+    present = scenario.devices.count / scenario.groups
+    return scenario.server.selection.expected(min(scenario.participants, int(present)), present)
 
-    Args:
-        scenario: what is run.
-        participants: how many devices take part in a round.
-    """
+
+def rows_of(scenario: Scenario) -> Expected:
+    """Return how many rows a run of a scenario writes; none are certain where something may end it early."""
     # A key `stop` often stands beside a number of rounds that nobody means to reach.
     may_stop = bool(scenario.stop.model_dump(exclude_none=True))
     if may_stop or not scenario.churn.always_present or scenario.devices.battery is not None:
@@ -64,6 +65,7 @@ def expected_rows(scenario: Scenario, participants: float) -> Expected:
     if scenario.server.policy.exchanges:
         return Expected(0, 0.0)  # somebody outside drives the rounds, and ends them when they like
     rounds = scenario.in_sessions.total
+    participants = expected_participants(scenario)
     rows = participants
     candidates = scenario.devices.count / scenario.groups
     if scenario.server.policy.overlapping:

@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from channel.units import linear_to_db
 from edgefl.coordination.server_view import DeviceReports
 from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
-from edgefl.radio.budget.link_budget import LinkBudget
 from edgefl.radio.transfers import TransferResult
 from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 from edgefl.scenario import RoundKey
+from edgefl.server.observer import DeviceColumns
 from edgefl.server.participation import Participation
-
-DeviceColumns = dict[str, npt.NDArray[Any]]  # by column name, one value for each participant [n]
 
 
 def device_columns(
@@ -96,25 +93,6 @@ def device_columns(
         "shadowing_db": np.array(of_drop("shadowing_db")),
         "idle_energy_j": idle_energy_j,
         "start_s": began_s - early_s,
-    }
-
-
-def geometry_columns(parts: Sequence[Participation], budget: LinkBudget) -> DeviceColumns:
-    """Return coupling loss and geometry of participations [n] as columns of devices.csv.
-
-    Args:
-        parts: the participations, in order of their devices.
-        budget: powers, noise and interference.
-    """
-    gain = np.array([part.drop.path_gain[part.row] for part in parts])
-    all_gains = np.stack([part.drop.all_gains[part.row] for part in parts])
-    cell = np.array([part.cell for part in parts], dtype=np.int64)
-    sinr, sir = budget.full_load(gain, all_gains, cell)
-    return {
-        "coupling_loss_db": -linear_to_db(gain),
-        "geometry_db": linear_to_db(sinr),
-        # Infinity is no number in a table: without interference the cell stays empty.
-        "sir_db": linear_to_db(np.where(np.isinf(sir), 1.0, sir)) + np.where(np.isinf(sir), np.nan, 0.0),
     }
 
 

@@ -15,6 +15,8 @@ from edgefl.core.streams import Streams
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
 from edgefl.server.channel_state import ChannelState
+from edgefl.server.observer import Begun, Observer
+from edgefl.server.participation import Participation
 
 
 class Known(NamedTuple):
@@ -24,8 +26,8 @@ class Known(NamedTuple):
     age_s: Floats  # for how long it has been so
 
 
-class ChannelKnowledge:
-    """Base class of what the server knows, with hooks for the moments at which it may learn more."""
+class ChannelKnowledge(Observer):
+    """Base class of what the server knows of channels; it learns more as participations begin and end."""
 
     def known(self, drop: Drop, index: int) -> Known:
         """Return what the server knows of devices [n] when a selection chooses among them.
@@ -35,12 +37,6 @@ class ChannelKnowledge:
             index: of the selection.
         """
         raise NotImplementedError
-
-    def note_begun(self, link: Link, drop: Drop, index: int) -> None:
-        """Note that devices [n] begin to take part, or to answer a poll, over a link."""
-
-    def note_arrived(self, device: int) -> None:
-        """Note that what a device has sent at the end of its participation has arrived."""
 
     def note_requested(self, ids: Ids, index: int) -> None:
         """Note that devices [n] have reported because they were asked to before selection `index`."""
@@ -106,10 +102,10 @@ class ArrivedKnowledge(ChannelKnowledge):
         self._measurements = np.zeros(count, dtype=np.int64)  # how many each device has made
         self._under_way: dict[int, tuple[float, float, float]] = {}  # the same by device, until its report arrives
 
-    def note_begun(self, link: Link, drop: Drop, index: int) -> None:
-        """Let devices [n] measure their channels."""
-        ids = drop.ids
-        gains = _observed(self._csi, self._state.gains(link, drop, index))
+    def begins(self, begun: Begun) -> None:
+        """Let devices measure their channels."""
+        ids = begun.drop.ids
+        gains = _observed(self._csi, self._state.gains(begun.link, begun.drop, begun.index))
         if self._csi.noise_db:
             # An index of the selection would not do: a device that answers a poll and then takes part measures twice.
             normal = self._streams.normal_at("csi_error", ids, self._measurements[ids], 0)
@@ -119,8 +115,11 @@ class ArrivedKnowledge(ChannelKnowledge):
         for device, path_gain, fading in columns:
             self._under_way[device] = (path_gain, fading, self._env.now)
 
-    def note_arrived(self, device: int) -> None:
-        """Take in the report of a device; one that never arrives is lost."""
+    def ends(self, part: Participation) -> None:
+        """Take in the report that has arrived with a device's last message; one that never arrives is lost."""
+        if not part.arrived:
+            return
+        device = part.device
         self._path_gain[device], self._fading[device], self._measured_s[device] = self._under_way.pop(device)
 
     def known(self, drop: Drop, index: int) -> Known:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import simpy
+from simpy import Environment as Clock
 from simpy import Event, Process
 
-__all__ = ["Event", "Process", "advance", "new_clock"]
+__all__ = ["Clock", "Event", "Process", "advance", "new_clock"]
 
 
-def new_clock() -> simpy.Environment:
+def new_clock() -> Clock:
     """Return an event loop at time 0 [s]."""
-    return simpy.Environment()
+    return Clock()
 
 
-def advance(env: simpy.Environment, process: Process, until: Event | float | None = None) -> bool:
+def advance(env: Clock, process: Process, until: Event | float | None = None) -> bool:
     """Run the event loop to the end of a process, or until something else comes first; return True at the end.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import simpy
 import channel
 from edgefl.coordination.server_section import ServerSection
 from edgefl.core.arrays import Floats, Ids
+from edgefl.learning.analog_sum import AnalogSum
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.payload import Payload, SplitPayload
 from edgefl.learning.workload import Workload
@@ -26,9 +27,9 @@ from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import POLLED, RECEIVED
 from edgefl.server.handover import Roaming
 from edgefl.server.held_samples import HeldSamples
-from edgefl.server.over_the_air_processes import OverTheAirProcesses
+from edgefl.server.over_the_air_processes import OverTheAirProcesses, analog_sum
 from edgefl.server.participant_processes import ParticipantProcesses, ignore_device
-from edgefl.server.participation import ProcessFactory
+from edgefl.server.participation import Participation, ProcessFactory
 from edgefl.server.reach import Reach
 from edgefl.server.split_learning_processes import SplitLearningProcesses, split_messages, split_turns
 from edgefl.world.cells_section import Handover
@@ -78,6 +79,7 @@ class Dispatcher:
 
     def __init__(
         self,
+        *,
         env: simpy.Environment,
         section: ServerSection,
         world: World,
@@ -91,7 +93,6 @@ class Dispatcher:
         held: HeldSamples,
         ledger: Ledger,
         reach: Reach,
-        *,
         by_samples: bool = False,
     ) -> None:
         self._env = env
@@ -99,9 +100,9 @@ class Dispatcher:
         self._world = world
         self._link = link
         self._routes = routes
-        self._payload = payload
+        self.payload = payload
         self._split = split
-        self._held = held
+        self.held = held
         self._ledger = ledger
         self._reach = reach
         self._by_samples = by_samples
@@ -145,21 +146,21 @@ class Dispatcher:
     @property
     def model_parameters(self) -> int:
         """The number of parameters of the model that a device trains."""
-        return int(self._payload.model_bits / BITS_PER_FLOAT)
+        return int(self.payload.model_bits / BITS_PER_FLOAT)
 
     def expected(self, ids: Ids) -> Exchange:
         """Return what devices [n] will exchange and compute if they take part, as far as anybody can know."""
         # Whether a device straggles in a round, it does not know itself before.
-        return Exchange(self._down_bits(ids), self._payload.up_bits, self._payload.flops[ids])
+        return Exchange(self._down_bits(ids), self.payload.up_bits, self.payload.flops[ids])
 
     def samples(self, ids: Ids) -> Floats:
         """Return how many training samples devices [n] hold."""
-        return self._held.own_sizes(ids)
+        return self.held.own_sizes(ids)
 
     # Processes of participants
 
     def processes(
-        self, drop: Drop, index: int, number: int, successor: int | None, *, trained: bool = False
+        self, drop: Drop, index: int, number: int, successor: int | None, *, polled: bool = False
     ) -> ProcessFactory:
         """Return the factory of the processes of devices [n] that begin together.
 
@@ -168,14 +169,14 @@ class Dispatcher:
             index: index of the selection that chose them; it keys the radio's draws.
             number: number of rounds that have ended; it keys the workload's draws.
             successor: the device to which the update goes over a direct link; None: it goes to the base station.
-            trained: whether they have trained already, to answer a poll.
+            polled: whether they have answered a poll already, maybe by training.
         """
         if self._split is not None:
             return self._split_processes(self._split, drop, index, number, successor)
         down_bits = self._down_bits(drop.ids)
-        up_bits = self._payload.up_bits
+        up_bits = self.payload.up_bits
         flops = self._training_flops(drop.ids, number)
-        if trained:
+        if polled and self._section.selection.polls_training:
             flops = np.zeros(len(drop.ids))
         computing = self._computing(drop, flops, down_bits, up_bits)
         if self._direct_links is not None:
@@ -186,6 +187,12 @@ class Dispatcher:
         if self._link.radio.uplink.receives_sum:
             return self._over_the_air_processes(drop, index, number, computing, exchange)
         return self._round_trip(drop, index, computing, exchange)
+
+    def received_sums(self, parts: Sequence[Participation]) -> AnalogSum | None:
+        """Return how the updates of participations [C] were received; None: each by itself, or there are none."""
+        if self._over_the_air is None or not parts:
+            return None
+        return analog_sum(self._over_the_air, parts)
 
     @property
     def over_the_air(self) -> OverTheAirCarrier | None:
@@ -199,7 +206,7 @@ class Dispatcher:
         participants = self._participants(self._link, drop, index)
         messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
         weights = self._weights(drop.ids, number)
-        updates = AnalogUpdates(self._payload.up_bits / BITS_PER_FLOAT, weights, STATISTICS_BITS)
+        updates = AnalogUpdates(self.payload.up_bits / BITS_PER_FLOAT, weights, STATISTICS_BITS)
         carrier = self._link.open_over_the_air(self._env, participants, messages, updates)
         self._over_the_air = carrier
         return OverTheAirProcesses(
@@ -217,9 +224,9 @@ class Dispatcher:
         """Return the weights [n] of the updates of devices [n] in the sum after `number` rounds."""
         if not self._by_samples:
             return np.ones(len(ids))
-        sizes = self._held.sizes(ids, number)
+        sizes = self.held.sizes(ids, number)
         if sizes is None:
-            sizes = self._payload.samples[ids]
+            sizes = self.payload.samples[ids]
         return np.asarray(sizes, dtype=np.float64)
 
     def exchanges(self, drop: Drop, index: int, exchange: Exchange) -> ProcessFactory:
@@ -279,7 +286,7 @@ class Dispatcher:
 
         Each downloads the model, computes its loss on `samples` [n] of its own samples, and uploads that number.
         """
-        return self._answers(drop, index, np.asarray(self._payload.loss_flops * samples, dtype=np.float64))
+        return self._answers(drop, index, np.asarray(self.payload.loss_flops * samples, dtype=np.float64))
 
     def trained_poll_processes(self, drop: Drop, index: int, number: int) -> ProcessFactory:
         """Return the factory of the processes of polled devices [n] that train.
@@ -290,7 +297,7 @@ class Dispatcher:
 
     def _training_flops(self, ids: Ids, number: int) -> Floats:
         """Return the operations [n] of the local training of devices [n] after `number` rounds."""
-        return self._payload.flops_in(ids, number, self.workload, self._held.sizes(ids, number))
+        return self.payload.flops_in(ids, number, self.workload, self.held.sizes(ids, number))
 
     def _answers(self, drop: Drop, index: int, flops: Floats) -> ProcessFactory:
         """Return the factory of processes that download the model, compute, and upload one number."""
@@ -341,7 +348,7 @@ class Dispatcher:
 
     def _down_bits(self, ids: Ids) -> Floats | float:
         """Return the download of devices [n] [bits], with what is sent once for those that lack it."""
-        payload = self._payload
+        payload = self.payload
         down_bits: Floats | float = payload.down_bits
         for once_bits, have in ((payload.once_bits, self._equipped), (payload.first_bits, self._begun)):
             if once_bits:

@@ -39,6 +39,7 @@ class Forecaster:
 
     def __init__(
         self,
+        *,
         env: simpy.Environment,
         csi: ReportedCsi,
         knowledge: ChannelKnowledge,
@@ -142,6 +143,7 @@ class Forecaster:
 
 
 def forecaster_of(
+    *,
     env: simpy.Environment,
     section: ServerSection,
     participants: int,
@@ -172,7 +174,17 @@ def forecaster_of(
         knowledge = RequestedKnowledge(csi, link, state, streams, world.count)
     deadline_s = section.deadline_s or float("inf")
     together = partial(_together, section, section.policy.asked(participants))
-    return Forecaster(env, csi, knowledge, world, link, dispatcher, routes, together, deadline_s)
+    return Forecaster(
+        env=env,
+        csi=csi,
+        knowledge=knowledge,
+        world=world,
+        link=link,
+        dispatcher=dispatcher,
+        routes=routes,
+        together=together,
+        deadline_s=deadline_s,
+    )
 
 
 def _together(section: ServerSection, asked: int, present: int) -> float:

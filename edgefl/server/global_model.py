@@ -183,6 +183,7 @@ class GlobalModel:
 
     def __init__(
         self,
+        *,
         learner: Learner,
         algorithm: Algorithm,
         training: Training,
@@ -192,7 +193,6 @@ class GlobalModel:
         probabilities: Floats,
         expected: Callable[[float], float],
         cells: int,
-        *,
         edge_models: bool,
         learning_rates: str,
     ) -> None:

@@ -1,4 +1,8 @@
-"""The control of a run whose server decides on band, powers and clocks by its forecast of the participants."""
+"""The control of a run whose server decides on band, powers and clocks by its forecast of the participants.
+
+What was decided (`HeldDecisions`) is asked for by world and radio, of which the forecasts are made that decisions need:
+so it is built before them, and what decides after them.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,12 @@ import numpy as np
 
 from edgefl.coordination.decisions import Decider, Decisions, Infeasible
 from edgefl.coordination.forecast import Forecast
-from edgefl.core.arrays import Bools, Floats, Ids
+from edgefl.core.arrays import Bools, Ids
 from edgefl.core.errors import RunError
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_type
 from edgefl.server.forecaster import Forecaster
+from edgefl.server.held_decisions import HeldDecisions
 from edgefl.world.control import BY_SCENARIO, Choice, Control
 
 LEAST_SHARE = 1e-12  # with less, a participation would never end
@@ -27,31 +32,20 @@ class OptimisedControl(Control):
     their cell's band, full power and the highest clock; the decider divides the rest.
 
     Args:
-        count: the number of devices.
         decider: the optimiser, or the allocation that needs forecasts.
+        forecaster: makes the forecasts.
+        held: keeps what was decided.
         choosing: decides who takes part; by default the scenario does.
     """
 
-    def __init__(self, count: int, decider: Decider, choosing: Control = BY_SCENARIO) -> None:
+    def __init__(
+        self, decider: Decider, forecaster: Forecaster, held: HeldDecisions, choosing: Control = BY_SCENARIO
+    ) -> None:
         self.decides = choosing.decides
         self._decider = decider
-        self._choosing = choosing
-        self._forecaster: Forecaster | None = None
-        ones = np.ones(count)
-        # What holds for each device [devices]; None: nobody has decided it yet.
-        self._held: dict[str, Floats | None] = {
-            "up": None,
-            "down": None,
-            "power": None,
-            "clock": None,
-            "interference": None,
-        }
-        self._ones = ones
-        self._left_out = np.zeros(count, dtype=np.bool_)
-
-    def attach(self, forecaster: Forecaster) -> None:
-        """Use the forecasts of a run, before it is advanced: the forecaster needs the world, and the world this."""
         self._forecaster = forecaster
+        self._held = held
+        self._choosing = choosing
 
     # Who takes part
 
@@ -72,8 +66,6 @@ class OptimisedControl(Control):
         self._choosing.note_chosen(ids, index)
         if not len(ids):
             return
-        if self._forecaster is None:
-            raise RuntimeError("attach a forecaster before the run begins")
         forecast = self._forecaster.forecast(np.sort(ids), index)
         for cell in np.unique(forecast.cell):
             of_cell = forecast.only(np.flatnonzero(forecast.cell == cell))
@@ -81,81 +73,27 @@ class OptimisedControl(Control):
                 self._decide(of_cell)
             except Infeasible as error:
                 raise RunError(f"round {index + 1}: {error}") from error
-        if self._left_out[ids].all():
+        if not len(self._held.taking_part(ids)):
             text = f"none of {len(ids)} participants can be served within the limits of radio.allocation"
             raise RunError(f"round {index + 1}: {text}: relax them, or choose more devices")
 
     def taking_part(self, ids: Ids) -> Ids:
         """See Control."""
-        return ids[~self._left_out[ids]]
-
-    # What the world and the radio ask
-
-    def clock_share(self, ids: Ids) -> Floats | None:
-        """See Control."""
-        return self._of("clock", ids)
-
-    def power_share(self, ids: Ids) -> Floats | None:
-        """See Control."""
-        return self._of("power", ids)
-
-    def bandwidth_weight(self, ids: Ids, *, uplink: bool) -> Floats | None:
-        """See Control."""
-        return self._of("up" if uplink else "down", ids)
-
-    def uplink_interference_w_hz(self, ids: Ids) -> Floats | None:
-        """See Control."""
-        return self._of("interference", ids)
-
-    def _of(self, what: str, ids: Ids) -> Floats | None:
-        held = self._held[what]
-        if held is None:
-            return None
-        return held[ids]
+        return self._held.taking_part(ids)
 
     # Decisions
 
     def _decide(self, forecast: Forecast) -> None:
         """Decide on the participants [n] of one cell, and keep the decisions."""
         usable = _usable(forecast)
-        part = usable.mean()  # of the band that is left to the decider
         decided = Decisions()
         rows = np.flatnonzero(usable)
         if len(rows):
-            among = _on_part_of_band(forecast.only(rows), float(part))
+            among = _on_part_of_band(forecast.only(rows), len(rows) / len(forecast))
             with watching_draws(self._decider, "decide"):
                 decided = self._decider.decide(among)
             self._check(decided, len(rows))
-        equal = 1.0 / len(forecast)
-        self._hold("up", decided.up_share, forecast.ids, rows, scale=part, otherwise=equal)
-        self._hold("down", decided.down_share, forecast.ids, rows, scale=part, otherwise=equal)
-        self._hold("power", decided.power_share, forecast.ids, rows)
-        self._hold("clock", decided.clock_share, forecast.ids, rows)
-        self._hold("interference", decided.up_interference_w_hz, forecast.ids, rows, otherwise=0.0)
-        self.fills_band = decided.fills_band
-        self._left_out[forecast.ids] = False
-        if decided.takes_part is not None:
-            self._left_out[forecast.ids[rows]] = ~decided.takes_part
-
-    def _hold(
-        self,
-        what: str,
-        decided: Floats | None,
-        ids: Ids,
-        rows: Ids,
-        scale: float = 1.0,
-        otherwise: float = 1.0,
-    ) -> None:
-        """Keep what was decided about the devices in some rows [r] of `ids` [n]; the others get `otherwise`."""
-        held = self._held[what]
-        if decided is None and held is None:
-            return
-        if held is None:
-            held = self._ones.copy()
-        held[ids] = otherwise
-        if decided is not None:
-            held[ids[rows]] = decided * scale
-        self._held[what] = held
+        self._held.hold(decided, forecast.ids, rows)
 
     def _check(self, decided: Decisions, count: int) -> None:
         """Check what a decider from outside has returned."""

@@ -1,13 +1,12 @@
-"""The processes of participants whose updates add up in the air, and what the server knows of the sums."""
+"""The processes of participants whose updates add up in the air, and how the sums were received."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from channel.units import linear_to_db
 from edgefl.learning.analog_sum import AnalogSum
 from edgefl.radio.carriers.over_the_air import STATISTICS_DOWN, STATISTICS_UP, UPDATE, OverTheAirCarrier
 from edgefl.server.participant_processes import ParticipantProcesses
@@ -78,13 +77,3 @@ def analog_sum(carrier: OverTheAirCarrier, parts: Sequence[Participation]) -> An
     errors = [carrier.received_sum(cell).error / total**2 for cell in cells]
     stations = [cells.index(part.cell) for part in parts]
     return AnalogSum(tuple(errors), tuple(stations), tuple(carrier.silence(rows).tolist()))
-
-
-def sum_columns(carrier: OverTheAirCarrier, parts: Sequence[Participation]) -> Mapping[str, float]:
-    """Return the columns of rounds.csv about the sums in which the updates of participations [C] were received."""
-    if not parts:
-        return {}
-    weights = carrier.weights([part.row for part in parts])
-    sums = [carrier.received_sum(part.cell) for part in parts]
-    snr = [each.aligned_w * weight**2 / each.noise_w for each, weight in zip(sums, weights.tolist(), strict=True)]
-    return {"receive_snr_db": float(linear_to_db(np.mean(snr)))}

@@ -45,6 +45,7 @@ class Participation:
 
     __slots__ = (
         "_on_activity",
+        "arrived",
         "battery_j",
         "began_s",
         "cell",
@@ -102,6 +103,7 @@ class Participation:
         self.end_s = float("nan")
         # RECEIVED, LATE, POLLED, ANSWERED, one of FAILED, or the cause of an interrupt; "" until it ends
         self.status = ""
+        self.arrived = False  # True if its last message has arrived, also an update that is dropped then
         self.serving = self.cell  # the cell that serves the device, or served it last
         self.handovers: tuple[int, ...] = ()  # the cells that it was handed over to, in order
         self.link_failures = 0  # how often the radio link failed
@@ -156,9 +158,10 @@ class Participation:
         """Record that a cell serves the device after a failure of its link, which is no handover."""
         self.serving = cell
 
-    def finish(self, status: str, time_s: float) -> None:
-        """Record how and when [s] the participation ended."""
+    def finish(self, status: str, time_s: float, *, arrived: bool = False) -> None:
+        """Record how and when [s] the participation ended, and whether its last message has arrived."""
         self.status = status
+        self.arrived = arrived
         self.end_s = time_s
 
     def report(self, transfer: TransferResult, began_s: float) -> None:

@@ -112,6 +112,7 @@ class Replay:
 
     def __init__(
         self,
+        *,
         build: Callable[[], GlobalModel] | None,
         algorithm: Algorithm,
         sessions: Sessions,
@@ -120,7 +121,6 @@ class Replay:
         ledger: Ledger,
         streams: Streams,
         progress: RoundListener,
-        *,
         edge_models: bool,
         sectors: int,
         learning_rates: str,

@@ -1,4 +1,4 @@
-"""Counts rounds and sessions, and decides when a session begins."""
+"""Counts rounds, sessions and selections, and decides when a session begins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from edgefl.scenario import RoundKey, Sessions
 
 
 class RoundCounter:
-    """Counts a run's rounds and sessions.
+    """Counts a run's rounds, sessions and selections.
 
     Args:
         sessions: the number of sessions and of their rounds, or what triggers a session.
@@ -14,6 +14,8 @@ class RoundCounter:
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
+        # A round may select several times (refills), so selections have a count of their own.
+        self.selection = -1  # index of the last selection, from 0; it keys that selection's draws
         self.key: RoundKey = sessions.first(1)  # the present round, or the next one between two rounds
         self.ended = 0  # rounds that have ended, extra ones included
         self._arrivals = 0  # devices that arrived since the session began
@@ -28,6 +30,10 @@ class RoundCounter:
     def session_begins(self) -> bool:
         """True if the present round is the first of a session, extra rounds included."""
         return self._sessions.begins(self.key)
+
+    def begin_selection(self) -> None:
+        """Count a selection, which begins a round or refills it."""
+        self.selection += 1
 
     def end_round(self, arrivals: int, present: int) -> None:
         """Go on to the next round.

@@ -45,6 +45,7 @@ class World:
 
     def __init__(
         self,
+        *,
         devices: Devices,
         cells: Cells,
         mobility: Mobility,

@@ -20,7 +20,7 @@ STILL = {"fading": "none", "shadowing_db": 0.0}  # every rate has a closed form
 
 def link(cells=None, seed=1, **radio):
     scenario = load({"radio": radio, "cells": cells or {}})
-    return Link(scenario.radio, scenario.cells, Streams(seed))
+    return Link(radio=scenario.radio, cells=scenario.cells, streams=Streams(seed))
 
 
 def drop(of, ids, index=0, distance_m=100.0):

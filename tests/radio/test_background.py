@@ -148,7 +148,7 @@ BPS = BAND_HZ * np.log2(1 + SNR)  # of a device alone in the downlink, whose pow
 def link(background, cells=None, seed=1, **radio):
     keys = {**STILL, "bandwidth_hz": BAND_HZ, "server_power": "total", "background": background, **radio}
     scenario = load({"radio": keys, "cells": cells or {}})
-    return Link(scenario.radio, scenario.cells, Streams(seed))
+    return Link(radio=scenario.radio, cells=scenario.cells, streams=Streams(seed))
 
 
 def durations_s(of, ids, bits, distance_m=100.0, way=DOWNLOAD, begin_s=0.0):

@@ -191,7 +191,7 @@ def test_interference_is_that_of_the_power_that_is_sent():
     )
     streams = Streams(1)
     control = UplinkPowerControl.of_devices(scenario.devices, np.full(3, 23.0), streams)
-    of = Link(scenario.radio, scenario.cells, streams, power_control=control)
+    of = Link(radio=scenario.radio, cells=scenario.cells, streams=streams, power_control=control)
     at = of.drop(np.arange(3), np.array([[60.0, 0], [140.0, 0], [330.0, 0]]), np.full(3, 1.5), 0)
     assert at.cell.tolist() == [0, 0, 1]
     offer = of.pricing.shares("up", at, np.full(3, DEVICE_W), 1e6)

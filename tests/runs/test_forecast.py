@@ -7,10 +7,10 @@ from resume_cases import BASE, CASES
 
 import edgefl
 from edgefl.core.units import energy, seconds
-from edgefl.runs.assembly import needed_memory
 from edgefl.runs.data_division import divide
 from edgefl.runs.emulation import Options
 from edgefl.runs.forecast import TRIAL_ROUNDS, _Trial, forecast
+from edgefl.runs.learning_parts import needed_memory
 from edgefl.scenario import load
 
 

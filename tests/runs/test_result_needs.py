@@ -11,9 +11,9 @@ from edgefl.core.errors import InputError
 from edgefl.core.machine import memory_limits
 from edgefl.results import run_folder
 from edgefl.runs import result_needs
-from edgefl.runs.assembly import rehearse, rows_of
+from edgefl.runs.assembly import rehearse
 from edgefl.runs.data_division import divide
-from edgefl.runs.result_needs import disk_needs, free_bytes
+from edgefl.runs.result_needs import disk_needs, free_bytes, rows_of
 from edgefl.scenario import load
 
 

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 import edgefl
-from edgefl.radio.prices import transmission
-from edgefl.server import advice as advice_module
+from edgefl.radio import transmission
+from edgefl.server.observers import advice as advice_module
 
 SCENARIO = {
     "rounds": 6,

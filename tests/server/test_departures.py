@@ -8,7 +8,7 @@ import simpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgefl.server.departures import FEW, Departures
+from edgefl.server.observers.departures import FEW, Departures
 from edgefl.world.churn import Presence
 
 NEVER = float("inf")
@@ -32,6 +32,9 @@ class Stays(Presence):
 class Part:
     device: int
     closed: bool = False
+
+    def stop_waiting(self, time_s):
+        pass
 
 
 class World:

@@ -14,6 +14,7 @@ from edgefl.coordination.decisions import Decisions, Infeasible
 from edgefl.coordination.forecast import Forecast
 from edgefl.coordination.optimisers import Optimiser
 from edgefl.radio.allocation.equal import EqualAllocation
+from edgefl.server.held_decisions import HeldDecisions
 from edgefl.server.optimised_control import OptimisedControl
 
 asked: list[tuple[Forecast, Decisions]] = []
@@ -146,33 +147,34 @@ def test_devices_of_unknown_channel_get_an_equal_share(unusable: float) -> None:
     forecast = forecast_of(4)
     up_snr_hz = forecast.up_snr_hz.copy()
     up_snr_hz[2] = unusable
-    control = OptimisedControl(4, Graded())
-    control.attach(Known(replace(forecast, up_snr_hz=up_snr_hz)))  # type: ignore[arg-type]
+    held = HeldDecisions(4)
+    known = Known(replace(forecast, up_snr_hz=up_snr_hz))
+    control = OptimisedControl(Graded(), known, held)  # type: ignore[arg-type]
     asked.clear()
     control.note_chosen(np.array([2, 0, 1, 3]), 0)
-    known, decisions = asked[0]
-    np.testing.assert_array_equal(known.ids, [0, 1, 3])
-    weights = control.bandwidth_weight(np.arange(4), uplink=True)
+    among, decisions = asked[0]
+    np.testing.assert_array_equal(among.ids, [0, 1, 3])
+    weights = held.bandwidth_weight(np.arange(4), uplink=True)
     assert weights is not None
     np.testing.assert_allclose(weights, [0.125, 0.25, 0.25, 0.375])
-    np.testing.assert_allclose(control.power_share(np.arange(4)), [1 / 6, 1 / 3, 1.0, 0.5])
-    np.testing.assert_allclose(control.clock_share(np.arange(4)), [1 / 3, 2 / 3, 1.0, 1.0])
-    assert control.bandwidth_weight(np.arange(4), uplink=False) is None
+    np.testing.assert_allclose(held.power_share(np.arange(4)), [1 / 6, 1 / 3, 1.0, 0.5])
+    np.testing.assert_allclose(held.clock_share(np.arange(4)), [1 / 3, 2 / 3, 1.0, 1.0])
+    assert held.bandwidth_weight(np.arange(4), uplink=False) is None
     # The others are told what they get of three quarters of the band: as much as on their weights of the whole.
     np.testing.assert_allclose(
-        known.upload_s(decisions.up_share), forecast.only(np.array([0, 1, 3])).upload_s(weights[[0, 1, 3]])
+        among.upload_s(decisions.up_share), forecast.only(np.array([0, 1, 3])).upload_s(weights[[0, 1, 3]])
     )
 
 
 def test_decisions_hold_until_the_device_is_chosen_again() -> None:
     forecast = forecast_of(4)
-    control = OptimisedControl(4, Graded())
-    control.attach(Known(forecast))  # type: ignore[arg-type]
+    held = HeldDecisions(4)
+    control = OptimisedControl(Graded(), Known(forecast), held)  # type: ignore[arg-type]
     control.note_chosen(np.array([0, 1]), 0)
     control.note_chosen(np.array([2, 3]), 1)
-    np.testing.assert_allclose(control.clock_share(np.arange(4)), [0.5, 1.0, 0.5, 1.0])
+    np.testing.assert_allclose(held.clock_share(np.arange(4)), [0.5, 1.0, 0.5, 1.0])
     control.note_chosen(np.array([1, 2]), 2)
-    np.testing.assert_allclose(control.clock_share(np.arange(4)), [0.5, 0.5, 1.0, 1.0])
+    np.testing.assert_allclose(held.clock_share(np.arange(4)), [0.5, 0.5, 1.0, 1.0])
 
 
 def test_infeasible_rounds_end_the_run_with_one_line() -> None:

@@ -297,7 +297,13 @@ def test_whoever_moves_out_of_the_cell_has_left_for_good():
     mobility = {"kind": "constant_velocity", "edge": "leave"}
     scenario = load({"mobility": mobility, "churn": "coverage", "devices": {"count": 40}})
     presence = of(scenario.churn, 40)
-    World(scenario.devices, scenario.cells, scenario.mobility, presence, Streams(1))
+    World(
+        devices=scenario.devices,
+        cells=scenario.cells,
+        mobility=scenario.mobility,
+        presence=presence,
+        streams=Streams(1),
+    )
     times, ids, came = presence.changes(0.0, 60.0)
     assert not came.any()
     assert sorted(ids) == list(range(40))

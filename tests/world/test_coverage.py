@@ -51,7 +51,13 @@ def world(mobility, churn="coverage", cells=LISTED, **keys):
     keys = {"devices": {"count": COUNT}, "radio": CLAMPED, **keys}
     scenario = load({"mobility": mobility, "churn": churn, "cells": cells, **keys})
     presence = scenario.churn.presence(COUNT, np.zeros(COUNT, dtype=np.int64), 1, Streams(1))
-    return World(scenario.devices, scenario.cells, scenario.mobility, presence, Streams(1))
+    return World(
+        devices=scenario.devices,
+        cells=scenario.cells,
+        mobility=scenario.mobility,
+        presence=presence,
+        streams=Streams(1),
+    )
 
 
 def seen(of, churn=None):

@@ -21,7 +21,13 @@ SLOW = {"uniform": [1e6, 2e6]}
 def world(**devices):
     scenario = load({"devices": devices})
     presence = Presence(np.ones(scenario.devices.count))
-    return World(scenario.devices, scenario.cells, scenario.mobility, presence, Streams(7))
+    return World(
+        devices=scenario.devices,
+        cells=scenario.cells,
+        mobility=scenario.mobility,
+        presence=presence,
+        streams=Streams(7),
+    )
 
 
 def group(name, size, **keys):

@@ -103,7 +103,13 @@ def test_a_device_without_speed_stays():
 def world(**devices):
     scenario = load({"devices": devices, "mobility": {"kind": "static", "speed_mps": {"uniform": [1, 3]}}})
     presence = scenario.churn.presence(scenario.devices.count, np.zeros(1, dtype=np.int64), 1, Streams(4))
-    return World(scenario.devices, scenario.cells, scenario.mobility, presence, Streams(4))
+    return World(
+        devices=scenario.devices,
+        cells=scenario.cells,
+        mobility=scenario.mobility,
+        presence=presence,
+        streams=Streams(4),
+    )
 
 
 def test_a_population_of_ten_is_inside_a_population_of_ten_thousand():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from edgefl.server.observer import EndedRound, Observer, RoundColumns
 from edgefl.server.participation import Participation
 from edgefl.world.cells_section import BaseStationEnergySection
 
 
 @dataclass(frozen=True)
-class BaseStationEnergy:
+class BaseStationEnergy(Observer):
     """The linear model P = P_0 + Delta_p P_out of the EARTH project (deliverable D2.3; Auer et al., IEEE WCM 2011).
 
     Args:
@@ -25,13 +26,14 @@ class BaseStationEnergy:
     tx_power_w: float
     broadcast: bool
 
-    def columns(self, parts: Sequence[Participation], lasted_s: float) -> dict[str, float]:
-        """Return the columns of a round that has taken `lasted_s`, and in which these participations ended."""
-        return {"bs_static_energy_j": self.sites * self.section.static_w * lasted_s, **self.load(parts)}
+    def round_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the columns of what base stations have drawn since the round before."""
+        lasted_s = ended.until_s - ended.since_s
+        return {"bs_static_energy_j": self.sites * self.section.static_w * lasted_s, **self.run_ends(ended)}
 
-    def load(self, parts: Sequence[Participation]) -> dict[str, float]:
-        """Return the column of the energy that sending to these participants has cost."""
-        return {"bs_load_energy_j": self.section.slope * self.tx_power_w * self._full_power_s(parts)}
+    def run_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the column of the energy that sending to participants has cost."""
+        return {"bs_load_energy_j": self.section.slope * self.tx_power_w * self._full_power_s(ended.parts)}
 
     def _full_power_s(self, parts: Sequence[Participation]) -> float:
         """Return the time for which all cells together have sent, weighted by power over full power."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -14,6 +14,7 @@ from edgefl.coordination.policies.base import DEPARTED
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.times import call_at
 from edgefl.radio.transfers import Way
+from edgefl.server.observer import Begun, DeviceColumns, Observer
 from edgefl.server.participation import Activity, Participation
 from edgefl.world.batteries import Batteries
 from edgefl.world.world import World
@@ -30,7 +31,7 @@ class MeteredParticipation:
     powers_w: dict[str, float]  # what the device draws, by activity
 
 
-class BatteryMeter:
+class BatteryMeter(Observer):
     """Tells the batteries at once when a device's power changes, so that they know when each will be empty.
 
     Args:
@@ -46,10 +47,10 @@ class BatteryMeter:
         self._metered: dict[int, MeteredParticipation] = {}  # by device, until its round ends
         self._next_check_s: dict[int, float] = {}  # time of the planned check, by device
 
-    def begin(self, parts: Sequence[Participation], processes: Iterable[simpy.Process]) -> None:
-        """Meter participations that begin now, each run by the process beside it, if their devices have batteries."""
+    def begins(self, begun: Begun) -> None:
+        """Meter participations that begin now, if their devices have batteries."""
         of_device = {}
-        for part, process in zip(parts, processes, strict=True):
+        for part, process in zip(begun.parts, begun.processes, strict=True):
             if self._batteries.has_battery[part.device]:
                 of_device[part.device] = (part, process)
         ids = np.array(list(of_device), dtype=np.int64)
@@ -90,10 +91,6 @@ class BatteryMeter:
             until_s[row] = min(until_s[row], self._batteries.ran_out_s(parts[row].device))
         return until_s - began_s
 
-    def capacity_j(self, ids: Ids) -> Floats:
-        """Return the battery capacities of devices [n] [J]; nan on mains."""
-        return self._batteries.capacity_j(ids)
-
     def on_air(self, device: int, way: Way, air: float, power_share: float) -> None:
         """Note that from now on a device's radio is on the air for a share `air` of the time.
 
@@ -111,8 +108,8 @@ class BatteryMeter:
         if device in self._metered:
             self._draw(device, activity)
 
-    def end(self, part: Participation) -> None:
-        """Note that a participation has ended; its device waits for the round's end, unless it is gone."""
+    def ends(self, part: Participation) -> None:
+        """Let the device wait for the round's end, unless it is gone; note its battery's level."""
         if part.device not in self._metered:
             return
         device = np.array([part.device])
@@ -136,13 +133,18 @@ class BatteryMeter:
         if self._is_metered(part):
             self._draw(part.device, "idle")
 
-    def close(self, parts: Iterable[Participation]) -> None:
-        """Stop metering participations whose round has ended, so that their devices wait no longer."""
+    def device_columns(self, parts: Sequence[Participation]) -> DeviceColumns:
+        """Stop metering participations [n] whose round ends, so that their devices wait no longer; return levels."""
         # A device that failed and began anew in the same round has two of them; only the last one is metered.
         last = [part for part in parts if self._is_metered(part)]
         self._batteries.release(np.array([part.device for part in last], dtype=np.int64), self._env.now)
         for part in last:
             self._forget(part)
+        ids = np.array([part.device for part in parts], dtype=np.int64)
+        return {
+            "battery_j": np.array([part.battery_j for part in parts]),
+            "battery_capacity_j": self._batteries.capacity_j(ids),  # nan on mains
+        }
 
     def leave(self, part: Participation) -> None:
         """Note that a device has left after its participation ended and before the round does."""

@@ -13,10 +13,15 @@ import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
 from edgefl.core.times import call_at
+from edgefl.server.observer import Begun, Observer
 from edgefl.server.participation import Participation
 from edgefl.world.churn import Presence
 
 FEW = 64  # so many participations are kept whether their rounds are over or not
+
+
+def ignore_departure(part: Participation) -> None:
+    """Do nothing, as no battery is metered."""
 
 
 class _Watched(NamedTuple):
@@ -28,7 +33,7 @@ class _Watched(NamedTuple):
     part: Participation
 
 
-class Departures:
+class Departures(Observer):
     """Interrupts participations whose devices leave before their round is over.
 
     Most devices outstay their round by far. So a single timer waits for the first time at which one may leave, rather
@@ -41,7 +46,10 @@ class Departures:
     """
 
     def __init__(
-        self, env: simpy.Environment, presence: Presence, on_departure: Callable[[Participation], None]
+        self,
+        env: simpy.Environment,
+        presence: Presence,
+        on_departure: Callable[[Participation], None] = ignore_departure,
     ) -> None:
         self._env = env
         self._presence = presence
@@ -50,6 +58,10 @@ class Departures:
         self._orders = count()
         self._kept = FEW  # participations left when those of ended rounds were last dropped
         self._next_check_s = float("inf")  # when the timer ends
+
+    def begins(self, begun: Begun) -> None:
+        """Watch participations from now on until their round is over."""
+        self.watch(begun.processes, begun.parts)
 
     def watch(self, processes: Sequence[simpy.Process], parts: Sequence[Participation]) -> None:
         """Watch the processes of participations [n] from now on until their round is over."""
@@ -99,4 +111,5 @@ class Departures:
         elif watched.process.is_alive:
             watched.process.interrupt(DEPARTED)
         else:
+            watched.part.stop_waiting(self._env.now)
             self._on_departure(watched.part)

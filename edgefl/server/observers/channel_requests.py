@@ -21,7 +21,7 @@ from edgefl.core.times import steps_begun
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
 from edgefl.radio.transfers import TransferResult
-from edgefl.server.battery_meter import BatteryMeter
+from edgefl.server.observers.battery_meter import BatteryMeter
 from edgefl.server.participation import Participation, participations
 from edgefl.world.world import World
 

@@ -1,0 +1,143 @@
+"""Checks that the data suit a scenario, once they are there."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.coordination.selection import SELECTIONS
+from edgefl.core.errors import InputError
+from edgefl.core.section import dotted
+from edgefl.core.streams import Streams
+from edgefl.learning.algorithms import ALGORITHMS
+from edgefl.learning.data_section import IMAGE_AXES
+from edgefl.learning.datasets import Data
+from edgefl.learning.datasets.base import telling_rows
+from edgefl.learning.losses import LOSSES
+from edgefl.learning.models import MODELS, Model
+from edgefl.learning.models.imported import has_own_network
+from edgefl.learning.report_section import ReportSection
+from edgefl.scenario import Scenario
+
+
+def check(scenario: Scenario, data: Data) -> None:
+    """Check that the data suit the scenario.
+
+    Raises:
+        InputError: they do not.
+    """
+    _check_loss(scenario, data)
+    _check_model(scenario.model.with_loss(scenario.training.loss), data, Streams(scenario.seed))
+    if data.regression:
+        _check_regression(scenario)
+    if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
+        raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
+    _check_report(scenario.report, data)
+    if scenario.server.selection.needs_labels and not data.classes:
+        name = SELECTIONS.name_of(scenario.server.selection)
+        raise InputError(f"server.selection: {name} looks at the classes of samples, and these have none: take another")
+    if scenario.learning.sent_once() and (data.ranked or not data.classes):
+        raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
+    if scenario.model.init.kind != "default":
+        # A vector of the wrong length is an error even in a run without learning, which never uses it.
+        vector = scenario.model.init.vector(scenario.model.parameters(data.shape, data.outputs))
+        _check_initial(vector, data.dtype, scenario.model.init.kind)
+
+
+def _check_model(model: Model, data: Data, streams: Streams) -> None:
+    """Check that the model can learn from the data; a user's network is tried.
+
+    Raises:
+        InputError: it cannot.
+    """
+    # What a model says of classes does not matter to a regression: it is asked as for the fewest classes there are.
+    classes = 2 if data.regression else data.classes
+    for samples in (data.train_x, data.test_x):
+        reason = model.misfit(samples, classes)
+        reason = reason or model.refusal(data.normalised(samples[telling_rows(samples, 2)]), data.outputs)
+        if reason:
+            raise InputError(f"model.kind: {reason}")
+    if reason := model.global_draw(data.shape, data.outputs):
+        raise InputError(f"model.kind: {reason}")
+    if has_own_network(model):
+        from edgefl.learning.learner.network_trial import network_problem  # late, as it imports torch
+
+        name = MODELS.name_of(model)
+        if reason := network_problem(model, data, streams, name):
+            raise InputError(f"model.kind: {reason}")
+
+
+def _check_report(report: ReportSection, data: Data) -> None:
+    """Check that the data have what the report asks for.
+
+    Raises:
+        InputError: they do not.
+    """
+    for key, asked in report.asked:
+        if reason := asked.refusal(data):
+            raise InputError(f"{dotted(key)}: {reason}: leave it out, or take other data")
+    if report.train_accuracy and not data.classes:
+        raise InputError("report.train_accuracy: needs samples with classes: leave it out")
+    if report.labels_by_round and not data.classes:
+        raise InputError("report.labels_by_round: needs samples with classes: leave it out")
+    if report.strict_auc and not data.ranked:
+        raise InputError("report.strict_auc: needs a dataset of rankings (movielens): leave it out")
+
+
+def _check_initial(vector: npt.NDArray[np.floating], dtype: str, kind: str) -> None:
+    """Check that the model that training begins with can be multiplied.
+
+    Raises:
+        InputError: its numbers are too large.
+    """
+    with np.errstate(over="ignore"):
+        squares = np.square(vector.astype(dtype))
+    if not np.isfinite(squares).all():
+        key = "path" if kind == "file" else "value"
+        raise InputError(f"model.init.{key}: products of such large numbers exceed {dtype}: begin with smaller ones")
+
+
+def _check_loss(scenario: Scenario, data: Data) -> None:
+    """Check that loss, model and labels go together.
+
+    Raises:
+        InputError: they do not.
+    """
+    model = scenario.model
+    loss = scenario.training.loss
+    if loss is not None and model.has_own_loss:
+        raise InputError(f"training.loss: the model {MODELS.name_of(model)} has a loss of its own: leave it out")
+    if model.has_own_loss:
+        return
+    wanted = (loss or model.loss).labels
+    if data.regression and wanted == "classes":
+        where = "data.dataset" if loss is None else "training.loss"
+        text = "labels are floating-point numbers, and the loss is the cross-entropy of classes"
+        raise InputError(f"{where}: {text}: for a regression set training.loss to mse, otherwise use whole numbers")
+    if wanted == "numbers" and not data.regression:
+        text = f"{LOSSES.name_of(loss or model.loss)} needs floating-point labels, these are {data.classes} classes"
+        raise InputError(f"training.loss: {text}: leave it out, or make the labels floating-point numbers")
+    if loss is not None and (reason := loss.refusal(data.outputs, data.train_y)):
+        raise InputError(f"training.loss: {reason}")
+    # What a user's network gives is tried.
+    if loss is not None and loss.takes_log_probabilities and not has_own_network(model):
+        text = f"nll_loss takes logarithms of probabilities, and {MODELS.name_of(model)} gives none"
+        raise InputError(f"training.loss: {text}: leave it out, for the cross-entropy")
+
+
+def _check_regression(scenario: Scenario) -> None:
+    """Check that nothing in the scenario needs classes, as a regression has none.
+
+    Raises:
+        InputError: something does.
+    """
+    text = "labels of a regression are numbers, and no accuracy is measured"
+    if scenario.targets:
+        raise InputError(f"targets: {text}: leave them out")
+    if scenario.stop.accuracy is not None:
+        raise InputError(f"stop.accuracy: {text}: leave it out")
+    if scenario.learning.needs_classes:
+        name = ALGORITHMS.name_of(scenario.algorithm)
+        raise InputError(f"algorithm: {name} needs classes, and labels of a regression are numbers: take another")
+    if scenario.churn.by_classes:
+        raise InputError("churn.p_min: labels of a regression are numbers, and no classes: set churn.probability")

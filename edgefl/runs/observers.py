@@ -1,0 +1,159 @@
+"""The optional parts of a run: which ones a scenario asks for, in the order of their columns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from edgefl.coordination.server_view import DeviceTracker
+from edgefl.core.streams import Streams
+from edgefl.radio.link import Link
+from edgefl.records.ledger import Ledger
+from edgefl.records.statuses import ANSWERED, POLLED
+from edgefl.runs.world_parts import Outside
+from edgefl.scenario import Scenario
+from edgefl.server.choosing import Choosing
+from edgefl.server.clock import Clock
+from edgefl.server.departed_state import DepartedState
+from edgefl.server.dispatcher import Dispatcher
+from edgefl.server.forecaster import Forecaster
+from edgefl.server.observer import Observer
+from edgefl.server.observers.advice import FastTransferAdvice
+from edgefl.server.observers.base_station_energy import BaseStationEnergy
+from edgefl.server.observers.battery_meter import BatteryMeter
+from edgefl.server.observers.channel_reports import ChannelReports
+from edgefl.server.observers.channel_requests import ChannelRequests
+from edgefl.server.observers.counted_status import CountedStatus
+from edgefl.server.observers.departures import Departures
+from edgefl.server.observers.edge_backhaul import EdgeBackhaul
+from edgefl.server.observers.geometry import Geometry
+from edgefl.server.observers.handovers import Handovers
+from edgefl.server.observers.over_the_air import ReceivedSums
+from edgefl.server.observers.polls import Polls
+from edgefl.server.observers.population import Population
+from edgefl.server.observers.server_energy import ServerEnergy
+from edgefl.server.observers.session_history import SessionHistory
+from edgefl.server.replay import Replay
+from edgefl.server.roster import Roster
+from edgefl.server.round_counter import RoundCounter
+from edgefl.world.cells_section import BaseStationEnergySection
+
+
+class Parts(NamedTuple):
+    """The parts of a run that its observers follow."""
+
+    env: Clock
+    around: Outside
+    meter: BatteryMeter | None  # None if no device has a battery
+    link: Link
+    dispatcher: Dispatcher
+    forecaster: Forecaster | None  # None if the server knows nothing of channels
+    replay: Replay
+    ledger: Ledger
+    rounds: RoundCounter
+    roster: Roster
+    tracker: DeviceTracker
+    choosing: Choosing
+
+
+def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Observer]:
+    """Return the observers of a run, in the order in which they are called and in which their columns stand."""
+    observers: list[Observer] = [_population(scenario, parts)]
+    if parts.forecaster is not None:
+        observers.append(parts.forecaster.knowledge)
+    if parts.meter is not None:  # before departures, which take a device off the meter
+        observers.append(parts.meter)
+    # With on_departure: completes, a participation outlasts its device's presence.
+    if scenario.server.on_departure == "lost":
+        observers.append(_departures(parts))
+    observers += _with_columns(scenario, parts)
+    if scenario.server.selection.polls:
+        observers += [_polls(scenario, parts, streams), CountedStatus(POLLED)]
+    observers.append(_advice(scenario, parts))
+    return observers
+
+
+def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
+    """Return the observers that only add columns, but for the one that asks for reports on channels."""
+    policy = scenario.server.policy
+    model_bytes = int(parts.around.payload.model_bits / 8)
+    observers: list[Observer] = []
+    if scenario.server.csi.request_bits and parts.forecaster is not None:
+        observers.append(_channel_reports(scenario, parts, parts.forecaster))
+    if policy.edge_models:
+        observers.append(EdgeBackhaul(scenario.cells.sites, model_bytes))
+    if scenario.in_sessions.several:
+        observers.append(SessionHistory(scenario.in_sessions.initialisation, model_bytes))
+    if policy.splits_model:
+        observers.append(ServerEnergy(scenario.server.power_w))
+    if scenario.cells.handover:
+        observers.append(Handovers(links_fail=scenario.cells.handover.radio_link_failure is not None))
+    if scenario.cells.energy:
+        observers.append(_base_station_energy(scenario, scenario.cells.energy, parts))
+    if policy.exchanges:
+        observers.append(CountedStatus(ANSWERED))
+    if scenario.radio.uplink.receives_sum:
+        observers.append(ReceivedSums(parts.dispatcher))
+    if scenario.report.geometry:
+        observers.append(Geometry(parts.link.pricing.budget))
+    return observers
+
+
+def _population(scenario: Scenario, parts: Parts) -> Population:
+    """Build what counts arrivals and departures."""
+    return Population(
+        env=parts.env,
+        world=parts.around.world,
+        ledger=parts.ledger,
+        groups=parts.around.groups,
+        rounds=parts.rounds,
+        departed=DepartedState(scenario.server.departed_state, parts.dispatcher, parts.replay),
+        wanted=scenario.server.participants or 0,
+    )
+
+
+def _departures(parts: Parts) -> Departures:
+    """Build what ends participations whose devices leave."""
+    if parts.meter is None:
+        return Departures(parts.env, parts.around.world.presence)
+    return Departures(parts.env, parts.around.world.presence, parts.meter.leave)
+
+
+def _channel_reports(scenario: Scenario, parts: Parts, forecaster: Forecaster) -> ChannelReports:
+    """Build what asks for reports on channels."""
+    bits = scenario.server.csi.request_bits
+    requests = ChannelRequests(parts.env, bits, parts.around.world, parts.link, parts.meter)
+    return ChannelReports(requests, parts.choosing, parts.roster, parts.rounds, forecaster.knowledge)
+
+
+def _base_station_energy(scenario: Scenario, section: BaseStationEnergySection, parts: Parts) -> BaseStationEnergy:
+    """Build what accounts for the energy of base stations."""
+    return BaseStationEnergy(
+        section,
+        scenario.cells.sites,
+        parts.link.pricing.budget.server_tx_power_w,
+        broadcast=scenario.radio.downlink == "broadcast",
+    )
+
+
+def _polls(scenario: Scenario, parts: Parts, streams: Streams) -> Polls:
+    """Build what polls candidates."""
+    return Polls(
+        env=parts.env,
+        selection=scenario.server.selection,
+        participants=scenario.participants,
+        streams=streams,
+        tracker=parts.tracker,
+        rounds=parts.rounds,
+        choosing=parts.choosing,
+        roster=parts.roster,
+        dispatcher=parts.dispatcher,
+        replay=parts.replay,
+    )
+
+
+def _advice(scenario: Scenario, parts: Parts) -> FastTransferAdvice:
+    """Build what advises on faster transfers."""
+    rounds = scenario.in_sessions.total
+    if scenario.server.policy.exchanges:  # a driver from outside may end the run at any time
+        rounds = 0
+    return FastTransferAdvice(rounds, lambda: parts.link.needless_s)

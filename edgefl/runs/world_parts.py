@@ -1,0 +1,127 @@
+"""Builds the parts of a run besides learning, the radio and the server: devices, their groups and their payloads."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.core.arrays import Indices
+from edgefl.core.errors import InputError
+from edgefl.core.global_draws import watching_draws
+from edgefl.core.returns import check_array, check_type
+from edgefl.core.streams import Streams
+from edgefl.learning.codecs.base import BITS_PER_FLOAT
+from edgefl.learning.datasets import Data
+from edgefl.learning.partitions.base import joined, part_sizes
+from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
+from edgefl.runs.data_checks import check
+from edgefl.runs.data_division import Divided
+from edgefl.scenario import Scenario
+from edgefl.scenario.plausibility import too_late
+from edgefl.server.session_groups import SessionGroups
+from edgefl.world.churn.base import Presence
+from edgefl.world.control import BY_SCENARIO, Control
+from edgefl.world.world import World
+
+log = logging.getLogger(__name__)
+
+
+class Outside(NamedTuple):
+    """All parts of a run besides learning, the radio and the server."""
+
+    world: World
+    groups: SessionGroups
+    payload: Payload  # what a participant sends and computes
+    split: SplitPayload | None  # the same for each half of a model that is cut in two; None if it is not cut
+    cut: int | None  # number of parameters of the front half; None if the model is not cut
+
+
+def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Control = BY_SCENARIO) -> Outside:
+    """Build all parts besides learning, the radio and the server.
+
+    Raises:
+        InputError: the data or the devices cannot be what the scenario says.
+    """
+    data = divided.data
+    parts = divided.parts
+    check(scenario, data)
+    world = World(
+        devices=scenario.devices,
+        cells=scenario.cells,
+        mobility=scenario.mobility,
+        presence=_presence(scenario, divided, streams),
+        streams=streams,
+        control=control,
+    )
+    first_group = scenario.in_sessions.first_group - 1
+    groups = SessionGroups.divide(scenario.groups, first_group, data.train_y, data.test_y, parts, data.classes)
+    payload, split, cut = _payloads(scenario, data, part_sizes(parts))
+    _check_devices(scenario, world, payload)
+    return Outside(world, groups, payload, split, cut)
+
+
+def _presence(scenario: Scenario, divided: Divided, streams: Streams) -> Presence:
+    """Build the presence of devices, which is checked if the churn is from outside."""
+    churn = scenario.churn
+    data = divided.data
+    count = len(divided.parts)
+    with watching_draws(churn, "presence"):
+        presence = churn.presence(count, _lowest_labels(data, divided.parts), data.classes, streams)
+    check_type(churn, "presence", presence, Presence, "a Presence of edgefl.world.churn.base")
+    what = "a Presence with probabilities [devices] from 0 to 1"
+    check_array(churn, "presence", presence.probabilities, (count,), what, least=0.0, most=1.0)
+    return presence
+
+
+def _check_devices(scenario: Scenario, world: World, payload: Payload) -> None:
+    """Check that devices can do what the optimiser needs; warn if they will be late.
+
+    Raises:
+        InputError: they cannot.
+    """
+    all_ids = np.arange(world.count)
+    speeds = world.flops_per_s(all_ids)
+    refusal = scenario.server.optimiser.refusal(
+        world.scenario_tx_power_w(all_ids), world.cpu_hz, payload.flops / speeds
+    )
+    if refusal:
+        key, reason = refusal
+        raise InputError(f"server.optimiser.{key}: {reason}")
+    late = too_late(scenario, payload.flops, speeds, payload.down_bits + payload.up_bits)
+    if late:
+        log.warning("warning: %s", late)
+
+
+def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, SplitPayload | None, int | None]:
+    """Return what a participant sends and computes; the same for each half of a cut model; the front's parameters.
+
+    Args:
+        scenario: what to run.
+        data: the dataset.
+        sizes: [devices] number of training samples of each.
+    """
+    measured = (scenario.learning, scenario.training, data, sizes, scenario.cost)
+    payload = measure(scenario.model, *measured)
+    report_bits = BITS_PER_FLOAT * scenario.server.selection.report_floats + scenario.server.csi.update_bits
+    # What a selection asks devices to report, such as losses, travels with the update.
+    payload = replace(payload, up_bits=payload.up_bits + report_bits)
+    policy = scenario.server.policy
+    if not policy.splits_model:
+        return payload, None, None
+    front = scenario.model.front(policy.cut_layer, data.shape, data.classes)
+    return payload, measure_split(scenario.model, front, *measured), front.parameters
+
+
+def _lowest_labels(data: Data, parts: Sequence[Indices]) -> Indices:
+    """Return the lowest class [devices] of which each device has samples; 0 without labels."""
+    if not data.classes:
+        return np.zeros(len(parts), dtype=np.int64)
+    labels = data.train_y[joined(parts)]
+    # All labels at once, device after device: a loop over devices would be slow with a million of them.
+    sizes = part_sizes(parts)
+    starts = np.cumsum(sizes) - sizes  # where each device's labels begin
+    return np.asarray(np.minimum.reduceat(labels, starts), dtype=np.int64)

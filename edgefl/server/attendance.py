@@ -1,0 +1,82 @@
+"""Which devices are present, and how long to wait for one."""
+
+from __future__ import annotations
+
+import numpy as np
+import simpy
+
+from edgefl.core.arrays import Ids
+from edgefl.core.errors import RunError
+from edgefl.server.round_counter import RoundCounter
+from edgefl.server.session_groups import SessionGroups
+from edgefl.world.batteries import Batteries
+from edgefl.world.world import World
+
+
+class Attendance:
+    """Says which devices of the session's group are present, and when the next one comes.
+
+    Args:
+        env: the clock.
+        world: the devices.
+        groups: the groups of devices, one of which is present in each session.
+        rounds: the round under way, and its session.
+    """
+
+    def __init__(self, env: simpy.Environment, world: World, groups: SessionGroups, rounds: RoundCounter) -> None:
+        self._env = env
+        self._world = world
+        self._groups = groups
+        self._rounds = rounds
+
+    def present(self, index: int) -> Ids:
+        """Return the ids of the devices that are present for selection `index`, ascending."""
+        present = self._world.present(self._env.now, index)
+        return present[self._groups.members(self._rounds.key.session)[present]]
+
+    def wait_s(self, index: int, *, any_present: bool) -> float:
+        """Return the seconds until a device arrives, or is charged, that could take part in the next round.
+
+        Args:
+            index: index of the next selection, from 0.
+            any_present: whether any device is present; then rounds go on even if no other ever arrives.
+
+        Raises:
+            RunError: no device is present, and none will ever come.
+        """
+        now_s = self._env.now
+        next_s = self._world.presence.next_arrival_s(now_s)
+        without_charge = False
+        batteries = self._world.batteries
+        if batteries is not None:
+            ids = np.flatnonzero(self._groups.members(self._rounds.key.session))
+            without_charge = not batteries.with_charge(ids, now_s).size
+            next_s = self._usable_s(batteries, ids, index, next_s, wait=without_charge or any_present)
+        if next_s < float("inf"):
+            return next_s - now_s
+        if any_present:
+            return 0.0
+        if without_charge:
+            raise RunError(
+                f"devices.battery: no device has charge at {now_s:g} s, and none will be charged: "
+                "add charging, or set a larger capacity_j"
+            )
+        raise RunError(
+            f"churn: no device is present at {now_s:g} s, and none will arrive: "
+            "set stop.time_s to an earlier time, or choose a churn whose devices come back"
+        )
+
+    def _usable_s(self, batteries: Batteries, ids: Ids, index: int, next_s: float, *, wait: bool) -> float:
+        """Return when the next of devices [n] can take part: one arrives at `next_s`, or one is charged; inf: never."""
+        now_s = self._env.now
+        charged_s = batteries.next_charged_s(ids, now_s)
+        if not batteries.with_charge(ids, now_s).size and charged_s == float("inf"):
+            return charged_s
+        if next_s <= now_s:
+            # Presence is drawn for each round and not for each time: another round may find other devices right now.
+            if wait:
+                return charged_s
+            return now_s
+        # A device without charge that is present may be charged before the next one arrives.
+        present = np.intersect1d(ids, self._world.presence.present(now_s, index))
+        return min(next_s, batteries.next_charged_s(present, now_s))
