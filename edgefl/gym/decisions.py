@@ -31,23 +31,21 @@ class AgentControl(Control):
 
     Args:
         count: the number of devices.
+        env: the clock of the run.
     """
 
     decides: bool = True
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, env: simpy.Environment) -> None:
         self.choice: Choice | None = None  # the devices among which a decision is awaited; None: none is
         self._count = count
+        self._env = env
+        self.asked = env.event()  # happens when the next decision is needed
+        self._answered = env.event()
         self._decision = Decision()
         self._bandwidth: Floats | None = None
         self._clocks: Floats | None = None
         self._powers: Floats | None = None
-
-    def attach(self, env: simpy.Environment) -> None:
-        """Use the clock of a run, before it is advanced."""
-        self._env = env
-        self.asked = env.event()  # happens when the next decision is needed
-        self._answered = env.event()
 
     def answer(self, decision: Decision) -> None:
         """Give the decision that is awaited; the run goes on when its clock is advanced."""

@@ -15,6 +15,7 @@ from edgefl.gym.observations import Moment
 from edgefl.results.result import Result
 from edgefl.runs.emulation import Options, begin, silent
 from edgefl.scenario import Scenario
+from edgefl.server.clock import new_clock
 from edgefl.world.control import Choice
 
 NOBODY = np.empty(0, dtype=np.int64)
@@ -52,8 +53,9 @@ class Episode:
     def __init__(self, scenario: Scenario, options: Options) -> None:
         self.seed = scenario.seed
         self.result: Result | None = None  # once the episode has ended
-        self._control = AgentControl(scenario.devices.count)
-        self._emulation = begin(scenario, options, silent, self._control)
+        env = new_clock()
+        self._control = AgentControl(scenario.devices.count, env)
+        self._emulation = begin(scenario, options, silent, self._control, env)
         self._server = self._emulation.server
         self._train = options.train
         self._rounds = 0  # that ended before the present decision
@@ -61,7 +63,6 @@ class Episode:
         self._time_s = 0.0
         self._energy_j = 0.0
         self._accuracy = 0.0
-        self._control.attach(self._server.env)
         self._advance()
 
     @property

@@ -58,7 +58,7 @@ def own_tables(report: ReportSection) -> list[ResultFile]:
     return [table for table in tables if table is not None]
 
 
-def described(table: ResultFile) -> dict[str, Any]:
+def description_of(table: ResultFile) -> dict[str, Any]:
     """Return a table of a measure from outside as the manifest describes it."""
     columns = [
         {"name": column.name, "type": column.type.__name__, "unit": column.unit, "meaning": column.meaning}

@@ -24,6 +24,7 @@ from edgefl.runs.server_parts import decider_of, server_of
 from edgefl.runs.what_if_points import check_points
 from edgefl.runs.world_parts import outside
 from edgefl.scenario import Scenario
+from edgefl.server.clock import Clock, new_clock
 from edgefl.server.held_decisions import HeldDecisions
 from edgefl.server.replay import Keeping, RoundListener
 from edgefl.server.server import Server
@@ -39,6 +40,7 @@ def build(
     divided: Divided | None = None,
     keeping: Keeping | None = None,
     control: Control = BY_SCENARIO,
+    env: Clock | None = None,
     known: KnownLearning | None = None,
     cluster: Any = None,
     processors: Sequence[Processor] = (),
@@ -54,6 +56,7 @@ def build(
         divided: the data of all devices; None: they are loaded and divided here.
         keeping: what has been learned before, and when states are put on record; None keeps nothing.
         control: takes decisions in place of the scenario.
+        env: the clock; None: one is made.
         known: what a finished run has learned, which takes the place of learning; `train` must be False.
         cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`; None: this machine.
         processors: the types of processors that compute, if anything is kept: a record is of these alone.
@@ -84,7 +87,7 @@ def build(
     else:
         place = Place(device, cluster, processors)
         replay = replay_of(scenario, place, divided, around, ledger, streams, progress, keeping, train=train)
-    return server_of(scenario, divided, around, replay, ledger, streams, control, held)
+    return server_of(env or new_clock(), scenario, divided, around, replay, ledger, streams, control, held)
 
 
 def rehearse(scenario: Scenario, access: Access | None = None) -> None:

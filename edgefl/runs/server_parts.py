@@ -1,4 +1,4 @@
-"""Builds the clock, and all parts whose processes run on it: radio, dispatcher, choosing, the server."""
+"""Builds all parts whose processes run on the clock: radio, dispatcher, choosing, the server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from edgefl.runs.world_parts import Outside
 from edgefl.scenario import Scenario
 from edgefl.server.attendance import Attendance
 from edgefl.server.choosing import Choosing
-from edgefl.server.clock import Clock, new_clock
+from edgefl.server.clock import Clock
 from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.forecaster import Forecaster, forecaster_of
 from edgefl.server.held_decisions import HeldDecisions
@@ -60,6 +60,7 @@ def decider_of(scenario: Scenario) -> Decider | None:
 
 
 def server_of(
+    env: Clock,
     scenario: Scenario,
     divided: Divided,
     around: Outside,
@@ -72,6 +73,7 @@ def server_of(
     """Build the server, and all parts whose processes run on its clock.
 
     Args:
+        env: the clock.
         scenario: what to run.
         divided: the data of all devices.
         around: the devices and their payloads.
@@ -81,7 +83,6 @@ def server_of(
         control: takes decisions in place of the scenario.
         held: keeps decisions by forecasts; None if nothing decides by them.
     """
-    env = new_clock()
     world = around.world
     meter: BatteryMeter | None = None
     on_activity: ActivityListener = ignore_activity

@@ -9,7 +9,7 @@ import pytest
 import edgefl as package
 from edgefl.core.errors import InputError
 from edgefl.core.machine import unmapped_library
-from edgefl.runs import emulation
+from edgefl.runs import training_place
 
 LONG = "\u6570" * 90
 
@@ -48,7 +48,7 @@ def test_too_many_devices_are_found_before_torch_is_imported(monkeypatch):
     def imported(_name):
         raise AssertionError("torch was asked for its devices")
 
-    monkeypatch.setattr(emulation, "choose_device", imported)
+    monkeypatch.setattr(training_place, "choose_device", imported)
     with pytest.raises(InputError, match="10000000 devices cannot share 1438 training samples"):
         package.run({"devices": {"count": 10_000_000}})
 

@@ -1,0 +1,93 @@
+"""What a run has recorded, as parts of its result: its summary, and the tables that the ledger does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from edgefl.core.arrays import Floats
+from edgefl.learning.partitions.base import holdings
+from edgefl.learning.storage import storage
+from edgefl.records.ledger import Columns
+from edgefl.results import run_folder
+from edgefl.results.csv_format import csv_bytes, csv_pieces
+from edgefl.results.progress import SoFar
+from edgefl.results.summary import summarize
+from edgefl.runs.data_division import Divided, accuracy_columns
+from edgefl.scenario import Scenario
+from edgefl.server.server import Server
+from edgefl.server.trajectories import trajectories
+
+
+class Recorded:
+    """Makes parts of a result of what a run has recorded so far.
+
+    Args:
+        scenario: what is run.
+        divided: the data of all devices.
+        server: has the ledger.
+        may_ask: whether models from outside may be asked more often than the run needs it: they may draw or remember.
+    """
+
+    def __init__(self, scenario: Scenario, divided: Divided, server: Server, *, may_ask: bool) -> None:
+        self._scenario = scenario
+        self._divided = divided
+        self._server = server
+        self._may_ask = may_ask
+
+    def so_far(self) -> SoFar:
+        """Return what the run has recorded so far."""
+        ledger = self._server.ledger
+        tables: dict[str, Iterable[bytes]] = {
+            "rounds.csv": [csv_bytes(ledger.round_columns())],
+            "devices.csv": csv_pieces(ledger.device_names, ledger.device_blocks()),
+        }
+        tracks = self.more_tables(None).get(run_folder.TRACKS_FILE)
+        if tracks is not None and self._may_ask:
+            tables[run_folder.TRACKS_FILE] = [csv_bytes(tracks())]
+        return SoFar(tables, self.summary(None))
+
+    def summary(self, accuracies: Floats | None) -> dict[str, Any]:
+        """Return the summary of the rounds that have ended.
+
+        Args:
+            accuracies: accuracy of the final model on each device's own samples; None if they are not known.
+        """
+        return summarize(
+            self._server.ledger,
+            self._scenario.targets,
+            self._scenario.report.last_tests,
+            accuracies,
+            by_session=self._scenario.in_sessions.several,
+            devices=self._scenario.devices.count,
+        )
+
+    def storage(self) -> dict[str, int]:
+        """Return what the server and a device keep from round to round, see `storage`."""
+        scenario = self._scenario
+        known = len(self._divided.parts)
+        if not scenario.in_sessions.keep_state:
+            known = known // scenario.groups  # the server's state is about one group at a time
+        history_bytes = max((row["history_bytes"] for row in self._server.ledger.rounds), default=0)
+        model_bytes = int(self._server.payload.model_bits / 8)
+        return storage(scenario.algorithm, scenario.learning, model_bytes, known, history_bytes)
+
+    def more_tables(self, accuracies: Floats | None) -> dict[str, Callable[[], Columns]]:
+        """Return what makes the tables that are not in the ledger, by their files: few results are asked for them.
+
+        Args:
+            accuracies: accuracy of the final model on each device's own samples; None without learning.
+        """
+        tables: dict[str, Callable[[], Columns]] = {}
+        data = self._divided.data
+        if accuracies is not None:
+            tables[run_folder.DEVICE_ACCURACY_FILE] = partial(accuracy_columns, accuracies, self._divided.own_parts)
+        if data.classes:
+            tables[run_folder.LABELS_FILE] = partial(holdings, data.train_y, self._divided.parts)
+        if self._scenario.mobility.moves:
+            ledger = self._server.ledger
+            tables[run_folder.TRACKS_FILE] = partial(
+                trajectories, self._server.world, ledger.participants, ledger.time_s
+            )
+        return tables

@@ -1,0 +1,49 @@
+"""Where a run trains: on this machine's processor or GPU, or on the machines of a Ray cluster."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from edgefl.core.errors import InputError
+from edgefl.core.ray_cluster import connected
+from edgefl.learning.torch_device import choose_device
+
+
+def learning_device(device: str, cluster: str | None, *, train: bool) -> str:
+    """Return the torch device that trains: cpu, cuda or cuda:i.
+
+    Args:
+        device: the one that the user names; auto: the best one there is.
+        cluster: address of a Ray cluster whose machines train; None: this machine.
+        train: whether anything is learned.
+    """
+    if not train or cluster is not None:
+        return "cpu"
+    return choose_device(device)
+
+
+def joined(cluster: str | None, device: str, undo: ExitStack, *, train: bool) -> Any:
+    """Return the Ray cluster whose machines train; None: this machine trains.
+
+    Args:
+        cluster: its address; None: this machine trains.
+        device: the torch device that the user names.
+        undo: leaves the cluster at the end.
+        train: whether anything is learned.
+
+    Raises:
+        InputError: it cannot be joined, or the options do not go together.
+    """
+    if cluster is None:
+        return None
+    if not train:
+        raise InputError("--cluster: its machines train, and --no-train means that nobody does: leave one of them out")
+    if device not in {"auto", "cpu"}:
+        raise InputError(
+            f"--device {device}: a run on a cluster trains on its processors: leave it out, "
+            "or run on the machine that has the GPU, without --cluster"
+        )
+    ray = connected(cluster)
+    undo.callback(ray.shutdown)
+    return ray
