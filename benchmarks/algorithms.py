@@ -42,7 +42,7 @@ def learner(kind: str) -> Learner:
     data = Data(x, y, x[:10], y[:10], CLASSES)
     parts = np.split(np.arange(len(x)), CLIENTS)
     task = LearningTask(model, algorithm, training, data, parts, Streams(1))
-    return Learner(task, "cpu", plan=PLAN, processes=0)
+    return Learner(task=task, device="cpu", plan=PLAN, processes=0)
 
 
 def step_s(measured: Learner, server: dict[str, torch.Tensor], index: int) -> float:

@@ -144,7 +144,7 @@ def trials_of(
         member = MODELS.load(model["kind"])()
         parts = np.split(np.arange(len(x)), clients)
         task = LearningTask(member, FedAvg(), section, data, parts, Streams(1))
-        Learner(task, device).close()
+        Learner(task=task, device=device).close()
         sys.modules["edgefl.learning.learner.plans.choice"].fastest = original  # type: ignore[attr-defined]
     return measured
 

@@ -95,7 +95,7 @@ def round_s(name: str, change: Callable[[], None]) -> float:
     plan = Plan(engine, kernel, width)  # type: ignore[arg-type]
     model = MODELS.load(workload.model["kind"])()
     task = LearningTask(model, FedAvg(), section, data, parts, Streams(1))
-    learner = Learner(task, "cpu", plan=plan)
+    learner = Learner(task=task, device="cpu", plan=plan)
     seconds = []
     for index in range(ROUNDS[name] + 1):
         began = time.perf_counter()

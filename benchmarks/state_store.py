@@ -34,7 +34,7 @@ class Measured(NamedTuple):
 def measure(home, options):
     """Return the figures of a home; every client is written once before with --all."""
     initial = {"c": torch.zeros(options.parameters, device=options.device)}
-    store = StateStore(initial, options.clients, home)
+    store = StateStore(initial=initial, clients=options.clients, home=home)
     rng = np.random.default_rng(1)
     width = options.participants
     fill_s = 0.0

@@ -97,9 +97,9 @@ class Catalogue(Generic[M]):
 
     def __init__(
         self,
+        *,
         noun: str,
         members: Mapping[str, str],
-        *,
         base: type[M],
         kind: str,
         adapter: Adapter | None = None,

@@ -60,6 +60,7 @@ class Clients:
 
     def __init__(
         self,
+        *,
         client_app: ClientApp,
         folder: Path,
         run_id: int,

@@ -126,14 +126,14 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
     TaskIdentity.run_id = run_id
     TaskIdentity.node_id = SUPERLINK_NODE_ID
     clients = Clients(
-        components.client,
-        app.folder,
-        run_id,
-        app.run_config,
-        server.world.count,
-        _operations(emulation),
-        streams,
-        clock,
+        client_app=components.client,
+        folder=app.folder,
+        run_id=run_id,
+        run_config=app.run_config,
+        count=server.world.count,
+        operations=_operations(emulation),
+        streams=streams,
+        clock=clock,
     )
     context = Context(run_id, SUPERLINK_NODE_ID, {}, RecordDict(), dict(app.run_config))
     with RoundMetrics() as metrics, heard(metrics), seeded(streams, SERVER, 0):

@@ -96,8 +96,8 @@ class StronglyConvexRate(Schedule):
 
 
 SCHEDULES: Catalogue[Schedule] = Catalogue(
-    "learning-rate schedule",
-    {
+    noun="learning-rate schedule",
+    members={
         "constant": "edgefl.learning.schedules:ConstantRate",
         "exponential": "edgefl.learning.schedules:ExponentialRate",
         "inv_t": "edgefl.learning.schedules:InverseRate",

@@ -70,7 +70,9 @@ class Link:
         self.radio = radio
         self.streams = streams
         self.channel = LargeScaleChannel(radio, cells, streams)
-        self.pricing = Pricing(radio, cells, streams, control, power_control, ends_s)
+        self.pricing = Pricing(
+            radio=radio, cells=cells, streams=streams, control=control, power_control=power_control, ends_s=ends_s
+        )
         self._on_air = on_air
         self._recorded = recorded
         self._moving: MovingChannel | None = None
@@ -171,8 +173,22 @@ class Link:
             if self._moving is None:
                 return FixedCarrier(env, self.pricing, participants, messages, self._on_air)
             fixed = self._fixed_bands(env, participants, messages)
-            return SharedCarrier(env, self.pricing, participants, messages, fixed, self._moving)
-        return SharedCarrier(env, self.pricing, participants, messages, self._shared_bands(env), self._moving)
+            return SharedCarrier(
+                env=env,
+                pricing=self.pricing,
+                participants=participants,
+                messages=messages,
+                bands=fixed,
+                moving=self._moving,
+            )
+        return SharedCarrier(
+            env=env,
+            pricing=self.pricing,
+            participants=participants,
+            messages=messages,
+            bands=self._shared_bands(env),
+            moving=self._moving,
+        )
 
     def open_over_the_air(
         self, env: simpy.Environment, participants: Participants, messages: Messages, updates: AnalogUpdates
@@ -185,14 +201,28 @@ class Link:
         inversion = self.radio.uplink.inversion()
         if inversion is None:
             raise ValueError("radio.uplink receives each update by itself")
-        return OverTheAirCarrier(env, self.pricing, participants, messages, updates, inversion, self._on_air)
+        return OverTheAirCarrier(
+            env=env,
+            pricing=self.pricing,
+            participants=participants,
+            messages=messages,
+            updates=updates,
+            inversion=inversion,
+            on_air=self._on_air,
+        )
 
     def roam(
         self, env: simpy.Environment, participants: Participants, messages: Messages, handover: Handover
     ) -> RoamingCarrier:
         """Return the carrier of participants that may be handed over to other base stations."""
         return RoamingCarrier(
-            env, self.pricing, participants, messages, self._shared_bands(env), handover, self._moving
+            env=env,
+            pricing=self.pricing,
+            participants=participants,
+            messages=messages,
+            bands=self._shared_bands(env),
+            handover=handover,
+            moving=self._moving,
         )
 
     def reciprocity(self, drop: Drop, tx_power_w: Floats, down_bits: Floats, up_bits: Floats) -> Reciprocity:
@@ -226,9 +256,19 @@ class Link:
                 cells = range(len(budget.group))
                 for way in WAYS:
                     users = self.pricing.traffic.users(way, cells)
-                    self._recorded_bands[way] = RecordedBand(env, recorded, budget, way, self._on_air, users)
+                    self._recorded_bands[way] = RecordedBand(
+                        env=env, links=recorded, budget=budget, way=way, on_air=self._on_air, users=users
+                    )
             bands = self._recorded_bands
-        return RecordedCarrier(env, self.pricing, recorded, participants, messages, self._on_air, bands)
+        return RecordedCarrier(
+            env=env,
+            pricing=self.pricing,
+            links=recorded,
+            participants=participants,
+            messages=messages,
+            on_air=self._on_air,
+            bands=bands,
+        )
 
     def _drops_along(self, device: int, path_m: Floats, height_m: float, index: int, cell: int) -> Drop:
         """Return the channel [t] between a device and a cell along a path [t, 2]."""
@@ -242,7 +282,9 @@ class Link:
         bands: dict[Way, Band] = {}
         for way in WAYS:
             offer = self.pricing.offer(way, participants, messages.total_bits(way))
-            bands[way] = FixedBand(env, self.pricing.engine, way, self._on_air, offer, participants.drop)
+            bands[way] = FixedBand(
+                env=env, engine=self.pricing.engine, way=way, on_air=self._on_air, offer=offer, drop=participants.drop
+            )
         return bands
 
     def _shared_bands(self, env: simpy.Environment) -> dict[Way, Band]:

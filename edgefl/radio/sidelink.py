@@ -78,7 +78,7 @@ class DirectLinks:
         participants = self._link.participants(drop, speed_mps, tx_power_w, index)
         cell = self._link.open(env, participants, messages.without(elsewhere))
         if peer is None:
-            return DirectLink(self, cell, cell, received, last)
+            return DirectLink(links=self, cell=cell, onward=cell, received=received, last=last)
         path = path_between(self._link.channel, drop, peer.distance_m, index)
         # It is priced as an upload, but a device receives it, with a noise figure of its own. Nobody else sends
         # meanwhile, so a stronger sender stands for less noise; power control knows the path as it is.
@@ -91,7 +91,7 @@ class DirectLinks:
             path, relative_mps, sender_w, index, start="direct_start", waves="direct_waves"
         )
         direct = self._link.open(env, sender, messages.without(range(last)))
-        return DirectLink(self, cell, direct, received, last, hands_on=True)
+        return DirectLink(links=self, cell=cell, onward=direct, received=received, last=last, hands_on=True)
 
     def hand_on(self, transfer: TransferResult) -> None:
         """Keep a transfer as the next device's download, for which no base station sends."""
@@ -103,12 +103,12 @@ class DirectLink:
 
     def __init__(
         self,
+        *,
         links: DirectLinks,
         cell: Carrier,
         onward: Carrier,
         received: TransferResult | None,
         last: int,
-        *,
         hands_on: bool = False,
     ) -> None:
         self._links = links

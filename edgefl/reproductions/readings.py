@@ -558,8 +558,8 @@ def _paths(**classes: type[Reading]) -> dict[str, str]:
 
 
 READINGS: Catalogue[Reading] = Catalogue(
-    "reading",
-    _paths(
+    noun="reading",
+    members=_paths(
         rounds_to=RoundsTo,
         time_to=TimeTo,
         energy_to=EnergyTo,

@@ -101,8 +101,8 @@ def _in_same_rounds(own: str, other: str) -> tuple[Floats, Floats]:
 
 
 RELATIONS: Catalogue[Relation] = Catalogue(
-    "relation",
-    {
+    noun="relation",
+    members={
         "paired_t": "edgefl.reproductions.relations:PairedTest",
         "mean_difference": "edgefl.reproductions.relations:MeanDifference",
         "accumulated_gain": "edgefl.reproductions.relations:AccumulatedGain",

@@ -168,8 +168,8 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
     """Return the learner, with the plan on record if there is one."""
     from edgefl.learning.learner import Learner, LearningTask
     from edgefl.learning.learner.memory import is_out_of_memory
-    from edgefl.learning.learner.plan import Plan
-    from edgefl.learning.learner.worker_rule import pays_for_processes
+    from edgefl.learning.learner.plans.plan import Plan
+    from edgefl.learning.learner.workers.rule import pays_for_processes
 
     task = LearningTask(
         model=scenario.model.with_loss(scenario.training.loss),
@@ -192,7 +192,7 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
         plan = Plan(**recorded)
     brief = place.cluster is None and not pays_for_processes(task, scenario.in_sessions.total)
     try:
-        learner = Learner(task, place.device, plan=plan, brief=brief, cluster=place.cluster)
+        learner = Learner(task=task, device=place.device, plan=plan, brief=brief, cluster=place.cluster)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise

@@ -125,9 +125,7 @@ class ResultFolder:
 # Before a run begins
 
 
-def check_place(
-    folder: Path, own: Sequence[ResultFile], *, overwrite: bool, resume: bool, beside_others: bool
-) -> None:
+def check_place(folder: Path, own: Sequence[ResultFile], *, overwrite: bool, resume: bool, beside_others: bool) -> None:
     """Check that results can be written to a folder, and that no file of the user's would be replaced there.
 
     Args:

@@ -74,6 +74,7 @@ class Participation:
 
     def __init__(
         self,
+        *,
         device: int,
         drop: Drop,
         row: int,
@@ -282,5 +283,17 @@ def participations(
     begun = []
     devices = zip(drop.ids.tolist(), positions_m.tolist(), cpu_hz.tolist(), tx_power_w.tolist(), strict=True)
     for row, (device, (x_m, y_m), clock_hz, power_w) in enumerate(devices):
-        begun.append(Participation(device, drop, row, (x_m, y_m), version, now_s, clock_hz, power_w, on_activity))
+        begun.append(
+            Participation(
+                device=device,
+                drop=drop,
+                row=row,
+                position_m=(x_m, y_m),
+                version=version,
+                began_s=now_s,
+                cpu_hz=clock_hz,
+                tx_power_w=power_w,
+                on_activity=on_activity,
+            )
+        )
     return begun

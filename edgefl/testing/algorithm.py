@@ -110,7 +110,7 @@ def _check_hooks(algorithm: Algorithm, checks: HookChecks) -> None:
 
 def _check_rounds(algorithm: Algorithm, report: Report, checks: HookChecks, *, order_matters: bool) -> None:
     examined = Examined.of(algorithm, checks)
-    with noting(checks.returns, "a round of learning in float32"), rounds(examined, "float32") as played:
+    with noting(checks.returns, "a round of learning in float32"), rounds(examined, dtype="float32") as played:
         played.play()
     learns = report.begin("learns", "models stay finite on a plain problem")
     first = _played(algorithm, learns, SERIAL)
@@ -143,7 +143,7 @@ def _check_rounds(algorithm: Algorithm, report: Report, checks: HookChecks, *, o
 def _played(algorithm: Algorithm, check: Check, plan: Plan, *, minimal: bool = False) -> list[Round]:
     """Return the rounds of the schedule; none if they fail."""
     found: list[Round] = []
-    with noting(check, "a round of learning"), rounds(algorithm, "float64", plan, minimal=minimal) as played:
+    with noting(check, "a round of learning"), rounds(algorithm, dtype="float64", plan=plan, minimal=minimal) as played:
         found += played.play()
     return found
 

@@ -82,7 +82,7 @@ def _measure_rounds(measure: Measure, data: Data, checks: tuple[Check, Check, Ch
         model = model.with_loss(MeanSquaredError())
     due = 0
     found = 0
-    with rounds(FedAvg(), "float32", model=model, data=data) as played:
+    with rounds(FedAvg(), dtype="float32", model=model, data=data) as played:
         for number, devices in enumerate(SCHEDULE * measure.every, start=1):
             before = MeasuredRound(
                 learner=played.learner,

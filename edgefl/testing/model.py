@@ -183,7 +183,7 @@ def _check_training(model: Model, data: Data, random: Check, together: Check, le
         random.fault("a second training gives another model: the forward pass must be a function of its input")
     if random.faults:
         return
-    with rounds(FedAvg(), "float64", TOGETHER, SIZES, model, data) as played:
+    with rounds(FedAvg(), dtype="float64", plan=TOGETHER, sizes=SIZES, model=model, data=data) as played:
         if reason := played.learner.refusal(TOGETHER):
             together.meaning = f"not checked: devices train one by one ({reason})"
             return
@@ -197,6 +197,9 @@ def _check_training(model: Model, data: Data, random: Check, together: Check, le
 def _trained(check: Check, model: Model, data: Data) -> list[Round]:
     """Return three rounds of all devices, trained one by one; none if they fail."""
     found: list[Round] = []
-    with noting(check, "a round of learning"), rounds(FedAvg(), "float64", SERIAL, SIZES, model, data) as played:
+    with (
+        noting(check, "a round of learning"),
+        rounds(FedAvg(), dtype="float64", plan=SERIAL, sizes=SIZES, model=model, data=data) as played,
+    ):
         found += [played.round((0, 1, 2)) for _ in range(3)]
     return found

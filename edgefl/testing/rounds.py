@@ -67,13 +67,13 @@ class Rounds:
 
     def __init__(
         self,
+        *,
         algorithm: Algorithm,
         dtype: Dtype = "float64",
         plan: Plan = SERIAL,
         sizes: Sequence[int] = SIZES,
         model: Model | None = None,
         data: Data | None = None,
-        *,
         minimal: bool = False,
     ) -> None:
         self.algorithm = algorithm
@@ -86,7 +86,7 @@ class Rounds:
             parts=np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1]),
             streams=Streams(SEED),
         )
-        self.learner = Learner(task, "cpu", plan=plan, processes=0)
+        self.learner = Learner(task=task, device="cpu", plan=plan, processes=0)
         self.index = 0
         self.server: Mapping[str, Any] = self.learner.begin(len(SCHEDULE), 3.0, (1.0,) * len(sizes))
         self._awaited: Ids = np.empty(0, dtype=np.int64)
@@ -157,10 +157,10 @@ class Rounds:
 
 
 @contextmanager
-def rounds(algorithm: Algorithm, *args: Any, **keys: Any) -> Iterator[Rounds]:
+def rounds(algorithm: Algorithm, **keys: Any) -> Iterator[Rounds]:
     """Give rounds of an algorithm, and close their learner at the end."""
     # Every run has an instance of its own, as in a process of its own: what one keeps to itself is not there in others.
-    made = Rounds(copy.deepcopy(algorithm), *args, **keys)
+    made = Rounds(algorithm=copy.deepcopy(algorithm), **keys)
     try:
         yield made
     finally:

@@ -182,7 +182,7 @@ def round_on(task, devices, plan, home="device"):
     built = build_trainers(task, devices)
     algorithm = task.algorithm
     received = algorithm.downlink(algorithm.server_state(built.initial))
-    store = StateStore(algorithm.client_state(built.initial), len(task.parts), home)
+    store = StateStore(initial=algorithm.client_state(built.initial), clients=len(task.parts), home=home)
     lr = task.training.lr
     jobs = [Job(number, 0, built.initial, received, built.statistics, lr) for number in range(len(task.parts))]
     workers = Alternating(built.trainers)

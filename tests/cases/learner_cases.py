@@ -65,7 +65,7 @@ def make_learner(
         augmentation=augmentation,
         cut=cut,
     )
-    return Learner(task, device, plan=plan, processes=processes, brief=brief)
+    return Learner(task=task, device=device, plan=plan, processes=processes, brief=brief)
 
 
 @contextmanager

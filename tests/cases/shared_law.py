@@ -86,7 +86,14 @@ def durations_slots(setting, transfer, replicas, seed):
     changes = np.rint(part_slots * np.arange(1, parts)).astype(int).tolist()
     rows = BandRows.of(
         [
-            BandTransfer(one, 0, bits, NO_LIMIT, one.start[0], of.pricing.fading.innovations("up", one, 0))
+            BandTransfer(
+                participant=one,
+                attempt=0,
+                left_bits=bits,
+                longest_slots=NO_LIMIT,
+                gain=one.start[0],
+                draws=of.pricing.fading.innovations("up", one, 0),
+            )
             for row in range(replicas)
             for one in [who.only(np.array([row]))]
         ],

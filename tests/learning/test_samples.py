@@ -31,7 +31,9 @@ def images(shape, dtype, seed=0):
 
 
 def samples(x, mean=MEAN, std=STD, dtype=torch.float32, augmentation=None):
-    return Samples(x, np.arange(len(x)) % 3, mean, std, "cpu", dtype, augmentation)
+    return Samples(
+        x=x, y=np.arange(len(x)) % 3, mean=mean, std=std, device="cpu", dtype=dtype, augmentation=augmentation
+    )
 
 
 def normalised(x, mean=MEAN, std=STD):
@@ -86,10 +88,14 @@ def test_each_channel_by_its_own_statistics(stored, cropped):
     draws = torch.from_numpy(np.random.default_rng(4).integers(0, [5, 5, 2], (5, 3))) if cropped else None
     rows = torch.arange(5)
     y = np.zeros(5, dtype=np.int64)
-    args = "cpu", torch.float64, crops
-    together = Samples(x, y, mean.reshape(-1, 1, 1), std.reshape(-1, 1, 1), *args).batch(rows, draws)
+
+    def batch(images, mean, std):
+        samples = Samples(x=images, y=y, mean=mean, std=std, device="cpu", dtype=torch.float64, augmentation=crops)
+        return samples.batch(rows, draws)
+
+    together = batch(x, mean.reshape(-1, 1, 1), std.reshape(-1, 1, 1))
     for channel in range(3):
-        alone = Samples(x[:, channel], y, float(mean[channel]), float(std[channel]), *args).batch(rows, draws)
+        alone = batch(x[:, channel], float(mean[channel]), float(std[channel]))
         assert torch.allclose(together[:, channel], alone, rtol=1e-12, atol=1e-12)
 
 
@@ -236,7 +242,9 @@ def test_padding_after_normalisation_is_zero(stored, channels):
         mean, std = (np.array(value).reshape(3, 1, 1) for value in ([2.0, 60.0, 9.0], [0.5, 30.0, 4.0]))
     section = Augmentation(crop_padding=2, fill="mean")
     draws = augmentation_draws((N,), section, np.random.default_rng(2))
-    got = Samples(x, np.zeros(N, dtype=np.int64), mean, std, "cpu", torch.float64, section)
+    got = Samples(
+        x=x, y=np.zeros(N, dtype=np.int64), mean=mean, std=std, device="cpu", dtype=torch.float64, augmentation=section
+    )
     normal = (x.astype(np.float64) - mean) / std
     expected = np.stack([augmented(image, draw, 2) for image, draw in zip(normal, draws, strict=True)])
     assert_near(got.batch(torch.arange(N), torch.from_numpy(draws)), expected, torch.float64)

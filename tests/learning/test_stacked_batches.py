@@ -24,7 +24,7 @@ class CountedSamples(Samples):
 def stacked(*clients, couples_samples=False):
     """Return the mini-batches of clients [K_i, B_i], those with the most steps first, and their samples."""
     x = np.arange(40, dtype=np.float32).reshape(20, 2)
-    samples = CountedSamples(x, np.arange(20), 0.0, 1.0, "cpu", torch.float32)
+    samples = CountedSamples(x=x, y=np.arange(20), mean=0.0, std=1.0, device="cpu", dtype=torch.float32)
     batches = [np.array(client, dtype=np.int64) for client in clients]
     cohort = SimpleNamespace(batches=batches, draws=None, keys=None, start=torch.zeros(len(batches), 3))
     return StackedBatches(cohort, samples, couples_samples=couples_samples), samples

@@ -35,7 +35,7 @@ def store(tmp_path):
     opened = []
 
     def build(home="auto", initial=INITIAL, clients=CLIENTS, **options):
-        opened.append(StateStore(initial, clients, home, tmp_path, **options))
+        opened.append(StateStore(initial=initial, clients=clients, home=home, folder=tmp_path, **options))
         return opened[-1]
 
     yield build
@@ -216,7 +216,7 @@ def test_a_wrong_scatter_changes_nothing(store, who, what):
 @pytest.mark.parametrize("initial", [{}, {"c": torch.zeros(2, 2)}, {"c": torch.zeros(())}])
 def test_wrong_initial_states(initial):
     with pytest.raises(ValueError, match="one-dimensional"):
-        StateStore(initial, 3)
+        StateStore(initial=initial, clients=3)
 
 
 steps = st.lists(
@@ -231,7 +231,7 @@ steps = st.lists(
 def test_all_homes_are_a_dict(sequence):
     """Any sequence of gathers and scatters, NaN and infinity included, bit by bit."""
     model = {}
-    stores = [StateStore(INITIAL, CLIENTS, home) for home in HOMES]
+    stores = [StateStore(initial=INITIAL, clients=CLIENTS, home=home) for home in HOMES]
     for writes, pairs in sequence:
         who = ids(*(client for client, _ in pairs))
         if writes and pairs:
@@ -323,7 +323,7 @@ def test_short_reads_and_writes(store):
 
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(RunError, match=r"cannot be kept in .*gone: No such file"):
-        StateStore(INITIAL, 3, "disk", tmp_path / "gone")
+        StateStore(initial=INITIAL, clients=3, home="disk", folder=tmp_path / "gone")
 
 
 @pytest.mark.gpu

@@ -59,7 +59,14 @@ def simulate(arrivals_s, sizes, transfer="slots"):
     sojourn_s = np.full(len(sizes), np.nan)
 
     def send(row):
-        one = BandTransfer(alone(who, row), 0, sizes[row] * rate_bps, 10**9, who.start[row], None)
+        one = BandTransfer(
+            participant=alone(who, row),
+            attempt=0,
+            left_bits=sizes[row] * rate_bps,
+            longest_slots=10**9,
+            gain=who.start[row],
+            draws=None,
+        )
         began = env.now
         yield band.send(one)
         sojourn_s[row] = env.now - began
@@ -206,7 +213,14 @@ def test_two_transfers_that_meet_go_on_with_their_keyed_fading(fading):
     env = simpy.Environment()
     band = Band(env, of.pricing.engine, "down")
     transfers = [
-        BandTransfer(one, 0, bits[row], 10**9, one.start[0], of.pricing.fading.innovations("down", one, 0))
+        BandTransfer(
+            participant=one,
+            attempt=0,
+            left_bits=bits[row],
+            longest_slots=10**9,
+            gain=one.start[0],
+            draws=of.pricing.fading.innovations("down", one, 0),
+        )
         for row in (0, 1)
         for one in [alone(who, row)]
     ]
@@ -306,7 +320,14 @@ def test_the_order_of_simultaneous_events_leaves_no_trace(plan, order, fading, a
         def send(row, begin, size, patience):
             device = alone(who, row)
             draws = of.pricing.fading.innovations("up", device, 0)
-            one = BandTransfer(device, 0, size * 1e5, 10**9, who.start[row], draws)
+            one = BandTransfer(
+                participant=device,
+                attempt=0,
+                left_bits=size * 1e5,
+                longest_slots=10**9,
+                gain=who.start[row],
+                draws=draws,
+            )
             yield env.timeout(begin * SLOT_S)
             done = band.send(one)
             yield env.any_of([done, env.timeout(patience * SLOT_S)])
@@ -360,7 +381,14 @@ def test_interference_comes_from_active_cells_only(way):
 
     def send(row):
         yield env.timeout(later * SLOT_S * row)
-        one = BandTransfer(alone(who, row), 0, bits[row], 10**9, who.start[row], None)
+        one = BandTransfer(
+            participant=alone(who, row),
+            attempt=0,
+            left_bits=bits[row],
+            longest_slots=10**9,
+            gain=who.start[row],
+            draws=None,
+        )
         yield band.send(one)
         end[row] = round(env.now / SLOT_S)
 
@@ -410,7 +438,16 @@ def test_without_interference_an_event_costs_the_same_however_many_cells_there_a
         for row in range(7):
             one = alone(who, row)
             draws = of.pricing.fading.innovations("up", one, 0)
-            band.send(BandTransfer(one, 0, 1e6 * (row + 1), 10**9, who.start[row], draws))
+            band.send(
+                BandTransfer(
+                    participant=one,
+                    attempt=0,
+                    left_bits=1e6 * (row + 1),
+                    longest_slots=10**9,
+                    gain=who.start[row],
+                    draws=draws,
+                )
+            )
         env.run()
         lengths[load] = [len(cells) for cells in divided]
     assert set(lengths[None]) == {1}

@@ -114,7 +114,9 @@ def test_two_transfers_that_meet_on_a_band():
     ends = {}
     for row in (0, 1):
         one = who.only(np.array([row]))
-        transfer = BandTransfer(one, 0, bits[row], 10**9, one.start[0], None)
+        transfer = BandTransfer(
+            participant=one, attempt=0, left_bits=bits[row], longest_slots=10**9, gain=one.start[0], draws=None
+        )
         band.send(transfer).callbacks.append(lambda _, row=row: ends.update({row: env.now}))
     env.run()
     left = bits.copy()

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 import edgefl
-from edgefl.radio import transmission
+from edgefl.radio.prices import transmission
 from edgefl.server.observers import advice as advice_module
 
 SCENARIO = {

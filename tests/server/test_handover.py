@@ -291,7 +291,12 @@ def test_what_was_known_of_the_old_fading_is_forgotten():
 
     def transfer(attempt, bits):
         return BandTransfer(
-            at, attempt, bits, 10**6, (1 + 0j, 0.5j)[attempt], of.pricing.fading.innovations("up", at, attempt)
+            participant=at,
+            attempt=attempt,
+            left_bits=bits,
+            longest_slots=10**6,
+            gain=(1 + 0j, 0.5j)[attempt],
+            draws=of.pricing.fading.innovations("up", at, attempt),
         )
 
     env = simpy.Environment()

@@ -11,12 +11,21 @@ import edgefl.server
 from edgefl.radio.transfers import TransferResult
 from edgefl.server.participation import Participation
 
-FILES = sorted(Path(edgefl.server.__file__).parent.glob("*.py"))
+FILES = sorted(Path(edgefl.server.__file__).parent.rglob("*.py"))
 
 
 @pytest.fixture
 def part():
-    return Participation(4, drop(link(), [2, 4]), 1, (100.0, 0.0), version=3, began_s=1.0, cpu_hz=1e9, tx_power_w=0.2)
+    return Participation(
+        device=4,
+        drop=drop(link(), [2, 4]),
+        row=1,
+        position_m=(100.0, 0.0),
+        version=3,
+        began_s=1.0,
+        cpu_hz=1e9,
+        tx_power_w=0.2,
+    )
 
 
 def written(tree):
@@ -43,7 +52,15 @@ def test_an_interrupt_enters_exactly_the_time_that_has_passed():
         heard.append((env.now, device, activity))
 
     part = Participation(
-        4, drop(link(), [4]), 0, (0.0, 0.0), 3, began_s=1.0, cpu_hz=1e9, tx_power_w=0.2, on_activity=on_activity
+        device=4,
+        drop=drop(link(), [4]),
+        row=0,
+        position_m=(0.0, 0.0),
+        version=3,
+        began_s=1.0,
+        cpu_hz=1e9,
+        tx_power_w=0.2,
+        on_activity=on_activity,
     )
 
     def taking_part():
@@ -97,7 +114,9 @@ def test_an_update_on_the_backhaul_arrives_without_its_device(part):
 
 def test_a_chosen_candidate_goes_on_where_its_answer_ended(part):
     """It has waited for the others since then, and need not download the model again."""
-    answered = Participation(4, part.drop, 1, part.position_m, version=3, began_s=0.0, cpu_hz=1e9, tx_power_w=0.2)
+    answered = Participation(
+        device=4, drop=part.drop, row=1, position_m=part.position_m, version=3, began_s=0.0, cpu_hz=1e9, tx_power_w=0.2
+    )
     answered.add_download(TransferResult(0.2, 0.2, 0.2, 50.0, delivered=True), 1.0)
     answered.finish("polled", 0.75)
     part.resume_after_poll(answered)

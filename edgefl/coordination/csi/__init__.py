@@ -4,8 +4,8 @@ from edgefl.coordination.csi.base import Csi
 from edgefl.core.catalogue import Catalogue
 
 CSI: Catalogue[Csi] = Catalogue(
-    "channel state information",
-    {
+    noun="channel state information",
+    members={
         "none": "edgefl.coordination.csi.none:NoCsi",
         "perfect": "edgefl.coordination.csi.perfect:PerfectCsi",
         "mean": "edgefl.coordination.csi.mean:MeanCsi",

@@ -4,8 +4,8 @@ from edgefl.coordination.optimisers.base import Optimiser
 from edgefl.core.catalogue import Catalogue
 
 OPTIMISERS: Catalogue[Optimiser] = Catalogue(
-    "optimiser",
-    {
+    noun="optimiser",
+    members={
         "none": "edgefl.coordination.optimisers.none:NoOptimiser",
         "fedl": "edgefl.coordination.optimisers.fedl:Fedl",
         "min_energy": "edgefl.coordination.optimisers.min_energy:MinEnergy",

@@ -4,8 +4,8 @@ from edgefl.coordination.policies.base import Coordinator, Policy
 from edgefl.core.catalogue import Catalogue
 
 POLICIES: Catalogue[Policy] = Catalogue(
-    "server policy",
-    {
+    noun="server policy",
+    members={
         "synchronous": "edgefl.coordination.policies.synchronous:Synchronous",
         "deadline": "edgefl.coordination.policies.deadline:Deadline",
         "over_selection": "edgefl.coordination.policies.over_selection:OverSelection",

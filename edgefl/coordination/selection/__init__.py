@@ -4,8 +4,8 @@ from edgefl.coordination.selection.base import Selection
 from edgefl.core.catalogue import Catalogue
 
 SELECTIONS: Catalogue[Selection] = Catalogue(
-    "selection",
-    {
+    noun="selection",
+    members={
         "uniform": "edgefl.coordination.selection.uniform:UniformSelection",
         "bernoulli": "edgefl.coordination.selection.bernoulli:BernoulliSelection",
         "schedule": "edgefl.coordination.selection.schedule:ScheduleSelection",

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.learning.algorithms.base import Algorithm, Batch, ForwardPass, LocalContext, RunInfo, Updates
 
 ALGORITHMS: Catalogue[Algorithm] = Catalogue(
-    "algorithm",
-    {
+    noun="algorithm",
+    members={
         "fedacg": "edgefl.learning.algorithms.fedacg:FedACG",
         "fedadagrad": "edgefl.learning.algorithms.fedopt:FedAdagrad",
         "fedadam": "edgefl.learning.algorithms.fedopt:FedAdam",

@@ -27,8 +27,8 @@ AVERAGING = [  # algorithms whose server takes a mean over participants
     "fedvra", "fedyogi", "moon", "scaffold",
 ]  # fmt: skip
 BASES: Catalogue[Algorithm] = Catalogue(
-    "base algorithm",
-    {name: ALGORITHMS.members[name] for name in AVERAGING},
+    noun="base algorithm",
+    members={name: ALGORITHMS.members[name] for name in AVERAGING},
     base=Algorithm,
     kind="algorithms",
 )

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.learning.codecs.base import Codec
 
 CODECS: Catalogue[Codec] = Catalogue(
-    "codec",
-    {
+    noun="codec",
+    members={
         "none": "edgefl.learning.codecs.none:NoCodec",
         "float16": "edgefl.learning.codecs.float16:Float16",
         "uniform": "edgefl.learning.codecs.uniform:UniformQuantiser",

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Adapter, Catalogue
 from edgefl.learning.datasets.base import Data, Dataset
 
 DATASETS: Catalogue[Dataset] = Catalogue(
-    "dataset",
-    {
+    noun="dataset",
+    members={
         "arrays": "edgefl.learning.datasets.arrays:ArraysDataset",
         "ag_news": "edgefl.learning.datasets.ag_news:AgNews",
         "cifar10": "edgefl.learning.datasets.cifar10:Cifar10",

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.learning.initialisation.base import Initialisation
 
 INITIALISATIONS: Catalogue[Initialisation] = Catalogue(
-    "initialisation",
-    {
+    noun="initialisation",
+    members={
         "previous": "edgefl.learning.initialisation.previous:Previous",
         "average": "edgefl.learning.initialisation.average:Average",
         "continuous": "edgefl.learning.initialisation.continuous:Continuous",

@@ -34,6 +34,7 @@ class ContributionGame:
 
     def __init__(
         self,
+        *,
         section: WantedContributions,
         server: Mapping[str, Tensor],
         updates: Updates,

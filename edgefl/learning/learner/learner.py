@@ -65,9 +65,9 @@ class Learner:
 
     def __init__(
         self,
+        *,
         task: LearningTask,
         device: str,
-        *,
         plan: Plan | None = None,
         processes: int | None = None,
         brief: bool = False,
@@ -503,13 +503,13 @@ class Learner:
         """
         unheard = unheard_rows(wanted, self.task.algorithm, self.initial)
         game = ContributionGame(
-            wanted,
-            server,
-            updates,
-            players,
-            unheard,
-            self.aggregate,
-            lambda w: self.evaluate(w, classes).result(),
+            section=wanted,
+            server=server,
+            updates=updates,
+            players=players,
+            unheard=unheard,
+            aggregate=self.aggregate,
+            evaluate=lambda w: self.evaluate(w, classes).result(),
         )
         return game.contributions(self.task.streams)
 

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Adapter, Catalogue
 from edgefl.learning.losses.base import Loss
 
 LOSSES: Catalogue[Loss] = Catalogue(
-    "loss",
-    {
+    noun="loss",
+    members={
         "cross_entropy": "edgefl.learning.losses.cross_entropy:CrossEntropy",
         "mse": "edgefl.learning.losses.mse:MeanSquaredError",
     },

@@ -10,8 +10,8 @@ from edgefl.learning.measures.learned_round import LearnedRound, ModelOutputs
 from edgefl.learning.measures.score import Score
 
 MEASURES: Catalogue[Measure] = Catalogue(
-    "measure",
-    {
+    noun="measure",
+    members={
         "auc": "edgefl.learning.measures.auc:Auc",
         "binary_accuracy": "edgefl.learning.measures.binary_accuracy:BinaryAccuracy",
         "calibration": "edgefl.learning.measures.calibration:Calibration",

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Adapter, Catalogue
 from edgefl.learning.models.base import Model
 
 MODELS: Catalogue[Model] = Catalogue(
-    "model",
-    {
+    noun="model",
+    members={
         "logistic": "edgefl.learning.models.logistic:Logistic",
         "mlp": "edgefl.learning.models.fcn:Mlp",
         "fcn": "edgefl.learning.models.fcn:Fcn",

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.learning.partitions.base import Partition
 
 PARTITIONS: Catalogue[Partition] = Catalogue(
-    "partition",
-    {
+    noun="partition",
+    members={
         "iid": "edgefl.learning.partitions.iid:Iid",
         "dirichlet": "edgefl.learning.partitions.dirichlet:Dirichlet",
         "dirichlet_by_class": "edgefl.learning.partitions.dirichlet_by_class:DirichletByClass",

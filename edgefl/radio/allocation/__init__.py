@@ -5,8 +5,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.radio.allocation.base import Allocation
 
 ALLOCATIONS: Catalogue[Allocation] = Catalogue(
-    "allocation",
-    {
+    noun="allocation",
+    members={
         "equal": "edgefl.radio.allocation.equal:EqualAllocation",
         "proportional": "edgefl.radio.allocation.proportional:ProportionalAllocation",
         "min_makespan": "edgefl.radio.allocation.min_makespan:MinMakespan",

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.radio.background.base import Background, OtherUsers
 
 BACKGROUNDS: Catalogue[Background] = Catalogue(
-    "background traffic",
-    {
+    noun="background traffic",
+    members={
         "constant": "edgefl.radio.background.constant:ConstantLoad",
         "poisson": "edgefl.radio.background.poisson:PoissonTransfers",
         "sessions": "edgefl.radio.background.sessions:PoissonSessions",

@@ -28,7 +28,7 @@ class FixedBand(Band):
     """
 
     def __init__(
-        self, env: simpy.Environment, engine: TransmissionEngine, way: Way, on_air: OnAir, offer: Offer, drop: Drop
+        self, *, env: simpy.Environment, engine: TransmissionEngine, way: Way, on_air: OnAir, offer: Offer, drop: Drop
     ) -> None:
         super().__init__(env, engine, way, on_air)
         self._offer = offer
@@ -41,7 +41,9 @@ class FixedBand(Band):
         if row not in self._clocks:
             share = self._offer.only(np.array([row]), self._offer.payload_bits[[row]])
             path_gain = float(self._drop.path_gain[row])
-            self._clocks[row] = _FixedClock(self._env, self._engine, self._way, self._on_air, share, path_gain)
+            self._clocks[row] = _FixedClock(
+                env=self._env, engine=self._engine, way=self._way, on_air=self._on_air, share=share, path_gain=path_gain
+            )
         return self._clocks[row]
 
 
@@ -50,6 +52,7 @@ class _FixedClock(BandClock):
 
     def __init__(
         self,
+        *,
         env: simpy.Environment,
         engine: TransmissionEngine,
         way: Way,

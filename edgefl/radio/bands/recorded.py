@@ -67,6 +67,7 @@ class RecordedBand:
 
     def __init__(
         self,
+        *,
         env: simpy.Environment,
         links: RecordedLinks,
         budget: LinkBudget,

@@ -32,6 +32,7 @@ class BandTransfer:
 
     def __init__(
         self,
+        *,
         participant: Participants,
         attempt: int,
         left_bits: float,

@@ -61,6 +61,7 @@ class OverTheAirCarrier:
 
     def __init__(
         self,
+        *,
         env: simpy.Environment,
         pricing: Pricing,
         participants: Participants,

@@ -25,6 +25,7 @@ class SharedCarrier:
 
     def __init__(
         self,
+        *,
         env: simpy.Environment,
         pricing: Pricing,
         participants: Participants,
@@ -117,7 +118,14 @@ class SharedCarrier:
             draws = pricing.fading.innovations(way, participant, attempt)
             # A guard against links that never get through.
             longest_slots = MAX_SLOTS if left_slots is None else left_slots
-            transfer = BandTransfer(participant, attempt, bits, longest_slots, self.turns.gain[row], draws)
+            transfer = BandTransfer(
+                participant=participant,
+                attempt=attempt,
+                left_bits=bits,
+                longest_slots=longest_slots,
+                gain=self.turns.gain[row],
+                draws=draws,
+            )
             transfer.expect_failure(pricing.hopeless_links.fails_after(way, participant, bits))
             cut = yield from self.carry(way, row, transfer)
             sent_bits += transfer.sent_bits

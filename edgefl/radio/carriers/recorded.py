@@ -56,6 +56,7 @@ class RecordedCarrier:
 
     def __init__(
         self,
+        *,
         env: simpy.Environment,
         pricing: Pricing,
         links: RecordedLinks,

@@ -32,6 +32,7 @@ class RoamingCarrier(SharedCarrier):
 
     def __init__(
         self,
+        *,
         env: simpy.Environment,
         pricing: Pricing,
         participants: Participants,
@@ -40,7 +41,9 @@ class RoamingCarrier(SharedCarrier):
         handover: Handover,
         moving: MovingChannel | None = None,
     ) -> None:
-        super().__init__(env, pricing, participants, messages, bands, moving)
+        super().__init__(
+            env=env, pricing=pricing, participants=participants, messages=messages, bands=bands, moving=moving
+        )
         self._handover = handover
         self.index = participants.index
         self._handed_over: dict[int, Participants] = {}  # [1] each, with the base station after the last handover

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.radio.errors.base import PacketErrors
 
 ERRORS: Catalogue[PacketErrors] = Catalogue(
-    "model of packet errors",
-    {
+    noun="model of packet errors",
+    members={
         "none": "edgefl.radio.errors.none:NoErrors",
         "bler": "edgefl.radio.errors.bler:Bler",
         "outage": "edgefl.radio.errors.outage:Outage",

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.radio.fading.base import Fading, ScatteredPaths
 
 FADING: Catalogue[Fading] = Catalogue(
-    "fading model",
-    {
+    noun="fading model",
+    members={
         "rayleigh": "edgefl.radio.fading.rayleigh:Rayleigh",
         "ricean": "edgefl.radio.fading.ricean:Ricean",
         "block": "edgefl.radio.fading.block:BlockFading",

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.radio.multiple_access.base import ChannelInversion, MultipleAccess
 
 MULTIPLE_ACCESS: Catalogue[MultipleAccess] = Catalogue(
-    "multiple access",
-    {
+    noun="multiple access",
+    members={
         "aircomp": "edgefl.radio.multiple_access.aircomp:AirComp",
         "orthogonal": "edgefl.radio.multiple_access.orthogonal:Orthogonal",
         "noma": "edgefl.radio.multiple_access.noma:Noma",

@@ -100,6 +100,7 @@ class Pricing:
 
     def __init__(
         self,
+        *,
         radio: Radio,
         cells: Cells,
         streams: Streams,

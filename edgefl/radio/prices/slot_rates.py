@@ -58,6 +58,7 @@ class ProcessRates:
 
     def __init__(
         self,
+        *,
         participants: Participants,
         draws: Innovations,
         efficiency: Efficiency,

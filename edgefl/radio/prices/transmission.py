@@ -238,7 +238,12 @@ class TransmissionEngine:
             )
         draws = self._fading.innovations(attempt.way, participants, attempt.number)
         return ProcessRates(
-            participants, draws, self.budget.efficiency, self._slot_s, attempt.bandwidth_hz, attempt.mean_snr
+            participants=participants,
+            draws=draws,
+            efficiency=self.budget.efficiency,
+            slot_s=self._slot_s,
+            bandwidth_hz=attempt.bandwidth_hz,
+            mean_snr=attempt.mean_snr,
         )
 
     def _estimate(self, attempt: TransmissionAttempt) -> Walk:

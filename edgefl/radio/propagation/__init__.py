@@ -5,8 +5,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation
 
 PROPAGATION: Catalogue[Propagation] = Catalogue(
-    "propagation model",
-    {
+    noun="propagation model",
+    members={
         "umi_los": "edgefl.radio.propagation.umi_los:UmiLos",
         "umi": "edgefl.radio.propagation.umi:Umi",
         "uma": "edgefl.radio.propagation.uma:Uma",

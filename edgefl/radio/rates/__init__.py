@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.radio.rates.base import Rate
 
 RATES: Catalogue[Rate] = Catalogue(
-    "rate model",
-    {
+    noun="rate model",
+    members={
         "shannon": "edgefl.radio.rates.shannon:ShannonRate",
         "truncated_shannon": "edgefl.radio.rates.truncated_shannon:TruncatedShannonRate",
         "mcs": "edgefl.radio.rates.mcs:McsRate",

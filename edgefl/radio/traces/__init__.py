@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.radio.traces.base import LinkTrace, Recording
 
 TRACES: Catalogue[LinkTrace] = Catalogue(
-    "link trace",
-    {
+    noun="link trace",
+    members={
         "csv": "edgefl.radio.traces.table:CsvTrace",
         "mahimahi": "edgefl.radio.traces.mahimahi:MahimahiTrace",
     },

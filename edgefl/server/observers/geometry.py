@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from channel.units import linear_to_db
-from edgefl.radio.link_budget import LinkBudget
+from edgefl.radio.budget.link_budget import LinkBudget
 from edgefl.server.observer import DeviceColumns, Observer
 from edgefl.server.participation import Participation
 

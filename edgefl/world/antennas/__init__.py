@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.world.antennas.base import Antenna
 
 ANTENNAS: Catalogue[Antenna] = Catalogue(
-    "antenna",
-    {
+    noun="antenna",
+    members={
         "omni": "edgefl.world.antennas.omni:Omni",
         "tr38901": "edgefl.world.antennas.tr38901:Tr38901",
     },

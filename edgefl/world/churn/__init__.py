@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.world.churn.base import Churn, Presence
 
 CHURN: Catalogue[Churn] = Catalogue(
-    "churn model",
-    {
+    noun="churn model",
+    members={
         "none": "edgefl.world.churn.none:NoChurn",
         "bernoulli": "edgefl.world.churn.bernoulli:BernoulliChurn",
         "poisson": "edgefl.world.churn.poisson:PoissonChurn",

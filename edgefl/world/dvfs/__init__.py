@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.world.dvfs.base import Dvfs, Work
 
 DVFS: Catalogue[Dvfs] = Catalogue(
-    "clock rule",
-    {
+    noun="clock rule",
+    members={
         "fixed": "edgefl.world.dvfs.fixed:FixedClock",
         "deadline": "edgefl.world.dvfs.deadline:DeadlineClock",
     },

@@ -5,8 +5,8 @@ from edgefl.world.mobility.area import Area
 from edgefl.world.mobility.base import Mobility, Track
 
 MOBILITY: Catalogue[Mobility] = Catalogue(
-    "mobility model",
-    {
+    noun="mobility model",
+    members={
         "static": "edgefl.world.mobility.static:Static",
         "constant_velocity": "edgefl.world.mobility.constant_velocity:ConstantVelocity",
         "random_waypoint": "edgefl.world.mobility.random_waypoint:RandomWaypoint",

@@ -4,8 +4,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.world.power_control.base import PowerControl, Uplinks
 
 POWER_CONTROLS: Catalogue[PowerControl] = Catalogue(
-    "power control",
-    {
+    noun="power control",
+    members={
         "full": "edgefl.world.power_control.full:FullPower",
         "open_loop": "edgefl.world.power_control.open_loop:OpenLoop",
     },

@@ -33,6 +33,7 @@ class BatchedEngine(TrainingEngine):
 
     def __init__(
         self,
+        *,
         network: Network,
         model: Model,
         solver: Solver,
@@ -89,7 +90,14 @@ class BatchedEngine(TrainingEngine):
 
     def _begun(self, local: LocalContext, references: References | None, statistics: Tensor) -> LocalTraining:
         """Return the training of a cohort, of which no step has been taken."""
-        return LocalTraining(self.solver, self.kernel, self.network.parameters, local, references, statistics)
+        return LocalTraining(
+            solver=self.solver,
+            kernel=self.kernel,
+            layout=self.network.parameters,
+            local=local,
+            references=references,
+            statistics=statistics,
+        )
 
     def _full_gradient(self, cohort: Cohort) -> Tensor:
         """Return the gradients [C, d] of the task's loss at the received models; batches hold each sample once."""

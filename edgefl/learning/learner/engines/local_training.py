@@ -65,6 +65,7 @@ class LocalTraining:
 
     def __init__(
         self,
+        *,
         solver: Solver,
         kernel: GradientKernel,
         layout: Layout,

@@ -32,6 +32,7 @@ class Samples:
 
     def __init__(
         self,
+        *,
         x: npt.NDArray[np.generic],
         y: Ints,
         mean: float | Floats,

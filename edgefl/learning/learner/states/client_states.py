@@ -35,7 +35,7 @@ class ClientStates:
             self.initial_state[LAST_MODEL] = initial
         self.store: StateStore | None = None  # most algorithms keep nothing at devices, and then take no memory
         if self.initial_state:
-            self.store = StateStore(self.initial_state, len(task.parts), task.training.state_home)
+            self.store = StateStore(initial=self.initial_state, clients=len(task.parts), home=task.training.state_home)
         self.compression = Compression(task, initial)
 
     def restart(self) -> None:

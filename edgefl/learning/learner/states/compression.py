@@ -75,5 +75,5 @@ class Compression:
         """Return a new store for the losses of the uploads of these names; nothing is lost yet."""
         # All vectors that are encoded have the size and type of the model.
         nothing_lost = dict.fromkeys(names, torch.zeros_like(self._initial))
-        self.lost = StateStore(nothing_lost, len(self._task.parts), self._task.training.state_home)
+        self.lost = StateStore(initial=nothing_lost, clients=len(self._task.parts), home=self._task.training.state_home)
         return self.lost

@@ -55,11 +55,11 @@ class StateStore:
 
     def __init__(
         self,
+        *,
         initial: Mapping[str, Tensor],
         clients: int,
         home: Home = "auto",
         folder: Path | None = None,
-        *,
         device_bytes: int | None = None,
         host_bytes: int | None = None,
     ) -> None:

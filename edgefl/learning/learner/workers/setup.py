@@ -41,8 +41,16 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
     data = task.data
     trainers = []
     for device in devices:
-        train = Samples(data.train_x, data.train_y, data.mean, data.std, device, task.dtype, task.augmentation)
-        test = Samples(data.test_x, data.test_y, data.mean, data.std, device, task.dtype)
+        train = Samples(
+            x=data.train_x,
+            y=data.train_y,
+            mean=data.mean,
+            std=data.std,
+            device=device,
+            dtype=task.dtype,
+            augmentation=task.augmentation,
+        )
+        test = Samples(x=data.test_x, y=data.test_y, mean=data.mean, std=data.std, device=device, dtype=task.dtype)
         trainers.append(Trainer(task, Network(module.to(device), own_code=own_code), train, test))
     statistics = trainers[0].network.initial_statistics.to(devices[0])
     return TrainersOnDevices(trainers, initial, statistics)

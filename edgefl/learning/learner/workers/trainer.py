@@ -22,7 +22,7 @@ from edgefl.learning.learner.engines.serial import SerialEngine
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.step_graphs import Recorder, StepGraphs
 from edgefl.learning.learner.jobs import JobKey
-from edgefl.learning.learner.kernels.gradients import VmapGradient
+from edgefl.learning.learner.kernels.gradients import GradientKernel, VmapGradient
 from edgefl.learning.learner.kernels.image_layout import fastest_layout
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.memory import is_out_of_memory
@@ -78,13 +78,17 @@ class Trainer:
         else:
             solver = Solver(algorithm, self.task.training, self.task.cut)
             graphs = None  # their records call the hooks of the task's algorithm
-        args = (self.network, model, solver, self.samples["train"])
+        samples = self.samples["train"]
         if plan.engine == "serial":
-            return SerialEngine(*args)
+            return SerialEngine(self.network, model, solver, samples)
         if plan.kernel == "layers":
-            return BatchedEngine(*args, LayersGradient(self.network, model, algorithm), graphs)
-        bfloat16 = self.task.training.precision == "bfloat16"
-        return BatchedEngine(*args, VmapGradient(self.network, model, algorithm, bfloat16=bfloat16), graphs)
+            kernel: GradientKernel = LayersGradient(self.network, model, algorithm)
+        else:
+            bfloat16 = self.task.training.precision == "bfloat16"
+            kernel = VmapGradient(self.network, model, algorithm, bfloat16=bfloat16)
+        return BatchedEngine(
+            network=self.network, model=model, solver=solver, samples=samples, kernel=kernel, graphs=graphs
+        )
 
     def train(self, plan: Plan, cohorts: Sequence[Sequence[JobKey]], inputs: ClientInputs) -> Trained:
         """Train cohorts of clients, given by their keys, each longest first; inputs are in their order."""
