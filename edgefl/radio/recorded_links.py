@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +14,8 @@ from edgefl.core.section import LARGEST_S
 from edgefl.core.streams import Streams
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.traces import LinkTrace, Recording
+from edgefl.radio.traces.base import Recorded
 from edgefl.radio.transfers import Way
-
-if TYPE_CHECKING:
-    from edgefl.radio.traces.base import Recorded
 
 MUST_RETURN = "a list of Recording of edgefl.radio.traces, with Steps or Opportunities, or with SnrSteps only"
 

@@ -6,7 +6,7 @@ A new format is one file in this folder and one line in the folder's table of co
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -15,9 +15,7 @@ from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
 from edgefl.core.section import LARGEST_S, fault_at
 
-if TYPE_CHECKING:  # whoever only reads scenarios does without channel, which loads SciPy
-    Recorded = Steps | Opportunities | SnrSteps
-
+Recorded = Steps | Opportunities | SnrSteps
 HIGHEST_BPS = 1e15
 LARGEST_SNR_DB = 200.0
 

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,8 @@ from edgefl.core.files import lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.paths import DataPath
 from edgefl.core.section import LARGEST_S, shown
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, fault_in
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recorded, Recording, fault_in
 from edgefl.world.mobility.files import NotReadable, read
-
-if TYPE_CHECKING:
-    from edgefl.radio.traces.base import Recorded
 
 KEYS = ("device", "time_s")
 BPS = ("downlink_bps", "uplink_bps")

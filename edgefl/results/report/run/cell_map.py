@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,7 @@ from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import INK, MUTED, TIME_PHASES, Figure, even_pick
-
-if TYPE_CHECKING:
-    from edgefl.world.cells_section import Cells
+from edgefl.world.cells_section import Cells
 
 MAP_HEIGHT = 540  # pixels: both axes have one scale, so a low map would waste its width
 MOST_MARKS = 2000
