@@ -28,7 +28,7 @@ from edgefl.runs.sweep_index import INDEX
 from edgefl.runs.sweeps import SweepOptions
 from edgefl.scenario import Scenario, changed, load, load_sweep
 from edgefl.scenario.overrides import with_seed
-from edgefl.server.replay import RoundListener
+from edgefl.server.evaluation import RoundListener
 
 if TYPE_CHECKING:
     import pandas as pd

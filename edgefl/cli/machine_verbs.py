@@ -35,7 +35,8 @@ def add_data(verbs: Any) -> None:
 
 def _fetch(options: argparse.Namespace) -> int:
     from edgefl.core.paths import data_folders
-    from edgefl.learning.datasets.fetch import fetch, remote
+    from edgefl.learning.datasets.fetch import fetch
+    from edgefl.learning.datasets.remotes import remote
 
     for name in options.names:  # a name that is wrong must not be found after hours of downloads
         remote(name)

@@ -219,7 +219,7 @@ def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace
     """Print what would be run, and how long it takes: some first rounds are run for this."""
     from edgefl.core.units import seconds
     from edgefl.reproductions.needs import lacking, needs
-    from edgefl.reproductions.plan import scenarios_of
+    from edgefl.reproductions.scenarios import scenarios_of
     from edgefl.reproductions.trials import trial_s
 
     for plan in _plans(library, names, options):

@@ -61,7 +61,7 @@ def _names(kind: str) -> str:
 
         return " ".join([*Library().papers, *Library().names])
     if kind == "datasets":
-        from edgefl.learning.datasets.fetch import REMOTES
+        from edgefl.learning.datasets.remotes import REMOTES
 
         return " ".join(REMOTES)
     from edgefl.scenario import shipped

@@ -17,7 +17,7 @@ from edgefl.runs.emulation import RESULTS, Options, begin, silent
 from edgefl.runs.report_page import write_report
 from edgefl.scenario import Scenario, dump, load_with_source
 from edgefl.scenario.overrides import with_seed
-from edgefl.server.replay import RoundListener
+from edgefl.server.evaluation import RoundListener
 
 if TYPE_CHECKING:  # Flower is imported only when it is known to be there
     from edgefl.flower.app_folder import AppFolder, Components

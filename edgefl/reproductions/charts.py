@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgefl.reproductions.comparison import Cell, Comparison
-from edgefl.reproductions.readings import ColumnCurve, numbers_of
+from edgefl.reproductions.readings.base import numbers_of
+from edgefl.reproductions.readings.rounds import ColumnCurve
 from edgefl.reproductions.records import Row
 from edgefl.reproductions.texts import difference_text, mean_text, place_text, published_text
 from edgefl.results.report.shared.style import DASHES, INK, MUTED, RUN_COLOURS, Figure, plotly_text

@@ -11,8 +11,9 @@ from edgefl.core.errors import InputError
 from edgefl.reproductions.comparison import Comparison, compare
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.needs import lacking, needs
-from edgefl.reproductions.plan import Plan, PlannedRun, plan, scenarios_of
+from edgefl.reproductions.plan import Plan, PlannedRun, plan
 from edgefl.reproductions.records import Rows
+from edgefl.reproductions.scenarios import scenarios_of
 from edgefl.reproductions.study import read_run
 from edgefl.runs import sweeps
 from edgefl.runs.sweeps import OnRunEnd, SweepOptions, ignore

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from edgefl.reproductions.plan import Plan, PlannedCell
 from edgefl.reproductions.published import Printed
-from edgefl.reproductions.readings import Better, Reading, orders_better
+from edgefl.reproductions.readings.base import Better, Reading, orders_better
 from edgefl.reproductions.recipe import ScaleName, Tolerance
 from edgefl.reproductions.records import Row, Rows
 from edgefl.reproductions.relations import related

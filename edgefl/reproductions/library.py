@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from edgefl.core.errors import InputError
 from edgefl.core.section import nearest
-from edgefl.reproductions.readings import Reading
+from edgefl.reproductions.readings.base import Reading
 from edgefl.reproductions.recipe import RUN_KEYS, Recipe, Scale, ScaleName
 from edgefl.scenario.source import Source, read
 

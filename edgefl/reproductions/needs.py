@@ -14,7 +14,8 @@ from edgefl.core.errors import InputError, Unavailable
 from edgefl.core.paths import data_folders
 from edgefl.learning.data_section import DataSection
 from edgefl.learning.datasets import DATASETS, Dataset
-from edgefl.learning.datasets.fetch import MADE_HERE, REMOTES, found_at
+from edgefl.learning.datasets.fetch import MADE_HERE, found_at
+from edgefl.learning.datasets.remotes import REMOTES
 from edgefl.reproductions.library import Entry
 from edgefl.reproductions.plan import Plan
 

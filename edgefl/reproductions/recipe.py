@@ -21,7 +21,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
 
 from edgefl.core.section import Section, fault, fault_at, nearest
-from edgefl.reproductions.readings import READINGS, Reading
+from edgefl.reproductions.readings import READINGS
+from edgefl.reproductions.readings.base import Reading
 from edgefl.reproductions.relations import RELATIONS, Relation
 from edgefl.scenario.sweep_file import DottedKey
 

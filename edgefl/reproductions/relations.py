@@ -14,7 +14,7 @@ from pydantic import Field
 
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Catalogue, Member
-from edgefl.reproductions.readings import Better, numbers_of
+from edgefl.reproductions.readings.base import Better, numbers_of
 from edgefl.results import metrics
 
 Scalar = str | int | float | bool

@@ -18,10 +18,11 @@ from edgefl.reproductions.comparison import Comparison, compare, missing
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.needs import lacking, needs
-from edgefl.reproductions.plan import Plan, PlannedRun, scenarios_of, settings_digest
+from edgefl.reproductions.plan import Plan, PlannedRun
 from edgefl.reproductions.plan import plan as plan_of
-from edgefl.reproductions.readings import Reading, columns_of
+from edgefl.reproductions.readings.base import Reading, columns_of
 from edgefl.reproductions.records import Row, Rows, merged, read_rows, write_rows
+from edgefl.reproductions.scenarios import scenarios_of, settings_digest
 from edgefl.reproductions.study_folder import (
     MARKS,
     MEASURED,

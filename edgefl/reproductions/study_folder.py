@@ -7,9 +7,10 @@ from pathlib import Path
 from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, first_line_has, is_own
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.paper_table import NOTE
-from edgefl.reproductions.plan import Plan, settings_digest
+from edgefl.reproductions.plan import Plan
 from edgefl.reproductions.recipe import ScaleName
 from edgefl.reproductions.records import Rows, current, read_rows
+from edgefl.reproductions.scenarios import settings_digest
 from edgefl.results import run_folder
 from edgefl.results.run_folder import CHECKPOINTS, LOCK
 from edgefl.runs import sweep_folder

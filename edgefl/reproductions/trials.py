@@ -9,7 +9,8 @@ from pathlib import Path
 
 from edgefl.core.files import read_bytes, write_for_user
 from edgefl.core.paths import cache_folder
-from edgefl.reproductions.plan import Plan, PlannedRun, scenario_of
+from edgefl.reproductions.plan import Plan, PlannedRun
+from edgefl.reproductions.scenarios import scenario_of
 
 FILE = "reproductions.json"  # in the cache, which belongs to one machine
 MOST_TRIED = 3  # runs of a recipe: its algorithms differ in what they cost

@@ -25,8 +25,9 @@ from edgefl.runs.what_if_points import check_points
 from edgefl.runs.world_parts import outside
 from edgefl.scenario import Scenario
 from edgefl.server.clock import Clock, new_clock
+from edgefl.server.evaluation import RoundListener
 from edgefl.server.held_decisions import HeldDecisions
-from edgefl.server.replay import Keeping, RoundListener
+from edgefl.server.replay import Keeping
 from edgefl.server.server import Server
 from edgefl.world.control import BY_SCENARIO, Control
 

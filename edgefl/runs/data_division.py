@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Floats, Indices
-from edgefl.core.distributions import DATA_SHARE
 from edgefl.core.errors import InputError
 from edgefl.core.global_draws import watching_draws
+from edgefl.core.per_device import DATA_SHARE
 from edgefl.core.streams import Streams
 from edgefl.learning.datasets import Data
 from edgefl.learning.partitions import PARTITIONS

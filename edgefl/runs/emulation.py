@@ -32,14 +32,14 @@ from edgefl.runs.assembly import build
 from edgefl.runs.data_division import divide
 from edgefl.runs.extension import check_data
 from edgefl.runs.plan_keys import as_begun, keys_of_plan, with_keys
-from edgefl.runs.recorded import Recorded
+from edgefl.runs.recorded import Recorded, divided_wall_s
 from edgefl.runs.result_folder import ResultFolder, begun, check_place, finished, tidy_finished
 from edgefl.runs.result_needs import check_disk, check_ledger, disk_needs, rows_of
 from edgefl.runs.training_place import joined, learning_device
 from edgefl.runs.what_if_points import check_points
 from edgefl.scenario import Scenario
 from edgefl.server import clock
-from edgefl.server.replay import RoundListener
+from edgefl.server.evaluation import RoundListener
 from edgefl.world.control import BY_SCENARIO, Control
 
 log = logging.getLogger(__name__)
@@ -400,7 +400,7 @@ class Emulation:
         if scenario.in_sessions.several:
             summary["storage"] = self._recorded.storage()
         server.replay.close()
-        wall_s = _wall_s(time.perf_counter() - self._began_s, self._setup_s, server.replay.learning_s)
+        wall_s = divided_wall_s(time.perf_counter() - self._began_s, self._setup_s, server.replay.learning_s)
         result = Result(
             scenario=self._resolved.model_dump(mode="json"),
             summary={**summary, "wall_s": wall_s},
@@ -443,11 +443,3 @@ class Emulation:
             plan: Mapping[str, Any] | None = self._folder.record.outcome("plan")
             return plan
         return described
-
-
-def _wall_s(total: float, setup: float, learning: float) -> dict[str, float]:
-    """Return how the wall-clock time [s] divides into setup, learning and world."""
-    # The world (event loop, radio, ledger) is not measured: it is what the others leave.
-    world = total - setup - learning
-    parts = {"total": total, "setup": setup, "learning": learning, "world": world}
-    return {name: round(value, 3) for name, value in parts.items()}

@@ -20,8 +20,9 @@ from edgefl.runs.plan_keys import PlanKeys, keys_of, with_keys
 from edgefl.runs.result_needs import expected_participants
 from edgefl.runs.world_parts import Outside
 from edgefl.scenario import Scenario
+from edgefl.server.evaluation import RoundListener
 from edgefl.server.global_model import GlobalModel
-from edgefl.server.replay import Keeping, Replay, RoundListener
+from edgefl.server.replay import Keeping, Replay
 
 if TYPE_CHECKING:
     from edgefl.learning.learner import Learner

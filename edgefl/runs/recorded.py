@@ -91,3 +91,11 @@ class Recorded:
                 trajectories, self._server.world, ledger.participants, ledger.time_s
             )
         return tables
+
+
+def divided_wall_s(total: float, setup: float, learning: float) -> dict[str, float]:
+    """Return how the wall-clock time [s] divides into setup, learning and world."""
+    # The world (event loop, radio, ledger) is not measured: it is what the others leave.
+    world = total - setup - learning
+    parts = {"total": total, "setup": setup, "learning": learning, "world": world}
+    return {name: round(value, 3) for name, value in parts.items()}

@@ -9,32 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids, Indices, Ints
-from edgefl.core.errors import DivergedError, RunError
+from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import Algorithm, Updates, properties
 from edgefl.learning.algorithms.hook_errors import HookError
 from edgefl.learning.algorithms.trial import watched_outside
-from edgefl.learning.analog_sum import AnalogSum, with_error
+from edgefl.learning.analog_sum import with_error
 from edgefl.learning.edge_models import EdgeModels
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.learning.training_section import Training
 from edgefl.scenario import RoundKey, Sessions
+from edgefl.server.commands import Depart, Learn, LearnFromSum, PassOn, Redivide
+from edgefl.server.divergence import diverged
+from edgefl.server.evaluation import Evaluations
 from edgefl.server.measured_round import MeasuredRound, columns_of, rows_of
 from edgefl.server.session_groups import SessionGroups
 from edgefl.server.session_models import SessionModels
 
 if TYPE_CHECKING:
-    from edgefl.learning.learner import Learner, Pending
+    from edgefl.learning.learner import Learner
 
 NOT_EVALUATED: dict[str, Any] = {"train_loss": None, "test_loss": None, "test_accuracy": None}
-
-Evaluations = Mapping[str, "Pending"]  # by the model's name in columns: test (the global model), sel, all
 
 
 class Received(NamedTuple):
@@ -52,116 +53,6 @@ class WalkedModel(NamedTuple):
     w: Any  # [d]
     loss: float  # the device's training loss
     samples: int  # number of the device's samples
-
-
-class Arrival(NamedTuple):
-    """An update that has arrived."""
-
-    device: int
-    cell: int
-    stage: int  # number of commands before the model that the device had received
-    version: int  # number of aggregations before that model
-
-
-@dataclass(frozen=True)
-class Send:
-    """The present model is sent to devices, whose updates may arrive later."""
-
-    stage: int  # number of commands so far; tells the models apart that were sent at different times
-    round_key: RoundKey
-
-    def apply_to(self, model: GlobalModel) -> None:
-        """Keep the model until no device in flight has it."""
-        with model.naming(self.round_key):
-            model.send(self.stage, self.round_key)
-
-
-@dataclass(frozen=True)
-class Forget:
-    """Devices in flight have received the models of these stages only."""
-
-    in_flight: frozenset[int]
-
-    def apply_to(self, model: GlobalModel) -> None:
-        """Forget the models of other stages."""
-        model.forget(self.in_flight)
-
-
-@dataclass(frozen=True)
-class Enter:
-    """A round begins."""
-
-    round_key: RoundKey
-    number: int  # number of aggregations before
-
-    def apply_to(self, model: GlobalModel) -> None:
-        """Begin a session, if the round is its first."""
-        with model.naming(self.round_key):
-            model.enter(self.round_key, self.number)
-
-
-@dataclass(frozen=True)
-class Redivide:
-    """The training samples of a round's participants are divided among them anew."""
-
-    number: int  # number of aggregations before
-    devices: tuple[int, ...]  # the participants, ascending
-
-    def apply_to(self, model: GlobalModel) -> None:
-        """Give each participant its samples of this round."""
-        model.redivide(self)
-
-
-@dataclass(frozen=True)
-class PassOn:
-    """The model that has just arrived goes to the next device as it is."""
-
-    round_key: RoundKey
-    arrivals: tuple[Arrival, ...]
-
-    def apply_to(self, model: GlobalModel) -> None:
-        """Train the model that has arrived."""
-        with model.naming(self.round_key):
-            model.pass_on(self)
-
-
-@dataclass(frozen=True)
-class Learn:
-    """A round ends."""
-
-    round_key: RoundKey
-    number: int  # number of aggregations before
-    arrivals: tuple[Arrival, ...]  # in order of devices
-    awaited: tuple[int, ...]  # devices whose updates the algorithm waits for before it changes the model
-    merge: bool  # True if the cloud averages the models of the base stations
-
-    def apply_to(self, model: GlobalModel) -> dict[str, Any]:
-        """Train and aggregate."""
-        with model.naming(self.round_key):
-            return model.learn(self)
-
-
-@dataclass(frozen=True)
-class LearnFromSum(Learn):
-    """A round ends whose updates the base stations have received as sums, with noise."""
-
-    # A command of its own: the digests of other rounds know nothing of sums.
-    received: AnalogSum
-
-
-@dataclass(frozen=True)
-class Depart:
-    """Devices have left and lost their state."""
-
-    devices: tuple[int, ...]  # ascending; only those whose update arrived since they last left
-    forget: bool  # True if the server, too, removes them from its state
-
-    def apply_to(self, model: GlobalModel) -> None:
-        """Forget the devices' state."""
-        model.depart(self)
-
-
-Command = Send | Forget | Enter | Redivide | PassOn | Learn | Depart
 
 
 class GlobalModel:
@@ -496,9 +387,3 @@ class GlobalModel:
         self._sent = {stage: [Received(*received) for received in sent] for stage, sent in values["sent"].items()}
         self._edges = values["edges"] and EdgeModels(**values["edges"])
         self._session_models.restore(values["session_models"])
-
-
-def diverged(where: str, how: str, learning_rates: str) -> DivergedError:
-    """Return the error that ends a run whose global model has diverged, with the likely cause and the keys to lower."""
-    remedy = f"the likely cause is a learning rate that is too high: lower {learning_rates}"
-    return DivergedError(f"{where}: the global model diverged ({how})", remedy)

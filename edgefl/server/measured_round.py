@@ -15,6 +15,8 @@ from edgefl.core.returns import is_trusted, wrong
 from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.measures import LearnedRound, Measure, ModelOutputs
 from edgefl.learning.measures.learned_round import WantedContributions
+from edgefl.learning.report_section import ReportSection
+from edgefl.records.result_files import ResultFile
 from edgefl.scenario import RoundKey
 
 if TYPE_CHECKING:
@@ -191,3 +193,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return value
+
+
+def tables_of(report: ReportSection) -> dict[str, ResultFile]:
+    """Return the tables of the measures that a report asks for, by the measures' names."""
+    found = {}
+    for _, measure in report.asked:
+        table = measure.table()
+        if table is not None:
+            found[measure.name] = table
+    return found

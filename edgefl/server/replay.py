@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -23,68 +21,28 @@ from edgefl.learning.record import Pace, Record
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.records.ledger import Ledger
-from edgefl.records.result_files import ResultFile
 from edgefl.scenario import RoundKey, Sessions
-from edgefl.server.global_model import (
-    NOT_EVALUATED,
+from edgefl.server.commands import (
     Arrival,
     Command,
     Depart,
     Enter,
-    Evaluations,
     Forget,
-    GlobalModel,
     Learn,
     LearnFromSum,
     PassOn,
     Redivide,
     Send,
-    diverged,
 )
+from edgefl.server.evaluation import NO_TEST, Evaluation, ModelTest, RoundListener, TestedRound
+from edgefl.server.global_model import NOT_EVALUATED, GlobalModel
+from edgefl.server.measured_round import tables_of
 from edgefl.server.participation import Participation
 
 log = logging.getLogger(__name__)
 
-RoundListener = Callable[[Mapping[str, Any]], None]  # called with each finished round's row
 Keeping = tuple[Record, Pace]  # what has been learned before, and when states are put on record
-MOST_UNDER_WAY = 8  # rounds whose evaluations are under way, each of which holds a model
 NO_IDS: Ids = np.empty(0, dtype=np.int64)
-
-
-class ModelTest(NamedTuple):
-    """An evaluation of a round's models, in the background or from the record."""
-
-    key: str
-    columns: dict[str, Any] | None = None  # the result, if it is on record
-    evaluations: Evaluations | None = None  # evaluations in the background, if it is not
-
-    def done(self) -> bool:
-        """Return True if `result` would not have to wait."""
-        return all(pending.done() for pending in (self.evaluations or {}).values())
-
-    def result(self) -> dict[str, Any]:
-        """Wait for the result, and return it as columns of rounds.csv.
-
-        Each model has a loss and an accuracy; the global model may have further metrics.
-        """
-        columns = dict(self.columns or {})
-        for name, pending in (self.evaluations or {}).items():
-            test = pending.result()
-            columns |= {f"{name}_loss": test.loss, f"{name}_accuracy": test.accuracy}
-            if name == "test":
-                columns |= test.extra
-        return columns
-
-
-class TestedRound(NamedTuple):
-    """A finished round whose evaluation runs in the background."""
-
-    round_key: RoundKey
-    number: int  # number of its row in the ledger
-    test: ModelTest
-
-
-NO_TEST = ModelTest("", {})
 
 
 class Replay:
@@ -131,14 +89,11 @@ class Replay:
         self._algorithm = algorithm
         self._sessions = sessions
         self._devices = devices
-        self._eval_every = report.eval_every  # a session's last round is always evaluated
         self._tables = tables_of(report)
         self._ledger = ledger
         self._streams = streams
-        self._progress = progress
         self._edge_models = edge_models
         self._sectors = sectors
-        self._learning_rates = learning_rates
         self._record = Record()  # a record that keeps nothing
         self._pace: Pace | None = None
         if keeping is not None:
@@ -150,7 +105,14 @@ class Replay:
         self._postponed: list[tuple[str, Command]] = []  # commands not yet applied to a model, with the key after each
         self._in_flight: dict[int, int] = {}  # by device: the stage of the model it received
         self._arrived: list[Arrival] = []  # updates that arrived since a command last took them
-        self._tested: deque[TestedRound] = deque()  # rounds whose evaluation runs in the background
+        self._evaluation = Evaluation(
+            every=report.eval_every,
+            sessions=sessions,
+            learning_rates=learning_rates,
+            ledger=ledger,
+            record=self._record,
+            progress=progress,
+        )
         self._learned_from: set[int] = set()  # devices whose update arrived since they last left
         self.losses: dict[int, float] = {}  # training losses of the last round, by device
         self.learning_s = 0.0  # wall-clock time spent on learning
@@ -407,15 +369,11 @@ class Replay:
             number: number of its row in the ledger.
             last: whether it is the last round of its session.
         """
-        due = last or round_key.round % self._eval_every == 0
-        tests = due and not round_key.extra and self._build is not None
         with self._measured():
             test = NO_TEST
-            if tests:
+            if self._build is not None and self._evaluation.is_due(round_key, last=last):
                 test = self._test(round_key, "test")
-            self._tested.append(TestedRound(round_key, number, test))
-            while len(self._tested) > MOST_UNDER_WAY:
-                self._settle_first()
+            self._evaluation.add(TestedRound(round_key, number, test))
             if self._model is not None and self._pace is not None and self._pace.due():
                 with self._pace.taking():
                     self.settle(wait=True)  # a saved state does not hold running evaluations
@@ -432,25 +390,7 @@ class Replay:
     def settle(self, *, wait: bool) -> None:
         """Enter finished evaluations into the ledger in order of their rounds; if `wait`, wait for all of them."""
         with self._measured():
-            while self._tested and (wait or self._tested[0].test.done()):
-                self._settle_first()
-
-    def _settle_first(self) -> None:
-        """Wait for the earliest round whose evaluation is under way, and enter it into the ledger."""
-        tested = self._tested.popleft()
-        self._enter(tested)
-        self._progress(self._ledger.row(tested.number))
-
-    def _enter(self, tested: TestedRound) -> None:
-        """Enter an evaluation into the ledger, and put it on record."""
-        columns = tested.test.result()
-        loss = columns.get("test_loss")
-        if loss is not None and not math.isfinite(loss):
-            where = tested.round_key.named(several=self._sessions.several)
-            raise diverged(where, "its test loss is NaN or infinite", self._learning_rates)
-        if tested.test.evaluations:
-            self._record.note(tested.test.key, columns)
-        self._ledger.enter_evaluation(tested.number, columns)
+            self._evaluation.settle(wait=wait)
 
     def finish(self) -> Floats | None:
         """Wait for all evaluations, evaluate the last round if it was not, and return the final model's accuracies.
@@ -465,7 +405,7 @@ class Replay:
         with self._measured():
             if rows[-1]["test_loss"] is None:
                 round_key = RoundKey(rows[-1]["session"], rows[-1]["round"])
-                self._enter(TestedRound(round_key, len(rows) - 1, self._test(round_key, "last")))
+                self._evaluation.enter(TestedRound(round_key, len(rows) - 1, self._test(round_key, "last")))
             key = f"{self._key}/devices"
             recorded = self._record.outcome(key)
             if self._model is None and recorded is not None:
@@ -500,13 +440,3 @@ class Replay:
             self._nesting -= 1
             if not self._nesting:
                 self.learning_s += time.perf_counter() - began_s
-
-
-def tables_of(report: ReportSection) -> dict[str, ResultFile]:
-    """Return the tables of the measures that a report asks for, by the measures' names."""
-    found = {}
-    for _, measure in report.asked:
-        table = measure.table()
-        if table is not None:
-            found[measure.name] = table
-    return found

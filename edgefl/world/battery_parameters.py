@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids, Ints
-from edgefl.core.distributions import HOUR, NON_NEGATIVE, POSITIVE, SHARE, Distribution, PerDevice
+from edgefl.core.distributions import Distribution
 from edgefl.core.errors import InputError
+from edgefl.core.per_device import HOUR, NON_NEGATIVE, POSITIVE, SHARE, PerDevice
 from edgefl.core.streams import Streams
 from edgefl.world.devices_section import Devices, Hardware
 

@@ -1,7 +1,7 @@
 """The section `devices`: the hardware of the population; defaults are Table I of the dynamic-devices paper.
 
 To add a key that devices may draw: a field of `Hardware` (or of `Battery`), a line at the end of `ATTRIBUTES` in
-`edgefl/core/distributions.py`, `devices.draw(...)` where the number is needed, and a row in `docs/devices.md`.
+`edgefl/core/per_device.py`, `devices.draw(...)` where the number is needed, and a row in `docs/devices.md`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from pydantic import (
 )
 
 from edgefl.core.arrays import Floats
-from edgefl.core.distributions import (
-    Constant,
+from edgefl.core.distributions import Constant, Distribution
+from edgefl.core.per_device import (
     DataShare,
-    Distribution,
     Efficiency,
     HeightM,
     Hour,
@@ -252,7 +251,7 @@ class Devices(Hardware):
         """Return the attribute `name` of all devices [count], drawn group by group; the array may be read-only.
 
         Args:
-            name: one of distributions.ATTRIBUTES.
+            name: one of per_device.ATTRIBUTES.
             bound: which values are allowed.
             streams: keyed randomness.
             of: returns the distribution from which a group's devices draw, or one number for all of them; None: the

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.distributions import EFFICIENCY, HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
 from edgefl.core.global_draws import watching_draws
+from edgefl.core.per_device import EFFICIENCY, HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
 from edgefl.core.returns import check_array, check_ids, check_type
 from edgefl.core.streams import Streams
 from edgefl.world.batteries import Batteries

@@ -4,7 +4,7 @@ import statistics
 
 from edgefl.reproductions.comparison import Cell, Comparison, Measured, Order
 from edgefl.reproductions.published import Printed
-from edgefl.reproductions.readings import ColumnCurve, ColumnFinal
+from edgefl.reproductions.readings.rounds import ColumnCurve, ColumnFinal
 from edgefl.reproductions.recipe import Tolerance
 from edgefl.reproductions.records import Row
 

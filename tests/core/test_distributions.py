@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from edgefl.core.distributions import NON_NEGATIVE, POSITIVE, REAL, draw
 from edgefl.core.errors import InputError
+from edgefl.core.per_device import NON_NEGATIVE, POSITIVE, REAL, draw
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
 

@@ -18,8 +18,8 @@ import pytest
 
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.files import locked
-from edgefl.learning.datasets import DATASETS, fetch
-from edgefl.learning.datasets.fetch import Download, Remote
+from edgefl.learning.datasets import DATASETS, fetch, remotes
+from edgefl.learning.datasets.remotes import Download, Remote
 
 PARTS = {"train": b"many samples", "test": b"few samples"}
 
@@ -61,7 +61,7 @@ def offer(monkeypatch, address, name, content, **more):
     """Let `svhn` be one download, whose checksum is that of the content."""
     md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
     download = Download(name, md5, (address,), "place", **more)
-    monkeypatch.setitem(fetch.REMOTES, "svhn", Remote(1, (download,)))
+    monkeypatch.setitem(remotes.REMOTES, "svhn", Remote(1, (download,)))
 
 
 def files(folder):
@@ -116,7 +116,7 @@ def test_the_next_address_is_tried(server, monkeypatch, tmp_path):
     (served / "a.mat").write_bytes(b"samples")
     md5 = hashlib.md5(b"samples", usedforsecurity=False).hexdigest()
     download = Download("a.mat", md5, (f"{address}nowhere/", address), "")
-    monkeypatch.setitem(fetch.REMOTES, "svhn", Remote(1, (download,)))
+    monkeypatch.setitem(remotes.REMOTES, "svhn", Remote(1, (download,)))
     assert fetch.fetch("svhn", tmp_path / "data", bar=False)
     (tmp_path / "data/a.mat").unlink()
     (served / "a.mat").unlink()
@@ -221,9 +221,9 @@ def test_a_signal_leaves_nothing(endless, tmp_path, number):
 
 def test_names():
     with pytest.raises(InputError, match=r'unknown dataset "minst" .did you mean "mnist"'):
-        fetch.remote("minst")
+        remotes.remote("minst")
     with pytest.raises(InputError, match="cinic10 is not fetched"):
-        fetch.remote("cinic10")
+        remotes.remote("cinic10")
 
 
 def test_every_dataset_is_listed_with_what_is_found(tmp_path, monkeypatch):
@@ -235,14 +235,14 @@ def test_every_dataset_is_listed_with_what_is_found(tmp_path, monkeypatch):
     assert {row.name: row.path for row in fetch.whereabouts()}["mnist"] == tmp_path / "mnist.npz"
 
 
-@pytest.mark.parametrize("name", fetch.REMOTES)
+@pytest.mark.parametrize("name", remotes.REMOTES)
 def test_what_is_fetched_is_found_where_it_lies(name, tmp_path, monkeypatch):
     """The files' places are those where the dataset looks, and its message names the command."""
     monkeypatch.setenv("EDGEFL_DATA", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with pytest.raises(InputError, match=f"`edgefl data fetch {name}` downloads it"):
         DATASETS.load(name)().load()
-    for download in fetch.REMOTES[name].downloads:
+    for download in remotes.REMOTES[name].downloads:
         for target in download.targets(tmp_path):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(b"")

@@ -12,7 +12,7 @@ from resume_cases import BASE
 import edgefl
 from edgefl.learning.learner.evaluation import Evaluator
 from edgefl.learning.models.fcn import Fcn
-from edgefl.server import replay
+from edgefl.server import evaluation
 
 HIDDEN = [50, 40]
 PARAMETERS = 5 * 50 + 50 + 50 * 40 + 40 + 40 * 3 + 3
@@ -63,9 +63,9 @@ def test_evaluations_under_way_are_bounded(monkeypatch):
             return self._pending.result()
 
     monkeypatch.setattr(Evaluator, "evaluate", lambda self, *args: Slow(evaluate(self, *args)))
-    keys = {**BASE, "rounds": 5 * replay.MOST_UNDER_WAY}
+    keys = {**BASE, "rounds": 5 * evaluation.MOST_UNDER_WAY}
     plain = edgefl.run(keys, device="cpu")
-    assert max(most) == replay.MOST_UNDER_WAY + 1
+    assert max(most) == evaluation.MOST_UNDER_WAY + 1
     assert plain.rounds["test_accuracy"].notna().all()
 
 

@@ -11,9 +11,10 @@ from edgefl.reproductions import docs
 from edgefl.reproductions.figures import calibration
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
-from edgefl.reproductions.plan import plan, scenario_of
+from edgefl.reproductions.plan import plan
 from edgefl.reproductions.published import read_table
-from edgefl.reproductions.readings import numbers_of
+from edgefl.reproductions.readings.base import numbers_of
+from edgefl.reproductions.scenarios import scenario_of
 from edgefl.reproductions.study_folder import recorded_rows
 
 LIBRARY = Library()

@@ -8,8 +8,9 @@ import edgefl
 from edgefl.reproductions.comparison import compare
 from edgefl.reproductions.figures import accuracy_and_loss, device_accuracies
 from edgefl.reproductions.library import Library
-from edgefl.reproductions.plan import plan, scenarios_of
+from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import Row
+from edgefl.reproductions.scenarios import scenarios_of
 
 LIBRARY = Library()
 

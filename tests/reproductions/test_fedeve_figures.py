@@ -9,7 +9,8 @@ import pytest
 from edgefl.core.errors import InputError
 from edgefl.reproductions.comparison import Comparison
 from edgefl.reproductions.finished_run import FinishedRun
-from edgefl.reproductions.readings import HeldLabels, LabelDrift, numbers_of
+from edgefl.reproductions.readings.base import numbers_of
+from edgefl.reproductions.readings.devices import HeldLabels, LabelDrift
 from edgefl.reproductions.records import Row
 
 COLUMNS = ["session", "round", "device", "label", "samples"]

@@ -12,9 +12,11 @@ from edgefl.reproductions.comparison import Comparison, compare
 from edgefl.reproductions.figures import learning_curves
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
-from edgefl.reproductions.plan import plan, scenarios_of
-from edgefl.reproductions.readings import Confusion, LargestShare, LossSpread, RoundsTo
+from edgefl.reproductions.plan import plan
+from edgefl.reproductions.readings.devices import Confusion, LargestShare, LossSpread
+from edgefl.reproductions.readings.rounds import RoundsTo
 from edgefl.reproductions.records import Row
+from edgefl.reproductions.scenarios import scenarios_of
 from edgefl.results.result_tables import columns_of_files
 
 LIBRARY = Library()

@@ -8,6 +8,7 @@ import pytest
 from edgefl.core.errors import InputError
 from edgefl.reproductions import readings
 from edgefl.reproductions.finished_run import FinishedRun
+from edgefl.reproductions.readings.base import numbers_of
 from edgefl.results.csv_format import csv_bytes, csv_cell
 from edgefl.results.result_tables import columns_of_files
 
@@ -64,7 +65,7 @@ def test_columns(run):
 
 def test_curves_are_texts_of_numbers(run):
     text = read(run, "column_curve", column="test_accuracy")[""]
-    np.testing.assert_equal(readings.numbers_of(text), [0.5, 0.8, np.nan, 0.9, 0.7, 0.95])
+    np.testing.assert_equal(numbers_of(text), [0.5, 0.8, np.nan, 0.9, 0.7, 0.95])
     assert read(run, "column_curve", column="duration_s", every=4)[""] == "4 6"
 
 
@@ -77,9 +78,9 @@ def test_columns_of_devices(run):
     assert read(run, "device_sum", column="sir_db")[""] == 4.0
     assert read(run, "device_percentile", column="coupling_loss_db", percentile=25, scale=-1)[""] == -130.0
     assert read(run, "device_percentile", column="sir_db", percentile=50)[""] == 2.0
-    curve = readings.numbers_of(read(run, "device_distribution", column="coupling_loss_db")[""])
+    curve = numbers_of(read(run, "device_distribution", column="coupling_loss_db")[""])
     assert (len(curve), curve[24], curve[49]) == (99, 110.0, 120.0)
-    assert readings.numbers_of(csv_cell("-1.5 2")) == [-1.5, 2.0]
+    assert numbers_of(csv_cell("-1.5 2")) == [-1.5, 2.0]
 
 
 def test_summaries(run):
@@ -109,7 +110,7 @@ def test_accuracies_of_devices(run):
     assert read(run, "device_accuracy") == {"": pytest.approx(52.5), "_std": pytest.approx(100 * accuracies.std())}
     assert read(run, "device_accuracy", of="worst") == {"": pytest.approx(7.5), "_std": pytest.approx(2.5)}
     assert read(run, "device_accuracy", of="best", percent=False)[""] == pytest.approx(0.975)
-    assert readings.numbers_of(read(run, "device_accuracies")[""]) == [5.0 * number for number in range(1, 21)]
+    assert numbers_of(read(run, "device_accuracies")[""]) == [5.0 * number for number in range(1, 21)]
 
 
 def test_shares_of_contributions(run):

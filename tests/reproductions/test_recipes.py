@@ -10,8 +10,9 @@ from edgefl.core.errors import InputError
 from edgefl.reproductions import figures
 from edgefl.reproductions.checks import check
 from edgefl.reproductions.library import Library
-from edgefl.reproductions.plan import plan, scenario_of, scenarios_of
+from edgefl.reproductions.plan import plan
 from edgefl.reproductions.recipe import FigureName
+from edgefl.reproductions.scenarios import scenario_of, scenarios_of
 
 
 @pytest.fixture

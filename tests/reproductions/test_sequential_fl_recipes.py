@@ -7,9 +7,10 @@ from edgefl.reproductions.comparison import compare
 from edgefl.reproductions.figures import quadratics
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
-from edgefl.reproductions.plan import PlannedRun, plan, scenario_of
-from edgefl.reproductions.readings import ClassesHeld
+from edgefl.reproductions.plan import PlannedRun, plan
+from edgefl.reproductions.readings.devices import ClassesHeld
 from edgefl.reproductions.records import Row
+from edgefl.reproductions.scenarios import scenario_of
 
 LIBRARY = Library()
 # The best rates, from the README of the authors' program: PFL C = 1, C = 2, SFL C = 1, C = 2; each for K = 5, 20, 50

@@ -8,8 +8,9 @@ from edgefl.reproductions.comparison import compare
 from edgefl.reproductions.docs import pages_of, without_recipe
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.needs import needs
-from edgefl.reproductions.plan import plan, scenario_of
+from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import read_rows
+from edgefl.reproductions.scenarios import scenario_of
 
 LIBRARY = Library()
 ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV"]

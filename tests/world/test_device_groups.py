@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgefl.core.distributions import ATTRIBUTES
 from edgefl.core.errors import InputError
+from edgefl.core.per_device import ATTRIBUTES
 from edgefl.core.streams import Streams
 from edgefl.learning.partitions.base import keep
 from edgefl.runs.data_division import divide

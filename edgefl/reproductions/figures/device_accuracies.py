@@ -10,7 +10,7 @@ import numpy as np
 from edgefl.core.arrays import Floats
 from edgefl.core.extras import require
 from edgefl.reproductions.comparison import Comparison
-from edgefl.reproductions.readings import numbers_of
+from edgefl.reproductions.readings.base import numbers_of
 from edgefl.reproductions.records import Row
 
 LINES = "algorithm"

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgefl.reproductions.comparison import Comparison
 from edgefl.reproductions.figures.panels import draw_panels, rows_with, values_of
-from edgefl.reproductions.readings import numbers_of
+from edgefl.reproductions.readings.base import numbers_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

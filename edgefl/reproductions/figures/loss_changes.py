@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from edgefl.reproductions.comparison import Comparison
 from edgefl.reproductions.figures.panels import draw_panels, rows_with, values_of
-from edgefl.reproductions.readings import numbers_of
+from edgefl.reproductions.readings.base import numbers_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,8 @@ import numpy as np
 
 from edgefl.core.extras import require
 from edgefl.core.files import write_atomically
-from edgefl.reproductions.readings import ColumnCurve, numbers_of
+from edgefl.reproductions.readings.base import numbers_of
+from edgefl.reproductions.readings.rounds import ColumnCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

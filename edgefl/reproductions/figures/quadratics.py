@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgefl.reproductions.readings import numbers_of
+from edgefl.reproductions.readings.base import numbers_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

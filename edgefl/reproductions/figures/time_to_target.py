@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.reproductions.comparison import Comparison
-from edgefl.reproductions.readings import numbers_of
+from edgefl.reproductions.readings.base import numbers_of
 from edgefl.reproductions.records import Row
 from edgefl.results import metrics
 from edgefl.results.csv_format import csv_bytes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from edgefl.core.distributions import HEIGHT_M
 from edgefl.core.errors import InputError
+from edgefl.core.per_device import HEIGHT_M
 from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.radio.budget.resources import Resources
 from edgefl.radio.recorded_links import check_carry, checked_recordings

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from edgefl.core.arrays import Floats, Ids
-from edgefl.core.distributions import CHANCE, Chance, draw
+from edgefl.core.per_device import CHANCE, Chance, draw
 from edgefl.core.section import fault
 from edgefl.core.streams import Streams
 from edgefl.world.churn.base import Churn, Presence

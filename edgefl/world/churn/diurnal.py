@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.distributions import PEAK_S, Constant, PeakS, draw
+from edgefl.core.distributions import Constant
+from edgefl.core.per_device import PEAK_S, PeakS, draw
 from edgefl.core.section import fault_at
 from edgefl.core.streams import Streams
 from edgefl.world.churn.alternating import AlternatingPresence

@@ -21,7 +21,8 @@ import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.catalogue import Member
-from edgefl.core.distributions import NON_NEGATIVE, Constant, NonNegative, draw
+from edgefl.core.distributions import Constant
+from edgefl.core.per_device import NON_NEGATIVE, NonNegative, draw
 from edgefl.core.streams import Streams
 from edgefl.world.mobility.area import Area
 

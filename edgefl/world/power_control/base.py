@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Member
-from edgefl.core.distributions import PerDevice
+from edgefl.core.per_device import PerDevice
 
 
 class Uplinks(NamedTuple):
@@ -36,7 +36,7 @@ class PowerControl(Member):
     """Devices send at full power, whatever their uplinks."""
 
     draws: ClassVar[Mapping[str, tuple[str, PerDevice]]] = {}
-    """Keys that devices draw: each with its name in `core.distributions.ATTRIBUTES` and its bounds."""
+    """Keys that devices draw: each with its name in `core.per_device.ATTRIBUTES` and its bounds."""
 
     def transmit_w(self, uplinks: Uplinks) -> Floats:
         """Return the powers [n] at which devices transmit [W], from 0 to `uplinks.full_w`."""

@@ -9,7 +9,8 @@ import numpy as np
 
 import channel
 from edgefl.core.arrays import Floats
-from edgefl.core.distributions import REAL, SHARE, Constant, PerDevice, PerDeviceShare, Real
+from edgefl.core.distributions import Constant
+from edgefl.core.per_device import REAL, SHARE, PerDevice, PerDeviceShare, Real
 from edgefl.world.power_control.base import PowerControl, Uplinks
 
 BLOCK_HZ = 180e3  # twelve subcarriers of 15 kHz: 2^mu M_RB blocks of 12 subcarriers of 2^mu 15 kHz are W / BLOCK_HZ

@@ -1,0 +1,116 @@
+"""The scenarios of a plan's runs: a base, and what the recipe says of each run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from edgefl.core.errors import InputError
+from edgefl.reproductions.library import Entry
+from edgefl.reproductions.plan import Plan, PlannedRun
+from edgefl.reproductions.recipe import BASE, Scale, as_tuple, same_text
+from edgefl.scenario import Scenario, load, shipped
+from edgefl.scenario.overrides import Override
+from edgefl.scenario.source import read
+
+
+def scenarios_of(plan: Plan) -> dict[tuple[str, ...], Scenario]:
+    """Return the scenario of each run, by the run's key.
+
+    Raises:
+        InputError: a scenario is wrong, one line for every fault.
+    """
+    found: dict[tuple[str, ...], Scenario] = {}
+    faults: list[str] = []
+    for run in plan.runs:
+        try:
+            found[run.key] = scenario_of(plan, run)
+        except InputError as error:
+            faults += error.faults
+    if faults:
+        raise InputError(*dict.fromkeys(faults))  # without duplicates: points share most of their faults
+    return found
+
+
+def scenario_of(plan: Plan, run: PlannedRun) -> Scenario:
+    """Return the scenario of a run.
+
+    Raises:
+        InputError: it is wrong, one line for every fault.
+    """
+    return load(*_settings(plan, run))
+
+
+def settings_digest(plan: Plan, run: PlannedRun) -> str:
+    """Return a digest of what base and recipe say of a run, without the defaults of keys that they leave out.
+
+    It changes when the recipe is edited, and not when a later edgefl knows more keys.
+
+    Raises:
+        InputError: the base does not exist, or cannot be read.
+    """
+    base, overrides = _settings(plan, run)
+    content = [_content(base), [[*override.keys, override.value] for override in overrides]]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@cache
+def _content(path: Path) -> dict[str, Any]:
+    """Return what a scenario file holds, apart from its comments; recipes have few bases and many runs."""
+    content, _ = read(path)
+    return content
+
+
+def _settings(plan: Plan, run: PlannedRun) -> tuple[Path, list[Override]]:
+    """Return the base of a run, and what replaces its values, the strongest last."""
+    recipe = plan.recipe
+    entry = plan.entry
+    base = recipe.base
+    layers: list[tuple[Mapping[str, Any], tuple[str | int, ...]]] = [(recipe.set, ("set",))]
+    for axis, value in run.point.items():
+        of_value = dict(recipe.axes[axis][value])
+        base = of_value.pop(BASE, base)
+        layers.append((of_value, ("axes", axis, value)))
+    for number, case in enumerate(recipe.cases):
+        if all(_matches(run.point[axis], wanted) for axis, wanted in case.when.items()):
+            layers.append((case.set, ("cases", number, "set")))
+    layers.append((recipe.scales.get(plan.scale, Scale()).set, ("scales", plan.scale, "set")))
+    overrides = []
+    for keys, path in layers:
+        for key, value in keys.items():
+            where = f"{entry.runs_source.name}:{entry.runs_source.line((*path, key))}"
+            overrides.append(Override(tuple(key.split(".")), value, where))
+    overrides.append(Override(("seed",), run.seed, f"{entry.runs_source.name}:{entry.runs_source.line(('seeds',))}"))
+    return _base_file(entry, base), overrides
+
+
+def _matches(value: str, wanted: Any) -> bool:
+    """Return whether a point's value is the one, or one of those, that a case is for."""
+    return any(same_text(value, choice) for choice in as_tuple(wanted))
+
+
+@cache
+def _found(base: str, folder: Path) -> Path:
+    """Return the file that a recipe in a folder means; see `shipped.find`, which looks at many files."""
+    return shipped.find(base, folder)
+
+
+def _base_file(entry: Entry, base: str | None) -> Path:
+    """Return the scenario file that a recipe names as its base.
+
+    Raises:
+        InputError: there is none.
+    """
+    if base is None:
+        raise InputError(entry.runs_source.fault(("base",), "is required: some points have none of their own"))
+    try:
+        path = _found(base, entry.runs_path.parent)
+    except InputError as error:
+        raise InputError(*(entry.runs_source.fault(("base",), text) for text in error.faults)) from None
+    if not path.is_file():
+        raise InputError(entry.runs_source.fault(("base",), f"{path} does not exist: must be a scenario file"))
+    return path

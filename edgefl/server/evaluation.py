@@ -1,0 +1,119 @@
+"""When models are evaluated, and how results come into the ledger: in the background, in order of their rounds."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from edgefl.learning.record import Record
+from edgefl.records.ledger import Ledger
+from edgefl.scenario import RoundKey, Sessions
+from edgefl.server.divergence import diverged
+
+if TYPE_CHECKING:
+    from edgefl.learning.learner import Pending
+
+Evaluations = Mapping[str, "Pending"]  # by the model's name in columns: test (the global model), sel, all
+RoundListener = Callable[[Mapping[str, Any]], None]  # called with each finished round's row
+MOST_UNDER_WAY = 8  # rounds whose evaluations are under way, each of which holds a model
+
+
+class ModelTest(NamedTuple):
+    """An evaluation of a round's models, in the background or from the record."""
+
+    key: str
+    columns: dict[str, Any] | None = None  # the result, if it is on record
+    evaluations: Evaluations | None = None  # evaluations in the background, if it is not
+
+    def done(self) -> bool:
+        """Return True if `result` would not have to wait."""
+        return all(pending.done() for pending in (self.evaluations or {}).values())
+
+    def result(self) -> dict[str, Any]:
+        """Wait for the result, and return it as columns of rounds.csv.
+
+        Each model has a loss and an accuracy; the global model may have further metrics.
+        """
+        columns = dict(self.columns or {})
+        for name, pending in (self.evaluations or {}).items():
+            test = pending.result()
+            columns |= {f"{name}_loss": test.loss, f"{name}_accuracy": test.accuracy}
+            if name == "test":
+                columns |= test.extra
+        return columns
+
+
+class TestedRound(NamedTuple):
+    """A finished round whose evaluation runs in the background."""
+
+    round_key: RoundKey
+    number: int  # number of its row in the ledger
+    test: ModelTest
+
+
+NO_TEST = ModelTest("", {})
+
+
+class Evaluation:
+    """Says which rounds are evaluated, and enters results when they are there.
+
+    Args:
+        every: number of rounds from one evaluation to the next.
+        sessions: whether messages name the session of a round.
+        learning_rates: the keys that set a learning rate, as messages name them.
+        ledger: records results.
+        record: keeps results for a run that goes on later.
+        progress: called with each round's row once its evaluation is finished.
+    """
+
+    def __init__(
+        self,
+        *,
+        every: int,
+        sessions: Sessions,
+        learning_rates: str,
+        ledger: Ledger,
+        record: Record,
+        progress: RoundListener,
+    ) -> None:
+        self._every = every
+        self._several = sessions.several
+        self._learning_rates = learning_rates
+        self._ledger = ledger
+        self._record = record
+        self._progress = progress
+        self._tested: deque[TestedRound] = deque()  # rounds whose evaluation runs in the background
+
+    def is_due(self, round_key: RoundKey, *, last: bool) -> bool:
+        """Return whether a round is evaluated; the last one of its session always is, an extra one never."""
+        return not round_key.extra and (last or round_key.round % self._every == 0)
+
+    def add(self, tested: TestedRound) -> None:
+        """Enter a round's result when it is there; wait for the earliest ones if too many are under way."""
+        self._tested.append(tested)
+        while len(self._tested) > MOST_UNDER_WAY:
+            self._settle_first()
+
+    def settle(self, *, wait: bool) -> None:
+        """Enter finished evaluations into the ledger in order of their rounds; if `wait`, wait for all of them."""
+        while self._tested and (wait or self._tested[0].test.done()):
+            self._settle_first()
+
+    def _settle_first(self) -> None:
+        """Wait for the earliest round whose evaluation is under way, and enter it into the ledger."""
+        tested = self._tested.popleft()
+        self.enter(tested)
+        self._progress(self._ledger.row(tested.number))
+
+    def enter(self, tested: TestedRound) -> None:
+        """Enter an evaluation into the ledger, and put it on record."""
+        columns = tested.test.result()
+        loss = columns.get("test_loss")
+        if loss is not None and not math.isfinite(loss):
+            where = tested.round_key.named(several=self._several)
+            raise diverged(where, "its test loss is NaN or infinite", self._learning_rates)
+        if tested.test.evaluations:
+            self._record.note(tested.test.key, columns)
+        self._ledger.enter_evaluation(tested.number, columns)
