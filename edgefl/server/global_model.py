@@ -166,8 +166,8 @@ class GlobalModel:
             training loss of each device; and the rows of each measure that has some, by its name.
         """
         if command.awaited:
-            awaited = self.learner.concerned(np.array(command.awaited))
-            self.state = {**self.state, "awaited": self.learner.rows(awaited)}
+            awaited = self.learner.members.among(np.array(command.awaited))
+            self.state = {**self.state, "awaited": self.learner.members.rows(awaited)}
         outcome: dict[str, Any] = {"columns": dict(NOT_EVALUATED)}
         before = self._measured_round(command.round_key)
         measures = [asked.measure for asked in self._asked if asked.measure.due(command.round_key.round)]
@@ -179,7 +179,8 @@ class GlobalModel:
             outcome["columns"]["train_loss"] = self._end_walk()
         else:
             self._received = np.array([arrival.device for arrival in command.arrivals], dtype=np.int64)
-            waits = not command.round_key.extra and self._algorithm.waits(self.state, self.learner.rows(self._received))
+            received_rows = self.learner.members.rows(self._received)
+            waits = not command.round_key.extra and self._algorithm.waits(self.state, received_rows)
             if command.arrivals:
                 updates = self._aggregate(command, outcome["columns"])
             elif self._algorithm.replays:
@@ -268,7 +269,7 @@ class GlobalModel:
         """Train all updates that have arrived, and aggregate them; add to the round's columns, return the updates."""
         updates, loss = self._train(command)
         if updates.losses is not None:
-            pairs = zip(self.learner.devices(updates.ids).tolist(), updates.losses.tolist(), strict=True)
+            pairs = zip(self.learner.members.devices(updates.ids).tolist(), updates.losses.tolist(), strict=True)
             self._losses = [[device, device_loss] for device, device_loss in pairs]
         staleness = np.array([command.number - arrival.version for arrival in command.arrivals])
         updates = replace(updates, staleness=staleness)
@@ -326,7 +327,7 @@ class GlobalModel:
 
     def losses_of(self, ids: Ids, samples: Ids, index: int) -> Floats:
         """Return the model's loss [n] on `samples` [n] of each device's own samples, drawn by the round's `index`."""
-        return self.learner.losses(self._model(), ids, samples, index)
+        return self.learner.evaluator.losses(self._model(), self.learner.statistics, ids, samples, index)
 
     def norms_of(self, ids: Ids, counted: Ints | None, round_key: RoundKey, number: int) -> Floats:
         """Return the L2 norms [n] of the updates that devices [n] would send of the present model; see Replay."""
@@ -338,10 +339,16 @@ class GlobalModel:
     def evaluations(self, round_key: RoundKey) -> Evaluations:
         """Begin to evaluate the global model, and the other models that the report wants, in the background."""
         labels = self._groups.labels(round_key.session)
-        pending = {"test": self.learner.evaluate(self.state["w"], labels, self._tested_devices(round_key))}
+        evaluate = self.learner.evaluator.evaluate
+        statistics = self.learner.statistics
+        pending = {"test": evaluate(self.state["w"], statistics, labels, self._tested_devices(round_key))}
         for name, w in self.learner.mean_models(self._received).items():
-            pending[name] = self.learner.evaluate(w, labels)
+            pending[name] = evaluate(w, statistics, labels)
         return pending
+
+    def device_accuracies(self) -> Floats | None:
+        """Return the model's accuracy [devices] on each device's own samples; None without classes."""
+        return self.learner.evaluator.accuracies(self.state["w"], self.learner.statistics)
 
     def _tested_devices(self, round_key: RoundKey) -> Ids | None:
         """Return the devices [n] on whose training samples the report wants the model tested; None without such."""

@@ -68,7 +68,7 @@ class MeasuredRound(LearnedRound):
         """See LearnedRound."""
         if self.aggregated is None:
             return np.empty(0, dtype=np.int64)
-        return self.learner.devices(self.aggregated.ids)
+        return self.learner.members.devices(self.aggregated.ids)
 
     @property
     def classes(self) -> int:
@@ -85,7 +85,7 @@ class MeasuredRound(LearnedRound):
 
     @cached_property
     def _outputs(self) -> ModelOutputs:
-        given = self.learner.test_outputs(self.after)
+        given = self.learner.evaluator.outputs(self.after, self.learner.statistics, "test")
         if self.tested_classes is None:
             return given
         return given.only(np.isin(given.labels, self.tested_classes))
@@ -99,7 +99,7 @@ class MeasuredRound(LearnedRound):
 
     @cached_property
     def _own_outputs(self) -> tuple[ModelOutputs, Sequence[Indices]]:
-        return self.learner.own_outputs(self.after)
+        return self.learner.evaluator.own_outputs(self.after, self.learner.statistics)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """See LearnedRound."""
@@ -108,17 +108,17 @@ class MeasuredRound(LearnedRound):
     def squared_gradient_norm(self) -> float:
         """See LearnedRound."""
         present = self.next_state or self.state
-        return self.learner.squared_gradient_norm(present["w"], self.members)
+        return self.learner.evaluator.squared_gradient_norm(present["w"], self.learner.statistics, self.members)
 
     def losses_around(self) -> list[tuple[int, float, float, float]]:
         """See LearnedRound."""
         if self.aggregated is None:
             return []
-        return self.learner.losses_around(self.aggregated, self.after)
+        return self.learner.evaluator.losses_around(self.aggregated, self.devices, self.after, self.learner.statistics)
 
     def predictions(self) -> list[tuple[int, int, int]]:
         """See LearnedRound."""
-        return self.learner.predictions(self.after, self.tested_classes)
+        return self.learner.evaluator.predictions(self.after, self.learner.statistics, self.tested_classes)
 
     def contributions(self, wanted: WantedContributions) -> list[tuple[int, float]]:
         """See LearnedRound."""
@@ -128,7 +128,7 @@ class MeasuredRound(LearnedRound):
         if wanted.players == "all":
             players = self.algorithm.contributors(self.next_state, self.aggregated)
         values = self.learner.contributions(wanted, self.state, self.aggregated, players, self.tested_classes)
-        return list(zip(self.learner.devices(players).tolist(), values.tolist(), strict=True))
+        return list(zip(self.learner.members.devices(players).tolist(), values.tolist(), strict=True))
 
 
 def columns_of(measure: Measure, hook: str, learned: MeasuredRound) -> dict[str, float | None]:

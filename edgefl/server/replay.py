@@ -411,7 +411,7 @@ class Replay:
             if self._model is None and recorded is not None:
                 values = recorded["accuracies"]
                 return None if values is None else np.array(values)
-            accuracies = self.model.learner.device_accuracies(self.model.state["w"])
+            accuracies = self.model.device_accuracies()
             values = None
             if accuracies is not None:
                 values = accuracies.tolist()

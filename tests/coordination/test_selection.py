@@ -319,10 +319,11 @@ def test_a_mini_batch_is_drawn_anew():
     try:
         w = learner.initial
         few = np.array([5, 5])
-        one, other = (learner.losses(w, np.array([2, 7]), few, index) for index in (0, 1))
+        one, other = (learner.evaluator.losses(w, learner.statistics, np.array([2, 7]), few, index) for index in (0, 1))
         assert (one != other).all()
-        assert learner.losses(w, np.array([7]), few[:1], 0) == one[1:]
-        whole = learner.losses(w, np.array([2]), np.array([len(learner.task.parts[2])]), 0)
+        assert learner.evaluator.losses(w, learner.statistics, np.array([7]), few[:1], 0) == one[1:]
+        every = np.array([len(learner.task.parts[2])])
+        whole = learner.evaluator.losses(w, learner.statistics, np.array([2]), every, 0)
         assert whole == pytest.approx(np.log(10), abs=0.2)  # of a model that knows nothing
     finally:
         server.replay.close()

@@ -302,7 +302,7 @@ def test_per_device_accuracies_against_hand_count(learner):
     arrays = data("float64")
     logits = arrays.train_x.reshape(-1, 20) @ w[:60].view(3, 20).numpy().T + w[60:].numpy()
     correct = logits.argmax(axis=1) == arrays.train_y
-    assert of.device_accuracies(w).tolist() == [correct[part].mean() for part in parts()]
+    assert of.evaluator.accuracies(w, of.statistics).tolist() == [correct[part].mean() for part in parts()]
 
 
 def test_training_and_evaluation_split_over_chunks_alike(learner, monkeypatch):

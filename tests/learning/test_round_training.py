@@ -375,5 +375,5 @@ def test_two_training_devices_are_one(learner, monkeypatch, algorithm, width):
         assert all(torch.equal(vectors[name], wanted[name]) for name in wanted)
     evaluations = [of.evaluate(of.initial).result() for of in (one, two)]
     assert evaluations[0] == evaluations[1]
-    accuracies = [of.device_accuracies(of.initial).tolist() for of in (one, two)]
+    accuracies = [of.evaluator.accuracies(of.initial, of.statistics).tolist() for of in (one, two)]
     assert accuracies[0] == accuracies[1]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from edgefl.core.arrays import Ids
-from edgefl.learning.algorithms.base import Algorithm, LocalContext
+from edgefl.learning.algorithms.base import Algorithm, LocalContext, RunInfo
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,6 +32,15 @@ def upload(algorithm: Algorithm, w: Tensor, local: LocalContext, *, minimal: boo
         return vectors
     derived = algorithm.derived(vectors, local)
     return {name: vector for name, vector in vectors.items() if name not in derived}
+
+
+def no_vectors(algorithm: Algorithm, w: Tensor, server: Mapping[str, Tensor], run: RunInfo) -> dict[str, Tensor]:
+    """Return the vectors of a round in which no update has arrived, each [0, d].
+
+    `finish` says which ones there would be, and of which sizes; it runs on any model w [d].
+    """
+    local = LocalContext(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=run)
+    return {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}
 
 
 def forget(

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from edgefl.core.arrays import Floats
 from edgefl.learning.algorithms import RunInfo
+from edgefl.learning.learner.task import LearningTask
 
 
 @dataclass(frozen=True)
@@ -56,3 +57,26 @@ class ClientInputs:
 def rounded_rates(rates: Sequence[float], dtype: torch.dtype) -> Floats:
     """Return learning rates [C] with the precision of the models, which they are multiplied by."""
     return np.array(rates, dtype=str(dtype).removeprefix("torch."))
+
+
+def first_inputs(
+    task: LearningTask, initial: Tensor, state: Mapping[str, Tensor], statistics: Tensor, run: RunInfo
+) -> ClientInputs:
+    """Return what a client starts from in its first round.
+
+    Args:
+        task: the learning task.
+        initial: [d] the initial model.
+        state: the vectors [d] with which a client begins, by name.
+        statistics: [b] of the initial model's batch normalisation.
+        run: what all rounds have in common.
+    """
+    received = task.algorithm.downlink(task.algorithm.server_state(initial))
+    return ClientInputs(
+        start=initial[None],
+        received={name: value[None] for name, value in received.items()},
+        state={name: value[None] for name, value in state.items()},
+        statistics=statistics[None],
+        lr=rounded_rates([task.training.lr], initial.dtype),
+        run=run,
+    )

@@ -14,12 +14,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Floats, Ids, Indices
+from edgefl.core.arrays import Floats, Ids, Indices, Ints
+from edgefl.learning.algorithms import Updates
 from edgefl.learning.learner.calls import CallResult, Workers, as_is
 from edgefl.learning.learner.ranking import ranking
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.measures import ModelOutputs
 
+GRADIENT_SAMPLES = 5_000  # samples that a worker takes at once; sums must not depend on the number of workers
 EVALUATION_SAMPLES = 2_500  # tested by one worker at a time
 
 
@@ -92,6 +94,7 @@ class Evaluator:
     def __init__(self, workers: Workers, task: LearningTask) -> None:
         self._workers = workers
         self._data = task.data
+        self._streams = task.streams
         self._strict_auc = task.report.strict_auc
         # a device's own samples are test samples if the test set is divided, otherwise its training samples
         self._train_parts = task.parts
@@ -178,6 +181,54 @@ class Evaluator:
         parts = self._in_parts(len(labels), "hits", (w, statistics), _copied, self._own_set)
         correct = np.concatenate([part.result() for part in parts])
         return np.array([correct[part].mean() for part in self._own_parts if len(part)])
+
+    def losses(self, w: Tensor, statistics: Tensor, ids: Ids, samples: Ints, index: int) -> Floats:
+        """Return the mean loss [n] of the model w [d] on training samples of each of the devices [n].
+
+        It is measured on all that a device holds, or on `samples` [n] of them, other ones in each round `index`.
+        """
+        pending = []
+        for device, count in zip(ids.tolist(), samples.tolist(), strict=True):
+            rows = torch.from_numpy(self._some_samples(device, count, index))
+            pending.append(self._workers.submit("loss", partial(as_is, (w, statistics, rows)), float))
+        return np.array([loss.result() for loss in pending])
+
+    def losses_around(
+        self, updates: Updates, devices: Ids, after: Tensor, statistics: Tensor
+    ) -> list[tuple[int, float, float, float]]:
+        """Return each participant's id with three mean losses on all its training samples.
+
+        These are the losses of the model that it received, of the one that its local training made (as the server
+        knows it, from the uploaded move), and of the global model `after` [d] that the round has made.
+        """
+        rows = []
+        for row, device in enumerate(devices.tolist()):
+            start = after if updates.starts is None else updates.starts[row]
+            own = statistics if updates.statistics is None else updates.statistics[row]
+            samples = torch.from_numpy(self._train_parts[device])
+            models = [(start, statistics), (start + updates.vectors["delta"][row], own), (after, statistics)]
+            pending = [self._workers.submit("loss", partial(as_is, (*model, samples)), float) for model in models]
+            rows.append((device, *(loss.result() for loss in pending)))
+        return rows
+
+    def squared_gradient_norm(self, w: Tensor, statistics: Tensor, ids: Ids) -> float:
+        """Return `|grad F(w)|^2` of the mean loss F over all training samples of devices `ids` [n].
+
+        Regularisers, what algorithms add to the loss, dropout and augmentation are no part of F.
+        """
+        rows = torch.from_numpy(np.concatenate([self._train_parts[device] for device in ids.tolist()]))
+        arguments = [partial(as_is, (w, statistics, some)) for some in torch.split(rows, GRADIENT_SAMPLES)]
+        pending = [self._workers.submit("gradient", each, Tensor.clone) for each in arguments]
+        gradient = torch.stack([part.result().to(w.device) for part in pending]).sum(dim=0)
+        return float(((gradient / len(rows)) ** 2).sum())
+
+    def _some_samples(self, device: int, count: int, index: int) -> Indices:
+        """Return `count` of a device's training samples, or all of them if it has no more."""
+        part = self._train_parts[device]
+        if count >= len(part):
+            return part
+        rng = self._streams.generator("poll", device, index)
+        return rng.choice(part, count, replace=False)
 
     def _in_parts(
         self,

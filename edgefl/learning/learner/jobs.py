@@ -32,6 +32,12 @@ class Job:
     lr: float  # learning rate
     samples: Indices | None = None  # its training samples in this round; None: all that the device holds
 
+    def samples_of(self, parts: Sequence[Indices]) -> Indices:
+        """Return the training samples [n] of this round, given those that each device holds [devices]."""
+        if self.samples is None:
+            return parts[self.device]
+        return self.samples
+
 
 def stacked(vectors: Sequence[Tensor]) -> Tensor:
     """Return vectors as [C, d]; as a single row if all are the same object, as in a synchronous round."""

@@ -8,21 +8,22 @@ from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from edgefl.core.arrays import Floats, Ids, Indices, Ints
 from edgefl.core.errors import RunError
-from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
+from edgefl.learning.algorithms import RunInfo, Updates
 from edgefl.learning.algorithms.steps import forget as forget_devices
-from edgefl.learning.algorithms.steps import initial_state, new_session
+from edgefl.learning.algorithms.steps import initial_state, new_session, no_vectors
 from edgefl.learning.algorithms.trial import watched_outside
 from edgefl.learning.learner.calls import Workers, as_is
-from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
+from edgefl.learning.learner.client_inputs import ClientInputs, first_inputs
 from edgefl.learning.learner.contributions import ContributionGame, unheard_rows
 from edgefl.learning.learner.evaluation import Evaluator, Pending
 from edgefl.learning.learner.jobs import Job
+from edgefl.learning.learner.members import Members
 from edgefl.learning.learner.memory import budget
+from edgefl.learning.learner.networks.network import trained_model
 from edgefl.learning.learner.plans.choice import choose_plan
 from edgefl.learning.learner.plans.plan import CannotBatchError, Plan
 from edgefl.learning.learner.round_training import RoundTraining
@@ -39,11 +40,8 @@ from edgefl.learning.learner.workers.processes import (
 )
 from edgefl.learning.learner.workers.rule import messages_each
 from edgefl.learning.learner.workers.setup import build_trainers, multiply_exactly, torch_devices
-from edgefl.learning.measures import ModelOutputs
 from edgefl.learning.measures.learned_round import WantedContributions
 from edgefl.learning.trained_model import TrainedModel
-
-GRADIENT_SAMPLES = 5_000  # samples that a worker takes at once; sums must not depend on the number of workers
 
 
 class Learner:
@@ -99,9 +97,9 @@ class Learner:
         else:
             self._workers = TrainingWorkers(built.trainers, processes or 0)
         self._messages = messages_each(task)
-        self._evaluator = Evaluator(self._workers, task)
+        self.evaluator = Evaluator(self._workers, task)
         self._pending: list[Job] = []
-        self._members: Ids | None = None  # the devices that the server's state is about, ascending; None: all
+        self.members = Members()
         # a failed measurement (or Ctrl-C) must not leave worker processes behind
         try:
             self.plan = plan or choose_plan(task, self._network, self._workers, self._first_inputs())
@@ -111,16 +109,7 @@ class Learner:
 
     def _first_inputs(self) -> ClientInputs:
         """Return what a client starts from in its first round."""
-        algorithm = self.task.algorithm
-        received = algorithm.downlink(algorithm.server_state(self.initial))
-        return ClientInputs(
-            start=self.initial[None],
-            received={name: value[None] for name, value in received.items()},
-            state={name: value[None] for name, value in self._states.initial_state.items()},
-            statistics=self.statistics[None],
-            lr=rounded_rates([self.task.training.lr], self.initial.dtype),
-            run=self.run,
-        )
+        return first_inputs(self.task, self.initial, self._states.initial_state, self.statistics, self.run)
 
     def refusal(self, plan: Plan) -> str | None:
         """Return why clients cannot be trained by a plan; None if they can."""
@@ -168,31 +157,13 @@ class Learner:
             presence: [N] probability that each of them can be asked in a round; always if empty.
             members: [N] their ids, ascending; None: all devices.
         """
-        self._members = members
+        self.members = Members(members)
         run = self.task.run_info(members)
         if all(probability == 1 for probability in presence):
             presence = ()  # every worker gets these numbers with every message
         self.run = replace(
             run, rounds=self.run.rounds, began=self.run.began, participants=participants, presence=tuple(presence)
         )
-
-    def rows(self, ids: Ids) -> Ids:
-        """Return the rows [n] that the server's tables have for devices `ids` [n]; a table has N rows."""
-        if self._members is None:
-            return ids
-        return np.searchsorted(self._members, ids)
-
-    def devices(self, rows: Ids) -> Ids:
-        """Return the ids [n] of the devices to which the server's tables give these rows [n]."""
-        if self._members is None:
-            return rows
-        return self._members[rows]
-
-    def concerned(self, ids: Ids) -> Ids:
-        """Return those of the devices `ids` that the server's state is about."""
-        if self._members is None:
-            return ids
-        return ids[np.isin(ids, self._members)]
 
     def restart(self, index: int) -> None:
         """Begin a session with round `index`: forget the states of devices that go with the server's state."""
@@ -206,9 +177,9 @@ class Learner:
     def depart(self, ids: Ids, server: Mapping[str, Tensor], *, forget: bool) -> Mapping[str, Tensor]:
         """Forget the states of departed devices; return the server's state, without their share in it if `forget`."""
         if forget:
-            concerned = self.concerned(ids)
+            concerned = self.members.among(ids)
             shares = (self._states.share_in_means(device, self.run.samples) for device in concerned.tolist())
-            rows = self.rows(concerned)
+            rows = self.members.rows(concerned)
             server = forget_devices(self.task.algorithm, server, rows, shares, self.run.population)
         self._states.depart(ids)
         return server
@@ -257,7 +228,7 @@ class Learner:
         jobs = sorted(self._pending, key=lambda job: job.device)
         self._pending = []
         ids = np.array([job.device for job in jobs])
-        parts = [self._samples_of(job) for job in jobs]
+        parts = [job.samples_of(self.task.parts) for job in jobs]
         samples = np.array([len(part) for part in parts])
         steps = self._steps(jobs, samples)
         training = self._trained(jobs, steps, samples, where)
@@ -267,7 +238,7 @@ class Learner:
         index, lr = max((job.index, job.lr) for job in jobs)  # of the latest round that is among the jobs
         updates = Updates(
             uploads,
-            self.rows(ids),
+            self.members.rows(ids),
             samples,
             self.run.population,
             steps,
@@ -305,7 +276,7 @@ class Learner:
         if not len(ids):
             return np.zeros(0)
         jobs = [Job(device, index, w, received, self.statistics, lr) for device in ids.tolist()]
-        samples = np.array([len(self._samples_of(job)) for job in jobs])
+        samples = np.array([len(job.samples_of(self.task.parts)) for job in jobs])
         moves = self._trained(jobs, self._steps(jobs, samples), samples, None).uploads["delta"].double()
         if counted is None:
             return np.asarray(moves.norm(dim=1).cpu())
@@ -330,12 +301,6 @@ class Learner:
             training.check_finite(where)
         return training
 
-    def _samples_of(self, job: Job) -> Indices:
-        """Return the training samples [n] of a job."""
-        if job.samples is None:
-            return self.task.parts[job.device]
-        return job.samples
-
     def _received_uploads(
         self, training: RoundTraining, jobs: Sequence[Job], steps: Floats, samples: Ints
     ) -> Mapping[str, Tensor]:
@@ -354,12 +319,8 @@ class Learner:
             index: index of the round, from 0.
             lr: the round's learning rate.
         """
-        # `finish` says which vectors there would be, and of which sizes; it runs on any model
-        algorithm = self.task.algorithm
-        w = self.initial
+        vectors = no_vectors(self.task.algorithm, self.initial, server, self.run)
         none = np.empty(0, dtype=np.int64)
-        local = LocalContext(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=self.run)
-        vectors = {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}
         population = self.run.population
         return Updates(vectors, none, none, population, staleness=none, index=index, lr=lr, run=self.run)
 
@@ -375,103 +336,18 @@ class Learner:
 
     def trained(self, w: Tensor) -> TrainedModel:
         """Return the model w [d] with the statistics that it is evaluated with."""
-        data = self.task.data
-        state = self._network.state(w, self.statistics)
-        return TrainedModel(
-            tensors={name: tensor.detach().cpu().numpy().copy() for name, tensor in state.items()},
-            parameters=tuple(self._network.parameters.names),
-            sample_shape=data.shape,
-            classes=data.outputs,
-            sample_dtype="int64" if data.tokens else data.dtype,
-            mean=np.asarray(data.mean).tolist(),
-            std=np.asarray(data.std).tolist(),
-        )
+        return trained_model(self._network, w, self.statistics, self.task.data)
 
     # Evaluation
 
     def evaluate(self, w: Tensor, classes: tuple[int, ...] | None = None, devices: Ids | None = None) -> Pending:
-        """Evaluate the model w [d] on the test set, or on its samples of some classes, in the background.
-
-        With `devices` [n], its accuracy on their training samples is measured, too.
-        """
-        return self._evaluator.evaluate(w, self.statistics, classes, devices)
-
-    def predictions(self, w: Tensor, classes: tuple[int, ...] | None = None) -> list[tuple[int, int, int]]:
-        """Return which classes the model w [d] predicts for test samples, of some classes or all.
-
-        Returns:
-            Label, predicted class and the number of test samples, ascending, where there are any.
-        """
-        return self._evaluator.predictions(w, self.statistics, classes)
-
-    def test_outputs(self, w: Tensor) -> ModelOutputs:
-        """Return what the model w [d] gives for each sample of the test set."""
-        return self._evaluator.outputs(w, self.statistics, "test")
-
-    def own_outputs(self, w: Tensor) -> tuple[ModelOutputs, Sequence[Indices]]:
-        """Return what the model w [d] gives for samples, and which of them are each device's own [devices].
-
-        If the test set is divided these are test samples, otherwise training samples.
-        """
-        return self._evaluator.own_outputs(w, self.statistics)
+        """Evaluate the model w [d] with the present statistics, see `Evaluator.evaluate`."""
+        return self.evaluator.evaluate(w, self.statistics, classes, devices)
 
     def views(self, vector: Tensor) -> dict[str, Tensor]:
         """Return the parameters in a vector [d] by the names of their tensors."""
         parameters = self._network.parameters
         return dict(zip(parameters.names, parameters.views(vector), strict=True))
-
-    def device_accuracies(self, w: Tensor) -> Floats | None:
-        """Return the accuracy [devices] of the model w [d] on each device's own samples; None without labels.
-
-        If the test set is divided these are test samples, of the devices that have any, otherwise training samples.
-        """
-        return self._evaluator.accuracies(w, self.statistics)
-
-    def losses(self, w: Tensor, ids: Ids, samples: Ints, index: int) -> Floats:
-        """Return the mean loss [n] of the model w [d] on training samples of each of the devices [n].
-
-        It is measured on all that a device holds, or on `samples` [n] of them, drawn anew in each round `index`.
-        """
-        pending = []
-        for device, count in zip(ids.tolist(), samples.tolist(), strict=True):
-            rows = torch.from_numpy(self._some_samples(device, count, index))
-            pending.append(self._workers.submit("loss", partial(as_is, (w, self.statistics, rows)), float))
-        return np.array([loss.result() for loss in pending])
-
-    def losses_around(self, updates: Updates, after: Tensor) -> list[tuple[int, float, float, float]]:
-        """Return each participant's id with three mean losses on all its training samples.
-
-        These are the losses of the model that it received, of the one that its local training made (as the server
-        knows it, from the uploaded move), and of the global model `after` [d] that the round has made.
-        """
-        rows = []
-        for row, device in enumerate(self.devices(updates.ids).tolist()):
-            start = after if updates.starts is None else updates.starts[row]
-            own = self.statistics if updates.statistics is None else updates.statistics[row]
-            samples = torch.from_numpy(self.task.parts[device])
-            models = [(start, self.statistics), (start + updates.vectors["delta"][row], own), (after, self.statistics)]
-            pending = [self._workers.submit("loss", partial(as_is, (*model, samples)), float) for model in models]
-            rows.append((device, *(loss.result() for loss in pending)))
-        return rows
-
-    def squared_gradient_norm(self, w: Tensor, ids: Ids) -> float:
-        """Return `|grad F(w)|^2` of the mean loss F over all training samples of devices `ids` [n].
-
-        Regularisers, what algorithms add to the loss, dropout and augmentation are no part of F.
-        """
-        rows = torch.from_numpy(np.concatenate([self.task.parts[device] for device in ids.tolist()]))
-        arguments = [partial(as_is, (w, self.statistics, some)) for some in torch.split(rows, GRADIENT_SAMPLES)]
-        pending = [self._workers.submit("gradient", each, Tensor.clone) for each in arguments]
-        gradient = torch.stack([part.result().to(w.device) for part in pending]).sum(dim=0)
-        return float(((gradient / len(rows)) ** 2).sum())
-
-    def _some_samples(self, device: int, count: int, index: int) -> Indices:
-        """Return `count` of a device's training samples, or all of them if it has no more."""
-        part = self.task.parts[device]
-        if count >= len(part):
-            return part
-        rng = self.task.streams.generator("poll", device, index)
-        return rng.choice(part, count, replace=False)
 
     def mean_models(self, ids: Ids) -> dict[str, Tensor]:
         """Return the further models [d] that the scenario wants evaluated, in a round that received updates of `ids`.
@@ -479,7 +355,7 @@ class Learner:
         "sel" is the mean of their local models. "all" is the mean of the N devices' last models, where the initial
         model stands in for devices that have sent no update. The program of FedDyn reports both (Acar et al., 2021).
         """
-        members = self._members
+        members = self.members.ids
         if members is None:
             members = np.arange(len(self.task.parts))
         return self._states.mean_models(ids, members)

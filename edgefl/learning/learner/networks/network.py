@@ -6,14 +6,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from edgefl.learning.algorithms import ForwardPass
+from edgefl.learning.datasets import Data
 from edgefl.learning.learner.networks.dropout import KeyedDropout, keyed_draws, keyed_dropouts, replace_dropout
 from edgefl.learning.learner.networks.flat_vectors import Layout, Tensors, flatten
 from edgefl.learning.learner.networks.module_state import copied, statistics_of, trained_parameters
+from edgefl.learning.trained_model import TrainedModel
 
 Output = TypeVar("Output")
 Unused = Sequence[int]  # numbers of the parameters that a forward pass has not used
@@ -242,3 +245,16 @@ def write_gradient(loss: Tensor, leaves: Tensors, into: Tensors) -> Unused:
 def as_leaves(views: Tensors) -> list[Tensor]:
     """Return the same memory as leaves of a new graph."""
     return [view.detach().requires_grad_() for view in views]
+
+
+def trained_model(network: Network, w: Tensor, statistics: Tensor, data: Data) -> TrainedModel:
+    """Return the model w [d] and its statistics [b] as they leave a run."""
+    return TrainedModel(
+        tensors={name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state(w, statistics).items()},
+        parameters=tuple(network.parameters.names),
+        sample_shape=data.shape,
+        classes=data.outputs,
+        sample_dtype="int64" if data.tokens else data.dtype,
+        mean=np.asarray(data.mean).tolist(),
+        std=np.asarray(data.std).tolist(),
+    )
