@@ -1,10 +1,11 @@
 """Count what one round costs a reader: the modules that it passes through, and the calls of functions on its way.
 
     python benchmarks/round_calls.py                # this tree
-    PYTHONPATH=../before python benchmarks/round_calls.py
+    PYTHONPATH=../before python benchmarks/round_calls.py  # an earlier checkout
 
 The round is the second one of a run with one participant that trains nothing, from its beginning to its last row; so
-what a first round builds is not counted. A call counts if the function is one of edgefl or channel.
+what a first round builds is not counted. A call counts if the function is one of edgefl or channel, and no part of a
+comprehension.
 """
 
 import sys
@@ -41,7 +42,7 @@ class Traced:
     def note_call(self, frame, event, _):
         """Count a call of a function of these packages."""
         file = frame.f_code.co_filename
-        if event == "call" and file.startswith(ROOMS):
+        if event == "call" and file.startswith(ROOMS) and not frame.f_code.co_name.startswith("<"):
             self.modules.add(file)
             self.calls += 1
             caller = frame.f_back  # None if compiled code has called it

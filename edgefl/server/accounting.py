@@ -12,9 +12,9 @@ from edgefl.coordination.server_view import DeviceReports
 from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
 from edgefl.radio.transfers import TransferResult
-from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 from edgefl.scenario import RoundKey
+from edgefl.server.energy import energy_columns
 from edgefl.server.observer import DeviceColumns
 from edgefl.server.participation import Participation
 
@@ -36,9 +36,8 @@ def device_columns(
         drx_tail_s: how long each device's radio [n] stays awake after its last transfer.
     """
     count = len(parts)
-    download_s, download_on_air_s, download_bits = _transfers([part.down for part in parts])
-    upload_s, upload_on_air_s, upload_bits = _transfers([part.up for part in parts])
-    full_power_s = np.array([part.up.full_power_s for part in parts], dtype=np.float64)
+    download_s, download_bits = _transfers([part.down for part in parts])
+    upload_s, upload_bits = _transfers([part.up for part in parts])
     compute_s = np.array([part.compute_s for part in parts])
     began_s = np.array([part.began_s for part in parts])
     end_s = np.array([part.end_s for part in parts])
@@ -54,16 +53,6 @@ def device_columns(
     busy_s = download_s + compute_s + upload_s + waited_s
     early_s = busy_s - (end_s - began_s)
     early_s = np.where(early_s > SAME_TIME_S, early_s, 0.0)
-
-    # During a transfer the radio is off in slots of the other direction and of other devices, and draws idle power.
-    radio_off_s = download_s - download_on_air_s + upload_s - upload_on_air_s
-
-    idle_energy_j = powers_w["idle"] * (wait_s + radio_off_s)
-    if drx_tail_s.any():
-        # The radio stays awake while the device waits; it sleeps again when the round ends or the device is gone.
-        asleep_s = np.array([part.last_transfer_s for part in parts]) + drx_tail_s
-        awake_s = np.maximum(np.minimum(asleep_s, until_s) - end_s, 0.0)
-        idle_energy_j += (powers_w["tail"] - powers_w["idle"]) * awake_s
 
     def of_drop(name: str) -> list[Any]:
         return [getattr(part.drop, name)[part.row] for part in parts]
@@ -81,24 +70,15 @@ def device_columns(
         "compute_s": compute_s,
         "upload_s": upload_s,
         "wait_s": wait_s,
-        # Energy is power times time; the radio draws its power only while it is on the air.
-        "rx_energy_j": powers_w["rx"] * download_on_air_s,
-        "cpu_energy_j": powers_w["cpu"] * compute_s,
-        "tx_energy_j": powers_w["tx"] * full_power_s + powers_w["circuit"] * upload_on_air_s,
+        **energy_columns(parts, powers_w, drx_tail_s, wait_s, until_s),
         "status": np.array([part.status for part in parts], dtype=str),
         "bytes_down": _whole_bytes(download_bits),
         "bytes_up": _whole_bytes(upload_bits),
         "x_m": np.array([part.position_m[0] for part in parts]),
         "y_m": np.array([part.position_m[1] for part in parts]),
         "shadowing_db": np.array(of_drop("shadowing_db")),
-        "idle_energy_j": idle_energy_j,
         "start_s": began_s - early_s,
     }
-
-
-def spent_j(devices: Mapping[str, npt.NDArray[Any]], which: npt.NDArray[np.bool_] | slice = slice(None)) -> float:
-    """Return the energy [J] that all participants, or those in rows `which`, have spent."""
-    return float(sum(devices[name][which].sum() for name in ENERGY_COLUMNS))
 
 
 def device_reports(
@@ -139,12 +119,11 @@ def _on_mains_inf(battery_j: list[float]) -> Floats:
     return np.where(np.isnan(level_j), np.inf, level_j)
 
 
-def _transfers(transfers: Sequence[TransferResult]) -> tuple[Floats, Floats, Floats]:
-    """Return durations [n] [s], times on the air [n] [s] and bits sent [n]."""
+def _transfers(transfers: Sequence[TransferResult]) -> tuple[Floats, Floats]:
+    """Return durations [n] [s] and bits sent [n]."""
     duration_s = np.array([transfer.duration_s for transfer in transfers], dtype=np.float64)
-    on_air_s = np.array([transfer.air_s for transfer in transfers], dtype=np.float64)
     sent_bits = np.array([transfer.sent_bits for transfer in transfers], dtype=np.float64)
-    return duration_s, on_air_s, sent_bits
+    return duration_s, sent_bits
 
 
 def _whole_bytes(bits: Floats) -> npt.NDArray[np.int64]:

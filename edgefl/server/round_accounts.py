@@ -12,7 +12,8 @@ from edgefl.coordination.policies.base import DEPARTED
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import LATE, NOT_CHOSEN, RECEIVED, REPORTED
 from edgefl.scenario import RoundKey
-from edgefl.server.accounting import device_columns, spent_j
+from edgefl.server.accounting import device_columns
+from edgefl.server.energy import spent_j
 from edgefl.server.observer import DeviceColumns, EndedRound, Observer
 from edgefl.server.participation import FAILED, Participation
 from edgefl.world.world import World

@@ -9,9 +9,9 @@ import numpy as np
 import simpy
 
 from edgefl.records.statuses import REPORTED
-from edgefl.server.accounting import spent_j
 from edgefl.server.channel_knowledge import ChannelKnowledge
 from edgefl.server.choosing import Choosing
+from edgefl.server.energy import spent_j
 from edgefl.server.observer import Begin, EndedRound, Observer, RoundColumns
 from edgefl.server.observers.channel_requests import ChannelRequests
 from edgefl.server.roster import Roster

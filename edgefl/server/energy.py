@@ -1,0 +1,59 @@
+"""The energy of participations: what devices draw to receive, compute, send and wait.
+
+What a battery supplies meanwhile is metered by the same powers (`observers/battery_meter.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.core.arrays import Floats
+from edgefl.records.columns import ENERGY_COLUMNS
+from edgefl.server.observer import DeviceColumns
+from edgefl.server.participation import Participation
+
+
+def energy_columns(
+    parts: Sequence[Participation], powers_w: Mapping[str, Floats], drx_tail_s: Floats, wait_s: Floats, until_s: Floats
+) -> DeviceColumns:
+    """Return the energy [n] of participations as columns of devices.csv, named in `ENERGY_COLUMNS`.
+
+    Args:
+        parts: the participations [n].
+        powers_w: what each device [n] draws in each of its activities [W] (`World.powers_w`).
+        drx_tail_s: how long each device's radio [n] stays awake after its last transfer.
+        wait_s: how long each device [n] waited.
+        until_s: when its waiting ended [n].
+    """
+    download_s = np.array([part.down.duration_s for part in parts], dtype=np.float64)
+    upload_s = np.array([part.up.duration_s for part in parts], dtype=np.float64)
+    download_on_air_s = np.array([part.down.air_s for part in parts], dtype=np.float64)
+    upload_on_air_s = np.array([part.up.air_s for part in parts], dtype=np.float64)
+    full_power_s = np.array([part.up.full_power_s for part in parts], dtype=np.float64)
+    compute_s = np.array([part.compute_s for part in parts])
+
+    # During a transfer the radio is off in slots of the other direction and of other devices, and draws idle power.
+    radio_off_s = download_s - download_on_air_s + upload_s - upload_on_air_s
+    idle_energy_j = powers_w["idle"] * (wait_s + radio_off_s)
+    if drx_tail_s.any():
+        # The radio stays awake while the device waits; it sleeps again when the round ends or the device is gone.
+        end_s = np.array([part.end_s for part in parts])
+        asleep_s = np.array([part.last_transfer_s for part in parts]) + drx_tail_s
+        awake_s = np.maximum(np.minimum(asleep_s, until_s) - end_s, 0.0)
+        idle_energy_j += (powers_w["tail"] - powers_w["idle"]) * awake_s
+    return {
+        # Energy is power times time; the radio draws its power only while it is on the air.
+        "rx_energy_j": powers_w["rx"] * download_on_air_s,
+        "cpu_energy_j": powers_w["cpu"] * compute_s,
+        "tx_energy_j": powers_w["tx"] * full_power_s + powers_w["circuit"] * upload_on_air_s,
+        "idle_energy_j": idle_energy_j,
+    }
+
+
+def spent_j(devices: Mapping[str, npt.NDArray[Any]], which: npt.NDArray[np.bool_] | slice = slice(None)) -> float:
+    """Return the energy [J] that all participants, or those in rows `which`, have spent."""
+    return float(sum(devices[name][which].sum() for name in ENERGY_COLUMNS))
