@@ -155,5 +155,6 @@ def _arrow_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         encoded = [value.encode() for value in values]
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
         return pa.StringArray.from_buffers(len(values), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
-    numbers = np.asarray(values, dtype=kind.to_pandas_dtype())
+    # `kind.to_pandas_dtype()` imports pandas, too, in pyarrow 18.
+    numbers = np.asarray(values, dtype={"double": np.float64, "int64": np.int64}[str(kind)])
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(numbers)])
