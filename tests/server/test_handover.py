@@ -391,9 +391,10 @@ def test_the_rule_as_the_standard_says_it(data):
     cell = data.draw(st.integers(0, sites - 1))
     hysteresis_db = float(data.draw(st.integers(0, 2)))
     waited = data.draw(st.integers(0, steps - 1))
+    offsets_db = np.array(data.draw(st.lists(st.integers(-2, 2), min_size=sites, max_size=sites))).astype(float)
     expected = None
     timers = [0] * sites
-    for step, row in enumerate(powers):
+    for step, row in enumerate(powers + offsets_db):
         timers = [
             timer + 1 if power > row[cell] + hysteresis_db else 0 for timer, power in zip(timers, row, strict=True)
         ]
@@ -401,7 +402,7 @@ def test_the_rule_as_the_standard_says_it(data):
         if up:
             expected = step, max(up, key=lambda site: (row[site], -site))
             break
-    assert triggered(powers, cell, hysteresis_db, waited) == expected
+    assert triggered(powers, cell, hysteresis_db, waited, offsets_db) == expected
 
 
 # Links that fail
