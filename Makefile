@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
+PYTEST := $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 # On Linux the package index has PyTorch with CUDA, several gigabytes. TORCH=cpu takes its wheels for processors from another index.
 TORCH ?= default
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: light setup setup-locked lock demo test test-all lint gpu-check docs pictures notebooks reference reproduction-pages benchmarks soak clean
+.PHONY: light setup setup-locked lock demo test test-ci test-all test-lowest lint gpu-check docs pictures notebooks reference reproduction-pages benchmarks soak clean
 
 # What edgefl needs to run, without what its development needs.
 light: .venv/.light
@@ -60,10 +61,21 @@ lint: setup
 	$(SITE)
 
 test: lint
-	$(PYTEST)
+	$(PYTEST) -m 'not slow and not process'
+
+# What CI runs: also what starts programs and browsers.
+test-ci: lint
+	$(PYTEST) -m 'not slow'
 
 test-all: lint
 	$(PYTEST) -m ''
+
+# The lowest versions that pyproject.toml allows, in an environment of their own.
+test-lowest:
+	$(PYTHON) -m venv build/lowest
+	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[dev]'
+	build/lowest/bin/python -m pytest $(SIDE_BY_SIDE) -m 'not slow'
 
 gpu-check: setup
 	$(BIN)/python -m pytest -m gpu

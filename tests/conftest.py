@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import sys
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import own_process
@@ -14,6 +16,10 @@ FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--window-size=1400,1200"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+
+STARTERS = {"warm", "chromium"}  # fixtures that start a program
+STARTS = {"subprocess.Popen", "os.posix_spawn", "os.system"}  # events of Python
+QUICK = {"git", "uname", "fc-list"}  # milliseconds: a run names its commit and its machine, Matplotlib looks for fonts
 
 # Tests start edgefl hundreds of times. Without compiled modules each start would compile all of edgefl anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -40,6 +46,20 @@ def plans_of_their_own(tmp_path_factory):
     os.environ.pop("XDG_CACHE_HOME")
     if before is not None:
         os.environ["XDG_CACHE_HOME"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def training_without_workers(request):
+    """Where no test starts a program (`make test`), none forks workers to train either, unless it asks for a number."""
+    if "not process" not in request.config.option.markexpr:
+        yield
+        return
+    from edgefl.learning.learner import learner
+
+    usual = learner.cores
+    learner.cores = lambda: 0
+    yield
+    learner.cores = usual
 
 
 @pytest.fixture
@@ -75,6 +95,48 @@ def chromium(tmp_path_factory):
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     yield browser
     browser.quit()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
+def pytest_collection_modifyitems(items):
+    """Mark tests as `process` whose fixtures or other marks tell that they start a program."""
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        if STARTERS.intersection(item.fixturenames) or marks & {"browser", "own_process"}:
+            item.add_marker("process")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Fail a test of `make test` that starts a program, in itself or in a fixture."""
+    _ProgramsGuard.is_on = not any(map(item.get_closest_marker, ("process", "slow", "gpu")))
+    try:
+        return (yield)
+    finally:
+        _ProgramsGuard.is_on = False
+
+
+class _ProgramsGuard:
+    """Sees each program that Python starts. Forked processes are none: training starts them within milliseconds."""
+
+    is_on = False
+    _start_python = SpawnProcess._Popen
+
+    @classmethod
+    def check(cls, event, arguments):
+        """Fail the test that runs, if it may start no program and this event of Python says that it does."""
+        if cls.is_on and event in STARTS and Path(os.fsdecode(arguments[0])).name not in QUICK:
+            pytest.fail(f"starts {arguments[0]}: mark the test with `process`")
+
+    @staticmethod
+    def spawn(process):
+        """Do as `SpawnProcess._Popen`, which tells Python of no event."""
+        _ProgramsGuard.check("os.posix_spawn", [sys.executable])
+        return _ProgramsGuard._start_python(process)
+
+
+sys.addaudithook(_ProgramsGuard.check)
+SpawnProcess._Popen = staticmethod(_ProgramsGuard.spawn)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -29,6 +29,7 @@ def test_the_pages_have_examples():
     assert len(EXAMPLES) >= 10
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("command", "output"), EXAMPLES)
 def test_page(command, output):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -73,6 +74,7 @@ def test_every_test_that_a_page_names_exists():
     assert not missing
 
 
+@pytest.mark.process
 def test_import_is_light():
     heavy = ("scipy.signal", "scipy.stats", "simpy", "torch", "edgefl")
     script = f"import sys, channel; print([m for m in {heavy} if m in sys.modules])"

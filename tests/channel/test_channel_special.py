@@ -19,6 +19,7 @@ def test_another_name_is_an_error_that_names_it():
         _ = _special.erf
 
 
+@pytest.mark.process
 def test_the_library_imports_scipy_at_the_first_call():
     program = (
         "import sys\n"

@@ -80,6 +80,7 @@ def test_events_go_where_they_were_told(here):
     assert len(list((here / "events").iterdir())) == 1
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("out", [("-o", "out"), ()])
 def test_a_sweep_writes_where_it_was_told(out, here, capsys):
     assert main(["sweep", "sweep.yaml", *out, "--device", "cpu", "--workers", "1"]) == 0
@@ -98,6 +99,7 @@ def test_prices_go_where_they_were_told(here, monkeypatch):
     check(here, "out/what_if.csv", "prices.csv")
 
 
+@pytest.mark.process
 def test_python_writes_where_it_was_told(here, monkeypatch):
     assert edgefl.run("s.yaml", out="out", device="cpu").folder == here / "out"
     monkeypatch.chdir(here)
@@ -131,6 +133,7 @@ def test_the_folder_with_data_stays_the_same(here, monkeypatch):
     assert data_folders()[0] == here / "data"
 
 
+@pytest.mark.process
 def test_a_reproduction_writes_where_it_was_told(here):
     library = write_library(here / "library", table_1=PARABOLA + "set: {algorithm: 'wanderer:Wanderer'}\n")
     shutil.copy("wanderer.py", library / "recipes/textbook/bases/wanderer.py")

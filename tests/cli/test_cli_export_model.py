@@ -56,6 +56,7 @@ def outputs_agree(result, file, x, tolerance=1e-5):
     return session
 
 
+@pytest.mark.process
 def test_onnx_gives_the_same_outputs(normed, tmp_path, capfd):
     assert main(["export", str(normed), "--format", "onnx", "-o", str(tmp_path / "model.onnx")]) == 0
     printed = capfd.readouterr()
@@ -97,6 +98,7 @@ def test_equal_exports_have_equal_bytes(normed, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+@pytest.mark.process
 def test_what_torch_cannot_translate(tmp_path, capfd):
     folder = tmp_path / "out"
     edgefl.run({**SMALL, "model": "own_networks:Branching"}, out=folder, device="cpu")
@@ -131,6 +133,7 @@ def test_what_torch_translates_wrongly(name, message, monkeypatch):
         onnx_bytes(module, trained, {})
 
 
+@pytest.mark.process
 def test_safetensors_is_the_file_of_the_folder(normed, tmp_path):
     out = tmp_path / "deep" / "mine.safetensors"
     assert main(["export", str(normed), "--format", "safetensors", "-o", str(out)]) == 0
@@ -147,6 +150,7 @@ def test_refused(edgefl, finished):
     assert line == "export: --table rounds: not with --format onnx: leave it out"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("form", ["onnx", "safetensors"])
 def test_a_run_that_has_learned_nothing(form, tmp_path, capfd):
     edgefl.run(SMALL, train=False, out=tmp_path / "out")

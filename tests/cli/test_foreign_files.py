@@ -160,6 +160,7 @@ def test_what_lies_beside_a_run_stays(flags, here, capsys):
     assert [path.read_bytes() for path in kept] == [PRECIOUS] * len(kept)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("flags", [("--overwrite",), ("--resume",)], ids=shown)
 def test_what_lies_beside_a_sweep_and_its_runs_stays(flags, here, capsys):
     made(SWEEP_RUN, capsys)
@@ -171,6 +172,7 @@ def test_what_lies_beside_a_sweep_and_its_runs_stays(flags, here, capsys):
     assert [path.read_bytes() for path in kept] == [PRECIOUS] * len(kept)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("flags", [("--overwrite",), ("--resume",)], ids=shown)
 def test_what_lies_beside_a_study_stays(flags, here, capsys):
     assert main(list(FIGURE)) in {0, 1}
@@ -191,6 +193,7 @@ def test_a_file_with_a_results_name_stops_a_run(name, flag, here, capsys):
     assert name in line
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "name", ["index.csv", "statistics.csv", "report.html", "sweep.yaml", "checkpoints/journal.jsonl"]
 )
@@ -201,6 +204,7 @@ def test_a_file_with_a_sweeps_name_stops_a_sweep(name, flag, here, capsys):
     refused((*SWEEP_RUN, flag), capsys)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", RESULT_FILES)
 @pytest.mark.parametrize("flag", ["--overwrite", "--resume"])
 def test_a_file_with_a_results_name_in_the_folder_of_a_run_stops_a_sweep(name, flag, here, capsys):
@@ -212,6 +216,7 @@ def test_a_file_with_a_results_name_in_the_folder_of_a_run_stops_a_sweep(name, f
     refused((*SWEEP_RUN, flag), capsys)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "name",
     [
@@ -232,6 +237,7 @@ def test_a_file_with_a_studys_name_stops_a_reproduction(name, flag, here, capsys
     refused((*FIGURE, flag), capsys)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "flags",
     [
@@ -246,6 +252,7 @@ def test_a_refused_sweep_leaves_the_earlier_one(flags, here, capsys):
     refused(flags, capsys)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("more", [("--workers", "0"), ("--cluster", "127.0.0.1:1")], ids=shown)
 def test_a_refused_reproduction_leaves_the_earlier_one(more, here, capsys):
     assert main(list(FIGURE)) in {0, 1}
@@ -275,6 +282,7 @@ def test_a_page_replaces_no_foreign_file_unless_the_file_was_named(here, capsys)
     assert Path("report.html").read_bytes() != PRECIOUS
 
 
+@pytest.mark.process
 def test_statistics_beside_a_page_replace_no_foreign_file(here, capsys):
     made(SWEEP_RUN, capsys)
     put("statistics.csv", Path("elsewhere"))

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "your-own.md"
 FILE = re.compile(r"^\*\*`(?P<name>[\w./-]+)`\*\*\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -58,28 +58,33 @@ def clone(tmp_path):
     return Clone(tmp_path)
 
 
+@pytest.mark.process
 def test_the_demo_installs_what_a_run_needs_and_no_more(clone):
     assert clone.make("demo")[0] == [LIGHT, *DEMO]
     assert clone.make("demo")[0] == DEMO
 
 
+@pytest.mark.process
 def test_the_set_up_completes_what_the_demo_has_installed(clone):
     clone.make("demo")
     assert clone.make("setup")[0] == [FULL]
     assert clone.make("setup", "demo")[0] == DEMO
 
 
+@pytest.mark.process
 def test_a_set_up_of_its_own_serves_the_demo(clone):
     assert clone.make("setup")[0] == [LIGHT, FULL]
     assert clone.make("demo")[0] == DEMO
 
 
+@pytest.mark.process
 def test_other_versions_are_installed_in_both(clone):
     clone.make("setup")
     clone.age(".light")
     assert clone.make("setup")[0] == [LIGHT, FULL]
 
 
+@pytest.mark.process
 def test_locked_files_serve_the_demo_too(clone):
     (clone.folder / "requirements").mkdir()
     lines, code, _ = clone.make("setup-locked")
@@ -88,6 +93,7 @@ def test_locked_files_serve_the_demo_too(clone):
     assert clone.make("setup", "demo")[0] == DEMO
 
 
+@pytest.mark.process
 def test_wheels_without_cuda_come_first_and_alone_from_their_index(clone):
     lines, _, _ = clone.make("demo", "TORCH=cpu")
     assert lines[1:] == [LIGHT, *DEMO]
@@ -95,6 +101,7 @@ def test_wheels_without_cuda_come_first_and_alone_from_their_index(clone):
     assert "--constraint constraints.txt" in lines[0]
 
 
+@pytest.mark.process
 def test_an_unknown_choice_of_torch_installs_nothing(clone):
     lines, code, said = clone.make("demo", "TORCH=gpu")
     assert (lines, code) == ([], 2)

@@ -592,6 +592,7 @@ def python(text):
     return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.process
 def test_without_gymnasium_one_line_says_how_to_install_it():
     without = "import sys; sys.modules['gymnasium'] = None; import edgefl; "
     assert python(without).returncode == 0
@@ -602,6 +603,7 @@ def test_without_gymnasium_one_line_says_how_to_install_it():
     assert "edgefl.gym.parallel: needs pettingzoo, which is missing" in python(without).stderr.splitlines()[-1]
 
 
+@pytest.mark.process
 def test_an_environment_without_learning_never_loads_torch():
     text = "import sys, edgefl.gym; e = edgefl.gym.make({'rounds': 1}); e.reset(); e.step(e.follow()); "
     done = python(text + "print(e.result().status, 'torch' in sys.modules)")

@@ -204,6 +204,7 @@ def test_two_downloads_into_one_folder_do_not_meet(server, monkeypatch, tmp_path
     assert fetch.fetch("svhn", tmp_path / "data", bar=False)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_leaves_nothing(endless, tmp_path, number):
     """The download is under way when the signal comes."""

@@ -91,6 +91,7 @@ print(resident() - before)
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc alone has these settings")
 def test_memory_of_dropped_models_goes_back():
     grown = {}

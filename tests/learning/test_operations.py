@@ -162,6 +162,7 @@ for name in ALGORITHMS.members:
 """
 
 
+@pytest.mark.process
 def test_worlds_without_learning_price_every_shipped_algorithm_without_torch():
     done = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

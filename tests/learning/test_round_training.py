@@ -259,6 +259,7 @@ of.close()
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is of Linux")
 def test_memory_that_really_runs_out():
     """In torch's own allocator, under a limit that wide cohorts exceed and narrow ones do not."""

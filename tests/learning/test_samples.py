@@ -161,6 +161,7 @@ assert edgefl.run({**keys, "data": {"dataset": load}}, out="large", device="cpu"
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit private memory alone")
 @pytest.mark.parametrize(
     ("more", "limit"), [({}, 0.4), ({"mean": 0.5, "std": 2.0}, 1.4)], ids=["as it is", "normalised"]

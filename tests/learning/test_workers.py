@@ -419,6 +419,7 @@ def program():
 class TestThePrograms:
     """Workers of real processes end with their program."""
 
+    @pytest.mark.process
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
     def test_workers_end_with_their_killed_parent(self, program, number):
         process, found = program("time.sleep(60)")
@@ -426,6 +427,7 @@ class TestThePrograms:
         assert process.wait(10) == -number
         assert wait_until(lambda: not any(alive(pid) for pid in found))
 
+    @pytest.mark.process
     def test_workers_end_with_a_parent_that_was_killed_during_a_call(self, program):
         process, found = program("""
             for of in (first, second):
@@ -438,6 +440,7 @@ class TestThePrograms:
         os.kill(process.pid, signal.SIGKILL)
         assert wait_until(lambda: not any(alive(pid) for pid in found))
 
+    @pytest.mark.process
     def test_workers_of_a_killed_parent_say_nothing(self, program):
         process, found = program("""
             first.submit("sleep", lambda: [0.5], lambda result: result)
@@ -447,6 +450,7 @@ class TestThePrograms:
         assert wait_until(lambda: not any(alive(pid) for pid in found))
         assert process.communicate(timeout=10)[1] == ""
 
+    @pytest.mark.process
     @pytest.mark.parametrize("end", ["pass", "first.close(); raise ValueError"])
     def test_workers_end_with_a_parent_that_does_not_close_them(self, program, end):
         process, found = program(end)
@@ -454,6 +458,7 @@ class TestThePrograms:
         assert process.returncode == errors.count("Traceback") == int("raise" in end)
         assert not any(alive(pid) for pid in found)
 
+    @pytest.mark.process
     def test_an_interrupt_is_the_parents_alone(self, program):
         """Ctrl-C reaches the whole process group: workers finish their call and say nothing."""
         process, found = program("""

@@ -262,6 +262,7 @@ MODES = [
 ]
 
 
+@pytest.mark.process
 def test_same_bytes_in_another_process_without_compiled_loops(tmp_path):
     """A process of its own, as each looks for numba only once."""
     code = (

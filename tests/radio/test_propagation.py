@@ -49,6 +49,7 @@ def test_every_model_is_listed_with_its_source():
         assert "(" in PROPAGATION.summary(kind)
 
 
+@pytest.mark.process
 def test_listing_loads_no_scipy_and_nothing_of_transfers():
     script = f"import sys; from edgefl.radio.propagation import PROPAGATION as p; keys = {REQUIRED};"
     script += " [p.load(n)(**keys.get(n, {})) for n in p.members];"

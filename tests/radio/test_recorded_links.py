@@ -330,6 +330,7 @@ def test_a_trace_from_outside():
         load({"radio": {"trace": {"kind": Mixed, "assign": "pool"}}})
 
 
+@pytest.mark.process
 def test_the_shipped_recordings_come_from_their_program(tmp_path):
     program = ROOT / "benchmarks" / "link_traces.py"
     subprocess.run([sys.executable, program, tmp_path / "again.csv"], check=True)

@@ -80,6 +80,7 @@ def test_the_optimum_of_fedl_is_the_closed_form():
         assert e_cmp_j == pytest.approx(energy_j(t_cmp_s), abs=1e-6)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "name",
     [

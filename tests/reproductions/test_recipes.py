@@ -175,6 +175,7 @@ def test_a_scale_that_does_not_exist_is_refused(library):
         plan(library, library.load("textbook/table-1"), "small")
 
 
+@pytest.mark.process
 def test_a_recipe_is_checked_at_the_scale_that_it_names(tmp_path):
     text = PARABOLA.replace("learns: false", "check: small") + "scales: {small: {axes: {shape: [steep]}}}\n"
     library = Library(write_library(tmp_path, table_1=text))

@@ -142,6 +142,7 @@ def test_the_unit_is_at_the_end_of_the_name():
                 assert column.name.endswith(ending) == (column.unit == unit), column.name
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("base_stations", [False, True])
 def test_the_index_of_a_sweep_has_the_columns_of_the_table(tmp_path, base_stations):
     cells = "cells: {energy: {static_w: 112, slope: 2.6}}\nradio: {server_power: total}\n" if base_stations else ""

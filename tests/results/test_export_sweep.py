@@ -40,6 +40,7 @@ def table_of(folder, table, form="csv"):
     return pd.read_csv(content) if form == "csv" else pd.read_parquet(content)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("table", EXPORT_TABLES)
 def test_a_table_is_that_of_its_runs_with_the_values_of_their_scenarios(sweep, table):
     """The rows of each run exported by itself, and keys and seed as they stand in its scenario.yaml."""
@@ -63,6 +64,7 @@ def test_a_table_is_that_of_its_runs_with_the_values_of_their_scenarios(sweep, t
         assert values[3] == scenario["seed"]
 
 
+@pytest.mark.process
 def test_parquet_has_the_types_of_the_values(sweep):
     table = table_of(sweep, "summary", "parquet")
     assert table.dtypes[["scenario.rounds", "server.deadline_s", "seed"]].astype(str).tolist() == [
@@ -73,12 +75,14 @@ def test_parquet_has_the_types_of_the_values(sweep):
     assert set(table["scenario.algorithm"]) == {"fedavg", '{"kind": "fedprox", "mu": 0.1}'}
 
 
+@pytest.mark.process
 def test_json_has_the_values_as_they_are(sweep):
     runs = json.loads(exported([sweep], "json"))
     assert [run["values"] for run in runs][-1] == {key: values[-1] for key, values in GRID.items()}
     assert {tuple(run)[:3] for run in runs} == {("run", "values", "manifest")}
 
 
+@pytest.mark.process
 def test_a_run_beside_a_sweep_has_no_values(sweep):
     alone = min(sweep.glob("*/seed-*"))
     table = pd.read_csv(io.BytesIO(exported([sweep, alone], "csv", ("table", "rounds"))))
@@ -87,6 +91,7 @@ def test_a_run_beside_a_sweep_has_no_values(sweep):
     assert len({event["pid"] for event in trace}) == 2 * 16  # server and devices of each run
 
 
+@pytest.mark.process
 def test_a_table_for_a_paper_has_a_row_for_each_point(sweep):
     lines = exported([sweep], "markdown").decode().splitlines()
     head, _, *rows = [line.strip("| ").split(" | ") for line in lines[: lines.index("")]]
@@ -188,6 +193,7 @@ def test_what_a_figure_cannot_show(tmp_path, choice, message):
         export([folder], "png", None, tmp_path / "out.png", choice)
 
 
+@pytest.mark.process
 def test_choices_without_a_sweep_are_refused(tmp_path, sweep):
     run = min(sweep.glob("*/seed-*"))
     for folders, form, part, choice, message in [

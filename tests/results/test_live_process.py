@@ -59,6 +59,7 @@ def fetch(address):
     return text
 
 
+@pytest.mark.process
 def test_a_killed_run_whose_lock_outlives_it_is_not_said_to_run(unfinished, tmp_path):
     """Its children may see that it is gone before the kernel has let go of its locks."""
     (tmp_path / "run.py").write_text(RUN)

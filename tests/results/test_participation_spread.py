@@ -75,6 +75,7 @@ def test_updates_that_are_lost_make_nothing_younger_and_polls_choose_nobody() ->
     np.testing.assert_allclose(found.ages, [(0 + 1 + 2) / 3, (1 + 2 + 3) / 3])
 
 
+@pytest.mark.process
 def test_summary_index_and_page_say_the_same(tmp_path: Path) -> None:
     world = {"rounds": 8, "devices": {"count": 9}, "server": {"participants": 3}}
     result = edgefl.run({**world, "name": "spread"}, out=tmp_path / "run", train=False)

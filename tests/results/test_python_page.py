@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
 
@@ -13,6 +15,7 @@ def _without_numbers(text):
     return re.sub(r"[\d.]+", "#", text)
 
 
+@pytest.mark.process
 def test_it_runs(tmp_path):
     script = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL))
     (tmp_path / "script.py").write_text(script)

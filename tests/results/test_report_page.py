@@ -212,6 +212,7 @@ def test_the_same_folders_make_the_same_page(result, tmp_path):
     assert pages[0] == pages[1]
 
 
+@pytest.mark.process
 def test_no_heavy_import():
     heavy = "{'torch', 'pandas', 'plotly', 'scipy', 'simpy', 'pyarrow'}"
     code = f"import sys, edgefl.results.report; found = {heavy} & set(sys.modules); assert not found, found"

@@ -60,6 +60,7 @@ def test_a_folder_is_read_as_the_run_returned_it(folder, result):
     assert repr(read) == repr(result)
 
 
+@pytest.mark.process
 def test_a_sweep_is_read_as_the_sweep_returned_it(tmp_path):
     (tmp_path / "base.yaml").write_text("rounds: 2\ndevices: {count: 4}\nserver: {participants: 2}\n")
     (tmp_path / "sweep.yaml").write_text("base: base.yaml\ngrid: {radio.bandwidth_hz: [1e6, 5e6]}\n")
@@ -223,6 +224,7 @@ def test_results_in_memory_and_folders_are_compared(result, folder):
     assert table["final_accuracy"].tolist() == pytest.approx([result.summary["final_accuracy"]] * 2)
 
 
+@pytest.mark.process
 def test_a_plot_leaves_pyplot_alone(result):
     import matplotlib as mpl
 

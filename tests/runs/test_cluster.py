@@ -128,10 +128,12 @@ def act(task):
     return os.environ.get(task)
 
 
+@pytest.mark.process
 def test_nobody_has_room(head, tmp_path):
     refused(tmp_path, "takes 1 CPU, which the cluster does not have", cluster=head.address)
 
 
+@pytest.mark.process
 def test_what_becomes_of_tasks(head, nodes, monkeypatch):
     monkeypatch.setattr(cluster, "RETRIES", 1)
     nodes(num_cpus=2, num_gpus=1)

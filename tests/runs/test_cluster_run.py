@@ -71,11 +71,13 @@ def refused(tmp_path, pattern, **options):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.process
 def test_a_cluster_without_a_processor(tmp_path, head):
     refused(tmp_path, "no processor is free", cluster=head.address)
 
 
 # SCAFFOLD's devices keep states, and all that FedAvg does is a part of it.
+@pytest.mark.process
 @pytest.mark.parametrize("algorithm", [pytest.param("fedavg", marks=pytest.mark.slow), "scaffold"])
 def test_a_machine_that_is_lost_in_the_middle_of_a_round_changes_no_byte(tmp_path, head, machines, caplog, algorithm):
     # Rounds of about a second, so that one is under way when the machine goes.
@@ -110,6 +112,7 @@ def test_a_run_that_was_stopped_goes_on_with_more_machines(tmp_path, head, machi
     assert content(tmp_path / "cluster") == local(tmp_path / "local", SCENARIO)
 
 
+@pytest.mark.process
 def test_a_record_is_of_the_processors_of_the_cluster(tmp_path, head, machines, monkeypatch, caplog):
     """Where all are alike, a run goes on with or without a cluster; on others it learns again."""
     machines(1)

@@ -131,6 +131,7 @@ def check(case, way, plain, tmp_path):
     assert {name for name in {*found, *truth} if found.get(name) != truth.get(name)} == set()
 
 
+@pytest.mark.process
 def test_everything_at_once(plain, tmp_path):
     check("handovers on a shared band with batteries", "everything", plain, tmp_path)
 

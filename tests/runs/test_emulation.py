@@ -252,6 +252,7 @@ def test_published_cost_of_a_round(tmp_path):
     assert result.devices["compute_s"].to_numpy() == pytest.approx(4.8593, rel=1e-4)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "model", ["{kind: mlp}", pytest.param("{kind: fcn, hidden: [400, 200]}", marks=pytest.mark.slow)]
 )
@@ -266,6 +267,7 @@ def test_the_number_of_cores_changes_no_byte(tmp_path, model):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "3" / name).read_bytes()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("statement", ["import edgefl", "import edgefl.cli, edgefl.api, edgefl.cli.listing",
     "import edgefl; edgefl.run({'rounds': 1}, train=False)"])  # fmt: skip
 def test_torch_is_imported_only_to_learn(statement):

@@ -12,6 +12,8 @@ import sys
 import pytest
 from fault_library import FAULTS, SCENARIO, Enumeration, FaultServer, enumerate_faults, results
 
+pytestmark = pytest.mark.process
+
 PLACES = 1  # of each fault in the quick test
 LEAST_PLACES = {"files": 100, "messages": 10}
 

@@ -25,20 +25,24 @@ def imported_by(arguments):
     return done.stdout.splitlines()[-1]
 
 
+@pytest.mark.process
 def test_a_run_with_its_report_imports_no_package_that_it_does_not_need(tmp_path):
     assert imported_by(["run", str(SCENARIO), "-o", str(tmp_path / "out"), "--quiet"]) == "['torch']"
 
 
+@pytest.mark.process
 def test_a_run_without_learning_does_not_import_torch(tmp_path):
     assert imported_by(["run", str(SCENARIO), "-o", str(tmp_path / "out"), "--no-train", "--quiet"]) == "[]"
 
 
+@pytest.mark.process
 @pytest.mark.skipif(gpu_count() > 0, reason="to count GPUs torch is asked")
 def test_a_sweep_leaves_torch_to_its_processes(tmp_path):
     (tmp_path / "sweep.yaml").write_text(f"base: {SCENARIO}\ngrid: {{radio.bandwidth_hz: [1.0e6, 2.0e6]}}\n")
     assert imported_by(["sweep", str(tmp_path / "sweep.yaml"), "-o", str(tmp_path / "out"), "--quiet"]) == "[]"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", [["list", "algorithms"], ["schema"], ["validate", str(SCENARIO)]])
 def test_what_computes_nothing_imports_no_scipy(command):
     """Its import takes longer than all else that these commands do."""

@@ -173,6 +173,7 @@ edgefl.run(BASE, out=Path(sys.argv[2]), device="cpu", pace=Pace(rounds=2), resum
 FEWER = {"ATEN_CPU_CAPABILITY": "default", "OPENBLAS_CORETYPE": "Sandybridge"}
 
 
+@pytest.mark.process
 def test_a_run_that_goes_on_with_fewer_instructions_has_their_bytes(tmp_path):
     def run(what, out, settings, code=0):
         paths = [*sys.path, str(Path(__file__).parents[1] / "cases")]

@@ -79,6 +79,7 @@ def test_a_sweep_is_refused_where_a_run_has_ended_meanwhile(sweep_file, monkeypa
     assert files_of(out) == before
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", [{}, {"overwrite": True}, {"resume": True}])
 def test_a_run_is_refused_where_a_sweep_has_ended_meanwhile(how, sweep_file, monkeypatch):
     out = sweep_file.parent / "out"
@@ -94,6 +95,7 @@ def test_a_run_is_refused_where_a_sweep_has_ended_meanwhile(how, sweep_file, mon
     assert files_of(out) == before
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", [{}, {"overwrite": True}, {"resume": True}])
 def test_a_sweep_is_refused_where_another_one_has_ended_meanwhile(how, sweep_file, monkeypatch):
     out = sweep_file.parent / "out"
@@ -109,6 +111,7 @@ def test_a_sweep_is_refused_where_another_one_has_ended_meanwhile(how, sweep_fil
     assert files_of(out) == before
 
 
+@pytest.mark.process
 def test_a_run_is_refused_while_a_sweep_runs(sweep_file, monkeypatch):
     out = sweep_file.parent / "out"
     seen = []

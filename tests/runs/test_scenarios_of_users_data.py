@@ -145,6 +145,7 @@ def test_without_its_files_one_line_says_which_go_where(name, home):
     assert CASES[name].missing in line
 
 
+@pytest.mark.process
 def test_they_are_listed_with_where_their_data_are(home):
     environment = {**os.environ, "EDGEFL_DATA": str(home)}
 

@@ -17,6 +17,7 @@ class Interrupted(BaseModel):
         raise KeyboardInterrupt
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("when", ["while a scenario is written", "at any other time"])
 def test_an_interrupt_leaves_runs_pending(tmp_path, monkeypatch, when):
     """Pydantic turns an interrupt of its own work into another error."""
@@ -33,6 +34,7 @@ def test_an_interrupt_leaves_runs_pending(tmp_path, monkeypatch, when):
     assert index["status"].tolist() == ["interrupted", "pending", "pending"]
 
 
+@pytest.mark.process
 def test_an_error_of_ours_is_raised_and_the_index_is_written(tmp_path, monkeypatch):
     def begin(*_, **__):
         raise PydanticUserError("a mistake", code=None)

@@ -238,6 +238,7 @@ def test_a_point_that_fails_leaves_the_others_alone(write, tmp_path, in_this_pro
     assert index["error"][2:].str.contains("training.lr").all()
 
 
+@pytest.mark.process
 def test_a_draw_that_cannot_be_fails_its_point_alone(write, tmp_path):
     grid = {"devices.data_share": [0.5, {"lognormal": [1.0, 0.1]}]}
     path = write({**SWEEP_BASE, "data": {**SWEEP_BASE["data"], "partition": "iid"}}, grid=grid)
@@ -352,6 +353,7 @@ def square(number):
     return number**2
 
 
+@pytest.mark.process
 def test_a_process_that_dies_takes_only_its_task_with_it():
     pool = Pool(square, 2, nothing_set)
     left = list(range(7))
@@ -367,6 +369,7 @@ def test_a_process_that_dies_takes_only_its_task_with_it():
     assert values == {number: number**2 for number in (0, 1, 2, 5, 6)}
 
 
+@pytest.mark.process
 def test_a_process_that_is_killed_while_it_waits_is_replaced():
     pool = Pool(square, 1, nothing_set)
     pool.begin(0, 5)
@@ -391,6 +394,7 @@ def process_number(_task):
     return os.getpid()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("reuse", [True, False])
 def test_a_process_runs_many_tasks_or_one(reuse):
     pool = Pool(process_number, 1, nothing_set, reuse=reuse)
@@ -403,6 +407,7 @@ def test_a_process_runs_many_tasks_or_one(reuse):
     assert len(set(numbers)) == (1 if reuse else 3)
 
 
+@pytest.mark.process
 def test_no_more_processes_than_the_memory_has_room_for(monkeypatch):
     monkeypatch.setattr("edgefl.runs.pool.available_bytes", lambda: 1)
     pool = Pool(square, 4, nothing_set)
@@ -414,6 +419,7 @@ def test_no_more_processes_than_the_memory_has_room_for(monkeypatch):
     pool.close()
 
 
+@pytest.mark.process
 def test_in_processes_of_their_own(write, tmp_path):
     index = edgefl.sweep(
         write(grid={"radio.bandwidth_hz": [1e6, 2e6]}, seeds=[1, 2]), out=tmp_path / "out", device="cpu"

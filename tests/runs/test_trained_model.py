@@ -157,6 +157,7 @@ def test_its_metadata_say_what_it_is(tmp_path):
     assert "model.safetensors" in json.loads((tmp_path / "manifest.json").read_text())["digests"]
 
 
+@pytest.mark.process
 def test_equal_models_give_equal_bytes_in_every_process():
     """The library writes several entries of metadata in an order of the process."""
     program = """

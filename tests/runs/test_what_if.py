@@ -66,6 +66,7 @@ def run(finished, tmp_path):
     return shutil.copytree(finished, tmp_path / "run")
 
 
+@pytest.mark.process
 def test_every_point_equals_a_sweep_to_the_byte(run, tmp_path):
     edgefl.what_if(run, POINTS)
     (tmp_path / "base.yaml").write_text(yaml.safe_dump(BASE))
@@ -94,6 +95,7 @@ def test_the_first_row_is_the_run(run):
     assert frame.loc[0, "target_0.3_time_s"] == summary["targets"][0]["time_s"]
 
 
+@pytest.mark.process
 def test_torch_is_not_loaded(run):
     program = (
         "import sys, edgefl; "
@@ -368,6 +370,7 @@ def test_a_wrong_wish_is_refused_before_anything_runs(tmp_path, asked, reason):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.process
 def test_a_sweep_prices_each_of_its_runs(tmp_path):
     scenario = BASE | {"rounds": 2, "report": {"what_if": {"radio.bandwidth_hz": [1e6]}}}
     (tmp_path / "base.yaml").write_text(yaml.safe_dump(scenario))

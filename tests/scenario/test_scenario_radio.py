@@ -75,6 +75,7 @@ def test_refused_with_line_and_key(tmp_path, text, expected):
     assert fault.startswith(f"{path}:{line}: {message}")
 
 
+@pytest.mark.process
 def test_the_command_line_refuses_with_every_line_and_exit_code_2(tmp_path):
     names = []
     for number, text in enumerate(REFUSED):
@@ -89,6 +90,7 @@ def test_the_command_line_refuses_with_every_line_and_exit_code_2(tmp_path):
         assert line.startswith(f"edgefl: {name}:{place}: {message}")
 
 
+@pytest.mark.process
 def test_ricean_without_a_k_is_refused_with_its_line(tmp_path):
     (tmp_path / "s.yaml").write_text("rounds: 3\nradio:\n  propagation: log_distance\n  fading: ricean\n")
     command = [sys.executable, "-m", "edgefl", "run", "s.yaml", "-o", "out", "--no-train"]

@@ -208,6 +208,7 @@ def test_energy_to_an_accuracy_counts_base_stations_apart():
     assert found["energy_j"] == pytest.approx(until["energy_j"].iloc[-1])
 
 
+@pytest.mark.process
 def test_compare_and_report_show_base_stations_beside_devices(tmp_path):
     """Only where a run has them: the whole run and each target, in numbers and in tables."""
     keys = {"train": True, "rounds": 6, "targets": [0.2]}

@@ -261,6 +261,7 @@ def test_keys_belong_to_a_class_and_other_things_are_refused():
         check_algorithm(FedAvg, max_participants=9, mode="wait")
 
 
+@pytest.mark.process
 def test_the_room_is_imported_without_torch_and_without_pytest():
     program = "import sys, edgefl.testing; assert not {'torch', 'pytest'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -287,6 +287,7 @@ def test_jumps_are_allowed_where_they_are_meant():
         check_mobility(wrapping, edge="wrap", speed_mps=30.0)
 
 
+@pytest.mark.process
 def test_checks_of_selections_allocations_and_mobility_need_no_torch():
     program = """
 import sys

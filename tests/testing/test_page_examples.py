@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PAGE = Path(__file__).parents[2] / "docs" / "your-own.md"
 FILE = re.compile(r"^\*\*`(?P<name>\w+\.py)`\*\*\n```python\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -22,6 +24,7 @@ assert check(Small, shape=(1, 8, 8), classes=10).ok
 """
 
 
+@pytest.mark.process
 def test_the_examples_of_the_page_conform(tmp_path):
     files = {}
     for match in FILE.finditer(PAGE.read_text(encoding="utf-8")):
