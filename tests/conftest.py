@@ -1,6 +1,7 @@
 """Fixtures and settings that all tests share."""
 
 import os
+import re
 import shutil
 import sys
 from multiprocessing.context import SpawnProcess
@@ -19,7 +20,8 @@ FLAGS = (
 
 STARTERS = {"warm", "chromium"}  # fixtures that start a program
 STARTS = {"subprocess.Popen", "os.posix_spawn", "os.system"}  # events of Python
-QUICK = {"git", "uname", "fc-list"}  # milliseconds: a run names its commit and its machine, Matplotlib looks for fonts
+# What such an event is about. Libraries start small tools that take milliseconds: git, uname, ldconfig, fc-list.
+PROGRAM = re.compile(r"python[\d.]*|bash|sh|make")
 
 # Tests start edgefl hundreds of times. Without compiled modules each start would compile all of edgefl anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -125,8 +127,11 @@ class _ProgramsGuard:
     @classmethod
     def check(cls, event, arguments):
         """Fail the test that runs, if it may start no program and this event of Python says that it does."""
-        if cls.is_on and event in STARTS and Path(os.fsdecode(arguments[0])).name not in QUICK:
-            pytest.fail(f"starts {arguments[0]}: mark the test with `process`")
+        if not cls.is_on or event not in STARTS:
+            return
+        program = os.fsdecode(arguments[0])
+        if event == "os.system" or PROGRAM.fullmatch(Path(program).name):
+            pytest.fail(f"starts {program}: mark the test with `process`")
 
     @staticmethod
     def spawn(process):

@@ -13,7 +13,7 @@ import pytest
     [
         lambda: subprocess.run([sys.executable, "-c", ""], check=True),
         lambda: os.system("true"),  # noqa: S605
-        lambda: os.posix_spawn("/bin/true", ["true"], {}),
+        lambda: os.posix_spawn("/bin/sh", ["sh", "-c", "true"], {}),
         multiprocessing.get_context("spawn").Process().start,
     ],
 )

@@ -405,6 +405,12 @@ def test_the_rule_as_the_standard_says_it(data):
     assert triggered(powers, cell, hysteresis_db, waited, offsets_db) == expected
 
 
+def test_the_target_is_the_strongest_with_its_offset():
+    powers_db = np.array([[0.0, 5.0, 4.0]])
+    assert triggered(powers_db, 0, 1.0, 0) == (0, 1)
+    assert triggered(powers_db, 0, 1.0, 0, np.array([0.0, 0.0, 2.0])) == (0, 2)
+
+
 # Links that fail
 
 
