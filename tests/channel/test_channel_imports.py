@@ -10,6 +10,8 @@ import channel
 
 FOLDER = Path(channel.__file__).parent
 
+pytestmark = pytest.mark.process
+
 
 def imported_by(statement):
     """Return the modules of `channel` that a statement imports."""
