@@ -166,7 +166,10 @@ REFUSED = {
         "algorithm: {kind: fedavg, availability: 0.5}",
         "algorithm: under the policy hierarchical each base station keeps a model and nothing else: set it to fed",
     ),
-    "contributions": ("report: {contributions: {}}", "report.contributions: under the policy hierarchical"),
+    "contributions": (
+        "report: {contributions: {}}",
+        "report.contributions: needs updates that are aggregated together",
+    ),
 }
 
 
