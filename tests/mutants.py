@@ -52,14 +52,14 @@ MUTANTS = {
         "a worse receiver has less noise",
     ),
     "learning": Mutant(
-        "edgefl/learning/learner/solver.py",
+        "edgefl/learning/learner/engines/solver.py",
         "gradient = moments[0].mul_(training.momentum).add_(gradient)",
         "gradient = moments[0].mul_(training.momentum).add_(gradient, alpha=1 - training.momentum)",
         ("tests/learning",),
         "momentum averages gradients instead of adding them up",
     ),
     "accounting": Mutant(
-        "edgefl/server/accounting.py",
+        "edgefl/server/energy.py",
         "radio_off_s = download_s - download_on_air_s + upload_s - upload_on_air_s",
         "radio_off_s = download_s - download_on_air_s",
         ("tests/server", "tests/runs"),
@@ -122,11 +122,11 @@ MUTANTS = {
         "targets that are no mappings are read",
     ),
     "refusal": Mutant(
-        "edgefl/scenario/consistency.py",
-        'f"must be <= devices.count = {count}, got {participants}"',
-        'f"must be <= {participants}, got {count}"',
+        "edgefl/scenario/rules/population.py",
+        '(set_to("cells.drop", "disc"), set_to("mobility", "static")),',
+        '(set_to("cells.drop", "hexagons"), set_to("mobility", "static")),',
         ("tests/scenario",),
-        "a refusal has its two numbers in each other's place",
+        "a refusal's remedy leads nowhere",
     ),
 }
 
