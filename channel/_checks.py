@@ -13,7 +13,14 @@ BORDER = 1e-9  # relative; a distance of exactly 10 m that was computed by a squ
 def require(valid: Bools, values: NDArray[np.generic], quantity: str, valid_range: str) -> None:
     """Raise ValueError with the first of `values` that is not `valid`."""
     if not valid.all():  # np.all takes three times as long for a few numbers
-        raise ValueError(f"{quantity} = {values[~valid][0]} is out of range: it must be {valid_range}")
+        raise _out_of_range(valid, values, quantity, valid_range)
+
+
+def _out_of_range(valid: Bools, values: NDArray[np.generic], quantity: str, valid_range: str) -> ValueError:
+    return ValueError(f"{quantity} = {values[~valid][0]} is out of range: it must be {valid_range}")
+
+
+# The checks below are made of every price; they call `all` themselves, as another call would take as long as it.
 
 
 def within(quantity: str, values: ArrayLike, low: float, high: float, rel_tolerance: float = 0.0) -> Floats:
@@ -22,7 +29,9 @@ def within(quantity: str, values: ArrayLike, low: float, high: float, rel_tolera
     # The range may begin or end at 0 or infinity; a relative slack leaves those as they are.
     lowest = low - abs(low) * rel_tolerance
     highest = high + abs(high) * rel_tolerance
-    require((array >= lowest) & (array <= highest), array, quantity, f"from {low:g} to {high:g}")
+    valid = (array >= lowest) & (array <= highest)
+    if not valid.all():
+        raise _out_of_range(valid, array, quantity, f"from {low:g} to {high:g}")
     return array
 
 
@@ -30,14 +39,18 @@ def positive(quantity: str, values: ArrayLike) -> Floats:
     """Return `values` as floats, all finite and above zero."""
     # Asked this way around NaN fails, too: every comparison with it is false.
     array = np.asarray(values, dtype=np.float64)
-    require((array > 0) & (array < np.inf), array, quantity, "finite and above 0")
+    valid = (array > 0) & (array < np.inf)
+    if not valid.all():
+        raise _out_of_range(valid, array, quantity, "finite and above 0")
     return array
 
 
 def non_negative(quantity: str, values: ArrayLike) -> Floats:
     """Return `values` as floats, all finite and not below zero."""
     array = np.asarray(values, dtype=np.float64)
-    require((array >= 0) & (array < np.inf), array, quantity, "finite and not below 0")
+    valid = (array >= 0) & (array < np.inf)
+    if not valid.all():
+        raise _out_of_range(valid, array, quantity, "finite and not below 0")
     return array
 
 
