@@ -37,7 +37,9 @@ def _row(rule: Rule) -> list[str]:
         reason = _sentence_end(rule.reason, "Return why ")
     else:
         reason = _with_names(rule.reason)
-    key = f"a key of {code(rule.key)}" if rule.subkey is not None else code(rule.key)
+    key = code(rule.key)
+    if rule.subkey is not None:
+        key = f"a key of {key}"
     remedies = list(dict.fromkeys(_told(remedy, rule.key) for remedy in rule.remedies))
     return [" and ".join(facts) or ALWAYS, key, reason, "; or ".join(remedies) or BY_ITSELF]
 
@@ -54,7 +56,9 @@ def _told(remedy: Remedy, named: str) -> str:
 
 
 def _change(key: str, value: object, named: str) -> str:
-    name = "it" if key in {named, NAMED} else code(key)
+    name = code(key)
+    if key in {named, NAMED}:
+        name = "it"
     if value == OUT:
         return f"leave {name} out"
     text = _with_names(value) if isinstance(value, str) else shown(value)

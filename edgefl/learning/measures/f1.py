@@ -52,7 +52,14 @@ class F1(Score):
             samples = int((given.labels == label).sum())
             predictions = int((given.predicted == label).sum())
             hits = int(((given.labels == label) & (given.predicted == label)).sum())
-            precision = hits / predictions if predictions else None
-            recall = hits / samples if samples else None
-            rows.append((samples, label, precision, recall, 2 * hits / (samples + predictions)))
+            rows.append(
+                (samples, label, _share(hits, predictions), _share(hits, samples), 2 * hits / (samples + predictions))
+            )
         return rows
+
+
+def _share(part: int, whole: int) -> float | None:
+    """Return a part as a share of the whole; None of nothing."""
+    if whole == 0:
+        return None
+    return part / whole

@@ -40,7 +40,10 @@ class Remedy:
 
     def valued(self, key: str, words: Words) -> dict[str, Any]:
         """Return what keys become: a value, or `OUT`; `key` is that which the rule names."""
-        return {(key if changed == NAMED else changed): _value(value, words) for changed, value in self.changes.items()}
+        changes = {changed: _value(value, words) for changed, value in self.changes.items()}
+        if NAMED in changes:
+            changes[key] = changes.pop(NAMED)
+        return changes
 
 
 def leave_out(key: str, said: str = "", offered: Fact | None = None) -> Remedy:
@@ -80,7 +83,7 @@ class Rule:
         if not all(fact(scenario) for fact in self.facts):
             return None
         words = Words(scenario)
-        reason = self.reason(scenario) if callable(self.reason) else self.reason.format_map(words)
+        reason = self._reason_of(scenario, words)
         if reason is None:
             return None
         key = self.key
@@ -89,17 +92,27 @@ class Rule:
         remedies = [remedy for remedy in self.remedies if remedy.offered is None or remedy.offered(scenario)]
         changes = [remedy.valued(key, words) for remedy in remedies]
         to_do = ", or ".join(remedy.text(key, words) for remedy in remedies)
-        text = f"{reason}: {to_do}" if to_do else reason
-        return Refusal(key_path(key), text, changes)
+        if to_do:
+            reason = f"{reason}: {to_do}"
+        return Refusal(key_path(key), reason, changes)
+
+    def _reason_of(self, scenario: Sections, words: Words) -> str | None:
+        """Return why a scenario breaks the rule; None if what computes the reason finds none."""
+        if callable(self.reason):
+            return self.reason(scenario)
+        return self.reason.format_map(words)
 
 
 def _told(own: str, key: str, value: Any) -> str:
     """Return a change in words, where the sentence is about the key `own`."""
-    name = "it" if key == own else key
+    name = key
+    if key == own:
+        name = "it"
     if value == OUT:
         return f"leave {name} out"
-    text = value if isinstance(value, str) else shown(value)
-    return f"set {name} to {text}"
+    if not isinstance(value, str):
+        value = shown(value)
+    return f"set {name} to {value}"
 
 
 def _value(value: Any, words: Words) -> Any:
