@@ -101,7 +101,7 @@ def test_fedasync_compresses_the_move_as_fedavg_does(codec):
 def test_mifas_devices_keep_no_more_than_has_arrived(codec):
     """Differences from what the server has not got would add up to something else."""
     scenario = {"algorithm": {"kind": "mifa", "state": "client"}, "training": {"codec": codec}}
-    message = r"algorithm\.state: .*: set it to server, or training\.codec\.error_feedback to true$"
+    message = r"algorithm\.state: .*: set it to server, or set training\.codec\.error_feedback to true$"
     with pytest.raises(InputError, match=message):
         edgefl.load(scenario)
     edgefl.load({**scenario, "algorithm": "mifa"})
