@@ -271,7 +271,10 @@ def test_losses_around_local_training_by_hand(algorithm, engine, tmp_path):
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"server": {"policy": "sequential"}}, "under the policy sequential a round has no one model"),
+        (
+            {"server": {"policy": "sequential"}},
+            "needs updates that are aggregated together",
+        ),
         ({"data": {"dataset": "digits", "redivide": "iid"}}, "is about samples that devices keep"),
         ({"algorithm": "fedar"}, "the server does not know local models, as fedar uploads no move"),
         ({"algorithm": "mifa"}, "the server does not know local models, as mifa uploads no move"),

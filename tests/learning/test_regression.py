@@ -255,7 +255,10 @@ def test_models_with_a_loss_of_their_own_take_no_other():
         ({"stop": {"accuracy": 0.5}}, "stop.accuracy: labels of a regression"),
         ({"algorithm": "feddisco"}, "algorithm: feddisco needs classes"),
         ({"churn": {"kind": "bernoulli", "p_min": 0.5}}, "churn.p_min: .* set churn.probability"),
-        ({"report": {"contributions": {"value": "accuracy"}}}, "report.contributions.value: accuracy needs samples"),
+        (
+            {"report": {"contributions": {"value": "accuracy"}}},
+            "report.contributions: the value accuracy needs",
+        ),
         ({"data": {"partition": "dirichlet"}}, "data.partition: dirichlet divides by classes, .* iid, quantity_skew"),
         ({"data": {"partition": "shards"}}, "data.partition: shards divides by classes"),
         ({"data": {"partition": {"kind": "iid", "stratified": True}}}, "data.partition: iid stratified needs classes"),

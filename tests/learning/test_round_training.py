@@ -242,7 +242,7 @@ rng = np.random.default_rng(0)
 x, y = rng.normal(size=(512, 1000)).astype(np.float32), rng.integers(0, 2, 512)
 section = Training(local_steps=2, batch_size="full")
 task = LearningTask(Logistic(), FedAvg(), section, Data(x, y, x, y, 2), [np.arange(512)] * COUNT, Streams(0))
-of = Learner(task, "cpu", plan=Plan("batched", "layers", COUNT), processes=0)
+of = Learner(task=task, device="cpu", plan=Plan("batched", "layers", COUNT), processes=0)
 
 def train(count, index):
     for device in range(count):

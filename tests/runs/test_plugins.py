@@ -34,6 +34,7 @@ LEARNED = {
     ),
     "losses": ("training.loss", "cross_entropy", {}, {}),
     "codecs": ("training.codec", "qsgd", {"levels": 4}, {}),
+    "measures": ("report.measures", "f1", {"every": 2}, {}),
 }
 UNLEARNED = {
     "policies": ("server.policy", "synchronous", {}, {}),
@@ -82,7 +83,10 @@ def scenario_with(kind, member):
         scenario = placed(scenario, needed, value)
     if key == "data.dataset":  # its keys stand beside its name
         return placed(scenario, key, member)
-    return placed(scenario, key, {"kind": member, **keys})
+    value = {"kind": member, **keys}
+    if kind == "measures":  # the key holds a list of them
+        value = [value]
+    return placed(scenario, key, value)
 
 
 @pytest.mark.parametrize("kind", [*LEARNED, *UNLEARNED])

@@ -34,7 +34,7 @@ class Contributions(Measure):
     def refusal(self, data: Data) -> str | None:
         """See Measure."""
         if self.value == "accuracy" and not data.classes:
-            return "value: accuracy needs samples with classes: set it to loss"
+            return "the value accuracy needs samples with classes, and the value loss does not"
         return None
 
     def rows(self, learned: LearnedRound) -> Sequence[tuple[Any, ...]]:
