@@ -57,9 +57,12 @@ def training_without_workers(request):
         yield
         return
     from edgefl.learning.learner import learner
+    from edgefl.learning.learner.workers import processes
 
+    # The first backward pass decides whether forked processes get gradients, which some tests ask for: before any test
+    # has exported a model, they do.
+    processes._gradients_survive_fork_from_now_on()
     usual = learner.cores
-    usual()  # makes torch decide that forked processes get gradients, for the tests that ask for workers
     learner.cores = lambda: 0
     yield
     learner.cores = usual
