@@ -109,7 +109,7 @@ MUTANTS = {
     ),
     "battery": Mutant(
         "edgefl/world/batteries.py",
-        "drained_j = drawn_j[~self._participating[ids]].sum()",
+        "drained_j = drawn_j[~participates].sum()",
         "drained_j = drawn_j.sum()",
         ("tests/world", "tests/server"),
         "what participants draw counts twice",

@@ -180,7 +180,7 @@ ROUND_COLUMNS = (
         "drained_j",
         float,
         "J",
-        "energy that batteries lost during the round while devices took no part",
+        "energy drained from batteries during the round by all but taking part: `base_w` always, `idle_w` in between",
         BATTERY_RUNS,
     ),
 )

@@ -30,10 +30,11 @@ class Batteries:
         self.has_battery = np.isfinite(parameters.capacity_j)  # [devices]
         self.usable = parameters.start_j > parameters.reserve_j  # [devices] False while the device has run out
         self._parameters = parameters
+        self._resting_w = parameters.resting_w  # [devices] drawn while it takes no part
         # Each device's present line: its level when the line began, that time, and what it draws since then.
         self._level_j = parameters.start_j.copy()
         self._since_s = np.zeros(count)
-        self._draw_w = parameters.idle_w.copy()
+        self._draw_w = self._resting_w.copy()
         self._participating = np.zeros(count, dtype=np.bool_)
         # Its charger, and the next event of its battery.
         self._window, self._plugged, self._switch_s = initial_state(parameters)
@@ -70,14 +71,15 @@ class Batteries:
         return float(self._ran_out_s[device])
 
     def draw(self, ids: Ids, power_w: Floats | float, time_s: float) -> None:
-        """Let devices [n] draw `power_w` from now on; those that have run out draw their idle power instead."""
-        self.advance(time_s, ids)  # a device that runs out before that draws its idle power
+        """Let devices [n] draw `power_w` besides `base_w` from now on; those that have run out rest instead."""
+        self.advance(time_s, ids)  # a device that runs out before that rests
         self._start_lines(ids, time_s)
-        self._draw_w[ids] = np.where(self.usable[ids], power_w, self._parameters.idle_w[ids])
+        drawn_w = self._parameters.base_w[ids] + power_w
+        self._draw_w[ids] = np.where(self.usable[ids], drawn_w, self._resting_w[ids])
         self._plan(ids)
 
     def begin(self, ids: Ids, power_w: Floats, time_s: float) -> None:
-        """Let devices [n] begin to take part, and draw `power_w`."""
+        """Let devices [n] begin to take part, and draw `power_w` besides `base_w`."""
         self.draw(ids, power_w, time_s)
         self._ran_out_s[ids] = np.inf
         self._participating[ids] = self.usable[ids]
@@ -101,8 +103,8 @@ class Batteries:
         """Return the columns of rounds.csv at a time.
 
         They are the number of devices that have run out, the mean level and the stored energy of all batteries; and
-        since the last call, the energy charged into batteries and the energy lost by those of devices that took no
-        part.
+        since the last call, the energy charged into batteries and the energy drained from them: `base_w` of all
+        devices, and `idle_w` of those that took no part.
         """
         self.advance(time_s)
         ids = np.flatnonzero(self.has_battery)
@@ -141,7 +143,7 @@ class Batteries:
         return np.where(self._plugged[ids], self._parameters.charging_w[ids, self._window[ids]], 0.0)
 
     def _flows_j(self, ids: Ids, time_s: Floats | float, level_j: Floats) -> tuple[float, float]:
-        """Return the sums of the energy charged, and of the energy drained by devices that take no part.
+        """Return the sums of the energy charged, and of the energy drained: all of it but that of taking part.
 
         They count from the beginning of each present line. A full battery takes up no more than is drawn, and an empty
         one gives no more than it takes up.
@@ -160,7 +162,10 @@ class Batteries:
         # While the level falls, the device draws what the charger offers and what the battery loses.
         drawn_j = np.where(self._net_w(ids) > 0, self._draw_w[ids] * lasted_s, offered_j - gained_j)
         charged_j = (gained_j + drawn_j).sum()
-        drained_j = drawn_j[~self._participating[ids]].sum()
+        participates = self._participating[ids]
+        drained_j = drawn_j[~participates].sum()
+        # A participant's battery is above its reserve, and so gives all of what is asked for.
+        drained_j += (self._parameters.base_w[ids] * lasted_s)[participates].sum()
         return float(charged_j), float(drained_j)
 
     def _start_lines(self, ids: Ids, time_s: Floats | float) -> None:
@@ -206,7 +211,7 @@ class Batteries:
         # Set the level to exactly the threshold, which the line reaches only up to rounding.
         self._level_j[ids] = np.where(runs_out, parameters.reserve_j[ids], parameters.resume_j[ids])
         self.usable[ids] = ~runs_out
-        self._draw_w[ids] = parameters.idle_w[ids]
+        self._draw_w[ids] = self._resting_w[ids]
         self._participating[ids] = False
         first_s = np.minimum(self._ran_out_s[ids], at_s)
         self._ran_out_s[ids] = np.where(runs_out, first_s, self._ran_out_s[ids])

@@ -27,7 +27,8 @@ class BatteryParameters(NamedTuple):
 
     capacity_j: Floats
     start_j: Floats  # level at time 0
-    idle_w: Floats  # drawn while the device does not take part
+    base_w: Floats  # drawn all the time
+    idle_w: Floats  # drawn besides while the device does not take part
     reserve_j: Floats  # when the level falls to this, the device has run out ...
     resume_j: Floats  # ... until it is charged to this
     from_s: Floats  # time of day at which the first window begins
@@ -55,6 +56,7 @@ class BatteryParameters(NamedTuple):
         return cls(
             capacity_j=capacity_j,
             start_j=np.where(on_mains, np.inf, start_j),
+            base_w=draw("base_w", NON_NEGATIVE, "base_w", 0.0),
             idle_w=draw("idle_w", NON_NEGATIVE, "idle_w", 0.0),
             reserve_j=np.where(on_mains, 0.0, reserve_j),
             resume_j=np.where(on_mains, 0.0, resume_j),
@@ -63,6 +65,11 @@ class BatteryParameters(NamedTuple):
             window_s=windows.window_s,
             cycle_s=windows.cycle_s,
         )
+
+    @property
+    def resting_w(self) -> Floats:
+        """Return what devices [devices] draw while they take no part [W]."""
+        return self.base_w + self.idle_w
 
     def of_devices(self, ids: Ids) -> BatteryParameters:
         """Return the batteries of devices [n] only."""

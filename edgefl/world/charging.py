@@ -59,10 +59,10 @@ def next_phase(parameters: BatteryParameters, rows: Ids, window: Ids, plugged: B
 def charged_s(parameters: BatteryParameters, level_j: Floats, charger: ChargerState, now_s: float) -> Floats:
     """Return when devices [n] that have run out are charged enough to come back; inf: never.
 
-    Such devices draw their idle power only. So one day turns a level ``x`` into ``max(x + a, b)``, where ``a`` and
-    ``b`` are the same every day: the level either ends the day higher by ``a``, or was clipped on the way. From the
-    second day on, the level therefore either rises by ``a`` each day or does not rise at all. Two days are followed
-    phase by phase; then all days but the last of a rise are skipped at once.
+    Such devices draw `resting_w`. So one day turns a level ``x`` into ``max(x + a, b)``, where ``a`` and ``b`` are the
+    same every day: the level either ends the day higher by ``a``, or was clipped on the way. From the second day on,
+    the level therefore either rises by ``a`` each day or does not rise at all. Two days are followed phase by phase;
+    then all days but the last of a rise are skipped at once.
 
     Args:
         parameters: the batteries of these devices [n].
@@ -71,6 +71,7 @@ def charged_s(parameters: BatteryParameters, level_j: Floats, charger: ChargerSt
         now_s: the time.
     """
     rows = np.arange(len(level_j))
+    resting_w = parameters.resting_w
     phases_a_day = 2 * parameters.window_s.shape[1]
     window, plugged, until_s = charger
     time_s = np.full(len(level_j), now_s)
@@ -79,7 +80,7 @@ def charged_s(parameters: BatteryParameters, level_j: Floats, charger: ChargerSt
     peak_j = np.full(len(level_j), -np.inf)  # highest level of the second day
     daily_j = []  # the level after the present phase, and one, two, ... days later
     for phase in range(4 * phases_a_day + 1):
-        gain_w = np.where(plugged, parameters.charging_w[rows, window], 0.0) - parameters.idle_w
+        gain_w = np.where(plugged, parameters.charging_w[rows, window], 0.0) - resting_w
         with np.errstate(divide="ignore", invalid="ignore"):
             reached_s = time_s + (parameters.resume_j - level_j) / gain_w
         reached = np.isinf(found_s) & (gain_w > 0) & (reached_s <= until_s * (1 + ROUNDING))

@@ -89,7 +89,8 @@ class Battery(Section):
 
     capacity_j: Positive  # full
     start: PerDeviceShare = Constant(value=1.0)  # level at time 0, as a share of the capacity
-    idle_w: NonNegative = Constant(value=0.0)  # drawn while the device takes no part
+    base_w: NonNegative = Constant(value=0.0)  # drawn all the time, whether it takes part or not: screen, system
+    idle_w: NonNegative = Constant(value=0.0)  # drawn besides while the device takes no part, and only then
     reserve: CapacityShare = 0.0  # when the level falls to this, the device takes no part any more ...
     resume: CapacityShare = 0.2  # ... until it is charged to this
     charging: Windows = ()  # windows of each day, which must not overlap; none: it is never charged

@@ -73,11 +73,11 @@ def test_what_batteries_lose_beside_learning_has_a_name(result):
     }
     page = render([load(with_rounds(result("low", rounds=4), **columns))])
     assert ">Energy of learning<" in page
-    assert ">Batteries idled away<" in page
+    assert ">Drained besides learning<" in page
     assert '<strong>1<small>kJ</small></strong></span><span class="note">4 kJ charged' in page
     mains = render([load(result("mains"))])
     assert ">Energy of all devices<" in mains
-    assert "idled away" not in mains
+    assert "besides learning" not in mains
 
 
 def test_without_batteries_there_is_no_figure(result):

@@ -18,6 +18,14 @@ CASES = [(name, "processor") for name in POLICIES if name != "sequential_direct"
 CASES += [(name, "fixed") for name, _ in CASES if name not in OVERLAPPING]
 IDLE_W = 0.05
 NEAR_J = 20 * 0.3 * 1e-6 * 0.0005  # the radio takes times within a millionth of a slot for one
+DRIVING = {
+    "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100, "handover": {}},
+    "mobility": {"kind": "random_waypoint", "speed_mps": {"uniform": [10, 30]}},
+    "radio": {
+        "propagation": {"kind": "umi_los", "out_of_range": "clamp"}, "bandwidth_hz": 1e5, "spatial_consistency": True,
+        "sharing": "processor",
+    },
+}  # fmt: skip
 SHARED = {**BASE["radio"], "sharing": "processor"}
 
 
@@ -52,14 +60,16 @@ def unexplained_j(result):
     capacity=st.floats(0.6, 3.0),
     reserve=st.sampled_from([0.0, 0.004]),
     charging=st.sampled_from([0.05, 0.2]),
+    base=st.sampled_from([0.0, 0.01]),
     idle=st.sampled_from([0.0, 0.03]),
     power=st.sampled_from([0.02, IDLE_W]),
 )
 def test_each_device_has_what_it_began_with_and_got_less_what_it_spent(
-    sharing, capacity, reserve, charging, idle, power
+    sharing, capacity, reserve, charging, base, idle, power
 ):
     """start + charged - drained - spent = level, after each part of each device; never below the reserve."""
-    battery = {"capacity_j": capacity, "start": 0.01, "idle_w": idle, "reserve": reserve, "resume": reserve + 0.003}
+    battery = {"capacity_j": capacity, "start": 0.01, "reserve": reserve, "resume": reserve + 0.003}
+    battery |= {"base_w": base, "idle_w": idle}
     battery["charging"] = {"power_w": charging, "from_h": 0, "to_h": 24}
     devices = {**BASE["devices"], "idle_power_w": power, "battery": battery}
     result = run({}, devices=devices, radio={**BASE["radio"], "sharing": sharing}, rounds=8)
@@ -68,9 +78,9 @@ def test_each_device_has_what_it_began_with_and_got_less_what_it_spent(
     for _, rows in result.devices.groupby("device"):
         lasted_s = rows[TIMES].sum(axis=1)
         until_s = rows["round"].map(began_s) + lasted_s
-        drained_j = idle * (until_s - lasted_s.cumsum())
+        drained_j = base * until_s + idle * (until_s - lasted_s.cumsum())
         level_j = 0.01 * capacity + charging * until_s - drained_j - spent_j(rows).cumsum()
-        found_j = rows["battery_j"] + (charging - power) * rows["wait_s"]
+        found_j = rows["battery_j"] + (charging - base - power) * rows["wait_s"]
         assert found_j.to_numpy() == pytest.approx(level_j.to_numpy(), abs=NEAR_J)
         assert rows["battery_j"].min() >= reserve * capacity - 1e-15
 
@@ -86,16 +96,21 @@ def test_what_batteries_have_lost_is_what_the_books_say(name, sharing):
     assert (departed["wait_s"] == 0).all()
 
 
+def supply_of(result):
+    """Return the batteries of a run's devices."""
+    devices = load({"devices": result.scenario["devices"]}).devices
+    return BatteryParameters.drawn(devices, Streams(result.scenario["seed"]))
+
+
 @pytest.mark.parametrize(("name", "sharing"), CASES)
 def test_the_balance_of_all_batteries(name, sharing):
     """level_end = level_start + charged - drained - spent, over the run and, where parts end with rounds, over each."""
     charging = {"power_w": {"uniform": [0.01, 0.06]}, "from_h": 0, "to_h": 24}
     battery = {"capacity_j": {"uniform": [0.004, 0.02]}, "start": {"uniform": [0.3, 1.0]}, "idle_w": 0.02}
+    battery["base_w"] = 0.01
     result = powered(name, sharing=sharing, charging=charging, reserve=0.1, **battery)
     rounds = result.rounds
-    supply = BatteryParameters.drawn(
-        load({"devices": result.scenario["devices"]}).devices, Streams(result.scenario["seed"])
-    )
+    supply = supply_of(result)
     before_j = np.concatenate([[supply.start_j.sum()], rounds["stored_j"][:-1]])
     gained_j = rounds["charged_j"] - rounds["drained_j"] - rounds["round_energy_j"]
     assert rounds["stored_j"].iloc[-1] == pytest.approx(before_j[0] + gained_j.sum(), abs=NEAR_J)
@@ -107,6 +122,33 @@ def test_the_balance_of_all_batteries(name, sharing):
         assert result.summary[column] == pytest.approx(rounds[column].sum())
     ids = result.devices["device"]
     assert np.array_equal(result.devices["battery_capacity_j"], supply.capacity_j[ids])
+
+
+def test_base_power_drains_batteries_and_costs_participations_nothing():
+    """With plenty of charge rows and energies are those without it; batteries have less by its power times the time."""
+    plain, drained = (powered(capacity_j=1e6, base_w=base_w) for base_w in (0.0, 3.0))
+    left = ["battery", "stored_j", "drained_j"]
+    assert drained.rounds.drop(columns=left).equals(plain.rounds.drop(columns=left))
+    assert drained.devices.drop(columns="battery_j").equals(plain.devices.drop(columns="battery_j"))
+    missing_j = (plain.rounds["stored_j"] - drained.rounds["stored_j"]).to_numpy()
+    assert missing_j == pytest.approx(20 * 3.0 * plain.rounds["time_s"].to_numpy(), abs=1e-6)
+    lost_j = drained.rounds["drained_j"].to_numpy()
+    assert lost_j == pytest.approx(20 * 3.0 * plain.rounds["duration_s"].to_numpy())
+    assert plain.rounds["drained_j"].abs().max() == 0
+
+
+@pytest.mark.parametrize("server", [{}, {"policy": "deadline", "deadline_s": 0.9}])
+def test_the_balance_of_batteries_that_are_handed_over(server):
+    charging = {"power_w": 0.3, "from_h": 0, "to_h": 24}
+    battery = {"capacity_j": {"uniform": [0.4, 4.0]}, "base_w": 0.5, "charging": charging}
+    devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": battery}
+    result = run(server, devices=devices, rounds=8, **DRIVING)
+    assert result.rounds["handovers"].sum() > 0
+    assert (result.devices["status"] == "departed").any()
+    rounds = result.rounds
+    before_j = np.concatenate([[supply_of(result).start_j.sum()], rounds["stored_j"][:-1]])
+    gained_j = rounds["charged_j"] - rounds["drained_j"] - rounds["round_energy_j"]
+    assert rounds["stored_j"].to_numpy() == pytest.approx(before_j + gained_j.to_numpy(), abs=NEAR_J)
 
 
 def test_whoever_leaves_of_itself_is_metered_too():

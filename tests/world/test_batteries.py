@@ -14,10 +14,11 @@ from edgefl.world.battery_parameters import DAY_S, HOUR_S, BatteryParameters
 CAPACITY_J = 1000.0
 
 
-def supply(capacity_j=CAPACITY_J, start=1.0, idle_w=0.0, reserve=0.0, resume=0.2, charging_w=0.0, from_h=22, to_h=6,
-           windows=()):  # fmt: skip
+def supply(capacity_j=CAPACITY_J, start=1.0, base_w=0.0, idle_w=0.0, reserve=0.0, resume=0.2, charging_w=0.0,
+           from_h=22, to_h=6, windows=()):  # fmt: skip
     """One battery; ``windows`` (power, hours from and to), or a single one by its keys."""
-    keys = {"capacity_j": capacity_j, "start": start, "idle_w": idle_w, "reserve": reserve, "resume": resume}
+    keys = {"capacity_j": capacity_j, "start": start, "reserve": reserve, "resume": resume}
+    keys |= {"base_w": base_w, "idle_w": idle_w}
     given = windows or ([(charging_w, from_h, to_h)] if charging_w else [])
     keys["charging"] = [{"power_w": power, "from_h": begin, "to_h": end} for power, begin, end in given] or None
     return BatteryParameters.drawn(load({"devices": {"count": 1, "battery": keys}}).devices, Streams(1))
@@ -39,7 +40,8 @@ class Walk:
         self.windows = list(zip(self.of.charging_w, begins_s, self.of.window_s, strict=True))
         self.now = 0.0
         self.level = self.of.start_j
-        self.draw = self.of.idle_w
+        self.resting = self.of.base_w + self.of.idle_w
+        self.draw = self.resting
         self.usable = self.level > self.of.reserve_j
         self.changes = []
 
@@ -71,7 +73,7 @@ class Walk:
         self.now = end
         if self.usable and self.level <= self.of.reserve_j + 1e-9 and net < 0:
             self.usable = False
-            self.draw = self.of.idle_w
+            self.draw = self.resting
             self.changes.append((end, False))
         elif not self.usable and self.level >= self.of.resume_j - 1e-9 and net > 0:
             self.usable = True
@@ -83,6 +85,7 @@ SUPPLIES = st.builds(
     supply,
     windows=st.sampled_from([(), (), *SEVERAL]),
     start=st.sampled_from([0.0, 0.15, 0.5, 1.0]),
+    base_w=st.sampled_from([0.0, 0.0, 0.007]),
     idle_w=st.sampled_from([0.0, 0.003, 0.011, 0.05]),
     reserve=st.sampled_from([0.0, 0.1]),
     resume=st.sampled_from([0.2, 0.6, 1.0]),
@@ -107,7 +110,7 @@ def test_levels_are_those_of_a_walk_from_moment_to_moment(of, draws):
     for lasts_s, power_w in draws:
         if found.usable[0]:
             found.draw(ONE, power_w, now)
-            expected.draw = power_w
+            expected.draw = of.base_w.item() + power_w
         now += lasts_s
         found.advance(now)
         expected.to(now)
@@ -260,6 +263,42 @@ def test_what_a_part_draws_is_not_drained():
     assert (row["drained_j"], row["charged_j"], row["stored_j"]) == pytest.approx((100.0, 300.0, CAPACITY_J))
 
 
+def test_what_a_device_always_draws_goes_on_while_it_takes_part():
+    """0.5 W always, 2 W for the 100 s of a participation, 0.25 W for the other 100 s: 50 + 200 + 50 + 25 J are gone."""
+    of = batteries(base_w=0.5, idle_w=0.25)
+    of.begin(ONE, np.array([2.0]), 50.0)
+    of.advance(100.0)
+    assert of.levels_j(ONE, 100.0).item() == pytest.approx(CAPACITY_J - 50 * 0.75 - 50 * 2.5)
+    of.release(ONE, 150.0)
+    row = of.columns(200.0)
+    assert row["drained_j"] == pytest.approx(0.5 * 200 + 0.25 * 100)  # without the 200 J of taking part
+    assert row["stored_j"] == pytest.approx(CAPACITY_J - 325)
+
+
+def test_what_a_device_always_draws_empties_it_and_delays_its_return():
+    """With 0.5 W besides 2 W, 1 kJ lasts 400 s; at 10 h 1.5 W charge it by 1 W, and 200 J are there after 200 s."""
+    of = batteries(base_w=0.5, charging_w=1.5, from_h=10, to_h=12)
+    of.begin(ONE, np.array([2.0]), 0.0)
+    assert of.next_s(0) == pytest.approx(400.0)
+    assert of.next_charged_s(ONE, 500.0) == pytest.approx(10 * HOUR_S + 200)
+    assert of.changes().times_s.tolist() == pytest.approx([400.0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(SUPPLIES, DRAWS)
+def test_a_participant_never_has_more_left_than_a_bystander(of, draws):
+    """Whatever it draws, beside the same device that takes no part and draws only what goes on in both."""
+    of = of._replace(idle_w=np.zeros(1))
+    participant, bystander = Batteries(of), Batteries(of)
+    now = 0.0
+    for lasts_s, power_w in draws:
+        participant.begin(ONE, np.array([power_w]), now)
+        now += lasts_s
+        for device in (participant, bystander):
+            device.advance(now)
+        assert participant.levels_j(ONE, now).item() <= bystander.levels_j(ONE, now).item() + 1e-9
+
+
 def test_empty_and_full_last_until_the_power_turns():
     of = batteries(start=0.5, idle_w=0.5, charging_w=1.5, from_h=10, to_h=12)
     levels = []
@@ -294,6 +333,7 @@ def test_what_is_drawn_depends_on_the_device_alone():
     keys = {"capacity_j": {"uniform": [1, 2]}, "start": {"uniform": [0.3, 1]}, "idle_w": {"uniform": [0, 1]}}
     hours = {"from_h": {"uniform": [18, 24]}, "to_h": {"uniform": [4, 8]}}
     keys["charging"] = {"power_w": {"uniform": [1, 2]}, **hours}
+    keys["base_w"] = {"uniform": [0, 1]}
     few = BatteryParameters.drawn(load({"devices": {"count": 10, "battery": keys}}).devices, Streams(3))
     many = BatteryParameters.drawn(load({"devices": {"count": 1000, "battery": keys}}).devices, Streams(3))
     for one, other in zip(few, many, strict=True):
@@ -308,6 +348,7 @@ def test_what_is_drawn_depends_on_the_device_alone():
         ({}, r"devices.battery.capacity_j: is required"),
         ({"capacity_j": 0}, r"devices.battery.capacity_j: must be from 1e-40"),
         ({"capacity_j": 5, "start": 1.5}, r"devices.battery.start: must be from 0 to 1, got 1.5"),
+        ({"capacity_j": 5, "base_w": -1}, r"devices.battery.base_w: must be from 0 to 10000, got -1"),
         ({"capacity_j": 5, "reserve": 0.2}, r"devices.battery.resume: must be > reserve = 0.2, got 0.2"),
         ({"capacity_j": 5, "resume": 2}, r"devices.battery.resume: must be <= 1, got 2"),
         ({"capacity_j": 5, "charging": {}}, r"devices.battery.charging.power_w: is required"),

@@ -99,12 +99,12 @@ def _per_round(run: Run, value: float | None, units: Sequence[Unit]) -> str:
 
 
 def _battery_tile(run: Run) -> str:
-    """Return the tile of what batteries lost while their devices took no part."""
+    """Return the tile of what batteries lost to other things than taking part."""
     drained_j = run.sum("drained_j")
     if drained_j is None:  # a run without batteries
         return ""
     charged_j = run.sum("charged_j")
-    return _tile("Batteries idled away", quantity(drained_j, ENERGY), f"{quantity(charged_j, ENERGY)} charged")
+    return _tile("Drained besides learning", quantity(drained_j, ENERGY), f"{quantity(charged_j, ENERGY)} charged")
 
 
 def _base_station_tile(run: Run) -> str:

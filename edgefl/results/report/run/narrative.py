@@ -263,11 +263,11 @@ def _cost(run: Run) -> str:
     if not energy_j:
         return ""
     text = f"Devices spent {quantity(energy_j, ENERGY)}"
-    idled_j = run.sum("drained_j")
-    # Energy in the books is that of taking part; batteries also lose some in between.
-    if idled_j is not None:
-        idled = f"Batteries idled {quantity(idled_j, ENERGY)} away while their devices took no part"
-        text = f"{idled}. {text} on taking part"
+    lost_j = run.sum("drained_j")
+    # Energy in the books is that of taking part; batteries also lose what devices draw anyway.
+    if lost_j is not None:
+        lost = f"Batteries lost {quantity(lost_j, ENERGY)} to other things than learning"
+        text = f"{lost}. {text} on taking part"
 
     wasted_j = wasted_energy.energy_by_outcome(run)
     # Polled devices that were not chosen did what they were asked to: nothing of theirs is lost.

@@ -91,7 +91,7 @@ def _totals(run: Run, energy_name: str) -> Facts:
         facts["drawn by base stations"] = quantity(run.sum("bs_static_energy_j"), ENERGY)
         facts["drawn by base stations to send"] = quantity(run.sum("bs_load_energy_j"), ENERGY)
     if run.sum("drained_j") is not None:
-        facts["idled away by batteries"] = quantity(run.sum("drained_j"), ENERGY)
+        facts["drained from batteries besides learning"] = quantity(run.sum("drained_j"), ENERGY)
         facts["charged into batteries"] = quantity(run.sum("charged_j"), ENERGY)
     if run.final_accuracy is not None:
         facts["final accuracy"] = score(run.final_accuracy)

@@ -120,7 +120,7 @@ class Run:
 
 
 def energy_of(runs: Sequence[Run]) -> str:
-    """Return what to call the energy of these runs: batteries also lose some while devices take no part."""
+    """Return what to call the energy of these runs: batteries also lose what devices draw anyway."""
     if any(run.on_batteries for run in runs):
         return "energy of learning"
     return "energy of all devices"
