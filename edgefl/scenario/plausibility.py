@@ -113,9 +113,24 @@ def check_speed(scenario: Sections) -> Warnings:
         yield f"mobility.speed_mps: {fastest_mps:g} m/s is faster than sound: 50 km/h are 13.9 m/s"
 
 
+def check_idle_power(scenario: Sections) -> Warnings:
+    """Warn of devices whose batteries may lose less while they take part than while they do not."""
+    for hardware in scenario.devices.made_of:
+        if hardware.battery is None:
+            continue
+        _, idle_w = hardware.battery.idle_w.span()
+        for key, power in (("idle_power_w", hardware.idle_power_w), ("rx_power_w", hardware.rx_power_w)):
+            least_w, _ = power.span()
+            if math.isfinite(least_w) and least_w < idle_w:
+                text = f"stops while a device takes part, and may be more than it then draws ({key}: {least_w:g} W)"
+                yield f"devices.battery.idle_w: {text}: write what goes on meanwhile as base_w"
+                return
+
+
 CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
     check_clock,
     check_powers,
+    check_idle_power,
     check_learning_rate,
     check_band,
     check_walls,

@@ -13,6 +13,18 @@ CASES = {
     "devices.tx_power_dbm: 200 dBm": {"devices": {"tx_power_dbm": 200}},
     "radio.server_tx_power_dbm: 100 dBm": {"radio": {"server_tx_power_dbm": 100}},
     "cells.energy: with radio.server_power: per_device": {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}},
+    "devices.battery.idle_w: stops while a device takes part, and may be more than it then draws (idle_power_w": {
+        "devices": {"idle_power_w": 0.1, "battery": {"capacity_j": 40e3, "idle_w": {"uniform": [0.05, 0.5]}}}
+    },
+    "devices.battery.idle_w: stops while a device takes part, and may be more than it then draws (rx_power_w": {
+        "devices": {
+            "idle_power_w": 0.5,
+            "groups": [
+                {"name": "mains", "share": 0.5},
+                {"name": "phones", "share": 0.5, "battery": {"capacity_j": 40e3, "idle_w": 0.5}},
+            ],
+        }
+    },
     "training.lr: 0 ": {"training": {"lr": 0}},
     "training.lr: 1000 ": {"training": {"lr": 1000}},
     "radio.bandwidth_hz: 20 Hz": {"radio": {"bandwidth_hz": 20}},
@@ -31,6 +43,7 @@ LIMITS = [
     {"devices": {"cpu_hz": {"lognormal": [20.5, 0.5]}}},  # has no bounds
     {"radio": {"bandwidth_hz": 15e3}},
     {"training": {"lr": 1e-9}},
+    {"devices": {"idle_power_w": 0.1, "battery": {"capacity_j": 40e3, "base_w": 9.0, "idle_w": 0.1}}},
     {"mobility": {"kind": "static"}},
     {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
     {"radio": {"carrier_hz": 6e9, "propagation": {"kind": "umi", "high_loss": 0.5, "release": 19}}},

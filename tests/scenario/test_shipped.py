@@ -1,13 +1,30 @@
 """Scenarios that come with edgefl, by name."""
 
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
 from edgefl.scenario import is_sweep, load, load_sweep, shipped
+from edgefl.world.churn.base import Presence
+from edgefl.world.world import World
 
 SHIPPED = Path(__file__).parents[2] / "scenarios"
+
+
+def world(scenario):
+    """Return the devices of a scenario, all of them present."""
+    presence = Presence(np.ones(scenario.devices.count))
+    return World(
+        devices=scenario.devices,
+        cells=scenario.cells,
+        mobility=scenario.mobility,
+        presence=presence,
+        streams=Streams(scenario.seed),
+    )
 
 
 def test_names_are_those_of_the_files_and_no_two_are_alike():
@@ -72,3 +89,32 @@ def test_a_changed_copy_is_not_mistaken_for_the_original(tmp_path, monkeypatch):
 def test_a_copied_sweep_still_finds_its_base(tmp_path):
     copy = shipped.copy_to("devices", tmp_path)
     assert len(load_sweep(copy).points) == len(load_sweep("devices").points)
+
+
+def scenarios_with_batteries():
+    """Return the shipped scenarios in which some device has a battery."""
+    found = []
+    for name in shipped.scenarios():
+        with suppress(InputError):  # its trace is not here
+            found.append(load(name))
+    return [scenario for scenario in found if scenario.devices.has_batteries]
+
+
+def test_in_no_shipped_scenario_does_taking_part_save_battery():
+    """In each activity a participant's battery has lost at least as much after a second as that of a bystander."""
+    on_battery = scenarios_with_batteries()
+    assert [scenario.name for scenario in on_battery] == ["20-batteries"]
+    for scenario in on_battery:
+        ids = np.arange(scenario.devices.count)
+        powers_w = world(scenario).powers_w(ids)
+        powers_w["tx"] = powers_w["tx"] + powers_w.pop("circuit")
+        if not scenario.devices.has_tails:
+            del powers_w["tail"]
+        bystanders = world(scenario).batteries
+        bystanders.advance(1.0)
+        for activity, power_w in powers_w.items():
+            participants = world(scenario).batteries
+            participants.begin(ids, power_w, 0.0)
+            participants.advance(1.0)
+            saved_j = participants.levels_j(ids, 1.0) - bystanders.levels_j(ids, 1.0)
+            assert saved_j.max() <= 1e-9, activity
