@@ -89,6 +89,8 @@ Purpose = Literal[
     "fading_waves",  # angles and phases of the waves from the base station; index = round, as in the next two
     "handover_waves",  # from the one that takes over
     "direct_waves",  # from the next device of a chain
+    "fading_blocks",  # a block of fading; entity = device and length of the block, index = base station
+    "direct_blocks",  # of a device's fading to the next one of a chain; likewise, index = the sender's base station
     "aircomp_fading",  # a device's gain when updates are sent as one sum; index = round, as in the next two
     "aircomp_noise",  # of the sums that base stations receive; entity = 0
     "aircomp_silence",  # which coefficients of its update a device does not send; index = aggregations before

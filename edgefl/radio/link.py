@@ -128,6 +128,7 @@ class Link:
         index: int,
         start: Purpose = "fading_start",
         waves: Purpose = "fading_waves",
+        blocks: Purpose = "fading_blocks",
     ) -> Participants:
         """Return the participants [n] of a round as the radio sees them.
 
@@ -138,6 +139,7 @@ class Link:
             index: of the selection that chose them.
             start: the purpose of the draw that their fading starts with.
             waves: the purpose of the draws of fading that is a sum of waves.
+            blocks: the purpose of the draws of fading in blocks.
         """
         radio = self.radio
         fading = radio.fading
@@ -146,20 +148,16 @@ class Link:
             correlation = fading.slot_correlation(speed_mps, radio.carrier_hz, radio.slot_s)
         what = "correlations [n] from -1 to 1"
         check_array(fading, "slot_correlation", correlation, speed_mps.shape, what, least=-1.0, most=1.0)
-        with watching_draws(fading, "hold_slots"):
-            hold_slots = fading.hold_slots(speed_mps, radio.carrier_hz, radio.slot_s)
-        what = "whole numbers [n] of slots from 1"
-        check_array(fading, "hold_slots", hold_slots, speed_mps.shape, what, least=1, whole=True)
         return Participants(
             index=index,
             drop=drop,
             correlation=correlation,
-            hold_slots=hold_slots,
             tx_power_w=tx_power_w,
             start=self.pricing.fading.complex_normals(start, drop.ids, index)[:, 0],
             speed_mps=speed_mps,
             first_slot=np.zeros(len(drop.ids), dtype=np.int64),
             waves=self.pricing.fading.waves(radio, drop, speed_mps, index, waves),
+            blocks=self.pricing.fading.blocks(radio, drop, speed_mps, index, blocks),
         )
 
     def open(self, env: simpy.Environment, participants: Participants, messages: Messages) -> Carrier:

@@ -8,6 +8,7 @@ import numpy as np
 
 from channel.waves import Waves
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
+from edgefl.radio.block_gains import BlockGains
 from edgefl.radio.drop import Drop
 
 
@@ -18,12 +19,14 @@ class Participants:
     index: int  # of the selection that chose them, from 0: part of the key of their draws
     drop: Drop
     correlation: Floats  # of the fading between neighbouring slots
-    hold_slots: Ints  # for how many slots a value of the fading holds: 1 except in block fading
     tx_power_w: Floats  # full powers, which power control may lower
-    start: Complex  # fading gain in the slot before the first; of no effect where there are waves
+    start: Complex  # fading gain in the slot before the first; of no effect where it is a function of time
     speed_mps: Floats
-    first_slot: Ints  # number of the next slot on the clock's grid: the time of the waves, the place in the frame
-    waves: Waves | None = None  # the fading as a function of time; None: it goes on from slot to slot
+    first_slot: (
+        Ints  # number of the next slot on the clock's grid: the time of waves and blocks, the place in the frame
+    )
+    waves: Waves | None = None  # the fading as a sum of waves, a function of time; None: it is none
+    blocks: BlockGains | None = None  # the fading in blocks, likewise; with neither it goes on from slot to slot
     attempts_before: int = 0  # of each, in the same direction: part of the key of their draws
 
     def __len__(self) -> int:
@@ -34,13 +37,10 @@ class Participants:
         """True [n] where the channel keeps its strength from slot to slot, so that the fading draws nothing."""
         if self.waves is not None:
             return self.waves.constant
+        if self.blocks is not None:
+            return self.blocks.constant
         # A correlation of -1 turns the sign of h with each slot; its strength |h|^2 stays.
         return np.asarray((np.abs(self.correlation) == 1.0) | np.isinf(self.drop.k_factor))
-
-    @property
-    def fades_in_blocks(self) -> Bools:
-        """True [n] where a value of the fading holds for more than one slot."""
-        return np.asarray(self.hold_slots != 1)
 
     def only(self, rows: Rows) -> Participants:
         """Return the participants `rows` [r]."""
@@ -48,10 +48,10 @@ class Participants:
             self,
             drop=self.drop.only(rows),
             correlation=self.correlation[rows],
-            hold_slots=self.hold_slots[rows],
             tx_power_w=self.tx_power_w[rows],
             start=self.start[rows],
             speed_mps=self.speed_mps[rows],
             first_slot=self.first_slot[rows],
             waves=None if self.waves is None else self.waves.only(rows),
+            blocks=None if self.blocks is None else self.blocks.only(rows),
         )

@@ -88,7 +88,13 @@ class DirectLinks:
         relative_mps = np.hypot(speed_mps, peer.speed_mps)  # root mean square over independent directions
         # The fading to the peer is another one than to the base station, so it starts with a draw of its own.
         sender = self._link.participants(
-            path, relative_mps, sender_w, index, start="direct_start", waves="direct_waves"
+            path,
+            relative_mps,
+            sender_w,
+            index,
+            start="direct_start",
+            waves="direct_waves",
+            blocks="direct_blocks",
         )
         direct = self._link.open(env, sender, messages.without(range(last)))
         return DirectLink(links=self, cell=cell, onward=direct, received=received, last=last, hands_on=True)

@@ -11,8 +11,9 @@ from edgefl.coordination.csi.base import Gains
 from edgefl.core.arrays import Complex, Floats
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array
+from edgefl.core.times import steps_begun
+from edgefl.radio.block_gains import BlockGains
 from edgefl.radio.drop import Drop
-from edgefl.radio.gains.small_scale import FadingDraws
 from edgefl.radio.link import Link
 from edgefl.radio.participants import Participants
 from edgefl.world.world import World
@@ -44,6 +45,8 @@ class ChannelState:
         if participants.waves is not None:
             waves = channel.waves.earlier(participants.waves, age_s)
             fading = self._of_waves(link, waves)
+        elif participants.blocks is not None:
+            fading = self._of_blocks(link, participants.blocks, age_s)
         else:
             scatter = self._scatter(link, participants, age_s)
             fading = np.asarray(np.abs(channel.fading.ricean(scatter, drop.k_factor)) ** 2)
@@ -62,13 +65,18 @@ class ChannelState:
     def _scatter(self, link: Link, participants: Participants, age_s: float) -> Complex:
         """Return the scattered gains [n] `age_s` before participants begin."""
         draws = link.pricing.fading
-        begins = _first_scatter(draws, participants)
+        begins = participants.start
         if age_s == 0.0:
             return begins
         # A stationary Gaussian process is alike forward and backward in time, so that one step leads to the past, too.
         innovation = draws.complex_normals("csi_age", participants.drop.ids, participants.index)[:, 0]
         correlation = _correlation(link, participants, age_s)
         return channel.fading.advance(begins, correlation, 1, innovation)
+
+    def _of_blocks(self, link: Link, blocks: BlockGains, age_s: float) -> Floats:
+        """Return |h|^2 [n] of blocks `age_s` before, in the slot in which a message of then would begin."""
+        slot = np.full(len(blocks), steps_begun(self._env.now - age_s, link.radio.slot_s))
+        return np.asarray(blocks.power(slot, 1)[:, 0])
 
     def _of_waves(self, link: Link, waves: Waves) -> Floats:
         """Return |h|^2 [n] of waves now, in the mean over the band."""
@@ -86,17 +94,6 @@ class ChannelState:
         return power
 
 
-def _first_scatter(draws: FadingDraws, participants: Participants) -> Complex:
-    """Return the scattered gains [n] with which the downloads of participants begin."""
-    begins = participants.start.copy()
-    # Fading in blocks draws a new value for the first slot of a message.
-    blocks = np.flatnonzero(participants.fades_in_blocks)
-    if blocks.size:
-        innovations = draws.innovations("down", participants, 0)
-        begins[blocks] = innovations(blocks, 1)[:, 0]
-    return begins
-
-
 def _correlation(link: Link, participants: Participants, age_s: float) -> Floats:
     """Return the correlations [n] of the scatter with what it was `age_s` before."""
     fading = link.radio.fading
@@ -104,6 +101,4 @@ def _correlation(link: Link, participants: Participants, age_s: float) -> Floats
         correlation = fading.slot_correlation(participants.speed_mps, link.radio.carrier_hz, age_s)
     what = "correlations [n] from -1 to 1"
     check_array(fading, "slot_correlation", correlation, participants.speed_mps.shape, what, least=-1.0, most=1.0)
-    # A block holds for its coherence time, and tells nothing of the next one.
-    in_block = age_s < participants.hold_slots * link.radio.slot_s
-    return np.where(participants.fades_in_blocks, in_block.astype(np.float64), correlation)
+    return correlation

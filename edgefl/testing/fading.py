@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Floats, Ints
 from edgefl.radio.fading import Fading, ScatteredPaths
 from edgefl.testing.calls import Calls, is_array, kind
 from edgefl.testing.keys import check_keys
@@ -47,11 +47,17 @@ def check_fading(fading: type[Fading] | Fading, **keys: Any) -> Report:
         if not is_array(correlation, (count,)) or (np.abs(correlation) > 1).any():
             calls.wrong(subject, "slot_correlation", f"returned {kind(correlation)}, expected [{count}] from -1 to 1")
         hold = calls.of(subject, "hold_slots", SPEEDS_MPS, CARRIER_HZ, SLOT_S)
-        if not is_array(hold, (count,)) or not np.issubdtype(hold.dtype, np.integer) or (hold < 1).any():
-            calls.wrong(subject, "hold_slots", f"returned {kind(hold)}, expected whole numbers of slots [{count}] >= 1")
+        if hold is not None and not _is_whole(hold, count):
+            text = f"returned {kind(hold)}, expected whole numbers of slots [{count}] >= 1, or None"
+            calls.wrong(subject, "hold_slots", text)
         _check_waves(calls, subject, k_factor)
     check_keys(report, subject)
     return report.raise_faults()
+
+
+def _is_whole(hold: Ints, count: int) -> bool:
+    """Return whether these are whole numbers of slots [count] from 1."""
+    return is_array(hold, (count,)) and np.issubdtype(hold.dtype, np.integer) and bool((hold >= 1).all())
 
 
 def _check_waves(calls: Calls, subject: Fading, k_factor: Floats) -> None:

@@ -98,3 +98,21 @@ def walk(draws, bits, share_hz, snr, start, rho, k=0.0, hold=1, limit=math.inf):
         sent += share_hz * SLOT_S * math.log2(1 + snr * abs(line + scatter * h) ** 2)
         slots += 1
     return slots, h, min(sent, bits)
+
+
+def block_gain(streams, device, slot, hold, cell=0):
+    """The gain of a device in a slot of the clock whose blocks are of `hold` slots, from the key of its block."""
+    number = slot // hold
+    parts = streams.normal("fading_blocks", [device + (hold % 2**31 << 32)], cell, count=2 * number + 2)[0, -2:]
+    return complex(*parts) * math.sqrt(0.5)
+
+
+def block_walk(streams, device, bits, share_hz, snr, first, hold, limit=math.inf):
+    """A transfer from slot `first` of the clock on, through blocks of `hold` slots: slots and bits."""
+    slots = 0
+    sent = 0.0
+    while sent < bits and slots < limit:
+        power = abs(block_gain(streams, device, first + slots, hold)) ** 2
+        sent += share_hz * SLOT_S * math.log2(1 + snr * power)
+        slots += 1
+    return slots, min(sent, bits)

@@ -54,9 +54,14 @@ def test_how_long_a_block_holds():
     fixed = parse({"kind": "block", "block_s": 0.01}).hold_slots(SPEED_MPS, 3.5e9, 0.5e-3)
     np.testing.assert_array_equal(fixed, np.full(4, 20))
     for name in ("rayleigh", "ricean", "none"):
-        moves_on = parse(name).hold_slots(SPEED_MPS, 3.5e9, 0.5e-3)
-        np.testing.assert_array_equal(moves_on, np.ones(4))
-        assert moves_on.dtype == np.int64
+        assert parse(name).hold_slots(SPEED_MPS, 3.5e9, 0.5e-3) is None
+
+
+def test_a_block_may_be_a_round():
+    rounds = parse({"kind": "block", "length": "round"})
+    assert rounds.new_in_each_round
+    np.testing.assert_array_equal(rounds.hold_slots(SPEED_MPS, 3.5e9, 0.5e-3), np.full(4, 2**62))
+    assert not parse("block").new_in_each_round
 
 
 def test_the_holds_are_taken_by_the_channel():
@@ -73,6 +78,8 @@ def test_the_holds_are_taken_by_the_channel():
     [
         ("nakagami", 'unknown fading model "nakagami"'),
         ({"kind": "block", "block_s": 0.0}, "must be > 0"),
+        ({"kind": "block", "block_s": 1.0, "length": "round"}, "needs length: coherence_time"),
+        ({"kind": "block", "length": "slot"}, "must be 'coherence_time' or 'round'"),
         ({"kind": "ricean", "k_std_db": -1.0}, "must be >= 0"),
         ({"kind": "ricean", "k_mean_db": 1e9}, "must be <= 300"),
         ({"kind": "ricean", "k_db": 9.0}, "unknown key"),

@@ -12,6 +12,7 @@ from radio_cases import (
     SERVER_W,
     SLOT_S,
     STILL,
+    block_walk,
     correlation,
     link,
     snr_hz,
@@ -206,11 +207,12 @@ def walked_bits(server, row, sharing, fading, down_s, compute_s, up_s):
     """Bits of the slots that were over, from the formulas."""
     of = server.link
     who = of.participants(*_at_place(of, row), np.array([10.0]), np.array([DEVICE_W]), 0)
-    k, hold = (math.inf, 1) if fading == "none" else (0.0, int(who.hold_slots[0]))
-    rho = 0.0 if fading == "block" else correlation(10.0)
+    k = math.inf if fading == "none" else 0.0
+    rho = correlation(10.0)
     gain_db = row["pathloss_db"] + row["shadowing_db"]
     sent = []
     h = who.start[0]
+    first = 0
     waits_s = math.ceil(compute_s / SLOT_S - 1e-6) * SLOT_S - compute_s if sharing == "processor" else 0.0
     for way, seconds, power, part in (
         ("down", down_s, SERVER_W, 0.6), ("up", up_s - waits_s, DEVICE_W, 0.4 * 0.9)
@@ -218,7 +220,10 @@ def walked_bits(server, row, sharing, fading, down_s, compute_s, up_s):
         snr = power * 10 ** (-gain_db / 10) / NOISE_W_HZ / 3e6
         draws = of.streams.sequence(f"fading_{way}", 0, 0)
         limit = max(math.floor(seconds / SLOT_S + 1e-6), 0)
-        _, h, bits = walk(draws, BITS, 3e6 * part, snr, h, rho, k, hold, limit)
+        slots, h, bits = walk(draws, BITS, 3e6 * part, snr, h, rho, k, limit=limit)
+        if fading == "block":
+            slots, bits = block_walk(of.streams, 0, BITS, 3e6 * part, snr, first, 7, limit)
+        first += slots + math.ceil(compute_s / SLOT_S - 1e-6)
         sent.append(bits)
         gap = rho ** math.ceil(compute_s / SLOT_S - 1e-6)
         h = gap * h + math.sqrt(1 - gap**2) * of.pricing.fading.pauses(who, 2)[0, 0]

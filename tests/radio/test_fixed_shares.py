@@ -12,6 +12,7 @@ from radio_cases import (
     SERVER_W,
     SLOT_S,
     STILL,
+    block_walk,
     correlation,
     drop,
     link,
@@ -73,10 +74,8 @@ def test_a_transfer_is_the_walk_of_its_keyed_draws(fading, way, attribute):
     for row, device in enumerate(IDS):
         start, jump = (complex(*of.streams.normal(f"fading_{part}", [device], index, count=2)[0]) / math.sqrt(2)
                        for part in ("start", "gap"))  # fmt: skip
-        coherence_s = math.sqrt(9 / (16 * math.pi)) / (speed * 3.5e9 / 3.0e8)
-        block = fading == "block"
-        rho = 0.0 if block else correlation(speed)
-        channel_of_it = {"k": at.k_factor[row], "hold": round(coherence_s / SLOT_S) if block else 1}
+        rho = correlation(speed)
+        channel_of_it = {"k": at.k_factor[row]}
         snr = [snr_hz(power, 100.0, at.shadowing_db[row]) / share for power in (SERVER_W, DEVICE_W)]
         down_draws = of.streams.sequence("fading_down", device, index)
         slots, gain, _ = walk(down_draws, bits, share, snr[0], start, rho, **channel_of_it)
@@ -84,6 +83,12 @@ def test_a_transfer_is_the_walk_of_its_keyed_draws(fading, way, attribute):
             gain = rho**20 * gain + math.sqrt(1 - rho**40) * jump  # 0.01 s are 20 slots
             up_draws = of.streams.sequence("fading_up", device, index)
             slots, _, _ = walk(up_draws, bits, share, snr[1], gain, rho, **channel_of_it)
+        if fading == "block":
+            coherence_s = math.sqrt(9 / (16 * math.pi)) / (speed * 3.5e9 / 3.0e8)
+            key = (of.streams, device, bits, share)
+            slots, _ = block_walk(*key, snr[0], 0, round(coherence_s / SLOT_S))
+            if way == "up":
+                slots, _ = block_walk(*key, snr[1], slots + 20, round(coherence_s / SLOT_S))
         leg = found[("down", "up").index(way)]
         assert leg.duration_s[row] == pytest.approx(slots * SLOT_S, rel=1e-12)
         assert leg.sent_bits[row] == bits

@@ -22,7 +22,7 @@ DRAWING = [
     ("mobility", "Static", "track"),
     ("data.partition", "Iid", "split"),
     ("radio.fading", "Rayleigh", "slot_correlation"),
-    ("radio.fading", "Rayleigh", "hold_slots"),
+    ("radio.fading", "BlockFading", "hold_slots"),
     ("radio.fading", "Ricean", "k_factor"),
     ("radio.propagation", "Umi", "large_scale"),
     ("radio.rate", "ShannonRate", "efficiency"),

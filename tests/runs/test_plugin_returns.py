@@ -41,7 +41,7 @@ WRONG = [
     ("data.dataset", "Digits", "load", "None", "must return a Data"),
     ("radio.fading", "Rayleigh", "slot_correlation", "theirs + 2", "correlations"),
     ("radio.fading", "Rayleigh", "slot_correlation", "theirs[:1]", "an array of shape [1]"),
-    ("radio.fading", "Rayleigh", "hold_slots", "theirs * 0", "slots from 1"),
+    ("radio.fading", "BlockFading", "hold_slots", "theirs * 0", "slots from 1"),
     ("radio.fading", "Ricean", "k_factor", "theirs - 100", "K factors"),
     ("radio.propagation", "Umi", "large_scale", "replace(theirs, path_loss_db=np.nan * theirs.los)", "NaN"),
     ("radio.propagation", "Umi", "large_scale", "replace(theirs, los=theirs.los[:1])", "los of shape"),

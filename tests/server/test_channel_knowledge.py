@@ -188,9 +188,21 @@ def test_limits_of_the_age(fading: Any) -> None:
 
 def test_a_block_tells_nothing_of_the_next() -> None:
     fading = {"kind": "block", "block_s": 0.02}
+    # Free reports take no time: rounds begin 1 to 2 ms apart in the first block, the first one as the block begins.
+    free = {"kind": "perfect", "report_bits": 0}
+    now = crowd(free, fading)
+    recent = crowd({**free, "age_s": 0.001}, fading)
+    np.testing.assert_array_equal(recent[CROWD:], now[CROWD:])
+    assert abs(np.corrcoef(recent[:CROWD], now[:CROWD])[0, 1]) < 4 / np.sqrt(CROWD)
+    old = crowd({**free, "age_s": 0.021}, fading)
+    assert abs(np.corrcoef(old, now)[0, 1]) < 4 / np.sqrt(CROWD)  # one gain a device on either side
+
+
+def test_a_block_that_is_a_round_has_no_age() -> None:
+    fading = {"kind": "block", "length": "round"}
     now = crowd("perfect", fading)
-    np.testing.assert_array_equal(crowd({"kind": "perfect", "age_s": 0.019}, fading), now)
-    assert abs(np.corrcoef(crowd({"kind": "perfect", "age_s": 0.021}, fading), now)[0, 1]) < 4 / np.sqrt(now.size)
+    np.testing.assert_array_equal(crowd({"kind": "perfect", "age_s": 0.021}, fading), now)
+    assert abs(np.corrcoef(now[:-CROWD], now[CROWD:])[0, 1]) < 4 / np.sqrt(now.size - CROWD)
 
 
 def test_an_old_report_is_from_where_the_device_was() -> None:

@@ -81,14 +81,16 @@ def test_forecast_comes_true_over_a_constant_channel(radio: dict[str, Any]) -> N
         np.testing.assert_allclose(forecast.download_j() / forecast.download_s(), ratio, rtol=1e-9)
 
 
-def test_a_round_begins_with_the_first_block_of_its_downloads() -> None:
-    radio = STILL["radio"] | {"fading": {"kind": "block", "block_s": 60}}
+@pytest.mark.parametrize("keys", [{"block_s": 60}, {"length": "round"}], ids=str)
+def test_what_is_known_of_a_block_holds_in_both_directions(keys: dict[str, Any]) -> None:
+    radio = STILL["radio"] | {"fading": {"kind": "block", **keys}}
     predicted, result = forecasts({**STILL, "radio": radio}, "perfect")
     for number, forecast in enumerate(predicted, start=1):
         rows = result.devices[result.devices["round"] == number].sort_values("device")
-        late_s = rows["download_s"].to_numpy() - forecast.download_s()
-        assert (late_s > -1e-9).all()
-        assert (late_s < SLOT_S + 1e-9).all()
+        for name in ("download_s", "upload_s"):
+            late_s = rows[name].to_numpy() - getattr(forecast, name)()
+            assert (late_s > -1e-9).all()
+            assert (late_s < SLOT_S + 1e-9).all()
 
 
 @pytest.mark.parametrize("radio", [{}, {"allocation": "round_robin"}], ids=["fdd", "turns"])

@@ -62,13 +62,13 @@ class BandProgress:
             slot: number of the slot that begins, in the run.
             horizon: slots beyond which nothing needs to be known.
         """
-        if not self._engine.fast or self._engine.adaptation is not None:
+        if not self._engine.fast or self._engine.adaptation is not None or rows.in_time.all():
             rows.walked[:] = True
             return self._walk(rows, np.arange(len(rows)), share_hz, slot, horizon)
         if (rows.walked & (share_hz * LONG > rows.walked_hz)).all():  # all are short, and stay so
             rows.share_hz[:] = share_hz
             return self._walk(rows, np.arange(len(rows)), share_hz, slot, horizon)
-        constant = rows.constant & (rows.hold_slots == 1)
+        constant = rows.constant
         carries = share_hz > 0
         self._estimate(rows, np.flatnonzero(~constant & carries & (rows.mean_snr > 0)), share_hz)
         rows.share_hz[:] = share_hz
@@ -108,14 +108,14 @@ class BandProgress:
         efficiency = self._budget.efficiency
         if self._engine.adaptation is not None:
             return self._coming_blocks(rows, slot, ahead, expected_slots)
-        on_waves = rows.on_waves[walked]
-        if on_waves.all():
+        in_time = rows.in_time[walked]
+        if in_time.all():
             bps_hz = np.empty((walked.size, ahead))
         else:
             bps_hz = efficiency.bps_hz(rows.look_ahead(walked, ahead, expected_slots) * rows.mean_snr[walked, None])
-        for position in np.flatnonzero(on_waves).tolist():
+        for position in np.flatnonzero(in_time).tolist():
             row = int(walked[position])
-            bps_hz[position] = rows.wave_bps_hz(row, slot, ahead, efficiency, self._slot_s)
+            bps_hz[position] = rows.bps_hz_in_time(row, slot, ahead, efficiency, self._slot_s)
         if self._slot_shares is not None:
             places = (slot + np.arange(ahead)) % self._slot_shares.size
             bps_hz = bps_hz * self._slot_shares[places]
@@ -124,16 +124,16 @@ class BandProgress:
     def _coming_blocks(self, rows: BandRows, slot: int, ahead: int, expected_slots: Floats) -> Floats:
         """Return what link adaptation brings through in the coming slots, as spectral efficiencies [n, ahead]."""
         bps_hz = np.zeros((len(rows), ahead))
-        on_waves = rows.on_waves
-        if not on_waves.all():
+        in_time = rows.in_time
+        if not in_time.all():
             snr = rows.look_ahead(np.arange(len(rows)), ahead, expected_slots) * rows.mean_snr[:, None]
         for row, transfer in enumerate(rows.transfers):
             if not rows.mean_snr[row] > 0:  # without a share it sends no blocks
                 continue
             if transfer.blocks is None:
                 transfer.begin_blocks(self._engine.blocks(self._way, transfer.participant, transfer.attempt))
-            if on_waves[row]:
-                met = effective_snr(rows.wave_bps_hz(row, slot, ahead, SHANNON, self._slot_s))
+            if in_time[row]:
+                met = effective_snr(rows.bps_hz_in_time(row, slot, ahead, SHANNON, self._slot_s))
             else:
                 met = snr[row]
             bps_hz[row] = transfer.blocks.bps_hz(met)
@@ -181,7 +181,7 @@ class BandProgress:
             self._budget.efficiency,
             rows.k_factor[at],
         )
-        estimated = outlook.enough & (rows.hold_slots[at] == 1)
+        estimated = outlook.enough
         begins_walk = ~estimated & ~rows.walked[at]
         self._begin_walking(rows, at[begins_walk], outlook.one_rate_slots[begins_walk])
         rows.walked_hz[at[begins_walk]] = share_hz[at[begins_walk]]
@@ -198,12 +198,10 @@ class BandProgress:
         """Walk some rows from now on."""
         rows.begin_walking(at)
         # Slow fading is walked at one rate for some slots, as under a fixed share; only single slots can be cut.
-        in_steps = (rows.hold_slots[at] == 1) & (rows.limit_slots[at] >= MAX_SLOTS)
+        in_steps = rows.limit_slots[at] >= MAX_SLOTS
         steps = at[in_steps]
         rows.step_slots[steps] = one_rate_slots[in_steps]
         rows.step_correlation[steps] = rows.correlation[steps] ** one_rate_slots[in_steps]
-        blocks = at[rows.hold_slots[at] != 1]
-        rows.walked_from[blocks] = 0  # blocks are counted from the beginning of the transfer
 
     def _begin_epochs(self, rows: BandRows, at: Rows) -> None:
         """Begin new epochs of some rows, unless theirs have only just begun."""

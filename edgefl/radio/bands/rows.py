@@ -38,9 +38,8 @@ class BandRows:
     tx_power_w: Floats
     k_factor: Floats
     correlation: Floats
-    hold_slots: Ints
     constant: Bools
-    on_waves: Bools  # where the fading is a sum of waves
+    in_time: Bools  # where the fading is a function of time
     limit_slots: Ints
     left_bits: Floats
     sent_bits: Floats
@@ -60,7 +59,7 @@ class BandRows:
     walked_from: Ints  # number of the slot from which on it is walked
     walked_hz: Floats  # its share when that began
     walked_until: Ints  # number of the slot to which it has been walked: `gain` holds before it
-    step_slots: Ints  # with one gain: those of block fading, or those that `fast` walks at one rate
+    step_slots: Ints  # with one gain: those that `fast` walks at one rate
     step_correlation: Floats  # of the fading from one such step to the next
     fast_draws: Objects  # FastDraws of the `fast` engine, for the attempts that began with it; None: it has none
     fast_place: Ints  # its place among these attempts
@@ -94,9 +93,8 @@ class BandRows:
             tx_power_w=column("tx_power_w", np.float64),
             k_factor=column("k_factor", np.float64),
             correlation=column("correlation", np.float64),
-            hold_slots=column("hold_slots", np.int64),
             constant=column("constant", np.bool_),
-            on_waves=np.array([transfer.wave_gains is not None for transfer in transfers], dtype=np.bool_),
+            in_time=np.array([transfer.gains_in_time is not None for transfer in transfers], dtype=np.bool_),
             limit_slots=column("limit_slots", np.int64),
             left_bits=column("left_bits", np.float64),
             sent_bits=column("sent_bits", np.float64),
@@ -116,7 +114,7 @@ class BandRows:
             walked_from=np.zeros(count, dtype=np.int64),
             walked_hz=np.full(count, np.nan),
             walked_until=column("slots", np.int64),
-            step_slots=column("hold_slots", np.int64),
+            step_slots=np.ones(count, dtype=np.int64),
             step_correlation=column("correlation", np.float64),
             fast_draws=np.full(count, None, dtype=np.object_),
             fast_place=np.zeros(count, dtype=np.int64),
@@ -191,8 +189,8 @@ class BandRows:
     def _ended_gain(self, row: int, last_gain: complex) -> Callable[[], complex]:
         """Return what tells the fading's gain after the transfer of a row, whose last slot had `last_gain`."""
         draws: FastDraws | None = self.fast_draws[row]
-        # As under a fixed share: the fading afterwards is a new draw, and block fading is walked in its own blocks.
-        if draws is None or self.hold_slots[row] != 1:
+        # As under a fixed share: the fading afterwards is a new draw.
+        if draws is None:
             return lambda: last_gain
         place = int(self.fast_place[row])
         return lambda: complex(draws.gains[place])
@@ -211,7 +209,7 @@ class BandRows:
         self.slots += count
         self.air_slots += self.air * count
         self.full_power_slots += self.full_power_air * count
-        # Nothing is drawn where the fading is a sum of waves, nor under the `fast` engine unless it walks.
+        # Nothing is drawn where the fading is a function of time, nor under the `fast` engine unless it walks.
         self.used = np.minimum(self.used + count, self.drawn)
         self.epoch_samples += count * self.worth
 
@@ -270,12 +268,12 @@ class BandRows:
         # Not np.stack, which looks at each row several times.
         return np.concatenate([powers[first : first + slots] for powers, first in windows]).reshape(rows.size, slots)
 
-    def wave_bps_hz(self, row: int, first: int, slots: int, efficiency: Efficiency, slot_s: float) -> Floats:
-        """Return the spectral efficiencies [slots] of a row on waves in slots from number `first` on."""
+    def bps_hz_in_time(self, row: int, first: int, slots: int, efficiency: Efficiency, slot_s: float) -> Floats:
+        """Return the spectral efficiencies [slots] of a row with fading in time, from slot `first` on."""
         transfer = self.transfers[row]
         mean_snr = float(self.mean_snr[row])
         bandwidth_hz = float(self.bandwidth_hz[row])
-        bps_hz: Floats = transfer.wave_gains.bps_hz(efficiency, slot_s, mean_snr, bandwidth_hz, first, slots)
+        bps_hz: Floats = transfer.gains_in_time.bps_hz(efficiency, slot_s, mean_snr, bandwidth_hz, first, slots)
         return bps_hz
 
     def _draw(self, rows: Rows, held: int, target: int) -> None:

@@ -13,7 +13,7 @@ from edgefl.core.arrays import Floats
 from edgefl.radio.drop import Drop
 from edgefl.radio.participants import Participants
 from edgefl.radio.prices.blocks import BlockProcess
-from edgefl.radio.prices.slot_rates import WaveGains
+from edgefl.radio.prices.slot_rates import gains_in_time
 
 
 class BandTransfer:
@@ -63,11 +63,8 @@ class BandTransfer:
         self.tx_power_w = float(participant.tx_power_w[0])
         self.k_factor = float(participant.drop.k_factor[0])
         self.correlation = float(participant.correlation[0])
-        self.hold_slots = int(participant.hold_slots[0])
         self.constant = bool(participant.constant[0])
-        self.wave_gains: WaveGains | None = None  # where the fading is a sum of waves
-        if participant.waves is not None:
-            self.wave_gains = WaveGains(participant.waves)
+        self.gains_in_time = gains_in_time(participant)  # None where the fading goes on from slot to slot
         self.begin_fading(gain)
         self.draws = draws
         self.blocks: BlockProcess | None = None  # its transport blocks, once the band has looked at them

@@ -208,8 +208,11 @@ class OverTheAirCarrier:
             now_s = steps_begun(self._env.now, slot_s) * slot_s
             turned = chosen.waves.amplitude * np.exp(2j * np.pi * chosen.waves.shift_hz * now_s)
             return np.asarray(turned.sum(axis=(1, 2)))
+        if chosen.blocks is not None:
+            now_slot = np.full(rows.size, steps_begun(self._env.now, slot_s))
+            return np.asarray(chosen.blocks.gain(now_slot, 1)[:, 0])
         # From the slot before the round's first one to the slot that begins now.
-        slots = 1 + steps_begun(self._env.now - self._began_s, slot_s) // chosen.hold_slots
+        slots = 1 + steps_begun(self._env.now - self._began_s, slot_s)
         drawn = self._pricing.fading.complex_normals("aircomp_fading", chosen.drop.ids, chosen.index)[:, 0]
         scatter = channel.fading.advance(chosen.start, chosen.correlation, slots, drawn)
         return channel.fading.ricean(scatter, chosen.drop.k_factor)

@@ -65,7 +65,8 @@ class RoamingCarrier(SharedCarrier):
         waves = self._pricing.fading.waves(
             self._pricing.radio, drop, before.speed_mps, self.index, "handover_waves", handovers - 1
         )
-        self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before, waves=waves)
+        blocks = self._pricing.fading.blocks(self._pricing.radio, drop, before.speed_mps, self.index)
+        self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before, waves=waves, blocks=blocks)
         # Scatter around another base station: its fading is independent, and starts from a stationary draw.
         starts = self._pricing.fading.complex_normals("handover_start", drop.ids, self.index, handovers)
         self.turns.begin_with(row, starts[0, -1])

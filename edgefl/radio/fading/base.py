@@ -1,7 +1,8 @@
 """Base of the fading models: the strength of the line of sight beside the scatter, and the scatter's change in time.
 
 A new model is one file in this folder and one line in the folder's table of contents. A model either says how the
-scatter goes on from slot to slot (`slot_correlation`, `hold_slots`), or returns the waves that it is a sum of.
+scatter goes on from slot to slot (`slot_correlation`), or it is a function of time: constant in blocks (`hold_slots`),
+or a sum of waves (`waves`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from channel.fading import doppler_correlation
 from channel.waves import Waves
 from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.catalogue import Member
+
+LONGEST_SLOTS = 2**62
+"""The length of a block without an end: that of a device at rest, whose coherence time is infinite."""
 
 
 class ScatteredPaths(NamedTuple):
@@ -59,18 +63,26 @@ class Fading(Member):
         return np.zeros(los.shape)  # only scatter
 
     def slot_correlation(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Floats:
-        """Return the correlation [n] of the scatter between neighbouring slots, or blocks, of devices at speeds [n]."""
+        """Return the correlation [n] of the scatter between neighbouring slots of devices at speeds [n]."""
         # Jakes' correlation at a lag of one slot; at longer lags a Gauss-Markov process falls by its powers instead.
         return doppler_correlation(speed_mps, carrier_hz, slot_s)
 
-    def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints:
-        """Return for how many slots [n] the scatter of each device holds; 1 where it moves on with every slot."""
-        return np.ones(speed_mps.shape, dtype=np.int64)
+    def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints | None:
+        """Return for how many slots of the clock [n] the gain of each device holds; None: it moves on with every slot.
+
+        Blocks are independent: with them the hook `slot_correlation` says nothing about the gains.
+        """
+        return None
+
+    @property
+    def new_in_each_round(self) -> bool:
+        """Whether the gains that hold in blocks are drawn for each round, and not for each block of the clock."""
+        return False
 
     def waves(self, paths: ScatteredPaths, draw: DrawUniform) -> Waves | None:
         """Return the gain of each device [n] as a sum of waves, a function of time; None: there are none.
 
-        With waves the hooks `slot_correlation` and `hold_slots` say nothing about the gains.
+        With waves the hook `slot_correlation` says nothing about the gains.
         """
         return None
 

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from pydantic import model_validator
 
 from channel.fading import coherence_s
 from edgefl.core.arrays import Floats, Ints
-from edgefl.core.section import Seconds
-from edgefl.radio.fading.base import Fading
-
-LONGEST_SLOTS = 2**62  # a block of a device at rest, whose coherence time is infinite
+from edgefl.core.section import Seconds, fault_at
+from edgefl.radio.fading.base import LONGEST_SLOTS, Fading
 
 
 class BlockFading(Fading):
-    """Rayleigh, constant for a coherence time of 0.423 / f_d, then independent (Rappaport 2002, eq. 5.40.c)."""
+    """Rayleigh, constant for a coherence time (Rappaport 2002, eq. 5.40.c) or a round, alike up and down, then new."""
 
-    block_s: Seconds | None = None  # the coherence time of each device's speed where not given
+    length: Literal["coherence_time", "round"] = "coherence_time"  # of a block; round: constant in it, new in the next
+    block_s: Seconds | None = None  # the coherence time; 0.423 / f_d at each device's speed where not given
+
+    @model_validator(mode="after")
+    def _consistent(self) -> BlockFading:
+        if self.length == "round" and self.block_s is not None:
+            raise fault_at(("block_s",), "needs length: coherence_time, because with round a block lasts for the round")
+        return self
+
+    @property
+    def new_in_each_round(self) -> bool:
+        """Return whether a block is a round."""
+        return self.length == "round"
 
     def slot_correlation(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Floats:
         """Return 0 [n]: blocks are independent."""
         return np.zeros(speed_mps.shape)
 
     def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints:
-        """Return the coherence time to the nearest whole slot [n], at least one; 2^62 for a device at rest."""
+        """Return the coherence time to the nearest whole slot [n], at least one; without an end for a device at rest.
+
+        A block that is a round has no end either: the round has.
+        """
+        if self.length == "round":
+            return np.full(speed_mps.shape, LONGEST_SLOTS)
         block_s = coherence_s(speed_mps, carrier_hz)  # infinite at rest
         if self.block_s is not None:
             block_s = np.full(speed_mps.shape, self.block_s)

@@ -14,6 +14,7 @@ from edgefl.core.errors import RunError
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_type, is_trusted
 from edgefl.core.streams import Purpose, Streams
+from edgefl.radio.block_gains import BlockGains
 from edgefl.radio.drop import Drop
 from edgefl.radio.fading import ScatteredPaths
 from edgefl.radio.participants import Participants
@@ -63,6 +64,28 @@ class FadingDraws:
         _check_waves(radio, waves, len(drop.ids))
         return waves
 
+    def blocks(
+        self, radio: Radio, drop: Drop, speed_mps: Floats, index: int, purpose: Purpose = "fading_blocks"
+    ) -> BlockGains | None:
+        """Return the fading of devices [n] as gains that hold in blocks; None where the model has none.
+
+        Args:
+            radio: the section `radio`.
+            drop: their large-scale channel, to the base stations that serve them.
+            speed_mps: [n] their speeds.
+            index: of the selection that chose them.
+            purpose: of the draws.
+        """
+        fading = radio.fading
+        with watching_draws(fading, "hold_slots"):
+            block_slots = fading.hold_slots(speed_mps, radio.carrier_hz, radio.slot_s)
+        if block_slots is None:
+            return None
+        what = "whole numbers [n] of slots from 1, or None"
+        check_array(fading, "hold_slots", block_slots, speed_mps.shape, what, least=1, whole=True)
+        first_number = index if fading.new_in_each_round else 0
+        return BlockGains(self._streams, purpose, drop.ids, drop.cell, drop.k_factor, block_slots, first_number)
+
     def pauses(self, participants: Participants, turns: int) -> Complex:
         """Return draws of CN(0, 1) [n, turns - 1], with which the fading jumps over the pauses between turns."""
         return self.complex_normals("fading_gap", participants.drop.ids, participants.index, turns - 1)
@@ -98,7 +121,7 @@ def coming_gains(
         before: [n] the gains in the slot before.
         slots: how many gains to return.
         correlation: [n] between neighbouring values.
-        hold_slots: [n] for how many slots a value holds.
+        hold_slots: [n] for how many slots a value holds: `fast` walks slow fading in steps.
         constant: [n] whether the channel keeps its strength.
         first_slot: [n] the number of the first of these slots, from 0 at the beginning of each transfer.
     """
@@ -131,7 +154,7 @@ def _powers(correlation: Floats, slots: int) -> Floats:
 def _coming_steps(
     draws: Innovations, before: complex, slots: int, correlation: float, hold_slots: int, first_slot: int
 ) -> Complex:
-    """Return the gains [slots] of one transfer whose fading holds each value for some slots."""
+    """Return the gains [slots] of one transfer that is walked with each value for some slots."""
     step = (first_slot + np.arange(slots)) // hold_slots - (first_slot - 1) // hold_slots  # 0: of the slot before
     new_steps = int(step[-1]) if slots else 0
     # Draws are taken only for slots that begin a step: the stream does not depend on how far one looks ahead.

@@ -11,7 +11,7 @@ from edgefl.core.arrays import Bools, Floats
 from edgefl.core.times import steps_completed
 from edgefl.radio.budget.link_budget import LinkBudget
 from edgefl.radio.participants import Participants
-from edgefl.radio.prices.slot_rates import WaveRates
+from edgefl.radio.prices.slot_rates import rates_in_time
 from edgefl.radio.transfers import Way
 
 BAND_SHARES = 0.5 ** np.arange(11)  # of a band on which a link is tried before it counts as hopeless
@@ -129,9 +129,9 @@ class HopelessLinks:
     def _still_bps_hz(self, mean_snr: Floats, participants: Participants, bandwidth_hz: Floats) -> Floats:
         """Return the spectral efficiency [n] of channels that do not change."""
         efficiency = self._budget.efficiency
-        if participants.waves is not None:
-            slot_s = self._slot_s
-            rates = WaveRates(participants.waves, efficiency, slot_s, bandwidth_hz, mean_snr, participants.first_slot)
+        slot_s = self._slot_s
+        rates = rates_in_time(participants, efficiency, slot_s, bandwidth_hz, mean_snr)
+        if rates is not None:
             rows = np.arange(len(participants))
             bits = rates.slot_bits(rows, np.zeros(rows.size, dtype=np.int64), 1)[:, 0]
             return np.asarray(bits / (bandwidth_hz * slot_s))

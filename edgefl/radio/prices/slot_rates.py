@@ -1,4 +1,4 @@
-"""Rates slot by slot: of fading that is a sum of waves, and of any fading in a frame's slots of one direction."""
+"""Rates slot by slot: of fading that is a function of time, and of any fading in a frame's slots of one direction."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from channel.rate import Efficiency
 from channel.transfer import Innovations
 from channel.waves import TILE_SLOTS, Waves
 from edgefl.core.arrays import Complex, Floats, Ints, Rows
+from edgefl.radio.block_gains import BlockGains
 from edgefl.radio.gains.small_scale import coming_gains
 from edgefl.radio.participants import Participants
 
@@ -48,6 +49,40 @@ class WaveRates:
             bps_hz = channel.waves.mean_bps_hz(self.efficiency, self.mean_snr[same, None], power)
             bits[at] = bps_hz * (self.bandwidth_hz[same] * self.slot_s)[:, None]
         return bits
+
+
+@dataclass(frozen=True)
+class BlockRates:
+    """The coming slots of transfers [n] whose fading holds in blocks, and whose shares of the band hold."""
+
+    blocks: BlockGains
+    efficiency: Efficiency
+    slot_s: float
+    bandwidth_hz: Floats
+    mean_snr: Floats
+    first_slot: Ints  # number of each transfer's first slot on the clock's grid
+
+    def slot_bits(self, rows: Rows, first: Ints, count: int) -> Floats:
+        """Return the bits [r, count] of transfers `rows` [r] in their slots `first` [r] and after."""
+        power = self.blocks.only(rows).power(self.first_slot[rows] + first, count)
+        bps_hz = self.efficiency.bps_hz(power * self.mean_snr[rows, None])
+        return np.asarray(bps_hz * (self.bandwidth_hz[rows] * self.slot_s)[:, None])
+
+
+RatesInTime = WaveRates | BlockRates
+"""What slots carry where the fading is a function of time."""
+
+
+def rates_in_time(
+    participants: Participants, efficiency: Efficiency, slot_s: float, bandwidth_hz: Floats, mean_snr: Floats
+) -> RatesInTime | None:
+    """Return what the slots of transfers [n] carry; None where the fading goes on from slot to slot."""
+    rest = (efficiency, slot_s, bandwidth_hz, mean_snr, participants.first_slot)
+    if participants.waves is not None:
+        return WaveRates(participants.waves, *rest)
+    if participants.blocks is not None:
+        return BlockRates(participants.blocks, *rest)
+    return None
 
 
 class ProcessRates:
@@ -86,7 +121,7 @@ class ProcessRates:
             before,
             count,
             correlation=participants.correlation[rows],
-            hold_slots=participants.hold_slots[rows],
+            hold_slots=np.ones_like(first),
             constant=participants.constant[rows],
             first_slot=first,
         )
@@ -166,3 +201,30 @@ class WaveGains:
         while len(self._tiles) > KEPT_TILES:
             del self._tiles[min(self._tiles)]  # time goes on, so the earliest is over first
         return taps
+
+
+class BlockPowers:
+    """The gains of one transfer whose share of the band changes, and whose fading holds in blocks."""
+
+    def __init__(self, blocks: BlockGains) -> None:
+        self._blocks = blocks  # [1]
+
+    def bps_hz(
+        self, efficiency: Efficiency, slot_s: float, mean_snr: float, bandwidth_hz: float, first: int, count: int
+    ) -> Floats:
+        """Return the spectral efficiencies [count] of slots from number `first` on, alike on any share of the band."""
+        power = self._blocks.power(np.array([first]), count)[0]
+        return np.asarray(efficiency.bps_hz(power * mean_snr))
+
+
+GainsInTime = WaveGains | BlockPowers
+"""The gains of one transfer where the fading is a function of time."""
+
+
+def gains_in_time(participant: Participants) -> GainsInTime | None:
+    """Return the gains of the transfer of one participant [1]; None where its fading goes on from slot to slot."""
+    if participant.waves is not None:
+        return WaveGains(participant.waves)
+    if participant.blocks is not None:
+        return BlockPowers(participant.blocks)
+    return None

@@ -22,7 +22,7 @@ from edgefl.radio.gains.small_scale import FadingDraws, coming_gains
 from edgefl.radio.participants import Participants
 from edgefl.radio.prices.blocks import BlockProcess
 from edgefl.radio.prices.fast_draws import NORMALS, FastDraws, gains_afterwards
-from edgefl.radio.prices.slot_rates import FramedRates, ProcessRates, WaveRates
+from edgefl.radio.prices.slot_rates import FramedRates, ProcessRates, RatesInTime, rates_in_time
 from edgefl.radio.transfers import Way
 
 BLOCKS: dict[Way, Purpose] = {"down": "blocks_down", "up": "blocks_up"}
@@ -77,7 +77,7 @@ class TransmissionEngine:
 
     def estimates(self, participants: Participants) -> bool:
         """Return whether `fast` is asked for, and can estimate all these transfers: it knows no block fading."""
-        return self.fast and not participants.fades_in_blocks.any()
+        return self.fast and participants.blocks is None
 
     def fast_draws(self, way: Way, ids: Ids, index: Ints, attempt: Ints) -> FastDraws:
         """Return the draws of `fast` for attempts [n]: of their durations, and of the gains afterwards."""
@@ -115,10 +115,11 @@ class TransmissionEngine:
         participants = attempt.participants
         if self.adaptation is not None:
             return self._walk_blocks(attempt, self.adaptation)
-        if participants.waves is not None or self.budget.resources.slot_shares(attempt.way) is not None:
+        in_time = participants.waves is not None or participants.blocks is not None
+        if in_time or self.budget.resources.slot_shares(attempt.way) is not None:
             return self._walk_given(attempt)
         draws = self._fading.innovations(attempt.way, participants, attempt.number)
-        rest = (self.budget.efficiency, participants.drop.k_factor, participants.hold_slots)
+        rest = (self.budget.efficiency, participants.drop.k_factor)
         limit_slots: Ints | int = MAX_SLOTS
         if attempt.limit_slots is not None:
             limit_slots = attempt.limit_slots
@@ -172,15 +173,8 @@ class TransmissionEngine:
     ) -> tuple[Floats, Complex]:
         """Return the SNRs and the fading gains [ahead] of one transfer [1] in its slots from `first` on."""
         participant = attempt.participants
-        if participant.waves is not None:
-            rates = WaveRates(
-                participant.waves,
-                SHANNON,
-                self._slot_s,
-                attempt.bandwidth_hz,
-                attempt.mean_snr,
-                participant.first_slot,
-            )
+        rates = rates_in_time(participant, SHANNON, self._slot_s, attempt.bandwidth_hz, attempt.mean_snr)
+        if rates is not None:
             bits = rates.slot_bits(np.array([0]), np.array([first]), ahead)[0]
             return effective_snr(bits / (attempt.bandwidth_hz[0] * self._slot_s)), np.full(ahead, before)
         gains = coming_gains(
@@ -188,7 +182,7 @@ class TransmissionEngine:
             np.array([before]),
             ahead,
             correlation=participant.correlation,
-            hold_slots=participant.hold_slots,
+            hold_slots=np.array([1]),
             constant=participant.constant,
             first_slot=np.array([first]),
         )[0]
@@ -196,7 +190,7 @@ class TransmissionEngine:
         return attempt.mean_snr[0] * power, gains
 
     def _walk_given(self, attempt: TransmissionAttempt) -> Walk:
-        """Carry an attempt over slots whose bits a source gives: sums of waves, or a frame's slots of one direction."""
+        """Carry an attempt over slots whose bits a source gives: of fading in time, or of a frame's direction."""
         participants = attempt.participants
         limit_slots = attempt.limit_slots
         if limit_slots is None:
@@ -217,30 +211,25 @@ class TransmissionEngine:
             slots[row], sent_bits[row] = channel.given_slots.periodic_passage(
                 payload_bits[row], limit_slots[row], period_bits
             )
-        if isinstance(source, WaveRates):
+        if not isinstance(source, ProcessRates):
             return Walk(slots, sent_bits, participants.start)
         gain = np.asarray(participants.start * participants.correlation**slots)  # of channels that never change
         for row in np.flatnonzero(~still).tolist():
             gain[row] = source.gain(row, int(slots[row]))
         return Walk(slots, sent_bits, gain)
 
-    def _source(self, attempt: TransmissionAttempt) -> WaveRates | ProcessRates:
+    def _source(self, attempt: TransmissionAttempt) -> RatesInTime | ProcessRates:
         """Return what the slots of an attempt carry, whichever direction they belong to."""
         participants = attempt.participants
-        if participants.waves is not None:
-            return WaveRates(
-                participants.waves,
-                self.budget.efficiency,
-                self._slot_s,
-                attempt.bandwidth_hz,
-                attempt.mean_snr,
-                participants.first_slot,
-            )
+        efficiency = self.budget.efficiency
+        rates = rates_in_time(participants, efficiency, self._slot_s, attempt.bandwidth_hz, attempt.mean_snr)
+        if rates is not None:
+            return rates
         draws = self._fading.innovations(attempt.way, participants, attempt.number)
         return ProcessRates(
             participants=participants,
             draws=draws,
-            efficiency=self.budget.efficiency,
+            efficiency=efficiency,
             slot_s=self._slot_s,
             bandwidth_hz=attempt.bandwidth_hz,
             mean_snr=attempt.mean_snr,
@@ -332,12 +321,12 @@ class TransmissionEngine:
         slot_shares = self.budget.resources.slot_shares(attempt.way)
         if self.adaptation is not None:  # `fast` knows no link adaptation
             return
-        if attempt.participants.waves is not None or slot_shares is not None:  # `fast` knows neither
-            return
+        participants = attempt.participants
+        if participants.waves is not None or participants.blocks is not None or slot_shares is not None:
+            return  # `fast` knows none of them
         if self._walking_s < NOTICEABLE_S:  # the tables that tell what `fast` walks take as long
             return
-        participants = attempt.participants
-        needless = ~self._walks(attempt) & ~participants.constant & ~participants.fades_in_blocks
+        needless = ~self._walks(attempt) & ~participants.constant
         needless_share = int(slots[needless].sum()) / max(int(slots.sum()), 1)
         self.count_needless(wall_s * needless_share)
 
