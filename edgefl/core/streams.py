@@ -149,15 +149,17 @@ class Streams:
 
     Args:
         seed: the run's seed.
+        whole: the run's streams, where these are further ones of the same run.
     """
 
-    def __init__(self, seed: int | str) -> None:
+    def __init__(self, seed: int | str, whole: Streams | None = None) -> None:
         self.seed = seed
+        self.whole = whole or self
         self._keys: dict[str, int] = {}  # by purpose; hashing takes longer than a small draw
 
     def apart(self, name: str) -> Streams:
         """Return further streams of the same run, for draws that would otherwise have the same keys as others."""
-        return Streams(f"{self.seed}/{name}")
+        return Streams(f"{self.seed}/{name}", self.whole)
 
     def _key(self, purpose: Purpose) -> int:
         """Return 64 bits that stand for (seed, purpose)."""

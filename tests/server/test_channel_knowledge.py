@@ -198,6 +198,14 @@ def test_a_block_tells_nothing_of_the_next() -> None:
     assert abs(np.corrcoef(old, now)[0, 1]) < 4 / np.sqrt(CROWD)  # one gain a device on either side
 
 
+def test_polls_meet_the_blocks_of_all_other_messages() -> None:
+    radio = {"carrier_hz": CARRIER_HZ, "fading": {"kind": "block", "block_s": 1000}}
+    perfect, _ = forecasts({"kind": "perfect", "report_bits": 0}, first=2, radio=radio)
+    polled, _ = forecasts({"kind": "last", "report_bits": 0}, first=2, asks=True, radio=radio)
+    # The others never took part: what is known of them comes from polls alone.
+    np.testing.assert_array_equal(polled[-1].fading, perfect[-1].fading)
+
+
 def test_a_block_that_is_a_round_has_no_age() -> None:
     fading = {"kind": "block", "length": "round"}
     now = crowd("perfect", fading)

@@ -84,7 +84,8 @@ class FadingDraws:
         what = "whole numbers [n] of slots from 1, or None"
         check_array(fading, "hold_slots", block_slots, speed_mps.shape, what, least=1, whole=True)
         first_number = index if fading.new_in_each_round else 0
-        return BlockGains(self._streams, purpose, drop.ids, drop.cell, drop.k_factor, block_slots, first_number)
+        # Of the whole run: what is sent apart, such as a poll, meets the same blocks.
+        return BlockGains(self._streams.whole, purpose, drop.ids, drop.cell, drop.k_factor, block_slots, first_number)
 
     def pauses(self, participants: Participants, turns: int) -> Complex:
         """Return draws of CN(0, 1) [n, turns - 1], with which the fading jumps over the pauses between turns."""
