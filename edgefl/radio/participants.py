@@ -33,6 +33,11 @@ class Participants:
         return len(self.drop.ids)
 
     @property
+    def in_time(self) -> bool:
+        """Whether the fading is a function of time."""
+        return self.waves is not None or self.blocks is not None
+
+    @property
     def constant(self) -> Bools:
         """True [n] where the channel keeps its strength from slot to slot, so that the fading draws nothing."""
         if self.waves is not None:

@@ -115,8 +115,7 @@ class TransmissionEngine:
         participants = attempt.participants
         if self.adaptation is not None:
             return self._walk_blocks(attempt, self.adaptation)
-        in_time = participants.waves is not None or participants.blocks is not None
-        if in_time or self.budget.resources.slot_shares(attempt.way) is not None:
+        if participants.in_time or self.budget.resources.slot_shares(attempt.way) is not None:
             return self._walk_given(attempt)
         draws = self._fading.innovations(attempt.way, participants, attempt.number)
         rest = (self.budget.efficiency, participants.drop.k_factor)
@@ -322,8 +321,8 @@ class TransmissionEngine:
         if self.adaptation is not None:  # `fast` knows no link adaptation
             return
         participants = attempt.participants
-        if participants.waves is not None or participants.blocks is not None or slot_shares is not None:
-            return  # `fast` knows none of them
+        if participants.in_time or slot_shares is not None:  # `fast` knows neither
+            return
         if self._walking_s < NOTICEABLE_S:  # the tables that tell what `fast` walks take as long
             return
         needless = ~self._walks(attempt) & ~participants.constant
