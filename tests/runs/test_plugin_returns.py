@@ -14,6 +14,7 @@ CLASSES = {
     "Iid": "edgefl.learning.partitions.iid",
     "Digits": "edgefl.learning.datasets.digits",
     "Rayleigh": "edgefl.radio.fading.rayleigh",
+    "BlockFading": "edgefl.radio.fading.block",
     "Ricean": "edgefl.radio.fading.ricean",
     "Umi": "edgefl.radio.propagation.umi",
     "ShannonRate": "edgefl.radio.rates.shannon",
