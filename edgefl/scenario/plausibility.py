@@ -5,26 +5,119 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.distributions import Distribution
 from edgefl.core.plugin_import import NotImported
+from edgefl.core.returns import is_trusted
 from edgefl.radio.multiple_access import MULTIPLE_ACCESS
 from edgefl.scenario.sections import Sections
 
-SLOWEST_CPU_HZ = 1e6
-STRONGEST_DEVICE_DBM = 60.0  # 1 kW
-STRONGEST_SERVER_DBM = 90.0  # 1 MW
-SUBCARRIER_HZ = 15e3  # the least of 3GPP TS 38.211, Table 4.2-1
-LOWEST_CARRIER_HZ = 1e6
-HIGHEST_CARRIER_HZ = 1e12
-HIGHEST_LR = 100.0
-SPEED_OF_SOUND_MPS = 343.0
 MOST_BITS_PER_S_AND_HZ = 30.0  # a link with a signal-to-noise ratio of 90 dB
+SHORTEST_SLOT_S = 1e-3 / 64  # 960 kHz between subcarriers (3GPP TS 38.211, Table 4.2-1)
+LONGEST_SLOT_S = 1e-3  # 15 kHz
+SAME_SLOT = 1e-3  # relative: a slot may be written with few digits, as 6.25e-5 or 3.13e-5
 
 Warnings = Iterator[str]
+
+
+class Expected(NamedTuple):
+    """A number of a scenario that physics or the standards bound, and what to say of one that is outside."""
+
+    key: str
+    least: float
+    most: float
+    unit: str
+    odd: str  # why a number outside is odd, with the source
+    meant: str  # what was probably meant
+    also: float | None = None  # a number outside that has a meaning of its own
+
+
+EXPECTED = (
+    Expected("devices.cpu_hz", 1e6, inf, "Hz", "is less than 1 MHz", "1.5 GHz is written 1.5e9"),
+    Expected(
+        "devices.capacitance",
+        0.0,
+        1e-24,
+        "W/Hz^3",
+        "lets a processor of 1 GHz draw more than 1 kW (its power is capacitance f^3)",
+        "chips have 1e-29 to 1e-27",
+    ),
+    Expected("devices.tx_power_dbm", -inf, 60.0, "dBm", "is more than 1 kW", "200 mW are 23 dBm"),
+    Expected(
+        "devices.rx_power_w",
+        0.0,
+        10.0,
+        "W",
+        "is more than a receiving circuit draws, 1 to 2 W in a phone on LTE (Huang et al., ACM MobiSys 2012)",
+        "watts are meant, not dBm, such as 0.5",
+    ),
+    Expected(
+        "devices.power_control.p0_dbm",
+        -inf,
+        0.0,
+        "dBm",
+        "is what should arrive in 180 kHz (3GPP TS 38.213, clause 7.1.1), and more than any path leaves of 23 dBm",
+        "networks aim at -110 to -70; the most that a device sends is devices.tx_power_dbm",
+    ),
+    Expected("radio.server_tx_power_dbm", -inf, 90.0, "dBm", "is more than 1 MW", "20 W are 43 dBm"),
+    Expected(
+        "radio.noise_dbm_hz",
+        -194.0,
+        inf,
+        "dBm/Hz",
+        "is more than 20 dB below thermal noise, k T = -174 dBm/Hz at 290 K",
+        "-204 is that in dBW/Hz",
+    ),
+    Expected(
+        "radio.noise_dbm_hz",
+        -inf,
+        -154.0,
+        "dBm/Hz",
+        "is more than 20 dB above thermal noise, k T = -174 dBm/Hz at 290 K",
+        "it is the noise of one hertz, not of the band; what a receiver adds is radio.noise_figure_db",
+    ),
+    Expected(
+        "radio.bandwidth_hz",
+        15e3,
+        inf,
+        "Hz",
+        "is less than one subcarrier, 15000 Hz (3GPP TS 38.211, Table 4.2-1)",
+        "20 MHz are written 20e6",
+    ),
+    Expected("radio.carrier_hz", 1e6, 1e12, "Hz", "is no radio carrier", "3.5 GHz are written 3.5e9"),
+    Expected(
+        "radio.fading.delay_spread_ns",
+        1.0,
+        10e3,
+        "ns",
+        "is none that a radio channel has (3GPP TR 38.901, Table 7.7.3-1: 10 to 1000 ns)",
+        "100 ns are written 100, and a flat channel 0",
+        also=0.0,
+    ),
+    Expected(
+        "cells.antenna.tilt_deg",
+        45.0,
+        180.0,
+        "degrees",
+        "points more than 45 degrees above the horizon: it is a zenith angle (3GPP TR 38.901, clause 7.1)",
+        "the horizon is 90, and 12 degrees of downtilt are written 102",
+    ),
+    Expected(
+        "cells.antenna.beamwidth_deg",
+        2 * math.pi,
+        360.0,
+        "degrees",
+        "is narrower than an element's beam, 65 degrees in 3GPP TR 38.901, Table 7.3-1",
+        "1.13 rad are 65 degrees",
+    ),
+    Expected("training.lr", 0.0, 100.0, "", "is more than 100", "training will hardly converge"),
+    Expected("mobility.speed_mps", 0.0, 343.0, "m/s", "is faster than sound", "50 km/h are 13.9 m/s"),
+)
 
 
 def implausible(scenario: Sections) -> list[str]:
@@ -32,21 +125,35 @@ def implausible(scenario: Sections) -> list[str]:
     return [line for check in CHECKS for line in check(scenario)]
 
 
-def check_clock(scenario: Sections) -> Warnings:
-    """Warn of processors slower than those of the 1970s: the number was meant in GHz."""
-    slowest_hz, _ = scenario.devices.span("cpu_hz")
-    if math.isfinite(slowest_hz) and slowest_hz < SLOWEST_CPU_HZ:
-        yield f"devices.cpu_hz: {slowest_hz:g} Hz is less than 1 MHz: 1.5 GHz is written 1.5e9"
+def check_numbers(scenario: Sections) -> Warnings:
+    """Warn of numbers that are not as physics or the standards let expect."""
+    for row in EXPECTED:
+        outside = [end for end in ends_of(scenario, row.key) if not row.least <= end <= row.most and end != row.also]
+        if outside:
+            value = f"{outside[0]:g} {row.unit}".rstrip()
+            yield f"{row.key}: {value} {row.odd}: {row.meant}"
 
 
-def check_powers(scenario: Sections) -> Warnings:
-    """Warn of transmitters that no licence allows: the number was meant in milliwatts."""
-    _, strongest_dbm = scenario.devices.span("tx_power_dbm")
-    if math.isfinite(strongest_dbm) and strongest_dbm > STRONGEST_DEVICE_DBM:
-        yield f"devices.tx_power_dbm: {strongest_dbm:g} dBm is more than 1 kW: 200 mW are 23 dBm"
-    server_dbm = scenario.radio.server_tx_power_dbm
-    if server_dbm > STRONGEST_SERVER_DBM:
-        yield f"radio.server_tx_power_dbm: {server_dbm:g} dBm is more than 1 MW: 20 W are 43 dBm"
+def ends_of(scenario: Sections, key: str) -> list[float]:
+    """Return the least and the greatest values of a key of shipped members, of each group of devices; [] without it."""
+    section, *names = key.split(".")
+    owners: list[Any] = [getattr(scenario, section)]
+    if section == "devices":
+        owners = list(scenario.devices.made_of)
+    for name in names:
+        # A plug-in's key of the same name may mean something else.
+        owners = [getattr(owner, name) for owner in owners if is_trusted(owner) and hasattr(owner, name)]
+    ends: list[float] = []
+    for value in owners:
+        if isinstance(value, Distribution):
+            ends += value.span()
+        elif value is not None:
+            ends.append(value)
+    return [end for end in ends if math.isfinite(end)]
+
+
+def check_energy(scenario: Sections) -> Warnings:
+    """Warn of base stations that send their whole power several times."""
     radio = scenario.radio
     if scenario.cells.energy and radio.server_power == "per_device" and radio.downlink == "unicast":
         text = "with radio.server_power: per_device a base station sends its power on each share at the same time"
@@ -54,22 +161,21 @@ def check_powers(scenario: Sections) -> Warnings:
 
 
 def check_learning_rate(scenario: Sections) -> Warnings:
-    """Warn of learning rates that train nothing, or make everything infinite."""
-    lr = scenario.training.lr
-    if lr == 0:
+    """Warn of a learning rate that trains nothing."""
+    if scenario.training.lr == 0:
         yield "training.lr: 0 trains nothing: devices send back what they have received"
-    elif lr > HIGHEST_LR:
-        yield f"training.lr: {lr:g} is more than {HIGHEST_LR:g}: training will hardly converge"
 
 
-def check_band(scenario: Sections) -> Warnings:
-    """Warn of bands and carriers that were meant in MHz or GHz."""
-    radio = scenario.radio
-    if radio.bandwidth_hz < SUBCARRIER_HZ:
-        text = f"{radio.bandwidth_hz:g} Hz is less than one subcarrier, {SUBCARRIER_HZ:g} Hz"
-        yield f"radio.bandwidth_hz: {text}: 20 MHz are written 20e6"
-    if not LOWEST_CARRIER_HZ <= radio.carrier_hz <= HIGHEST_CARRIER_HZ:
-        yield f"radio.carrier_hz: {radio.carrier_hz:g} Hz is no radio carrier: 3.5 GHz are written 3.5e9"
+def check_slots(scenario: Sections) -> Warnings:
+    """Warn of slots that NR does not have; shorter ones are as good as time without slots, as papers have it."""
+    slot_s = scenario.radio.slot_s
+    if slot_s < SHORTEST_SLOT_S:
+        return
+    mu = max(round(math.log2(LONGEST_SLOT_S / slot_s)), 0)
+    nearest_s = LONGEST_SLOT_S / 2**mu
+    if not math.isclose(slot_s, nearest_s, rel_tol=SAME_SLOT):
+        text = f"{slot_s:g} s is no slot of NR, 1 ms / 2^mu (3GPP TS 38.211, Table 4.3.2-1)"
+        yield f"radio.slot_s: {text}: the nearest is {nearest_s:g}, with {15 * 2**mu} kHz between subcarriers"
 
 
 def check_walls(scenario: Sections) -> Warnings:
@@ -103,16 +209,6 @@ def check_sites(scenario: Sections) -> Warnings:
         yield "radio.site_correlation: counts for nothing with one base station: set cells.layout to hexagonal"
 
 
-def check_speed(scenario: Sections) -> Warnings:
-    """Warn of devices that move faster than sound: the number was meant in km/h, or in mm/s."""
-    speed = getattr(scenario.mobility, "speed_mps", None)
-    if not scenario.mobility.moves or not isinstance(speed, Distribution):
-        return
-    _, fastest_mps = speed.span()
-    if math.isfinite(fastest_mps) and fastest_mps > SPEED_OF_SOUND_MPS:
-        yield f"mobility.speed_mps: {fastest_mps:g} m/s is faster than sound: 50 km/h are 13.9 m/s"
-
-
 def check_idle_power(scenario: Sections) -> Warnings:
     """Warn of devices whose batteries may lose less while they take part than while they do not."""
     for hardware in scenario.devices.made_of:
@@ -128,15 +224,14 @@ def check_idle_power(scenario: Sections) -> Warnings:
 
 
 CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
-    check_clock,
-    check_powers,
+    check_numbers,
+    check_energy,
     check_idle_power,
     check_learning_rate,
-    check_band,
+    check_slots,
     check_walls,
     check_sites,
     check_overlapping_uploads,
-    check_speed,
 )
 
 

@@ -4,8 +4,48 @@ import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
+from edgefl.reproductions.library import Library
+from edgefl.reproductions.plan import plan
+from edgefl.reproductions.scenarios import scenarios_of
 from edgefl.scenario import load, load_sweep, shipped
-from edgefl.scenario.plausibility import implausible, too_late
+from edgefl.scenario.plausibility import EXPECTED, ends_of, implausible, too_late
+from edgefl.world.antennas.tr38901 import Tr38901
+
+RECEIVES_DBM = {"name": "b", "share": 0.5, "rx_power_w": 23}
+
+
+def control(p0_dbm):
+    return {"devices": {"power_control": {"kind": "open_loop", "p0_dbm": p0_dbm}}}
+
+
+def antenna(**keys):
+    return {"cells": {"layout": "hexagonal", "antenna": {"kind": "tr38901", **keys}}, "radio": CLAMPED}
+
+
+def taps(delay_spread_ns):
+    return {"radio": {"fading": {"kind": "tdl", "delay_spread_ns": delay_spread_ns}}}
+
+
+CLAMPED = {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}}
+# Both sides of each border, by hand: what is the last plausible number, and the next one.
+BORDERS = {
+    "radio.noise_dbm_hz above": ({"radio": {"noise_dbm_hz": -154.0}}, {"radio": {"noise_dbm_hz": -153.9}}, "band"),
+    "radio.noise_dbm_hz below": ({"radio": {"noise_dbm_hz": -194.0}}, {"radio": {"noise_dbm_hz": -204}}, "dBW/Hz"),
+    "devices.rx_power_w": ({"devices": {"rx_power_w": 10}}, {"devices": {"rx_power_w": 10.1}}, "not dBm"),
+    "devices.capacitance": (
+        {"devices": {"capacitance": 1e-24}},
+        {"devices": {"capacitance": 1e-10}},
+        "chips have 1e-29 to 1e-27",
+    ),
+    "devices.power_control.p0_dbm": (control(0.0), control(0.1), "-110 to -70"),
+    "cells.antenna.tilt_deg": (antenna(tilt_deg=45), antenna(tilt_deg=12), "written 102"),
+    "cells.antenna.beamwidth_deg": (antenna(beamwidth_deg=6.3), antenna(beamwidth_deg=6.28), "1.13 rad"),
+    "radio.fading.delay_spread_ns short": (taps(1.0), taps(3e-7), "100 ns are written 100"),
+    "radio.fading.delay_spread_ns long": (taps(1e4), taps(10_001), "100 ns are written 100"),
+    "radio.slot_s": ({"radio": {"slot_s": 1e-3}}, {"radio": {"slot_s": 1.01e-3}}, "nearest is 0.001, with 15 kHz"),
+}
+# These papers give 1e-10 W of noise over the band, which is 44 dB above that of heat.
+NOISY = {"third-party/adaptive-fl-rounds", "third-party/hierfavg-uploads"}
 
 CASES = {
     "devices.cpu_hz: 1.5 Hz": {"devices": {"cpu_hz": 1.5}},
@@ -36,6 +76,12 @@ CASES = {
     "radio.site_correlation: counts for nothing": {"radio": {"site_correlation": 0.5}},
     "radio.sharing: with radio.uplink: noma fixed shares": {"radio": {"uplink": "noma"}},
     "mobility.speed_mps: 500 m/s": {"mobility": {"kind": "random_waypoint", "speed_mps": 500}},
+    "radio.slot_s: 0.5 s is no slot of NR": {"radio": {"slot_s": 0.5}},
+    "radio.slot_s: 0.0007 s is no slot": {"radio": {"slot_s": 7e-4}},
+    "radio.slot_s: 2e-05 s is no slot of NR, 1 ms / 2^mu (3GPP TS 38.211, Table 4.3.2-1): the nearest is 1.5625e-05": {
+        "radio": {"slot_s": 2e-5}
+    },
+    "devices.rx_power_w: 23 W": {"devices": {"groups": [{"name": "a", "share": 0.5}, RECEIVES_DBM]}},
 }
 LIMITS = [
     {"devices": {"cpu_hz": 1e6}},
@@ -51,6 +97,9 @@ LIMITS = [
     {"radio": {"uplink": "noma", "sharing": "processor"}},
     {"radio": {"uplink": "noma"}, "server": {"participants": 1}},
     {"radio": {"uplink": "noma"}, "server": {"policy": "sequential"}},
+    *({"radio": {"slot_s": 1e-3 / 2**mu}} for mu in range(7)),
+    {"radio": {"slot_s": 1e-6}},  # as good as none
+    taps(0.0),  # flat
 ]
 
 
@@ -77,6 +126,47 @@ def test_no_shipped_scenario_warns(name, monkeypatch):
 @pytest.mark.parametrize("name", shipped.sweeps())
 def test_no_shipped_sweep_warns(name):
     assert not [line for point in load_sweep(name).points for line in implausible(point.scenario)]
+
+
+@pytest.mark.parametrize("key", BORDERS)
+def test_both_sides_of_each_border(key):
+    inside, outside, meant = BORDERS[key]
+    assert implausible(load(inside)) == []
+    (line,) = implausible(load(outside))
+    assert line.startswith(f"{key.partition(' ')[0]}: ")
+    assert meant in line
+
+
+def test_each_expected_number_is_a_key():
+    """No row is about a key that is no more."""
+    full = {**control(-80.0), **antenna(), "mobility": "random_waypoint"}
+    full["radio"] = CLAMPED | taps(100.0)["radio"]
+    scenario = load(full)
+    assert [row.key for row in EXPECTED if not ends_of(scenario, row.key)] == []
+
+
+class Tilted(Tr38901):
+    """An antenna from outside, whose tilt is below the horizon."""
+
+    tilt_deg: float = 12.0
+
+
+def test_keys_of_plug_ins_mean_what_they_like():
+    scenario = load(antenna())
+    tilted = scenario.cells.model_copy(update={"antenna": Tilted()})
+    assert implausible(scenario.model_copy(update={"cells": tilted})) == []
+
+
+@pytest.mark.slow
+def test_no_recipe_warns_but_where_its_paper_does():
+    library = Library()
+    warned = {}
+    for name in library.names:
+        scenarios = scenarios_of(plan(library, library.load(name), "full")).values()
+        lines = {line.partition(" is ")[0] for scenario in scenarios for line in implausible(scenario)}
+        if lines:
+            warned[name] = lines
+    assert warned == {name: {"radio.noise_dbm_hz: -130 dBm/Hz"} for name in NOISY}
 
 
 def test_a_deadline_in_which_nothing_can_arrive():
