@@ -9,7 +9,9 @@ from channel._checks import BORDER, finite, positive, require
 from channel.tr38901 import Statistics
 
 VALIDITY = free_space.VALIDITY
-"""No limits but the reference distance."""
+"""No limits but `shortest_m`."""
+
+MOST_DECADES = 9.0  # below the reference distance; a slope that hardly falls ends there
 
 STATISTICS = Statistics(shadowing_db=(8.0,), decorrelation_m=(20.0,))
 """Usual outdoors, not from the book: 6 to 10 dB; 20 m is that of UMTS 30.03 (TR 101 112), annex B, vehicular."""
@@ -25,7 +27,7 @@ def path_loss_db(
     """Return the median path loss `PL(d_0) + 10 n log10(d / d_0)`, without shadowing (Rappaport, section 4.9).
 
     Args:
-        distance_3d_m: distance d between the antennas [m], at least the reference distance.
+        distance_3d_m: distance d between the antennas [m], at least `shortest_m`. The reference distance is no limit.
         carrier_hz: carrier frequency [Hz], above 0; only the default of `reference_loss_db` uses it.
         exponent: n [1], above 0: 2 is free space, 2.7 to 5 usual in cities.
         reference_m: reference distance d_0 [m].
@@ -44,13 +46,53 @@ def path_loss_db(
         array([ 81.42, 116.42])
     """
     reference = positive("reference_m", reference_m)
-    # Nearer than the reference the formula would give less than the loss at the reference: refused, up to rounding.
-    distance, shortest = np.broadcast_arrays(positive("distance_3d_m", distance_3d_m), reference * (1.0 - BORDER))
-    require(distance >= shortest, distance, "distance_3d_m", "at least reference_m")
     slope = 10.0 * positive("exponent", exponent)
-    if reference_loss_db is None:
-        loss = free_space.path_loss_db(reference, carrier_hz)
-    else:
-        positive("carrier_hz", carrier_hz)  # of no effect here, but a wrong one is still refused
-        loss = finite("reference_loss_db", reference_loss_db)
+    loss = _reference_loss_db(carrier_hz, reference, reference_loss_db)
+    # The reference only says where the loss is quoted, such as 1 km in a cell of 500 m.
+    nearest = _shortest_m(slope, reference, loss) * (1.0 - BORDER)
+    distance, shortest = np.broadcast_arrays(positive("distance_3d_m", distance_3d_m), nearest)
+    require(distance >= shortest, distance, "distance_3d_m", "where the path loss is 0 dB or more")
     return np.asarray(loss + slope * np.log10(distance / reference))
+
+
+def shortest_m(
+    carrier_hz: ArrayLike,
+    exponent: ArrayLike,
+    reference_m: ArrayLike = 1.0,
+    reference_loss_db: ArrayLike | None = None,
+) -> Floats:
+    """Return the distance from which the model holds: nearer, more would arrive than was sent.
+
+    Args:
+        carrier_hz: carrier frequency [Hz], above 0.
+        exponent: n [1], above 0.
+        reference_m: reference distance d_0 [m].
+        reference_loss_db: loss PL(d_0) [dB]; if None that of free space, and then d_0 is at least a wavelength.
+
+    Returns:
+        Distance [m] at which the loss is 0 dB, the broadcast shape of the arguments; at most the reference distance.
+
+    Raises:
+        ValueError: an argument is out of its range or NaN.
+
+    Example:
+        128.1 + 37.6 log10(d / km) is 0 dB at 39 cm.
+
+        >>> float(shortest_m(2e9, 3.76, 1_000.0, 128.1).round(2))
+        0.39
+    """
+    reference = positive("reference_m", reference_m)
+    loss = _reference_loss_db(carrier_hz, reference, reference_loss_db)
+    return _shortest_m(10.0 * positive("exponent", exponent), reference, loss)
+
+
+def _shortest_m(slope_db: Floats, reference_m: Floats, loss_db: Floats) -> Floats:
+    # Where the loss at the reference is below 0 dB, that is what the caller wants: the model holds from there on.
+    return np.asarray(reference_m * 10.0 ** -np.clip(loss_db / slope_db, 0.0, MOST_DECADES))
+
+
+def _reference_loss_db(carrier_hz: ArrayLike, reference_m: Floats, reference_loss_db: ArrayLike | None) -> Floats:
+    if reference_loss_db is None:
+        return free_space.path_loss_db(reference_m, carrier_hz)
+    positive("carrier_hz", carrier_hz)  # of no effect here, but a wrong one is still refused
+    return finite("reference_loss_db", reference_loss_db)

@@ -294,8 +294,8 @@ class Link:
 
 @contextmanager
 def _in_range(index: int) -> Iterator[None]:
-    """Add to errors of the propagation model the round `index`, and the key that allows such distances."""
+    """Add to errors of the propagation model the round `index`, and what to change."""
     try:
         yield
     except ValueError as error:
-        raise RunError(f"round {index + 1}: {error}; radio.propagation.out_of_range: clamp allows it") from None
+        raise RunError(f"round {index + 1}: {error}; another radio.propagation may hold there") from None

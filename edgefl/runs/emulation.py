@@ -93,7 +93,10 @@ def run(scenario: Scenario, options: Options, progress: RoundListener = silent) 
     with Emulation(scenario, options, progress) as emulation:
         with suppress(Exception, KeyboardInterrupt):  # `finish` knows what ended the run, and tells it
             emulation.advance()
-        return emulation.finish()
+        result = emulation.finish()
+        if note := emulation.server.link.channel.border_note():
+            log.warning("%s", note)
+        return result
 
 
 def begin(

@@ -41,9 +41,30 @@ def test_out_of_range(quantity):
             log_distance.path_loss_db(**(GOOD | {quantity: [GOOD[quantity], bad]}))
 
 
-def test_not_below_the_reference():
-    with pytest.raises(ValueError, match=r"distance_3d_m = 9\.9 is out of range: it must be at least reference_m"):
-        log_distance.path_loss_db([10.0, 9.9], 3.5e9, 3.0, 10.0)
+def test_the_reference_is_no_limit():
+    """128.1 + 37.6 log10(d / km) in a cell of 500 m: 86.66 dB at 79 m, where the border had 128.1."""
+    textbook = {"carrier_hz": 2e9, "exponent": 3.76, "reference_m": 1_000.0, "reference_loss_db": 128.1}
+    assert log_distance.path_loss_db(79.0, **textbook) == pytest.approx(128.1 + 37.6 * math.log10(0.079))
+    assert log_distance.path_loss_db(79.0, **textbook) == pytest.approx(86.66, abs=0.01)
+    zero_m = 1_000 * 10 ** (-128.1 / 37.6)
+    assert log_distance.shortest_m(**textbook) == pytest.approx(zero_m)
+    assert log_distance.path_loss_db(zero_m, **textbook) == pytest.approx(0.0, abs=1e-6)
+    with pytest.raises(ValueError, match="is out of range: it must be where the path loss is 0 dB or more"):
+        log_distance.path_loss_db([1.0, 0.99 * zero_m], **textbook)
+
+
+def test_from_the_reference_on_where_its_loss_is_not_above_zero():
+    for loss_db in (0.0, -20.0):
+        assert log_distance.shortest_m(3.5e9, 2.0, 3.0, loss_db) == 3.0
+        with pytest.raises(ValueError, match="is out of range"):
+            log_distance.path_loss_db(2.9, 3.5e9, 2.0, 3.0, loss_db)
+
+
+def test_a_slope_that_hardly_falls_holds_from_almost_nothing_on():
+    assert log_distance.shortest_m(3.5e9, 1e-9, 1.0, 80.0) == pytest.approx(1e-9)
+
+
+def test_free_space_holds_at_the_reference():
     with pytest.raises(ValueError, match="at least a wavelength"):  # free space does not hold at the reference
         log_distance.path_loss_db(1.0, 3.5e9, 3.0, 0.01)
     assert log_distance.path_loss_db(1.0, 3.5e9, 3.0, 0.01, 0.0) == pytest.approx(60.0)

@@ -301,14 +301,27 @@ def test_clamp_of_inh_is_between_the_antennas():
     )
 
 
-def test_clamp_of_the_simple_models_is_the_far_field_and_the_reference():
+def test_clamp_of_the_simple_models_is_the_far_field_and_no_loss():
     free = model("free_space", out_of_range="clamp").large_scale(
         np.zeros(1), CARRIER_HZ, 1.5, np.full(1, 1.5), draws((1,))
     )
     assert free.path_loss_db == pytest.approx(20 * math.log10(4 * math.pi))
     line = model("log_distance", out_of_range="clamp", reference_m=10.0, reference_loss_db=70.0)
-    at_reference = line.large_scale(np.zeros(1), CARRIER_HZ, 1.5, np.full(1, 1.5), draws((1,)))
-    assert at_reference.path_loss_db == pytest.approx(70.0)
+    below = line.large_scale(np.array([0.0, 1.0, 10.0]), CARRIER_HZ, 1.5, np.full(3, 1.5), draws((3,)))
+    assert below.path_loss_db == pytest.approx([0.0, 40.0, 70.0])  # 30 dB a decade
+
+
+@pytest.mark.parametrize(
+    ("kind", "distances_m", "moved"),
+    [("umi", [9.0, 10.0, 300.0, 5_000.0, 6_000.0], 2), ("free_space", [0.0, 1.0], 0), ("inh", [0.0, 149.0, 151.0], 1)],
+)
+def test_paths_at_the_border_are_counted(kind, distances_m, moved):
+    distance_m = np.array(distances_m)
+    heights_m = np.full(len(distance_m), 1.5)
+    arguments = (distance_m, CARRIER_HZ, 10.0, heights_m)
+    assert model(kind, out_of_range="clamp").count_at_border(*arguments) == moved
+    assert model(kind, out_of_range="clamp").count_at_border(distance_m * (1 + 1e-12), *arguments[1:]) == moved
+    assert model(kind).count_at_border(*arguments) == 0
 
 
 @pytest.mark.parametrize(
@@ -326,7 +339,7 @@ def test_clamp_of_the_simple_models_is_the_far_field_and_the_reference():
         ("inh", (1, 151, 3.5e9, 3), "inh holds from 0 m to 150 m"),
         ("inh", (0, 100, 3.5e9, 3, (1.5, 4.0)), "inh holds from 1 m to 150 m, the cell spans 0 m"),
         ("free_space", (0, 250, 3.5e9, 3, (1.5, 4.0)), "free_space holds from 0.08571 m on, the cell spans 0 m"),
-        ("log_distance", (0.5, 250, 3.5e9, 1.5), "log_distance holds from 1 m on"),
+        ("log_distance", (0.03, 250, 3.5e9, 1.5), "log_distance holds from 0.03597 m on, the cell spans 0.03 m"),
         ("log_distance", (10, 250, 0.2e9, 1.5), "log_distance needs reference_m of at least a wavelength, 1.5 m"),
     ],
 )

@@ -336,5 +336,7 @@ def test_keys_that_make_no_sense(keys, message):
 
 
 def test_a_trace_may_cross_the_base_station_only_where_that_is_priced():
-    with pytest.raises(InputError, match=r"radio.propagation: .*the cell spans 0 m to 250 m \(out_of_range: clamp"):
+    with pytest.raises(
+        InputError, match=r"radio.propagation: .*the cell spans 0 m to 250 m: set radio.propagation to log"
+    ):
         load({"mobility": {"kind": "trace", "path": "a.csv"}})

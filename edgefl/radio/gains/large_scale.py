@@ -126,6 +126,8 @@ class LargeScaleChannel:
             raise InputError(f"radio.fading: {error}") from None
         self._maps = Maps(streams, cells.sites)
         self._common_map = Maps(streams, 1)
+        self._priced = 0  # paths so far
+        self._at_border = 0  # of these
 
     def paths(self, ids: Ids, positions_m: Floats, height_m: Floats, index: int, *, along_path: bool = False) -> Paths:
         """Return the paths between devices and every base station.
@@ -153,6 +155,10 @@ class LargeScaleChannel:
             large = radio.propagation.large_scale(
                 distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m, draws
             )
+            self._at_border += radio.propagation.count_at_border(
+                distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m
+            )
+        self._priced += distance_m.size
         _check_large_scale(radio.propagation, large, distance_m.shape)
         # A standard deviation in the scenario holds in every state, as in the paper; else each state has its own.
         std_db = large.shadowing_std_db if radio.shadowing_db is None else radio.shadowing_db
@@ -164,6 +170,13 @@ class LargeScaleChannel:
         shadowing_db = std_db * normals
         gains = np.repeat(path_gain(large.path_loss_db, shadowing_db), self.cells.sectors, axis=1)
         return Paths(distance_m, large, shadowing_db, gains * self._antennas(offsets_m, distance_m, heights_m))
+
+    def border_note(self) -> str | None:
+        """Return how many paths were priced at the border of the model's range so far; None if none was."""
+        if not self._at_border:
+            return None
+        counts = f"{self._at_border} of {self._priced} paths were priced at the border"
+        return f"radio.propagation.out_of_range: clamp: {counts}, and not where their devices were"
 
     def _antennas(self, offsets_m: Floats, distance_m: Floats, heights_m: Floats) -> Floats | float:
         """Return what both antennas add to the gains [n, cells] of paths between isotropic ones, as a factor."""

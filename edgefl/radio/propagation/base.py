@@ -19,6 +19,7 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.catalogue import Member
 
 METRES_A_KM = 1e3
+ROUNDING = 1e-9  # relative: a distance of 10 m may have been computed by a square root
 Decibels = Annotated[float, Field(ge=-300, le=300)]
 
 
@@ -107,6 +108,33 @@ class Propagation(Member):
         shortest, longest = self.validity().distance_m
         return np.full_like(ut_height_m, shortest), np.full_like(ut_height_m, longest)
 
+    def strictest_range_m(
+        self, carrier_hz: float, bs_height_m: float, ut_height_m: tuple[float, float]
+    ) -> tuple[float, float]:
+        """Return the shortest and longest ground distances that the model prices, whatever the device's height."""
+        lowest, highest = ut_height_m
+        # A range between antennas is a range on the ground that depends on the difference in height: the strictest
+        # borders are those of the heights that are farthest from, and nearest to, the base station's.
+        nearest = np.clip(bs_height_m, lowest, highest)
+        heights_m = np.array([lowest, highest, nearest])
+        shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, heights_m)
+        return float(shortest.max()), float(longest.min())
+
+    def check_distances(
+        self,
+        min_distance_m: float,
+        max_distance_m: float,
+        carrier_hz: float,
+        bs_height_m: float,
+        ut_height_m: tuple[float, float],
+    ) -> str | None:
+        """Return why the model does not price these distances; None if it does, or is to clamp them."""
+        near, far = self.strictest_range_m(carrier_hz, bs_height_m, ut_height_m)
+        if self.out_of_range == "clamp" or (min_distance_m >= near and max_distance_m <= far):
+            return None
+        spanned = f"the cell spans {min_distance_m:g} m to {max_distance_m:g} m"
+        return f"{self.label} holds {_span(near, far)}, {spanned}"
+
     def check(
         self,
         min_distance_m: float,
@@ -116,17 +144,10 @@ class Propagation(Member):
         ut_height_m: tuple[float, float] = (1.5, 1.5),
     ) -> str | None:
         """Return why the model does not hold for these distances, carrier and heights; None if it does."""
+        misfit = self.check_distances(min_distance_m, max_distance_m, carrier_hz, bs_height_m, ut_height_m)
+        if misfit is not None:
+            return misfit
         lowest, highest = ut_height_m
-        # A range between antennas is a range on the ground that depends on the difference in height: the strictest
-        # borders are those of the heights that are farthest from, and nearest to, the base station's.
-        nearest = np.clip(bs_height_m, lowest, highest)
-        heights_m = np.array([lowest, highest, nearest])
-        shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, heights_m)
-        near = float(shortest.max())
-        far = float(longest.min())
-        if self.out_of_range == "error" and (min_distance_m < near or max_distance_m > far):
-            spanned = f"the cell spans {min_distance_m:g} m to {max_distance_m:g} m"
-            return f"{self.label} holds {_span(near, far)}, {spanned} (out_of_range: clamp prices the border)"
         validity = self.validity()
         if not _within(validity.carrier_hz, carrier_hz):
             low_hz, high_hz = validity.carrier_hz
@@ -151,6 +172,13 @@ class Propagation(Member):
             return distance_m
         shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, np.asarray(ut_height_m, dtype=np.float64))
         return np.clip(distance_m, shortest, longest)  # nothing is extrapolated: the border's loss holds beyond it
+
+    def count_at_border(self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> int:
+        """Return how many of the paths are moved into the range to be priced."""
+        if self.out_of_range == "error":
+            return 0
+        priced_m = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
+        return int(np.count_nonzero(np.abs(priced_m - distance_2d_m) > ROUNDING * priced_m))
 
     def by_state(self, state: npt.ArrayLike, los: Bools, path_loss_db: Floats) -> LargeScale:
         """Return path losses [...] with the statistics of their states [...]."""

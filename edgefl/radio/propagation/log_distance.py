@@ -21,7 +21,7 @@ class LogDistance(Propagation):
     """Log-distance: PL(d0) + 10 n log10(d/d0), log-normal shadowing (Rappaport, Wireless Communications, sec. 4.9)."""
 
     exponent: Annotated[float, Field(gt=0, le=20)] = 3.0  # n: 2 in free space, 2.7 to 3.5 in cities
-    reference_m: Length = 1.0  # d0, between the antennas
+    reference_m: Length = 1.0  # d0, between the antennas, at which the loss is quoted; no limit of the model
     reference_loss_db: Decibels | None = None  # free space where none is given
     shadowing_db: Annotated[float, Field(ge=0, le=100)] = 8.0  # standard deviation; 6 to 10 are common outdoors
     decorrelation_m: Length = 20.0  # of the shadowing
@@ -38,9 +38,9 @@ class LogDistance(Propagation):
         return replace(usual, shadowing_db=(self.shadowing_db,), decorrelation_m=(self.decorrelation_m,))
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """Return the range from the reference distance between the antennas on."""
-        # The formula starts from the loss at the reference distance.
-        return on_the_ground_m((self.reference_m, np.inf), bs_height_m, ut_height_m)
+        """Return the range from where no more arrives than was sent."""
+        shortest = log_distance.shortest_m(carrier_hz, self.exponent, self.reference_m, self.reference_loss_db)
+        return on_the_ground_m((float(shortest), np.inf), bs_height_m, ut_height_m)
 
     def check(
         self,

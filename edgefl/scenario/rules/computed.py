@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 from edgefl.core.errors import InputError
 from edgefl.core.per_device import HEIGHT_M
 from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.radio.budget.resources import Resources
+from edgefl.radio.propagation import Propagation
+from edgefl.radio.propagation.free_space import FreeSpace
+from edgefl.radio.propagation.log_distance import LogDistance
 from edgefl.radio.recorded_links import check_carry, checked_recordings
 from edgefl.radio.transfers import WAYS
 from edgefl.scenario.facts import radio
@@ -56,14 +62,65 @@ def mobility_misfits(scenario: Sections) -> str | None:
 
 def propagation_misfits(scenario: Sections) -> str | None:
     """Return why the path-loss model is not valid wherever devices may be."""
+    propagation = scenario.radio.propagation
+    paths = _paths(scenario, propagation)
+    clamping = propagation.model_copy(update={"out_of_range": "clamp"})
+    misfit = clamping.check(*paths)  # of carrier or heights, about which no distance helps
+    if misfit is not None:
+        return misfit
+    reason = propagation.check(*paths)
+    if reason is None or reason != propagation.check_distances(*paths):
+        return reason
+    return f"{reason}: {'; or '.join(_remedies_of_distances(scenario))}"
+
+
+def _paths(scenario: Sections, propagation: Propagation) -> tuple[float, float, float, float, tuple[float, float]]:
+    """Return the shortest and longest distances, the carrier, and heights of base stations and devices."""
     cells = scenario.cells
     # Some mobility models keep devices at a least distance from the base station; others may bring them right below it.
     nearest_m = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0
     lowest_m, highest_m = scenario.devices.span("height_m")
-    propagation = scenario.radio.propagation
     # A device that draws a height outside the allowed range is reported later, with its number.
     heights_m = propagation.height_span_m(max(lowest_m, HEIGHT_M.least), min(highest_m, HEIGHT_M.most))
-    return propagation.check(nearest_m, cells.farthest_m, scenario.radio.carrier_hz, cells.bs_height_m, heights_m)
+    return nearest_m, cells.farthest_m, scenario.radio.carrier_hz, cells.bs_height_m, heights_m
+
+
+def _remedies_of_distances(scenario: Sections) -> Iterator[str]:
+    """Return what to do about distances outside the path-loss model's range; first what changes no loss."""
+    cells = scenario.cells
+    propagation = scenario.radio.propagation
+    nearest_m, farthest_m, carrier_hz, bs_height_m, heights_m = _paths(scenario, propagation)
+    near_m, far_m = propagation.strictest_range_m(carrier_hz, bs_height_m, heights_m)
+    changes = []  # of the cells, which do it together
+    possible = True
+    if nearest_m < near_m:
+        in_hexagons = cells.layout == "hexagonal" and not cells.has_one_cell and scenario.mobility.keeps_to_hexagons
+        possible = scenario.mobility.keeps_min_distance and (cells.has_one_cell or in_hexagons)
+        if not cells.has_one_cell and cells.drop == "disc":
+            changes.append("cells.drop to hexagons")
+        if cells.min_distance_m < near_m:
+            changes.append(f"cells.min_distance_m to {_rounded_up(near_m):g}")
+    if farthest_m > far_m:
+        changes.append(f"cells.radius_m to at most {math.floor(cells.radius_m * far_m / farthest_m)}")
+        possible = possible and cells.layout != "listed"
+    if possible:
+        yield f"set {' and '.join(changes)}"
+    others = [model.label for model in (LogDistance(), FreeSpace()) if model.check(*_paths(scenario, model)) is None]
+    others = [label for label in others if label != propagation.label]
+    if others:
+        yield f"set radio.propagation to {' or '.join(others)}, which {_hold(others)} there"
+    yield "last, set radio.propagation.out_of_range to clamp, which prices paths outside at the border"
+
+
+def _hold(models: list[str]) -> str:
+    if len(models) == 1:
+        return "holds"
+    return "hold"
+
+
+def _rounded_up(length_m: float) -> float:
+    """Return a length with few digits that is no less."""
+    return math.ceil(length_m * 1e3) / 1e3
 
 
 def losses_are_too_few(scenario: Sections) -> str | None:

@@ -1,0 +1,140 @@
+"""Distances outside a path-loss model: each remedy that a refusal names helps, and the page's first examples run."""
+
+import logging
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.scenario import load
+
+PAGE = Path(__file__).parents[2] / "docs" / "cells.md"
+SITES = [[0, 0], [420, 60]]
+CLAMP = "radio.propagation.out_of_range to clamp"
+SIMPLE = ["radio.propagation to log_distance", "radio.propagation to free_space"]
+REFUSED = {
+    "hexagonal": ({"layout": "hexagonal"}, {}, [["cells.drop to hexagons"], *SIMPLE]),
+    "hexagonal, nearer": (
+        {"layout": "hexagonal", "min_distance_m": 2},
+        {},
+        [["cells.drop to hexagons", "cells.min_distance_m to 10"], *SIMPLE],
+    ),
+    "hexagons": (
+        {"layout": "hexagonal", "drop": "hexagons", "min_distance_m": 2},
+        {},
+        [["cells.min_distance_m to 10"], *SIMPLE],
+    ),
+    "one cell, near": ({"min_distance_m": 2}, {}, [["cells.min_distance_m to 10"], *SIMPLE]),
+    "one cell, far": ({"radius_m": 6_000}, {}, [["cells.radius_m to at most 5000"], *SIMPLE]),
+    "both ways": (
+        {"layout": "hexagonal", "radius_m": 6_000},
+        {},
+        [["cells.drop to hexagons", "cells.radius_m to at most 915"], *SIMPLE],
+    ),
+    "listed": ({"layout": "listed", "positions_m": SITES, "radius_m": 250}, {}, SIMPLE),
+    "an office": (
+        {"bs_height_m": 3, "radius_m": 250},
+        {"radio": {"propagation": "inh"}},
+        [["cells.radius_m to at most 149"], *SIMPLE],
+    ),
+    "as high as devices": (
+        {"layout": "hexagonal", "bs_height_m": 1.5},
+        {"radio": {"propagation": "free_space"}},
+        [["cells.drop to hexagons"]],
+    ),
+    "who leaves hexagons": ({"layout": "hexagonal"}, {"mobility": "manhattan"}, SIMPLE),
+}
+
+
+def as_changes(remedy):
+    changes = [remedy] if isinstance(remedy, str) else remedy
+    found = {}
+    for change in changes:
+        key, _, value = change.partition(" to ")
+        found[key] = yaml.safe_load(value.removeprefix("at most "))
+    return found
+
+
+def merged(scenario, changes):
+    """Return a scenario with other values of keys."""
+    cells = dict(scenario["cells"])
+    changed = {**scenario, "cells": cells}
+    for key, value in changes.items():
+        section, _, name = key.partition(".")
+        if section == "cells":
+            cells[name] = value
+        else:
+            changed["radio"] = {"propagation": value}
+    return changed
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_refusal_names_helps(name):
+    cells, more, remedies = REFUSED[name]
+    scenario = {"cells": cells, **more}
+    with pytest.raises(InputError, match=r"radio.propagation: .* holds from .*, the cell spans .*: set ") as raised:
+        load(scenario)
+    (told,) = raised.value.faults
+    for remedy in remedies:
+        changes = as_changes(remedy)
+        load(merged(scenario, changes))
+    # No other remedy is named, and clamping is the last one.
+    parts = told.partition(": set ")[2].split("; or ")
+    assert CLAMP in parts[-1]
+    assert parts[-1].startswith("last, set ")
+    of_cells = [" and ".join(remedy) for remedy in remedies if isinstance(remedy, list)]
+    others = [remedy.rpartition(" ")[2] for remedy in remedies if isinstance(remedy, str)]
+    expected = list(of_cells)
+    if others:
+        expected.append(f"radio.propagation to {' or '.join(others)}, which hold there")
+    assert [part.removeprefix("set ") for part in parts[:-1]] == expected
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"radio": {"carrier_hz": 1e8}, "cells": {"radius_m": 6_000}}, "umi_los holds from 0.5 to 100 GHz"),
+        ({"radio": {"carrier_hz": 2e8, "propagation": "log_distance"}}, "needs reference_m of at least a wavelength"),
+    ],
+)
+def test_what_no_distance_helps_comes_first(keys, message):
+    with pytest.raises(InputError, match=message) as raised:
+        load(keys)
+    assert "clamp" not in str(raised.value)
+
+
+def test_the_first_examples_of_the_page_run():
+    blocks = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)[:3]
+    layouts = []
+    for block in blocks:
+        example = yaml.safe_load(block)
+        layouts.append(example["cells"]["layout"])
+        assert edgefl.run({"rounds": 1, "devices": {"count": 5}, **example}, train=False).status == "finished"
+    assert layouts == ["hexagonal", "listed", "hexagonal"]
+
+
+CELL = {"radius_m": 20, "min_distance_m": 2}  # a quarter of it is nearer than 10 m
+
+
+def said_of_the_border(caplog, propagation):
+    """Return the result of a run in a small cell, and what it says of paths at the border."""
+    keys = {"rounds": 3, "devices": {"count": 8}, "server": {"participants": 8}, "radio": {"propagation": propagation}}
+    with caplog.at_level(logging.WARNING):
+        result = edgefl.run({**keys, "cells": CELL}, train=False)
+    return result, [record.getMessage() for record in caplog.records if "border" in record.getMessage()]
+
+
+def test_a_run_says_once_how_many_paths_were_priced_at_the_border(caplog):
+    result, (said,) = said_of_the_border(caplog, {"kind": "umi", "out_of_range": "clamp"})
+    near = int(np.count_nonzero(result.devices["distance_m"] < 10))
+    assert 0 < near < 24
+    assert said.startswith(f"radio.propagation.out_of_range: clamp: {near} of 24 paths were priced at the border")
+
+
+def test_a_run_within_the_range_says_nothing(caplog):
+    for propagation in ("log_distance", {"kind": "free_space", "out_of_range": "clamp"}):
+        assert said_of_the_border(caplog, propagation)[1] == []
