@@ -12,6 +12,7 @@ import numpy as np
 from edgefl.core.arrays import Indices
 from edgefl.core.errors import InputError
 from edgefl.core.global_draws import watching_draws
+from edgefl.core.per_device import HEIGHT_M, PerDevice
 from edgefl.core.returns import check_array, check_type
 from edgefl.core.streams import Streams
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
@@ -56,12 +57,21 @@ def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Con
         presence=_presence(scenario, divided, streams),
         streams=streams,
         control=control,
+        heights=_heights(scenario),
     )
     first_group = scenario.in_sessions.first_group - 1
     groups = SessionGroups.divide(scenario.groups, first_group, data.train_y, data.test_y, parts, data.classes)
     payload, split, cut = _payloads(scenario, data, part_sizes(parts))
     _check_devices(scenario, world, payload)
     return Outside(world, groups, payload, split, cut)
+
+
+def _heights(scenario: Scenario) -> PerDevice:
+    """Return the heights for which the path-loss model holds; all of them where links were recorded."""
+    if scenario.radio.trace is not None:
+        return HEIGHT_M
+    least_m, most_m = scenario.radio.propagation.validity().ut_height_m
+    return PerDevice(max(HEIGHT_M.least, least_m), min(HEIGHT_M.most, most_m))
 
 
 def _presence(scenario: Scenario, divided: Divided, streams: Streams) -> Presence:

@@ -138,7 +138,7 @@ class Hardware(Section):
     rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
     idle_power_w: NonNegative = Constant(value=0.0)  # while it takes part and waits
     radio_energy: RadioEnergy = RadioEnergy()  # what a radio draws besides the power it sends
-    height_m: HeightM = Constant(value=1.5)  # of its antenna
+    height_m: HeightM = Constant(value=1.5)  # of its antenna; the path-loss model has a range of its own
     data_share: DataShare = Constant(value=1.0)  # share of its part of the data that a device keeps
     battery: Battery | None = None  # None: on mains
 

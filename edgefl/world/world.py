@@ -6,7 +6,7 @@ import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.global_draws import watching_draws
-from edgefl.core.per_device import EFFICIENCY, HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL
+from edgefl.core.per_device import EFFICIENCY, HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL, PerDevice
 from edgefl.core.returns import check_array, check_ids, check_type
 from edgefl.core.streams import Streams
 from edgefl.world.batteries import Batteries
@@ -38,6 +38,7 @@ class World:
         presence: which devices are present.
         streams: keyed randomness.
         control: chooses clocks and transmit powers in place of the scenario, if it wants to.
+        heights: which heights of antennas the path-loss model allows.
 
     Raises:
         InputError: a device draws an attribute that is not allowed.
@@ -52,6 +53,7 @@ class World:
         presence: Presence,
         streams: Streams,
         control: Control = BY_SCENARIO,
+        heights: PerDevice = HEIGHT_M,
     ) -> None:
         self.count = devices.count
         self._control = control
@@ -69,7 +71,7 @@ class World:
         self.circuit_w = devices.draw("circuit_w", NON_NEGATIVE, streams, lambda of: of.radio_energy.circuit_w)
         self.drx_tail_s = devices.draw("drx_tail_s", NON_NEGATIVE, streams, lambda of: of.radio_energy.drx_tail_s)
         self.drx_tail_w = devices.draw("drx_tail_w", NON_NEGATIVE, streams, lambda of: of.radio_energy.drx_tail_w)
-        self.height_m = devices.draw("height_m", HEIGHT_M, streams)
+        self.height_m = devices.draw("height_m", heights, streams)
         self.dvfs = devices.dvfs
         self.batteries: Batteries | None = None
         if devices.has_batteries:

@@ -117,6 +117,49 @@ def test_the_first_examples_of_the_page_run():
     assert layouts == ["hexagonal", "listed", "hexagonal"]
 
 
+HEIGHTS = [
+    ("umi", 10, 1.5, 22.5),
+    ("uma", 25, 1.5, 22.5),
+    ("rma", 35, 1.0, 10.0),
+    ("inh", 3, 0.1, 100.0),
+    ("free_space", 10, 0.1, 1e4),
+    ("log_distance", 10, 0.1, 1e4),
+]
+
+
+def at_heights(kind, bs_height_m, height_m, devices=3):
+    radio = {"propagation": kind}
+    cells = {"bs_height_m": bs_height_m, "radius_m": 50}
+    return load({"rounds": 1, "devices": {"count": devices, "height_m": height_m}, "cells": cells, "radio": radio})
+
+
+@pytest.mark.parametrize(("kind", "bs_height_m", "least_m", "most_m"), HEIGHTS)
+def test_each_model_has_its_own_heights(kind, bs_height_m, least_m, most_m):
+    for height_m in (least_m, most_m, {"uniform": [least_m, most_m]}):
+        result = edgefl.run(at_heights(kind, bs_height_m, height_m), train=False)
+        assert np.isfinite(result.devices["pathloss_db"]).all()
+    if kind in ("umi", "uma", "rma"):
+        for outside_m in (0.99 * least_m, 1.01 * most_m):
+            with pytest.raises(
+                InputError, match=f"{kind} holds for devices' heights from .*, these are at {outside_m:g} m"
+            ):
+                at_heights(kind, bs_height_m, outside_m)
+
+
+def test_a_drone_in_free_space_is_as_far_as_pythagoras_says():
+    result = edgefl.run(at_heights("free_space", 10, 100), train=False)
+    apart_m = np.hypot(result.devices["distance_m"], 90.0)
+    expected_db = 20 * np.log10(4 * np.pi * apart_m * 3.5e9 / 3e8)
+    np.testing.assert_allclose(result.devices["pathloss_db"], expected_db, atol=0.01)
+
+
+@pytest.mark.parametrize(("kind", "bs_height_m", "bounds"), [("rma", 35, "from 1 to 10"), ("uma", 25, "1.5 to 22.5")])
+def test_a_height_drawn_outside_the_models_is_refused_with_its_device(kind, bs_height_m, bounds):
+    scenario = at_heights(kind, bs_height_m, {"normal": [9, 12]}, devices=50)
+    with pytest.raises(InputError, match=f"devices.height_m: device .* draws .*, must be .*{bounds}"):
+        edgefl.run(scenario, train=False)
+
+
 CELL = {"radius_m": 20, "min_distance_m": 2}  # a quarter of it is nearer than 10 m
 
 

@@ -138,7 +138,7 @@ WRONG = [
     "devices: {cpu_hz: {uniform: [1]}}",
     "devices: {cpu_hz: {unifrom: [1, 2]}}",
     "devices: {cpu_hz: {choice: []}}",
-    "devices: {height_m: 0.2}",
+    "devices: {height_m: 0.05}",
     "cells: {bs_height_m: 0.5}",
     "cells: {layout: hex}",
     "radio: {bandwidth_hz: 0}",

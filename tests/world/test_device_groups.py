@@ -85,7 +85,7 @@ def test_what_is_written_down_is_what_was_read():
         ([group("a", 0.99), group("b", 0.01)], r'devices.groups: "b" gets none of 10 devices'),
         ([group("a", 10, cpu_mhz=3)], r"devices.groups.0.cpu_mhz: unknown key \(did you mean \"cpu_hz\"\?\)"),
         ([group("a", 10, cpu_hz=-3)], r"devices.groups.0.cpu_hz: must be from 1e-40"),
-        ([group("a", 10, height_m=1)], r"devices.groups.0.height_m: must be from 1.5"),
+        ([group("a", 10, height_m=0.01)], r"devices.groups.0.height_m: must be from 0.1"),
         ([{"count": 10}], r"devices.groups.0.name: is required"),
     ],
 )

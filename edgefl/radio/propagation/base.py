@@ -158,7 +158,10 @@ class Propagation(Member):
             return f"{self.label} holds for base stations' heights {span}, this one is at {bs_height_m:g} m"
         if not _within(validity.ut_height_m, *ut_height_m):
             span = _span(*validity.ut_height_m)
-            return f"{self.label} holds for devices' heights {span}, these are at {lowest:g} m to {highest:g} m"
+            here = f"{lowest:g} m"
+            if highest > lowest:
+                here = f"{lowest:g} m to {highest:g} m"
+            return f"{self.label} holds for devices' heights {span}, these are at {here}"
         return None
 
     def check_population(self, devices: int, cells: int) -> str | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from edgefl.core.errors import InputError
-from edgefl.core.per_device import HEIGHT_M
 from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.radio.budget.resources import Resources
 from edgefl.radio.propagation import Propagation
@@ -16,6 +17,9 @@ from edgefl.radio.recorded_links import check_carry, checked_recordings
 from edgefl.radio.transfers import WAYS
 from edgefl.scenario.facts import radio
 from edgefl.scenario.sections import Sections
+
+USUAL_HEIGHTS_M = (1.5, 22.5)
+"""Of devices' antennas in UMi and UMa (3GPP TR 38.901, Table 7.4.1-1)."""
 
 RECORDED_RATES_KEYS = frozenset({"kind", "trace", "faults", "sharing"})
 """Keys of `radio` beside recorded rates; `sharing` has no effect there, but policies set its default."""
@@ -80,8 +84,14 @@ def _paths(scenario: Sections, propagation: Propagation) -> tuple[float, float, 
     # Some mobility models keep devices at a least distance from the base station; others may bring them right below it.
     nearest_m = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0
     lowest_m, highest_m = scenario.devices.span("height_m")
-    # A device that draws a height outside the allowed range is reported later, with its number.
-    heights_m = propagation.height_span_m(max(lowest_m, HEIGHT_M.least), min(highest_m, HEIGHT_M.most))
+    # A distribution without bounds counts as far as the table of TR 38.901 and the model go; a device that draws a
+    # height outside the model's range is reported later, with its number.
+    least_m, most_m = np.clip(USUAL_HEIGHTS_M, *propagation.validity().ut_height_m).tolist()
+    if math.isinf(lowest_m):
+        lowest_m = min(least_m, highest_m)
+    if math.isinf(highest_m):
+        highest_m = max(most_m, lowest_m)
+    heights_m = propagation.height_span_m(lowest_m, highest_m)
     return nearest_m, cells.farthest_m, scenario.radio.carrier_hz, cells.bs_height_m, heights_m
 
 
