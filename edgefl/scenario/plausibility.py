@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Floats
+from edgefl.core.catalogue import Unknown
 from edgefl.core.distributions import Distribution
 from edgefl.core.plugin_import import NotImported
 from edgefl.core.returns import is_trusted
@@ -141,8 +142,9 @@ def ends_of(scenario: Sections, key: str) -> list[float]:
     if section == "devices":
         owners = list(scenario.devices.made_of)
     for name in names:
-        # A plug-in's key of the same name may mean something else.
-        owners = [getattr(owner, name) for owner in owners if is_trusted(owner) and hasattr(owner, name)]
+        # A plug-in's key of the same name may mean something else, and of one that was not imported nothing is known.
+        owners = [owner for owner in owners if is_trusted(owner) and not isinstance(owner, Unknown)]
+        owners = [getattr(owner, name) for owner in owners if hasattr(owner, name)]
     ends: list[float] = []
     for value in owners:
         if isinstance(value, Distribution):
