@@ -22,9 +22,7 @@ class Participants:
     tx_power_w: Floats  # full powers, which power control may lower
     start: Complex  # fading gain in the slot before the first; of no effect where it is a function of time
     speed_mps: Floats
-    first_slot: (
-        Ints  # number of the next slot on the clock's grid: the time of waves and blocks, the place in the frame
-    )
+    first_slot: Ints  # number of the next slot of the clock: the time of waves and blocks, the place in the frame
     waves: Waves | None = None  # the fading as a sum of waves, a function of time; None: it is none
     blocks: BlockGains | None = None  # the fading in blocks, likewise; with neither it goes on from slot to slot
     attempts_before: int = 0  # of each, in the same direction: part of the key of their draws
@@ -49,6 +47,12 @@ class Participants:
 
     def only(self, rows: Rows) -> Participants:
         """Return the participants `rows` [r]."""
+        waves = self.waves
+        if waves is not None:
+            waves = waves.only(rows)
+        blocks = self.blocks
+        if blocks is not None:
+            blocks = blocks.only(rows)
         return replace(
             self,
             drop=self.drop.only(rows),
@@ -57,6 +61,6 @@ class Participants:
             start=self.start[rows],
             speed_mps=self.speed_mps[rows],
             first_slot=self.first_slot[rows],
-            waves=None if self.waves is None else self.waves.only(rows),
-            blocks=None if self.blocks is None else self.blocks.only(rows),
+            waves=waves,
+            blocks=blocks,
         )

@@ -42,7 +42,7 @@ def needed_memory(scenario: Scenario, divided: Divided) -> MemoryNeeds:
     """Return the least memory that learning a scenario needs."""
     policy = scenario.server.policy
     together = 1
-    # With churn, or where rounds overlap, nobody knows how many updates meet; one is the least.
+    # With churn, or where rounds overlap, the number of updates that meet is unknown; one is the least.
     if policy.averages and not policy.overlapping and scenario.churn.always_present:
         together = max(1, int(expected_participants(scenario)))
     devices = len(divided.parts)
@@ -142,7 +142,7 @@ def _base(
     record: Record, scenario: Scenario, place: Place, divided: Divided, probabilities: list[float]
 ) -> tuple[str, bool]:
     """Return the first key of the record, and whether learning begins; clear a record of other learning."""
-    # Whoever resumes a run may name the plan that its first attempt has chosen by itself: that is no other learning.
+    # A resumed run may name the plan that its first attempt has chosen by itself: that is the same learning.
     asked = keys_of(scenario)
     if (recorded := record.outcome("asked")) is not None:
         asked = PlanKeys(*recorded)

@@ -38,7 +38,7 @@ def joined(cluster: str | None, device: str, undo: ExitStack, *, train: bool) ->
     if cluster is None:
         return None
     if not train:
-        raise InputError("--cluster: its machines train, and --no-train means that nobody does: leave one of them out")
+        raise InputError("--cluster: its machines train, and --no-train trains nothing: leave one of them out")
     if device not in {"auto", "cpu"}:
         raise InputError(
             f"--device {device}: a run on a cluster trains on its processors: leave it out, "

@@ -90,7 +90,7 @@ class Enter:
 
 @dataclass(frozen=True)
 class Redivide:
-    """The training samples of a round's participants are divided among them anew."""
+    """The training samples of a round's participants are divided among them again."""
 
     number: int  # number of aggregations before
     devices: tuple[int, ...]  # the participants, ascending

@@ -178,6 +178,35 @@ def test_a_measure_from_outside_is_found_everywhere(tmp_path):
     assert (tmp_path / "again" / "moves.csv").read_bytes() == first
 
 
+TOP_2 = """
+    from edgefl.learning.measures import Score
+    from edgefl.records.columns import ResultColumn
+
+    class TopTwo(Score):
+        '''Share of samples whose class is among the two highest outputs.'''
+
+        round_columns = (ResultColumn("top_2", float, "", "on the test set"),)
+
+        def values(self, given):
+            best = given.outputs.argsort(axis=1)[:, -2:]
+            return {"top_2": float((best == given.labels[:, None]).any(axis=1).mean())}
+"""
+
+
+def test_an_own_score_has_a_table_by_device_without_declaring_one(tmp_path):
+    scenario = asked({"kind": "own_score:TopTwo", "by_device": True}, {"kind": "confusion", "by_device": True})
+    result = edgefl.run(written(tmp_path / "here", scenario, own_score=TOP_2), out=tmp_path / "run")
+    table = edgefl.read(tmp_path / "run").table("top_two")
+    assert list(table) == ["session", "round", "device", "samples", "top_2"]
+    matrix = result.table("confusion")
+    right = matrix[matrix["label"] == matrix["predicted"]].groupby(["round", "device"])["samples"].sum()
+    rows = table.set_index(["round", "device"])
+    hits = (rows["top_2"] * rows["samples"]).loc[right.index]
+    assert (hits >= right - 1e-6).all()  # the best of two is among them
+    assert (rows["top_2"] <= 1).all()
+    assert (hits > right + 0.5).any()
+
+
 def test_a_file_of_the_users_with_the_name_of_an_own_table_is_not_replaced(tmp_path):
     file = written(tmp_path / "here", asked("kept_moves:Moves"), kept_moves=MOVES)
     folder = tmp_path / "run"

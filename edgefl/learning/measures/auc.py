@@ -9,7 +9,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.learning.measures.learned_round import ModelOutputs
-from edgefl.learning.measures.score import Score, table_of
+from edgefl.learning.measures.score import Score
 from edgefl.records.columns import ResultColumn
 
 AUC = ResultColumn(
@@ -28,7 +28,6 @@ class Auc(Score):
     """
 
     round_columns: ClassVar[tuple[ResultColumn, ...]] = (AUC,)
-    row_columns: ClassVar[tuple[ResultColumn, ...]] = table_of(AUC)
 
     def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
         """Return the mean area over the classes that some samples have and others do not."""

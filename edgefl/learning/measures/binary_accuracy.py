@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from edgefl.learning.measures.learned_round import ModelOutputs
-from edgefl.learning.measures.score import Score, table_of
+from edgefl.learning.measures.score import Score
 from edgefl.records.columns import ResultColumn
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ class BinaryAccuracy(Score):
 
     of: ClassVar[str] = "numbers"
     round_columns: ClassVar[tuple[ResultColumn, ...]] = (ACCURACY, EXACT)
-    row_columns: ClassVar[tuple[ResultColumn, ...]] = table_of(ACCURACY, EXACT)
 
     threshold: float = 0.0  # of outputs: 0 for logits, 0.5 for probabilities
 

@@ -21,7 +21,7 @@ class Confusion(Score):
     )
 
     def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
-        """Return nothing: a matrix is no single number."""
+        """Return nothing: a matrix has no single value."""
         return {}
 
     def rows_of_test(self, given: ModelOutputs) -> Sequence[tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from edgefl.records.columns import ResultColumn
 class F1(Score):
     """F1 score: harmonic mean of precision and recall, by class and as their mean (van Rijsbergen, 1979).
 
-    A class without samples that is not predicted either has no score, and does not count in the mean.
+    A class that has no samples and is never predicted has no score, and is left out of the mean.
     """
 
     round_columns: ClassVar[tuple[ResultColumn, ...]] = (

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from edgefl.learning.measures.learned_round import ModelOutputs
-from edgefl.learning.measures.score import Score, table_of
+from edgefl.learning.measures.score import Score
 from edgefl.records.columns import ResultColumn
 
 MAE = ResultColumn("mae", float, "", "mean absolute error, in the unit of the labels", "measure `mae`")
@@ -20,7 +20,6 @@ class MeanAbsoluteError(Score):
     name: ClassVar[str] = "mae"
     of: ClassVar[str] = "numbers"
     round_columns: ClassVar[tuple[ResultColumn, ...]] = (MAE,)
-    row_columns: ClassVar[tuple[ResultColumn, ...]] = table_of(MAE)
 
     def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
         """Return the mean error."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from edgefl.learning.measures.learned_round import ModelOutputs
-from edgefl.learning.measures.score import Score, table_of
+from edgefl.learning.measures.score import Score
 from edgefl.records.columns import ResultColumn
 
 R_SQUARED = ResultColumn(
@@ -28,7 +28,6 @@ class R2(Score):
 
     of: ClassVar[str] = "numbers"
     round_columns: ClassVar[tuple[ResultColumn, ...]] = (R_SQUARED,)
-    row_columns: ClassVar[tuple[ResultColumn, ...]] = table_of(R_SQUARED)
 
     def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
         """Return the mean over a label's numbers."""

@@ -28,6 +28,13 @@ class Score(Measure):
 
     by_device: bool = False  # true: also of the samples of each device
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Give a score that declares no table one with its values by device."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if "row_columns" not in cls.__dict__:
+            cls.row_columns = table_of(*cls.round_columns)
+
     def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
         """Return the scores by the names in `round_columns`; None: not defined for these samples."""
         raise NotImplementedError

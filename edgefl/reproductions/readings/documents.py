@@ -31,7 +31,7 @@ class DocumentEntry(Reading):
         if value is None:
             return {"": None}
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise InputError(f"{run.folder}/{self.file}: {self.key} is no number")
+            raise InputError(f"{run.folder}/{self.file}: {self.key} is not a number")
         return {"": self.scale * value}
 
 

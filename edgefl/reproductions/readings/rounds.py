@@ -160,7 +160,7 @@ class ColumnMean(ColumnReading):
 
 
 class RoundsIn(Reading):
-    """The number of rounds that fit into a time if each takes as long as the run's rounds in the mean."""
+    """The number of rounds that fit into a time if each takes as long as the run's rounds on average."""
 
     time_s: PositiveFloat
 

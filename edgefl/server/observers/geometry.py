@@ -33,6 +33,6 @@ class Geometry(Observer):
         return {
             "coupling_loss_db": -linear_to_db(gain),
             "geometry_db": linear_to_db(sinr),
-            # Infinity is no number in a table: without interference the cell stays empty.
+            # A table has no infinity: without interference the cell stays empty.
             "sir_db": linear_to_db(np.where(np.isinf(sir), 1.0, sir)) + np.where(np.isinf(sir), np.nan, 0.0),
         }
