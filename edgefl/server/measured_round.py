@@ -70,11 +70,6 @@ class MeasuredRound(LearnedRound):
             return np.empty(0, dtype=np.int64)
         return self.learner.members.devices(self.aggregated.ids)
 
-    @property
-    def classes(self) -> int:
-        """See LearnedRound."""
-        return self.learner.task.data.classes
-
     def tensors(self, vector: Any) -> Mapping[str, Any]:
         """See LearnedRound."""
         return self.learner.views(vector)

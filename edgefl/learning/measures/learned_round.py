@@ -77,10 +77,6 @@ class LearnedRound(Protocol):
     def devices(self) -> Indices:
         """Ids [n] of the devices whose updates these are, ascending."""
 
-    @property
-    def classes(self) -> int:
-        """Number of classes; 0 where samples have none."""
-
     def tensors(self, vector: Tensor) -> Mapping[str, Tensor]:
         """Return the parameters in a vector [d] by the names of their tensors, such as ``layers.0.weight``."""
 
