@@ -30,9 +30,10 @@ class Score(Measure):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Give a score that declares no table one with its values by device."""
+        """Give a score that declares its columns of rounds.csv alone a table with the same ones by device."""
         super().__pydantic_init_subclass__(**kwargs)
-        if "row_columns" not in cls.__dict__:
+        declared = cls.__dict__  # what a score inherits goes together already
+        if "round_columns" in declared and "row_columns" not in declared:
             cls.row_columns = table_of(*cls.round_columns)
 
     def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
