@@ -27,7 +27,7 @@ from edgefl.radio.multiple_access import MULTIPLE_ACCESS
 from edgefl.radio.propagation import PROPAGATION
 from edgefl.radio.rates import RATES
 from edgefl.radio.traces import TRACES
-from edgefl.scenario import shipped
+from edgefl.scenario import presets, shipped
 from edgefl.world.antennas import ANTENNAS
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
@@ -44,7 +44,7 @@ CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
 
 def kinds() -> list[str]:
     """Return what `edgefl list` takes."""
-    return [*CATALOGUES, "scenarios", "recipes"]
+    return [*CATALOGUES, "presets", "scenarios", "recipes"]
 
 
 def entries(kind: str) -> list[tuple[str, str]]:
@@ -53,6 +53,8 @@ def entries(kind: str) -> list[tuple[str, str]]:
         return _scenarios()
     if kind == "recipes":
         return _recipes()
+    if kind == "presets":
+        return _presets()
     catalogue = CATALOGUES[kind]
     # A summary comes from the member's docstring, so that the list cannot differ from the code.
     rows = [(name, catalogue.summary(name)) for name in catalogue.members]
@@ -72,6 +74,15 @@ def _installed(point: Installed, catalogue: Catalogue[Any]) -> tuple[str, str]:
     if point.name in catalogue.members:
         return point.path, f"{origin}, which calls it {point.name}: that name is taken, so write {point.path}"
     return point.name, origin
+
+
+def _presets() -> list[tuple[str, str]]:
+    """Return the presets of each section, with what they are."""
+    return [
+        (name, f"{section}: {{preset: {name}}}: {presets.about(section, name)}")
+        for section in presets.SECTIONS
+        for name in presets.names(section)
+    ]
 
 
 def _scenarios() -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ import yaml
 from edgefl.cli.listing import CATALOGUES, entries
 from edgefl.core.key_notes import key_notes
 from edgefl.core.plugins import installed
+from edgefl.scenario import presets
 
 PLACES = {
     "algorithms": "algorithm",
@@ -124,6 +125,12 @@ def page(kind: str, name: str) -> str:
     if (kind, name) not in NO_EXAMPLE:
         lines += ["example", *(f"  {line}" for line in example(kind, name).splitlines())]
     return "\n".join(lines)
+
+
+def preset_pages(name: str) -> list[str]:
+    """Return the keys and sources of the presets of a name, as their files have them."""
+    found = [section for section in presets.SECTIONS if name in presets.names(section)]
+    return [f"{section}: {{preset: {name}}}\n\n{presets.text(section, name).rstrip()}" for section in found]
 
 
 def example(kind: str, name: str) -> str:

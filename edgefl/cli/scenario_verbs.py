@@ -150,14 +150,17 @@ def _pages(kind: str, member: str | None) -> str:
     Raises:
         InputError: there is none.
     """
-    from edgefl.cli.listing import CATALOGUES, kinds
-    from edgefl.cli.member_page import kinds_of, names_of, page
+    from edgefl.cli.listing import CATALOGUES, entries, kinds
+    from edgefl.cli.member_page import kinds_of, names_of, page, preset_pages
     from edgefl.core.section import nearest
 
-    if member is None:
+    if member is None or kind == "presets":
         found = kinds_of(kind)
+        if pages := preset_pages(member or kind):
+            return "\n\n".join(pages)
         if not found:
-            names = [*kinds(), *(name for catalogue in CATALOGUES.values() for name in catalogue.members)]
+            members = [name for catalogue in CATALOGUES.values() for name in catalogue.members]
+            names = [*kinds(), *members, *(name for name, _ in entries("presets"))]
             known = ", ".join(kinds())
             raise InputError(f'list: unknown kind "{kind}"{nearest(kind, names)}; known: {known}, and what they list')
         return "\n\n".join(page(one, kind) for one in found)

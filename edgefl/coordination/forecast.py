@@ -105,6 +105,7 @@ class Forecast:
     deadline_s: float  # of a round; inf if there is none
     model_parameters: int  # of the model that a device trains
     samples: Floats | float = 1.0  # that each has to train on
+    cpu_static_w: Floats | float = 0.0  # drawn by a processor at work, at any clock
     age_s: Floats | float = 0.0  # how long before the decision the channel was measured
     power_control: PowerShare = full_power  # of uploads
     slot_s: float = 0.0  # a transfer ends with a slot, so that it may take one longer than forecast
@@ -183,7 +184,8 @@ class Forecast:
 
     def compute_j(self, clock_share: Floats | float = 1.0) -> Floats:
         """Return what local training takes [n] at a share of the highest clocks [J]."""
-        return compute_j(self.flops, self.cpu_hz * clock_share, self.flops_per_cycle, self.capacitance)
+        clock_hz = self.cpu_hz * clock_share
+        return compute_j(self.flops, clock_hz, self.flops_per_cycle, self.capacitance, self.cpu_static_w)
 
     def upload_j(self, share: Floats | float | None = None, power_share: Floats | float = 1.0) -> Floats:
         """Return what uploads take [n]; the arguments are those of `upload_s` [J]."""

@@ -157,6 +157,7 @@ ATTRIBUTES = {
     "drx_tail_s": "devices.radio_energy.drx_tail_s",
     "drx_tail_w": "devices.radio_energy.drx_tail_w",
     "base_w": "devices.battery.base_w",
+    "cpu_static_w": "devices.cpu_static_w",
 }
 """The scenario key of each attribute. An attribute's position keys its draws: append new ones, and never reorder."""
 

@@ -44,10 +44,7 @@ ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 LINK_FAILURE_S = 100.0
 """After this time without success TCP may give up a connection, and not before (RFC 9293, clause 3.8.3: R2)."""
 
-PRESETS: dict[str, dict[str, Any]] = {
-    "dynamic_devices": {"downlink": "broadcast", "allocation": "equal", "propagation": "umi_los", "shadowing_db": 4.0}
-}
-"""`radio.preset`: readings of a paper's radio model (spec of the channel, section 8)."""
+Preset = Literal["dynamic_devices", "lte", "nb_iot", "nr", "nr_fr2", "wifi_shared"]
 
 
 class Overhead(Section):
@@ -156,8 +153,7 @@ class Radio(Section):
 
     kind: Literal["model", "trace"] = "model"  # trace: links were recorded; given `trace`, this is the default
     trace: Annotated[LinkTrace, TRACES] | None = None  # the recorded links
-    # dynamic_devices: band and broadcast as that paper reads them; keys beside it override it.
-    preset: Literal["dynamic_devices"] | None = None
+    preset: Preset | None = None  # a set of keys with sources; keys beside it win
     carrier_hz: PositiveFloat = 3.5e9  # centre frequency
     bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6  # of the whole band
     noise_dbm_hz: Decibels = -174.0  # density of thermal noise
@@ -188,15 +184,6 @@ class Radio(Section):
     interference: Interference | None = None  # of the other cells; none by default
     background: Annotated[Background, BACKGROUNDS] | None = None  # other users of the cells
     reuse: Literal[1, 3, 4, 7] = 1  # parts into which the cells divide the band
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_preset(cls, value: Any) -> Any:
-        """Fill in the keys of the preset; keys beside it override it."""
-        if not isinstance(value, dict) or not isinstance(value.get("preset"), str):
-            return value
-        preset = PRESETS.get(value["preset"], {})  # an unknown name is refused by the field itself
-        return {**preset, **value}
 
     @model_validator(mode="before")
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from edgefl.reference import (
     catalogue_pages,
     command_line,
+    preset_page,
     python_names,
     result_columns,
     rule_table,
@@ -20,6 +21,7 @@ def reference_pages() -> dict[str, str]:
     texts: dict[str, str] = {}
     for source in (
         scenario_keys,
+        preset_page,
         rule_table,
         catalogue_pages,
         result_columns,

@@ -19,7 +19,7 @@ from edgefl.core.plugins import attributing
 from edgefl.core.section import KeyPath, Section
 from edgefl.learning.data_section import DataSection
 from edgefl.learning.models import MODELS, Model
-from edgefl.scenario import shipped
+from edgefl.scenario import presets, shipped
 from edgefl.scenario.number_forms import with_remedy
 from edgefl.scenario.overrides import Override, list_of_overrides, parse_override, replaced
 from edgefl.scenario.scenario import Scenario
@@ -82,6 +82,7 @@ def load_with_source(
         # Before validation, so that an override meets the same checks as a key of the file.
         raw = replaced(raw, keys, value, where)
         origin.overrides[keys] = where
+    origin.presets = presets.named_in(raw)
     context = _context(raw, base, access or Access()) | {"here": here}
     try:
         with attributing(context["access"].used, InputError):
@@ -107,6 +108,10 @@ def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Acc
     Raises:
         InputError: one finished line for every fault.
     """
+    for keys, _, where in (item if isinstance(item, Override) else parse_override(item) for item in overrides):
+        if keys[-1] == "preset":
+            text = "a loaded scenario has the keys of its preset already: set the keys, or the preset before loading"
+            raise InputError(f"{where}: {'.'.join(keys)}: {text}")
     return load(_content(scenario), overrides, access)
 
 

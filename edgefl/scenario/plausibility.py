@@ -13,12 +13,15 @@ import numpy as np
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Unknown
 from edgefl.core.distributions import Distribution
+from edgefl.core.errors import InputError
 from edgefl.core.plugin_import import NotImported
 from edgefl.core.returns import is_trusted
 from edgefl.radio.multiple_access import MULTIPLE_ACCESS
 from edgefl.scenario.sections import Sections
+from edgefl.scenario.usual_efficiency import median_bps_hz
 
 MOST_BITS_PER_S_AND_HZ = 30.0  # a link with a signal-to-noise ratio of 90 dB
+NR_LAYER_BPS_HZ = 8 * 948 / 1024  # 256QAM at its highest code rate
 SHORTEST_SLOT_S = 1e-3 / 64  # 960 kHz between subcarriers (3GPP TS 38.211, Table 4.2-1)
 LONGEST_SLOT_S = 1e-3  # 15 kHz
 SAME_SLOT = 1e-3  # relative: a slot may be written with few digits, as 6.25e-5 or 3.13e-5
@@ -162,6 +165,20 @@ def check_energy(scenario: Sections) -> Warnings:
         yield f"cells.energy: {text}: total divides one power among them"
 
 
+def check_efficiency(scenario: Sections) -> Warnings:
+    """Warn of links that carry more than any radio does: Shannon's bound at a few metres and without losses."""
+    try:
+        most = max(median_bps_hz(scenario).values(), default=0.0)
+    except (NotImported, InputError, ValueError):
+        return  # of what was not imported, or is refused elsewhere, nothing is known
+    if most > NR_LAYER_BPS_HZ:
+        text = (
+            f"half of the transfers in one direction carry about {most:.1f} bit/s/Hz or more, one layer of NR at most"
+        )
+        source = f"{NR_LAYER_BPS_HZ:.2f} (256QAM, 3GPP TS 38.214, Table 5.1.3.1-2)"
+        yield f"radio.rate: {text} {source}: radio: {{preset: nr}} is a cell as engineers set it"
+
+
 def check_learning_rate(scenario: Sections) -> Warnings:
     """Warn of a learning rate that trains nothing."""
     if scenario.training.lr == 0:
@@ -229,6 +246,7 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
     check_numbers,
     check_energy,
     check_idle_power,
+    check_efficiency,
     check_learning_rate,
     check_slots,
     check_walls,

@@ -20,7 +20,8 @@ from edgefl.learning.models.fcn import Mlp
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.training_section import Training
 from edgefl.radio.backhaul_section import Backhaul
-from edgefl.radio.radio_section import PRESETS, Radio
+from edgefl.radio.radio_section import Radio
+from edgefl.scenario import presets
 from edgefl.scenario.sessions_section import Sessions
 from edgefl.scenario.targets import Accuracy, AccuracyTarget
 from edgefl.world.cells_section import Cells
@@ -91,13 +92,21 @@ class Sections(Section):
         radio = value.get("radio") or {}
         if not isinstance(radio, dict) or radio.get("sharing") is not None:
             return value
-        if {**PRESETS.get(str(radio.get("preset")), {}), **radio}.get("downlink") == "broadcast":
+        if radio.get("downlink") == "broadcast":
             return value  # a rule tells that it cannot be shared with these
         cells = value.get("cells")
         hands_over = isinstance(cells, dict) and cells.get("handover") is not None
         if hands_over or _rounds_overlap(value.get("server"), info):
             return {**value, "radio": {**radio, "sharing": "processor"}}
         return value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_presets(cls, value: Any) -> Any:
+        """Fill in the keys of presets, before the validators above, which pydantic calls in reverse order."""
+        if not isinstance(value, dict):
+            return value
+        return presets.filled_in(value)
 
     @property
     def effective_backhaul(self) -> Backhaul | None:

@@ -9,6 +9,7 @@ from typing import Any
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened
 from edgefl.core.section import KeyPath
+from edgefl.scenario import presets
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_reader import Lines, NotYaml, parse
 
@@ -22,6 +23,7 @@ class Source:
     name: str = "scenario"  # the file's, if there is one
     lines: Lines = field(default_factory=dict)
     overrides: dict[tuple[str, ...], str] = field(default_factory=dict)  # where each overriding value was given
+    presets: dict[str, str] = field(default_factory=dict)  # by section
 
     def line(self, path: KeyPath) -> int:
         """Return the line of a key, or else of the nearest section around it; 1 if neither is in the file."""
@@ -33,6 +35,7 @@ class Source:
     def fault(self, path: KeyPath, text: str) -> str:
         """Return one line that says where a fault is, at which key, and what is wrong."""
         key = ".".join(str(part) for part in path)
+        text += self._preset_of(path)
         for overridden, where in self.overrides.items():
             # Blame an override for faults at its key, in a section that contains it, and in anything below it.
             if path and path[: len(overridden)] == overridden[: len(path)]:
@@ -43,6 +46,17 @@ class Source:
         if not key:  # the fault is about the whole file
             return f"{where}: {text}"
         return f"{where}: {key}: {text}"
+
+    def _preset_of(self, path: KeyPath) -> str:
+        """Return a remark that a key is in no file, but in a preset; "" if it is not."""
+        if len(path) == 1 or path[0] not in self.presets:
+            return ""
+        section, key = str(path[0]), str(path[1])
+        name = self.presets[section]
+        is_given = (section, key) in self.lines or any(keys[:2] == (section, key) for keys in self.overrides)
+        if is_given or key not in presets.read(section, name):
+            return ""
+        return f" ({key} comes from {section}.preset: {name}, and a key beside it wins)"
 
     def place(self, line: str) -> str:
         """Return a message about a fault found after loading, such as "model.kind: ...", with its file and line."""

@@ -95,6 +95,7 @@ class Forecaster:
             cpu_hz=world.cpu_hz[ids],
             flops_per_cycle=world.flops_per_cycle[ids],
             capacitance=world.capacitance[ids],
+            cpu_static_w=world.cpu_static_w[ids],
             tx_power_w=full_power_w,
             amplifier_w=powers_w["tx"],
             circuit_w=powers_w["circuit"],

@@ -33,15 +33,22 @@ def compute_s(flops: Floats, speed_flops_per_s: Floats | float) -> Floats:
     return flops / speed_flops_per_s
 
 
-def compute_j(flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats) -> Floats:
-    """Return the joules [n] that `flops` [n] operations take (eq. 28: ``xi (N_p phi e B / chi) f^2``)."""
-    return capacitance * (flops / flops_per_cycle) * cpu_hz**2
+def compute_j(
+    flops: Floats, cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats, static_w: Floats | float
+) -> Floats:
+    """Return the joules [n] that `flops` [n] operations take.
+
+    Source: eq. 28, ``xi (N_p phi e B / chi) f^2``, and the power `static_w` for as long as it takes, which a processor
+    draws at any clock (leakage, memory; Kim et al., IEEE Computer 36(12), 2003).
+    """
+    dynamic_j = capacitance * (flops / flops_per_cycle) * cpu_hz**2
+    return dynamic_j + static_w * compute_s(flops, flops_per_s(cpu_hz, flops_per_cycle))
 
 
-def cpu_power_w(cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats) -> Floats:
+def cpu_power_w(cpu_hz: Floats, flops_per_cycle: Floats, capacitance: Floats, static_w: Floats | float) -> Floats:
     """Return the power [n] in watts of processors at work: the energy of an operation over its time."""
     operation = np.ones(len(cpu_hz))  # so that the power cannot differ from energy over time
-    energy_j = compute_j(operation, cpu_hz, flops_per_cycle, capacitance)
+    energy_j = compute_j(operation, cpu_hz, flops_per_cycle, capacitance, static_w)
     return energy_j / compute_s(operation, flops_per_s(cpu_hz, flops_per_cycle))
 
 

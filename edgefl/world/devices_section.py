@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import (
@@ -127,12 +127,17 @@ class RadioEnergy(Section):
         return self.drx_tail_s.span()[1] > 0
 
 
+Preset = Literal["jetson_nano", "phone", "raspberry_pi_3", "raspberry_pi_4", "raspberry_pi_5", "watch"]
+
+
 class Hardware(Section):
     """The parts of a device; numbers may be distributions."""
 
+    preset: Preset | None = None  # a set of keys with sources; keys beside it win
     cpu_hz: Positive = Constant(value=1.0e9)  # highest clock
     flops_per_cycle: Positive = Constant(value=8.0)  # chi
     capacitance: Positive = Constant(value=1.0e-28)  # xi, of the chipset
+    cpu_static_w: NonNegative = Constant(value=0.0)  # drawn besides while it computes, at any clock
     tx_power_dbm: Real = Constant(value=23.0)  # 200 mW; the most at which it transmits
     power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()  # transmit power by the path loss, if any
     rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit

@@ -61,6 +61,7 @@ class World:
         self.cpu_hz = devices.draw("cpu_hz", POSITIVE, streams)
         self.flops_per_cycle = devices.draw("flops_per_cycle", POSITIVE, streams)
         self.capacitance = devices.draw("capacitance", POSITIVE, streams)
+        self.cpu_static_w = devices.draw("cpu_static_w", NON_NEGATIVE, streams)
         self.tx_power_dbm = devices.draw("tx_power_dbm", REAL, streams)
         self.power_control = UplinkPowerControl.of_devices(devices, self.tx_power_dbm, streams)
         self.rx_power_w = devices.draw("rx_power_w", POSITIVE, streams)
@@ -166,7 +167,7 @@ class World:
         sent_w = self.tx_power_w(ids) if tx_power_w is None else tx_power_w
         return {
             "rx": self.rx_power_w[ids],
-            "cpu": cpu_power_w(clock_hz, self.flops_per_cycle[ids], self.capacitance[ids]),
+            "cpu": cpu_power_w(clock_hz, self.flops_per_cycle[ids], self.capacitance[ids], self.cpu_static_w[ids]),
             "tx": sent_w / self.pa_efficiency[ids],
             "circuit": self.circuit_w[ids],
             "idle": self.idle_power_w[ids],

@@ -51,6 +51,11 @@ FEATURES: dict[str, Overlay] = {
     "csi of last updates": {"server": {"csi": "last"}},
     "min_time": {"server": {"optimiser": "min_time", "csi": "perfect"}},
     "fedl": {"server": {"optimiser": "fedl", "csi": "perfect"}, "radio": {"allocation": "round_robin"}},
+    "fedl with static power": {
+        "server": {"optimiser": "fedl", "csi": "perfect"},
+        "radio": {"allocation": "round_robin"},
+        "devices": {"cpu_static_w": 0.5},
+    },
     "equal_finish": {"server": {"csi": "perfect"}, "radio": {"allocation": "equal_finish"}},
     "equal_finish without csi": {"radio": {"allocation": "equal_finish"}},
     "hungarian": {"server": {"csi": "perfect"}, "radio": {"allocation": HUNGARIAN}},

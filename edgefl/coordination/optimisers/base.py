@@ -41,6 +41,9 @@ class Optimiser(Member):
     needs_shannon: ClassVar[bool] = False
     """Its equations hold for Shannon's rate, `radio.rate: shannon`, only."""
 
+    weighs_clocks: ClassVar[bool] = False
+    """Its equations weigh a clock's time against its energy `xi c f^2` alone, without `devices.cpu_static_w`."""
+
     @property
     def needs_deadline(self) -> bool:
         """Return whether it plans for `forecast.deadline_s`, so that there must be a `server.deadline_s`."""

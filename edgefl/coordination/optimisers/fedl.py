@@ -21,6 +21,7 @@ class Fedl(Optimiser):
 
     allocation: ClassVar[str] = "round_robin"
     needs_shannon: ClassVar[bool] = True
+    weighs_clocks: ClassVar[bool] = True
 
     kappa: PositiveFloat = 1.0  # what a second of the round is worth [J]
     min_power_w: NonNegativeFloat = 0.0  # least transmit power

@@ -20,6 +20,7 @@ class MinEnergy(Optimiser):
     """Band, powers and clocks of least energy under a deadline (Yang et al., IEEE TWC 2021)."""
 
     needs_shannon: ClassVar[bool] = True
+    weighs_clocks: ClassVar[bool] = True
 
     deadline_s: Seconds | None = None  # of a round; None: `server.deadline_s`
     min_clock_hz: NonNegativeFloat = 0.0  # least clock

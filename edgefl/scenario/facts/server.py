@@ -151,6 +151,11 @@ def optimiser_needs_shannon(scenario: Sections) -> bool:
     return scenario.server.optimiser.decides and scenario.server.optimiser.needs_shannon
 
 
+def optimiser_weighs_clocks(scenario: Sections) -> bool:
+    """Return whether the optimiser weighs a clock's time against its energy, without static power."""
+    return scenario.server.optimiser.decides and scenario.server.optimiser.weighs_clocks
+
+
 def allocation_is_not_the_optimisers(scenario: Sections) -> bool:
     """Return whether `radio.allocation` is not the one beside which the optimiser works."""
     return ALLOCATIONS.name_of(scenario.radio.allocation) != scenario.server.optimiser.allocation

@@ -30,6 +30,11 @@ def clocks_follow_deadline(scenario: Sections) -> bool:
     return scenario.devices.dvfs.needs_deadline
 
 
+def processors_draw_static_power(scenario: Sections) -> bool:
+    """Return whether a processor draws power besides that of its clock."""
+    return scenario.devices.span("cpu_static_w")[1] > 0
+
+
 def powers_are_controlled(scenario: Sections) -> bool:
     """Return whether some devices send at less than full power."""
     return not all(hardware.power_control.always_full for hardware in scenario.devices.made_of)

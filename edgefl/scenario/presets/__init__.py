@@ -1,0 +1,90 @@
+"""Presets: named sets of keys of the sections `radio` and `devices`, each one YAML file that names its sources.
+
+`radio: {preset: nr}` stands for the keys of `radio/nr.yaml` in this folder; keys beside it win. To add one: a file in
+the section's folder, its name in the section's field `preset`, and a row in `docs/realism.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from edgefl.core.per_device import PerDevice
+from edgefl.scenario.yaml_reader import parse
+
+SECTIONS = ("radio", "devices")
+FOLDER = Path(__file__).parent
+
+
+def names(section: str) -> list[str]:
+    """Return the names of a section's presets."""
+    return sorted(path.stem for path in (FOLDER / section).glob("*.yaml"))
+
+
+def text(section: str, name: str) -> str:
+    """Return a preset as it is written, with its sources."""
+    return (FOLDER / section / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def about(section: str, name: str) -> str:
+    """Return the first line of a preset's comment, which says what it is."""
+    return text(section, name).partition("\n")[0].removeprefix("# ")
+
+
+@cache
+def read(section: str, name: str) -> Mapping[str, Any]:
+    """Return the keys and values of a preset; none where there is no such preset."""
+    if name not in names(section):
+        return {}  # the section's own field refuses the name
+    keys, _ = parse(text(section, name))
+    return dict(keys)
+
+
+def filled_in(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a scenario's keys with those of its presets filled in."""
+    filled = dict(raw)
+    for section in SECTIONS:
+        if section in raw:
+            filled[section] = expanded(section, raw[section])
+    devices = filled.get("devices")
+    if isinstance(devices, dict) and isinstance(devices.get("groups"), list | tuple):
+        groups = [expanded("devices", group) for group in devices["groups"]]
+        filled["devices"] = {**devices, "groups": groups}
+    return filled
+
+
+def named_in(raw: Mapping[str, Any]) -> dict[str, str]:
+    """Return the preset that each section of a scenario names, by section."""
+    sections = {section: raw[section] for section in SECTIONS if isinstance(raw.get(section), Mapping)}
+    return {section: keys["preset"] for section, keys in sections.items() if isinstance(keys.get("preset"), str)}
+
+
+def expanded(section: str, given: Any) -> Any:
+    """Return a section with the keys of its preset filled in; keys that are given win."""
+    if not isinstance(given, dict) or not isinstance(given.get("preset"), str):
+        return given
+    return _merged(read(section, given["preset"]), given)
+
+
+def _merged(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of both; where both describe a part of the same kind, the keys of both parts."""
+    merged = dict(preset)
+    for key, value in given.items():
+        part = preset.get(key)
+        if isinstance(part, str):
+            part = {"kind": part}  # a member by its name
+        if isinstance(part, dict) and isinstance(value, dict) and _are_alike(part, value):
+            merged[key] = _merged(part, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _are_alike(preset: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Return whether two mappings describe the same kind of part, so that one may lend the other its keys."""
+    if PerDevice.kinds.keys() & {*preset, *given}:
+        return False  # a distribution is replaced as a whole
+    kind = preset.get("kind")
+    return bool(given.get("kind", kind) == kind)

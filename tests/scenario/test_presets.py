@@ -1,0 +1,230 @@
+"""Presets: sets of keys with sources, which keys beside them override."""
+
+import typing
+
+import numpy as np
+import pytest
+import yaml
+
+from edgefl import InputError
+from edgefl.radio import radio_section
+from edgefl.scenario import dump, load, presets
+from edgefl.scenario.usual_efficiency import median_bps_hz
+from edgefl.world import devices_section
+from edgefl.world.compute import cpu_power_w, flops_per_s
+
+ROOM = {"cells": {"radius_m": 20, "bs_height_m": 3}}  # indoors, as the preset's own comment says
+ALL = [(section, name) for section in presets.SECTIONS for name in presets.names(section)]
+RADIOS = [name for name in presets.names("radio") if name != "dynamic_devices"]
+DEVICES = presets.names("devices")
+BOARDS = [name for name in DEVICES if name not in ("phone", "watch")]
+
+
+def of(section, name, **keys):
+    """Return the scenario of a preset."""
+    rest = ROOM if name == "wifi_shared" else {}
+    return load({section: {"preset": name, **keys}, **rest})
+
+
+def test_the_sections_know_the_files():
+    assert list(typing.get_args(radio_section.Preset)) == presets.names("radio")
+    assert list(typing.get_args(devices_section.Preset)) == presets.names("devices")
+
+
+@pytest.mark.parametrize(("section", "name"), ALL)
+def test_a_preset_is_nothing_but_its_keys(section, name):
+    scenario = of(section, name)
+    by_hand = load({section: dict(presets.read(section, name)), **(ROOM if name == "wifi_shared" else {})})
+    assert getattr(scenario, section).model_copy(update={"preset": None}) == getattr(by_hand, section)
+
+
+@pytest.mark.parametrize(("section", "name"), ALL)
+def test_a_written_scenario_has_all_keys_and_means_the_same(section, name):
+    scenario = of(section, name)
+    written = yaml.safe_load(dump(scenario))
+    for key in presets.read(section, name):
+        assert written[section][key] is not None
+    assert load(scenario.model_dump(mode="json")) == scenario
+
+
+@pytest.mark.parametrize(("section", "name"), ALL)
+def test_every_number_stands_beside_its_source(section, name):
+    before = ""
+    for line in presets.text(section, name).splitlines():
+        value = line.partition(": ")[2]
+        if not line.startswith("#") and any(letter.isdigit() for letter in value.partition("#")[0]):
+            assert "#" in value or before.startswith("#"), line
+        before = line
+
+
+def test_keys_beside_a_preset_win_at_any_depth():
+    radio = load(
+        {"radio": {"preset": "nr", "carrier_hz": 3.6e9, "overhead": {"uplink": 0.1}, "propagation": {"indoor": 0.5}}}
+    ).radio
+    assert radio.carrier_hz == 3.6e9
+    assert (radio.overhead.downlink, radio.overhead.uplink) == (0.14, 0.1)
+    assert radio.propagation.label == "umi"
+    assert radio.propagation.indoor == 0.5
+
+
+def test_a_part_of_another_kind_and_a_distribution_are_replaced_as_a_whole():
+    radio = load({"radio": {"preset": "lte", "propagation": {"kind": "free_space"}}}).radio
+    assert radio.propagation.label == "free_space"
+    devices = load({"devices": {"preset": "phone", "cpu_hz": {"normal": [1e9, 1e6]}}}).devices
+    assert devices.cpu_hz.normal == (1e9, 1e6)
+
+
+def test_null_leaves_out_what_a_preset_has():
+    scenario = load({"devices": {"preset": "phone", "battery": None}})
+    assert scenario.devices.battery is None
+    assert load(scenario.model_dump(mode="json")).devices.battery is None
+
+
+def test_groups_have_presets_of_their_own():
+    groups = [
+        {"name": "phones", "share": 0.5, "preset": "phone"},
+        {"name": "watches", "share": 0.5, "preset": "watch", "battery": {"reserve": 0.1}},
+    ]
+    scenario = load({"devices": {"tx_power_dbm": 20, "groups": groups}})
+    phone, watch = scenario.devices.made_of
+    assert phone.battery.capacity_j.value == 55e3
+    assert (watch.battery.capacity_j.value, watch.battery.reserve) == (5e3, 0.1)
+    assert phone.tx_power_dbm.value == 23  # a group's own keys, its preset's included, win over those beside `count`
+    assert load(scenario.model_dump(mode="json")) == scenario
+
+
+def test_an_override_goes_beside_the_preset():
+    radio = load({"radio": {"preset": "nr"}}, ["radio.overhead.uplink=0.2"]).radio
+    assert (radio.overhead.downlink, radio.overhead.uplink) == (0.14, 0.2)
+    assert load({"radio": {"preset": "nr"}}, ["radio.preset=lte"]).radio.carrier_hz == 2e9
+
+
+def test_a_fault_at_a_key_of_a_preset_says_where_the_key_comes_from(tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text("radio:\n  preset: nr\nserver: {optimiser: min_time, csi: perfect}\n", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"radio\.rate: .*\(rate comes from radio\.preset: nr, and a key beside it wins"
+    ):
+        load(file)
+    file.write_text(
+        "radio:\n  preset: nr\n  rate: mcs\nserver: {optimiser: min_time, csi: perfect}\n", encoding="utf-8"
+    )
+    with pytest.raises(InputError) as raised:
+        load(file)
+    assert "comes from" not in str(raised.value)
+    assert ":3: radio.rate" in str(raised.value)
+
+
+def test_the_preset_of_a_loaded_scenario_is_not_changed_in_vain():
+    from edgefl.scenario.load import changed
+
+    with pytest.raises(InputError, match="has the keys of its preset already"):
+        changed(load({"radio": {"preset": "nr"}}), ["radio.preset=lte"])
+
+
+def test_an_unknown_preset_is_refused_by_name():
+    with pytest.raises(InputError, match=r"radio\.preset: must be .*'nr'.*got \"nrr"):
+        load({"radio": {"preset": "nrr"}})
+
+
+# What the numbers mean.
+
+
+@pytest.mark.parametrize("name", RADIOS)
+def test_no_radio_carries_more_than_its_standard(name):
+    """A layer of 256QAM: 7.41 bit/s/Hz (TS 38.214); 64QAM 5.55; 802.11ac 78 Mbit/s in 20 MHz; NB-IoT 250 in 180 kHz."""
+    most = {"nr": 7.4063, "nr_fr2": 5.5547, "lte": 5.5547, "wifi_shared": 3.9, "nb_iot": 250 / 180}[name]
+    radio = of("radio", name).radio
+    assert radio.rate.efficiency().bps_hz(np.array([1e12]))[0] == pytest.approx(most, rel=1e-3)
+    assert all(value <= most * 1.001 for value in median_bps_hz(of("radio", name)).values())
+
+
+@pytest.mark.parametrize("name", ["nr", "nr_fr2"])
+def test_the_frame_of_nr_is_dddsu(name):
+    """By counting symbols: 3 slots and 10 of 14 symbols of the special one down, one slot and 2 symbols up."""
+    tdd = of("radio", name).radio.tdd
+    assert tdd.downlink == pytest.approx((3 * 14 + 10) / (5 * 14), abs=1e-6)
+    assert tdd.uplink == pytest.approx((14 + 2) / (5 * 14), abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "blocks"), [("nr", 51), ("nr_fr2", 66), ("lte", 52)])
+def test_resource_blocks(name, blocks):
+    """3GPP TS 38.101-1 and -2, Table 5.3.2-1."""
+    assert of("radio", name).radio.blocks == blocks
+
+
+def test_the_overhead_of_lte_counted_by_resource_elements():
+    """A block pair has 168: 3 symbols of control, 16 of two antennas' reference signals, 4 of them in the control."""
+    overhead = of("radio", "lte").radio.overhead
+    assert overhead.downlink == pytest.approx((3 * 12 + 16 - 4) / 168, abs=1e-3)
+    assert overhead.uplink == pytest.approx(1 - (1 - 2 / 14) * (1 - 2 / 50), abs=1e-3)
+
+
+def powers_w(name):
+    """Return what a device of a preset draws in each state, at its highest clock."""
+    hardware = of("devices", name).devices
+    clock_hz = np.array([hardware.cpu_hz.span()[1]])
+    one = np.ones(1)
+    computing = cpu_power_w(
+        clock_hz, hardware.flops_per_cycle.value * one, hardware.capacitance.value * one, hardware.cpu_static_w.value
+    )[0]
+    sent_w = 10 ** (hardware.tx_power_dbm.value / 10) / 1e3
+    energy = hardware.radio_energy
+    return {
+        "computing": computing,
+        "sending": sent_w / energy.pa_efficiency.value + energy.circuit_w.value,
+        "receiving": hardware.rx_power_w.value,
+        "waiting": hardware.idle_power_w.value,
+    }
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_device_at_work_draws_more_than_one_that_waits(name):
+    powers = powers_w(name)
+    assert 0 < powers["waiting"] < powers["receiving"]
+    assert powers["waiting"] < powers["sending"]
+    assert powers["waiting"] < powers["computing"]
+
+
+def test_the_phone_by_the_relative_powers_of_3gpp():
+    """TR 38.840, clause 8.1, over sending at 23 dBm = 700: receiving 300 x 0.4 and listening 100 x 0.4 at 20 MHz."""
+    powers = powers_w("phone")
+    assert powers["receiving"] / powers["sending"] == pytest.approx(120 / 700, rel=0.05)
+    assert powers["waiting"] / powers["sending"] == pytest.approx(40 / 700, rel=0.05)
+    assert powers_w("phone")["sending"] == pytest.approx(1.82, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "measured_w"),
+    [("raspberry_pi_4", 6.4), ("raspberry_pi_5", 5.5), ("jetson_nano", 10.0)],
+)
+def test_boards_at_work_draw_what_was_measured(name, measured_w):
+    """PidRamble; E2FL, March 2025; the power mode of its maker."""
+    assert powers_w(name)["computing"] == pytest.approx(measured_w, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "flops", "seconds"),
+    [
+        ("raspberry_pi_4", 16 * 1_814_073_344 * 6, 10.918),  # ResNet-18, federated-embedded-vision
+        ("raspberry_pi_5", 16 * 1_814_073_344 * 6, 5.843),
+    ],
+)
+def test_boards_take_as_long_as_measured(name, flops, seconds):
+    """Six operations for each multiplication of the forward pass, as `docs/scenario.md` counts."""
+    hardware = of("devices", name).devices
+    speed = flops_per_s(hardware.cpu_hz.value * np.ones(1), hardware.flops_per_cycle.value * np.ones(1))[0]
+    assert flops / speed == pytest.approx(seconds, rel=0.02)
+
+
+def test_a_slow_phone_is_not_cheaper_than_a_data_centre():
+    """An H100 has some 100 Gflop/J; without static power a phone at 0.4 GHz would have 345."""
+    hardware = of("devices", "phone").devices
+    for clock_hz in hardware.cpu_hz.span():
+        power_w = cpu_power_w(
+            np.array([clock_hz]),
+            hardware.flops_per_cycle.value * np.ones(1),
+            hardware.capacitance.value * np.ones(1),
+            hardware.cpu_static_w.value,
+        )[0]
+        assert clock_hz * hardware.flops_per_cycle.value / power_w < 20e9
