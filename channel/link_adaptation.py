@@ -28,6 +28,10 @@ FIRST_DB = -40.0  # of the grid on which curves are tabulated
 STEP_DB = 0.05
 GRID_VALUES = 2201  # up to 70 dB
 WEAKEST_SNR = 1e-9  # stands for an SNR of 0 in a logarithm
+# Of the codes of NR, fitted to Sionna's link-level curves; docs/channel/errors.md states the error.
+GAP_DB = 0.6  # to the best code, of a scheme that carries little
+GAP_GROWTH_DB = 0.54  # with each doubling of `1 + R`: a square constellation is no Gaussian one
+LENGTH_SHARE = 0.7  # of the best code that falls as slowly: its length over that of the code of NR
 STATES = 5  # numbers that a process remembers besides reports: offset, scheme, sum of SNRs, transmissions, its draw
 
 
@@ -37,7 +41,7 @@ def grid_db() -> Floats:
 
 
 def awgn_block_error_rate(
-    efficiency_bps_hz: ArrayLike, snr: ArrayLike, symbols: ArrayLike, snr_gap_db: float = 0.0
+    efficiency_bps_hz: ArrayLike, snr: ArrayLike, symbols: ArrayLike, snr_gap_db: ArrayLike = 0.0
 ) -> Floats:
     """Return the block error rate over AWGN by the normal approximation, `Q((n / V)^(1/2) (C - R))`.
 
@@ -48,7 +52,7 @@ def awgn_block_error_rate(
         efficiency_bps_hz: rate R of the code in bits a symbol [bit/s/Hz].
         snr: signal-to-noise ratio [1].
         symbols: length n of a code word, in complex symbols.
-        snr_gap_db: what a real code needs more than the best one [dB].
+        snr_gap_db: what a real code needs more than the best one [dB], any shape.
 
     Returns:
         Block error rate [1], the broadcast shape of the arguments.
@@ -68,6 +72,37 @@ def awgn_block_error_rate(
     dispersion = -np.expm1(-2.0 * np.log1p(s)) / math.log(2.0) ** 2
     spread = np.sqrt(np.maximum(dispersion, 1e-300) / positive("symbols", symbols))
     return np.asarray(0.5 * _special.erfc((capacity - rate) / spread / math.sqrt(2.0)))
+
+
+def nr_block_error_rate(
+    efficiency_bps_hz: ArrayLike, snr: ArrayLike, symbols: ArrayLike, implementation_loss_db: float = 0.0
+) -> Floats:
+    """Return the block error rate of NR's LDPC codes over AWGN: the normal approximation of a worse, shorter code.
+
+    Its gap to the best code is `0.6 + 0.54 log2(1 + R)` dB, and its length 0.7 n: fitted to the link-level tables that
+    Sionna publishes, meeting them to 0.17 dB (root mean square, 500 to 2,000 bits: `python -m channel.validate bler`).
+
+    Args:
+        efficiency_bps_hz: rate R of the scheme in bits a symbol [bit/s/Hz].
+        snr: signal-to-noise ratio [1].
+        symbols: length n of a code block, in complex symbols.
+        implementation_loss_db: what a receiver needs more than the one of the tables [dB].
+
+    Returns:
+        Block error rate [1], the broadcast shape of the arguments.
+
+    Raises:
+        ValueError: an argument is out of range or NaN.
+
+    Example:
+        At the gap, of 1.14 dB at one bit a symbol, half of the blocks are lost; 0.32 dB above it 13 in 100.
+
+        >>> nr_block_error_rate(1.0, [1.3, 1.4], 1000).round(2)
+        array([0.5 , 0.13])
+    """
+    rate = positive("efficiency_bps_hz", efficiency_bps_hz)
+    gap_db = GAP_DB + GAP_GROWTH_DB * np.log1p(rate) / math.log(2.0) + implementation_loss_db
+    return awgn_block_error_rate(rate, snr, LENGTH_SHARE * positive("symbols", symbols), gap_db)
 
 
 class Process(NamedTuple):

@@ -13,7 +13,7 @@ from channel.validate.report import Check
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TOPICS = ("path_loss", "sionna", "drops", "fields", "fading", "rates", "allocations", "transfers")
+TOPICS = ("path_loss", "sionna", "drops", "fields", "fading", "rates", "bler", "allocations", "transfers")
 
 
 def main(arguments: list[str] | None = None) -> int:

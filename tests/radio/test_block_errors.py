@@ -10,7 +10,14 @@ from radio_cases import DEVICE_W, SLOT_S, link, participants, snr_hz, transfers
 
 import channel
 from channel import link_adaptation
-from channel.link_adaptation import LinkAdaptation, Process, awgn_block_error_rate, grid_db, tabulated
+from channel.link_adaptation import (
+    LinkAdaptation,
+    Process,
+    awgn_block_error_rate,
+    grid_db,
+    nr_block_error_rate,
+    tabulated,
+)
 from channel.waves import TILE_SLOTS
 from edgefl.core.errors import InputError
 from edgefl.radio.messages import UPLOAD, round_trip
@@ -21,7 +28,7 @@ from edgefl.scenario import load
 BLOCKS: dict[str, Any] = {"errors": "bler", "rate": "mcs"}
 SCHEMES = channel.mcs.Mcs().efficiencies_bps_hz
 SNR = 10 ** (grid_db() / 10)
-RATES = awgn_block_error_rate(SCHEMES[:, None], SNR, 1000, 3.0)
+RATES = nr_block_error_rate(SCHEMES[:, None], SNR, 1000)
 
 
 def fading_snr(mean_snr, slots, seed=1, rho=0.98):
@@ -227,6 +234,22 @@ def test_over_a_selective_channel_blocks_see_the_snr_of_equal_capacity():
     assert effective_snr(np.array([0.0, 1.0, 3.0])) == pytest.approx([0.0, 1.0, 7.0])
 
 
+def test_a_new_block_takes_the_scheme_that_the_curves_allow():
+    """Thresholds are where the curves reach the target; the receiver's loss moves them, the staircase's gap not."""
+
+    def thresholds_db(errors, rate):
+        return link(errors=errors, rate=rate).pricing.engine.adaptation.thresholds_db
+
+    found = thresholds_db("bler", "mcs")
+    above = nr_block_error_rate(SCHEMES, 10 ** (found / 10), 1000)
+    below = nr_block_error_rate(SCHEMES, 10 ** ((found - 0.05) / 10), 1000)
+    assert (above <= 0.1 + 1e-12).all()
+    assert (below > 0.1).all()
+    lossy = thresholds_db({"kind": "bler", "implementation_loss_db": 2.5}, "mcs")
+    np.testing.assert_allclose(lossy, found + 2.5, atol=0.051)
+    assert np.array_equal(thresholds_db("bler", {"kind": "mcs", "snr_gap_db": 6.0}), found)
+
+
 # Files and refusals
 
 
@@ -240,7 +263,7 @@ def test_curves_of_a_file_are_those_of_the_formula(tmp_path):
     schemes = [order * rate / 1024 for order, rate in channel.mcs.TABLES["256qam"]]
     rows = []
     for index, efficiency in enumerate(schemes):
-        curve = awgn_block_error_rate(efficiency, SNR, 1000, 3.0)
+        curve = nr_block_error_rate(efficiency, SNR, 1000)
         rows += [f"{index},{db!r},{rate!r}" for db, rate in zip(grid_db().tolist(), curve.tolist(), strict=True)]
     of_file = link(**write_curves(tmp_path / "curves.csv", rows), bandwidth_hz=1e6)
     of_formula = link(**BLOCKS, bandwidth_hz=1e6)

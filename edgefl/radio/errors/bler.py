@@ -31,6 +31,7 @@ class Bler(PacketErrors):
     transmissions: Annotated[int, Field(ge=1, le=16)] = 4  # of a block at most, the first one included
     report_delay_slots: Annotated[int, Field(ge=0, le=1000)] = 4  # age of the SNR that the transmitter knows
     codeword_symbols: Annotated[int, Field(ge=10, le=10**6)] = 1000  # of the formula: longer code words, steeper curves
+    implementation_loss_db: Annotated[float, Field(ge=0, le=30)] = 0.0  # of the receiver; moves the formula's curves
     curves: UserPath | None = None  # a CSV of mcs,snr_db,bler in place of the formula
 
     def refusal(self, rate: Rate, transfer: str) -> tuple[str, str] | None:
@@ -57,8 +58,8 @@ class Bler(PacketErrors):
         efficiencies = np.array([order * code_rate / 1024.0 for order, code_rate in schemes])
         if self.curves is None:
             snr = units.db_to_linear(link_adaptation.grid_db())
-            rates = link_adaptation.awgn_block_error_rate(
-                efficiencies[:, None], snr, self.codeword_symbols, rate.snr_gap_db
+            rates = link_adaptation.nr_block_error_rate(
+                efficiencies[:, None], snr, self.codeword_symbols, self.implementation_loss_db
             )
         else:
             found = self._read(len(schemes))
