@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from channel._arrays import Floats
 from channel._checks import BORDER, boolean, finite, non_negative, within
+from channel.tr38901 import check_release
 
 CARRIER_RANGE_HZ = (0.5e9, 100e9)  # lowest and highest
 LOW_STD_DB = 4.4  # sigma_P of low-loss and high-loss buildings (Table 7.4.3-2)
@@ -15,7 +16,6 @@ SINGLE_FREQUENCY_WALL_DB = 20.0  # PL_tw of that table; its sigma_P is 0
 INSIDE_DB_M = 0.5  # PL_in per metre of d_2D-in, in both tables
 FLOOR_M = 3.0  # from floor to floor
 GROUND_FLOOR_M = 1.5  # antenna on the ground floor
-RELEASES = (16, 19)  # of 3GPP whose tables are here: V16 to V18 agree
 
 
 def glass_db(carrier_hz: ArrayLike) -> Floats:
@@ -43,8 +43,7 @@ def irr_glass_db(carrier_hz: ArrayLike, release: int = 16) -> Floats:
     Raises:
         ValueError: a frequency is out of range or NaN, or another release.
     """
-    if release not in RELEASES:
-        raise ValueError(f"release = {release}: it must be one of {', '.join(map(str, RELEASES))}")
+    check_release(release)
     if release == 19:
         return 25.4 + 0.11 * _ghz(carrier_hz)
     return 23.0 + 0.3 * _ghz(carrier_hz)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from channel._arrays import Bools, Floats
 from channel._checks import boolean, finite, non_negative, positive
+from channel.tr38901 import check_release
 from channel.units import db_to_linear
 
 LOS_SHIFT = 0.7  # Doppler shift of the line of sight over the largest one (TR 38.901, clause 7.7.2)
@@ -213,11 +214,16 @@ class _Spread(NamedTuple):
     o2i: float = np.nan  # level into buildings, at every carrier
 
 
-_SPREADS = {
+_SPREADS = {  # V16 to V18
     "umi": _Spread((-7.14, -0.24), (-6.83, -0.24), 1.0, 2.0, -6.62),
     "uma": _Spread((-6.955, -0.0963), (-6.28, -0.204), 0.0, 6.0, -6.62),
     "rma": _Spread((-7.49, 0.0), (-7.43, 0.0), 0.0, 0.0, -7.47),
     "inh": _Spread((-7.692, -0.01), (-7.173, -0.28), 1.0, 6.0),
+}
+
+_SPREADS_19 = _SPREADS | {  # V19, by Sionna 2.2.0; RMa, InH and the ways into buildings have stayed
+    "umi": _Spread((-7.28, -0.18), (-6.87, -0.22), 1.0, 2.0, -6.62),
+    "uma": _Spread((-7.067, -0.0794), (-6.47, -0.134), 0.0, 6.0, -6.62),
 }
 
 SCENARIOS = tuple(_SPREADS)
@@ -286,7 +292,7 @@ def rms_delay_spread(delay: ArrayLike, power: ArrayLike) -> float:
     return float(np.sqrt(weight @ (tap_delay - mean) ** 2))
 
 
-def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike, indoor: ArrayLike) -> Floats:
+def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike, indoor: ArrayLike, release: int = 16) -> Floats:
     """Return the medians of a scenario's log-normal delay spread (TR 38.901, Table 7.5-6).
 
     Args:
@@ -294,20 +300,24 @@ def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike, indoor: Ar
         carrier_hz: carrier frequency [Hz].
         los: whether in line of sight outdoors, any shape.
         indoor: whether the terminal is in a building, which has one spread in line of sight and not; not with inh.
+        release: of the TR, 16 (as up to V18) or 19, where those of UMi and UMa outdoors are shorter.
 
     Returns:
         Delay spreads [s], the broadcast shape of `los` and `indoor`.
 
     Raises:
-        ValueError: an unknown scenario, a carrier that is not positive, a way into buildings with inh.
+        ValueError: an unknown scenario, a carrier that is not positive, a way into buildings with inh, another release.
 
     Example:
         >>> median_spread_s("umi", 6e9, [True, False], indoor=False).round(9)
         array([4.5e-08, 9.3e-08])
+        >>> median_spread_s("umi", 6e9, [True, False], indoor=False, release=19).round(9)
+        array([3.7e-08, 8.8e-08])
     """
     if scenario not in _SPREADS:
         raise ValueError(f"scenario = {scenario} names no delay spread: umi, uma, rma or inh")
-    spread = _SPREADS[scenario]
+    check_release(release)
+    spread = _SPREADS_19[scenario] if release == 19 else _SPREADS[scenario]
     ghz = max(float(positive("carrier_hz", carrier_hz)) / 1e9, spread.least_ghz)
     log_f = np.log10(ghz + spread.shift)
     sight: Bools = boolean("los", los)

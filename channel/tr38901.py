@@ -16,6 +16,14 @@ LOS = 0  # line of sight
 NLOS = 1  # none
 O2I = 2  # outdoor to indoor
 
+RELEASES = (16, 19)  # of 3GPP whose tables are here: V16 to V18 agree
+
+
+def check_release(release: int) -> None:
+    """Raise ValueError for a release of which there are no tables."""
+    if release not in RELEASES:
+        raise ValueError(f"release = {release}: it must be one of {', '.join(map(str, RELEASES))}")
+
 
 @dataclass(frozen=True)
 class Statistics:

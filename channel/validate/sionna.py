@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from channel import penetration, rma, uma, umi
+from channel import penetration, rma, tr38901, uma, umi
 from channel._arrays import Floats
 from channel.validate.report import CARRIER_HZ, Check, figure
 
@@ -89,7 +89,7 @@ def _entry_db(scenario: str, link: dict[str, Floats]) -> Floats:
     inside_m = link["indoor_distance_m"]
     high_loss = link["high_loss"] == 1
     walls_db = np.where(
-        link["release"] == penetration.RELEASES[-1],
+        link["release"] == tr38901.RELEASES[-1],
         penetration.loss_db(link["carrier_hz"], inside_m, high_loss, release=19),
         penetration.loss_db(link["carrier_hz"], inside_m, high_loss),
     )

@@ -199,12 +199,16 @@ def check_slots(scenario: Sections) -> Warnings:
 
 def check_walls(scenario: Sections) -> Warnings:
     """Warn of keys of walls that count for nothing, as below 6 GHz all buildings have one loss."""
+    from edgefl.radio.fading.tdl import Tdl
     from edgefl.radio.propagation.urban import Urban
 
-    propagation = scenario.radio.propagation
-    if not isinstance(propagation, Urban) or not propagation.has_one_wall(scenario.radio.carrier_hz):
+    radio = scenario.radio
+    propagation = radio.propagation
+    if not isinstance(propagation, Urban) or not propagation.has_one_wall(radio.carrier_hz):
         return
-    idle = {"high_loss": propagation.high_loss > 0, "release": propagation.release != Urban().release}
+    names_spreads = isinstance(radio.fading, Tdl) and radio.fading.delay_spread_ns is None
+    has_idle_release = propagation.release != Urban().release and not names_spreads
+    idle = {"high_loss": propagation.high_loss > 0, "release": has_idle_release}
     for key in (name for name, is_set in idle.items() if is_set):
         text = "counts for nothing below 6 GHz, where TR 38.901 (Table 7.4.3-3) has one loss for all buildings"
         yield f"radio.propagation.{key}: {text}; with walls: materials it counts"

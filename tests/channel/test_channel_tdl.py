@@ -62,9 +62,41 @@ def test_median_delay_spreads_are_those_of_table_7_7_3_2():
         np.testing.assert_allclose(tdl.median_spread_s(scenario, 3.5e9, [True, False], indoor=True), 10**level)
 
 
+SPREADS_19 = {  # lg DS of TR 38.901 V19.2, by Sionna 2.2.0: level, slope over lg(f + shift), shift, least f [GHz]
+    ("umi", True): (-7.28, -0.18, 1.0, 2.0),
+    ("umi", False): (-6.87, -0.22, 1.0, 2.0),
+    ("uma", True): (-7.067, -0.0794, 0.0, 6.0),
+    ("uma", False): (-6.47, -0.134, 0.0, 6.0),
+}
+
+
+@pytest.mark.parametrize(("scenario", "los"), SPREADS_19)
+def test_delay_spreads_of_release_19(scenario, los):
+    level, slope, shift, least_ghz = SPREADS_19[scenario, los]
+    for ghz in (0.7, 3.5, 7.0, 15.0, 28.0):
+        wanted = 10 ** (level + slope * np.log10(max(ghz, least_ghz) + shift))
+        found = tdl.median_spread_s(scenario, ghz * 1e9, los, False, release=19)
+        assert found == pytest.approx(wanted, rel=1e-12)
+        assert found < tdl.median_spread_s(scenario, ghz * 1e9, los, False)
+
+
+def test_what_release_19_has_left():
+    """RMa, offices, and the ways into buildings; without line of sight UMa at 3.5 GHz was 36 % longer before."""
+    for scenario in ("rma", "inh"):
+        for los in (True, False):
+            before = tdl.median_spread_s(scenario, 6e9, los, False)
+            assert tdl.median_spread_s(scenario, 6e9, los, False, release=19) == before
+    for scenario in ("umi", "uma", "rma"):
+        before = tdl.median_spread_s(scenario, 6e9, True, True)
+        assert tdl.median_spread_s(scenario, 6e9, True, True, release=19) == before
+    ratio = tdl.median_spread_s("uma", 3.5e9, False, False) / tdl.median_spread_s("uma", 3.5e9, False, False, 19)
+    assert ratio == pytest.approx(1.366, abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: tdl.median_spread_s("umi", 6e9, True, False, 17), "release = 17: it must be one of 16, 19"),
         (lambda: tdl.taps("F", 1e-7), "profile = F is no delay profile"),
         (lambda: tdl.taps("A", 1e-7, 9.0), "profile A has none: choose D or E"),
         (lambda: tdl.taps("A", -1e-7), "delay_spread_s = -1e-07"),

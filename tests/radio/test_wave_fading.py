@@ -172,6 +172,20 @@ def test_the_delay_spread_of_the_scenario():
     assert who.waves.delay_s.max() == pytest.approx(9.6586 * 45e-9, rel=0.01)  # UMi in line of sight: 45 ns
 
 
+@pytest.mark.parametrize(("release", "spreads_ns"), [(16, (93.3, 364.1)), (19, (74.3, 266.5))])
+def test_the_delay_spreads_of_the_release_that_the_scenario_names(release, spreads_ns):
+    """UMa at 3.5 GHz, which counts as 6 GHz; in line of sight and not, by hand."""
+    propagation = {"kind": "uma", "release": release}
+    of = link({"bs_height_m": 25.0}, fading={"kind": "tdl", "profile": "A"}, propagation=propagation)
+    ids = np.arange(200)
+    at = drop(of, ids, distance_m=60.0)
+    assert 20 < at.los.sum() < 180
+    who = of.participants(at, np.full(200, 10.0), np.full(200, DEVICE_W), 0)
+    for los, spread_ns in zip((True, False), spreads_ns, strict=True):
+        longest_s = who.waves.delay_s[at.los == los].max(axis=1)
+        np.testing.assert_allclose(longest_s, 9.6586 * spread_ns * 1e-9, rtol=1e-3)
+
+
 def test_a_line_of_sight_has_the_profile_of_one():
     of = link(fading=SIGHT, propagation="umi", shadowing_db=0.0)
     ids = np.arange(200)

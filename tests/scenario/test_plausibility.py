@@ -81,6 +81,12 @@ CASES = {
     },
     "radio.propagation.high_loss: counts for nothing": {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5}}},
     "radio.propagation.release: counts for nothing": {"radio": {"propagation": {"kind": "umi", "release": 19}}},
+    "radio.propagation.release: counts for nothing below": {
+        "radio": {
+            "propagation": {"kind": "umi", "release": 19},
+            "fading": {"kind": "tdl", "delay_spread_ns": 100},
+        }
+    },
     "radio.site_correlation: counts for nothing": {"radio": {"site_correlation": 0.5}},
     "radio.sharing: with radio.uplink: noma fixed shares": {"radio": {"uplink": "noma"}},
     "mobility.speed_mps: 500 m/s": {"mobility": {"kind": "random_waypoint", "speed_mps": 500}},
@@ -102,6 +108,7 @@ LIMITS = [
     {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
     {"radio": {"carrier_hz": 6e9, "propagation": {"kind": "umi", "high_loss": 0.5, "release": 19}}},
     {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5, "walls": "materials"}}},
+    {"radio": {"propagation": {"kind": "umi", "release": 19}, "fading": "tdl"}},  # its delay spreads
     {"radio": {"uplink": "noma", "sharing": "processor"}},
     {"radio": {"uplink": "noma"}, "server": {"participants": 1}},
     {"radio": {"uplink": "noma"}, "server": {"policy": "sequential"}},

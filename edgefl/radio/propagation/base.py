@@ -96,7 +96,11 @@ class Propagation(Member):
         """
         if self.delay_scenario is None:
             return None
-        return tdl.median_spread_s(self.delay_scenario, carrier_hz, los, indoor)
+        return tdl.median_spread_s(self.delay_scenario, carrier_hz, los, indoor, self.release_of_spreads())
+
+    def release_of_spreads(self) -> int:
+        """Return the release of 3GPP whose delay spreads hold."""
+        return 16
 
     def validity(self) -> Validity:
         """Return the distances, carriers and heights for which the model holds."""

@@ -21,7 +21,7 @@ class Urban(Outdoor):
 
     high_loss: DeviceShare = 0.0  # of the buildings; counts where `walls` does
     walls: Literal["by_frequency", "materials"] = "by_frequency"  # one loss below 6 GHz, or glass and concrete always
-    release: Literal[16, 19] = 16  # of 3GPP: 19 has another infrared-reflecting glass
+    release: Literal[16, 19] = 16  # of 3GPP: 19 has another infrared-reflecting glass and shorter delay spreads
     floors: Annotated[tuple[Floors, Floors], Field(strict=False)] | None = None  # of buildings; None: devices.height_m
 
     @model_validator(mode="after")
@@ -47,6 +47,10 @@ class Urban(Outdoor):
         if self.indoor == 1:
             return ground_m, roof_m
         return min(lowest_m, ground_m), max(highest_m, roof_m)
+
+    def release_of_spreads(self) -> int:
+        """Return the release that the scenario names."""
+        return self.release
 
     def has_one_wall(self, carrier_hz: float) -> bool:
         """Return whether all buildings have one loss, whatever their walls (clause 7.4.3.1, below 6 GHz)."""
