@@ -7,7 +7,7 @@ import pytest
 from forecast_cases import view_with
 
 import edgefl
-from edgefl.coordination.selection.bandit import DEBT, Bandit
+from edgefl.coordination.selection.bandit import DEBT, LONGEST_S, RECEIVED, TRIPS_S, Bandit
 from edgefl.coordination.server_view import DeviceReports, DeviceTracker
 from edgefl.core.streams import Streams
 
@@ -48,13 +48,26 @@ def test_indices_with_queues_by_hand():
     index = fair.indices(memory, 3, 2)
     bound = np.minimum([2.3 / 3 + np.sqrt(2 * np.log(3) / 3), 0.3 + np.sqrt(2 * np.log(3) / 2)], 1.0)
     assert index[:2] == pytest.approx(0.75 * bound + 0.25 * np.array([0.0, 0.5]))
-    assert index[2] == np.inf
+    assert index[2] == pytest.approx(0.75 * 1.0 + 0.25 * 1.5)  # new: nothing speaks against the highest reward
 
 
 def test_new_devices_come_first():
     view = view_with(samples=[1, 1, 1], memory=after(Bandit(), *TRACE))
     assert Bandit().choose(np.arange(3), 1, 3, Streams(1), view).tolist() == [2]
     assert Bandit().choose(np.array([0, 1]), 1, 3, Streams(1), view).tolist() == [0]
+
+
+def test_with_queues_a_debt_goes_before_a_new_device():
+    """A slow device that owes 4 rounds has 0.075 + 1, a fast one without debt 0.675, a new one 0.75 + 0.125."""
+    fair = Bandit(variant="cs-ucb-q", share=0.5, beta=0.25)
+    memory = np.zeros((3, fair.memory_width))
+    memory[:2, RECEIVED] = [1.0, 6.0]
+    memory[:2, TRIPS_S] = [9.0, 6.0]
+    memory[:2, LONGEST_S] = [10.0, 2.0]
+    memory[:, DEBT] = [4.0, 0.0, 0.5]
+    view = view_with(samples=[1, 1, 1], memory=memory)
+    assert fair.choose(np.arange(3), 1, 6, Streams(1), view).tolist() == [0]
+    assert fair.choose(np.array([1, 2]), 1, 6, Streams(1), view).tolist() == [2]
 
 
 TRIP_S = np.array([1.0, 1.2, 1.4, 7.0, 7.2, 7.4, 7.6, 7.8, 8.0, 8.4])

@@ -25,7 +25,7 @@ class Bandit(Selection):
     mean + sqrt((m + 1) ln r / z), with m participants a round, r rounds so far and z participations of the device.
     CS-UCB-Q takes the highest (1 - beta) min(mean + sqrt(2 ln r / z), 1) + beta D, where the queue
     D' = max(D + c - b, 0) counts how far a device has fallen behind its share c of the rounds (b is 1 if it took part).
-    New devices come first.
+    New devices come first in CS-UCB; in CS-UCB-Q they begin at the most that a reward may be, 1.
     """
 
     # cs-ucb: short round trips; cs-ucb-q: with a share of the rounds for each device.
@@ -52,7 +52,7 @@ class Bandit(Selection):
         return lowest(present, -score, draws(present, index, streams), participants)
 
     def indices(self, memory: Floats, rounds: int, participants: int) -> Floats:
-        """Return the index [devices] by which devices are chosen after so many rounds; inf if they are new."""
+        """Return the index [devices] by which devices are chosen after so many rounds."""
         times = memory[:, RECEIVED] + memory[:, LOST]
         mean = np.divide(self._rewards(memory), times, out=np.full(len(memory), np.inf), where=times > 0)
         factor = 2
@@ -62,8 +62,7 @@ class Bandit(Selection):
         bound = mean + np.sqrt(factor * np.log(max(rounds, 1)) / known)
         if self.variant == "cs-ucb":
             return np.asarray(bound)
-        fair = (1 - self.beta) * np.minimum(bound, 1.0) + self.beta * memory[:, DEBT]
-        return np.where(times > 0, fair, np.inf)
+        return np.asarray((1 - self.beta) * np.minimum(bound, 1.0) + self.beta * memory[:, DEBT])
 
     def remember(self, memory: Floats, reports: DeviceReports, view: ServerView) -> Floats:
         """Return the memory with the round trips of a round."""
