@@ -274,7 +274,7 @@ def _tolerance_of(plan: Plan, planned: PlannedCell) -> Tolerance | None:
     if plan.tolerance is None:
         return None
     tolerance = plan.tolerance.by_measure.get(planned.measure, plan.tolerance)
-    if tolerance.relative is None and tolerance.absolute is None:
+    if not tolerance.asks_numbers:
         return None
     return tolerance
 
@@ -289,11 +289,7 @@ def _within(
         return True  # both did not reach the target, or only later than the printed run ended
     if difference is None:
         return None
-    limits = []
-    if tolerance.relative is not None:
-        limits.append(tolerance.relative * abs(published.number))
-    if tolerance.absolute is not None:
-        limits.append(tolerance.absolute)
+    limits = tolerance.limits(published.number)
     near = all(abs(difference) <= limit + ROUNDING * abs(published.number) for limit in limits)
     if near and (bound or published.bound):
         return None  # the true difference may be larger
@@ -366,4 +362,4 @@ def _asks_numbers(plan: Plan) -> bool:
     if tolerance is None:
         return False
     parts = [tolerance, *tolerance.by_measure.values()]
-    return any(part.relative is not None or part.absolute is not None for part in parts)
+    return any(part.asks_numbers for part in parts)

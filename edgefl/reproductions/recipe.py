@@ -16,9 +16,10 @@ A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, a
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from edgefl.core.section import Section, fault, fault_at, nearest
 from edgefl.reproductions.readings import READINGS
@@ -71,18 +72,36 @@ class Tolerance(Section):
 
     relative: PositiveFloat | None = None  # of the printed number: 0.25 is 25 %
     absolute: PositiveFloat | None = None  # in the unit of the printed number
+    trials: PositiveInt | None = None  # the number is a share of so many trials: three standard deviations of it
     orders: Texts = ()  # "FedSSG > FedAvg": columns from better to worse, within each row, in the means over the seeds
     by_measure: dict[str, Tolerance] = Field(default_factory=dict)  # for the cells of a measure, in place of the rest
     why: str
 
     @model_validator(mode="after")
     def _asks_something(self) -> Tolerance:
-        if self.relative is None and self.absolute is None and not self.orders and not self.by_measure:
-            raise fault("asks nothing: give relative, absolute, orders or by_measure")
+        if not self.asks_numbers and not self.orders and not self.by_measure:
+            raise fault("asks nothing: give relative, absolute, trials, orders or by_measure")
         for number, order in enumerate(self.orders):
             if len([name for name in order.split(">") if name.strip()]) < 2:
                 raise fault_at(("orders", number), f'must be two or more columns as in "A > B", got "{order}"')
         return self
+
+    @property
+    def asks_numbers(self) -> bool:
+        """Whether it holds numbers to something, not orders alone."""
+        return self.relative is not None or self.absolute is not None or self.trials is not None
+
+    def limits(self, printed: float) -> list[float]:
+        """Return the allowed distances from a printed number, in its unit."""
+        found = []
+        if self.relative is not None:
+            found.append(self.relative * abs(printed))
+        if self.absolute is not None:
+            found.append(self.absolute)
+        if self.trials is not None:
+            variance = max(printed * (1.0 - printed), 0.0) / self.trials
+            found.append(3.0 * math.sqrt(variance))
+        return found
 
 
 class Case(Section):

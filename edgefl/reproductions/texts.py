@@ -91,6 +91,8 @@ def tolerance_text(tolerance: Tolerance) -> str:
         parts.append(f"{100 * tolerance.relative:g} % of the printed number")
     if tolerance.absolute is not None:
         parts.append(f"{tolerance.absolute:g} in the printed unit")
+    if tolerance.trials is not None:
+        parts.append(f"three standard deviations of a share of {tolerance.trials:,} trials")
     if tolerance.orders:
         parts.append("the order of columns")
     for measure, one in tolerance.by_measure.items():

@@ -224,6 +224,9 @@ def test_rows_are_read_as_they_were_written(tmp_path):
         ("{relative: 0.1, why: x}", True),
         ("{absolute: 0.04, why: x}", False),
         ("{relative: 0.1, absolute: 0.04, why: x}", False),  # both must hold
+        ("{trials: 890, why: x}", True),  # three standard deviations of one half: 0.0503
+        ("{trials: 910, why: x}", False),  # 0.0497
+        ("{trials: 890, absolute: 0.04, why: x}", False),
         ("{relative: 0.001, by_measure: {last: {absolute: 0.06, why: x}}, why: x}", True),  # in place of the rest
     ],
 )

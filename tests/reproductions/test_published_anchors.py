@@ -38,6 +38,17 @@ def test_packet_errors_of_chen_are_the_closed_form():
             assert probability == pytest.approx(1 - error, abs=1e-4)
 
 
+def test_each_packet_error_of_chen_has_the_tolerance_of_its_own_share():
+    """From 0.9 to 4.3 points; one bound for all would let 98.9 % be 94.5 %."""
+    tolerance = LIBRARY.load("third-party/chen-packet-errors").recipe.tolerance
+    allowed = [
+        limit for row in printed("chen-packet-errors.csv").values() for p in row for limit in tolerance.limits(p)
+    ]
+    assert len(allowed) == 9
+    assert min(allowed) == pytest.approx(3 * np.sqrt(0.9893 * 0.0107 / 1200))
+    assert max(allowed) == pytest.approx(3 * np.sqrt(0.4759 * 0.5241 / 1200))
+
+
 FEDL_CYCLES = np.array([28, 24, 15, 17, 10]) * np.array([42.285183, 55.696564, 44.570296, 54.280259, 56.162909]) * 1e6
 FEDL_UNIT_SNR_W = np.array([5.554526, 1.767710, 0.952769, 0.375257, 0.146095])  # noise over gain
 
