@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         uma,
         umi,
         units,
+        useful_width,
         waves,
     )
 
@@ -93,6 +94,7 @@ __all__ = [
     "uma",
     "umi",
     "units",
+    "useful_width",
     "waves",
 ]
 
