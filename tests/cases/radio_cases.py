@@ -71,6 +71,12 @@ def snr_hz(power_w, distance_m=100.0, shadowing_db=0.0):
     return power_w * path_gain(distance_m, shadowing_db) / NOISE_W_HZ
 
 
+def best_snr(bps_hz):
+    """The SNR at which a transmitter's power carries most, on a fine grid."""
+    snr = np.geomspace(1e-3, 10.0, 200_001)
+    return snr[np.argmax(bps_hz(snr) / snr)]
+
+
 def correlation(speed_mps, slot_s=SLOT_S):
     return j0(2 * np.pi * speed_mps * 3.5e9 / 3.0e8 * slot_s)
 

@@ -12,6 +12,7 @@ from radio_cases import (
     SERVER_W,
     SLOT_S,
     STILL,
+    best_snr,
     block_walk,
     correlation,
     link,
@@ -119,8 +120,10 @@ def test_a_link_in_outage_is_cut_by_the_longest_time(sharing, transfer, speed_mp
     of = link(**keys, sharing=sharing, transfer=transfer, faults={"max_transfer_s": 1.0})
     ids = np.arange(12)
     power = np.abs(of.participants(*_at(of, ids, speed_mps)).start) ** 2
-    snr = snr_hz(10 ** (-3.1 - 3)) / (100e6 / 12 if sharing == "fixed" else 100e6) * power
-    silent_ones = of.pricing.budget.efficiency.bps_hz(snr * (1.0 if sharing == "fixed" else 12.0)) == 0
+    efficiency = of.pricing.budget.efficiency
+    snr = best_snr(efficiency.rayleigh_bps_hz)  # all shares are as wide as is of use in the mean
+    assert snr_hz(10 ** (-3.1 - 3)) / snr < 100e6 / 12
+    silent_ones = efficiency.bps_hz(snr * power) == 0
     down, _ = transfers(of, ids, 1e5, speed_mps=speed_mps)
     assert 0 < silent_ones.sum() < 12
     assert not down.delivered[silent_ones].any()

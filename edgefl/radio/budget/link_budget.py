@@ -12,16 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 import channel
+from channel.link_adaptation import LinkAdaptation
 from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, is_trusted, wrong
 from edgefl.radio.budget.resources import Resources
+from edgefl.radio.fading.none import NoFading
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.rates import Rate
 from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
+
+LEAST_HZ = 1.0  # of a share: nothing arrives on it where no share is of use
+LEAST_POWER_SHARE = 1e-12  # stands for a power of 0 in a denominator
 
 
 class OtherTransmitters(NamedTuple):
@@ -48,6 +53,8 @@ class LinkBudget:
         with watching_draws(radio.rate, "efficiency"):
             self.efficiency = radio.rate.efficiency()
         _check_efficiency(radio.rate, self.efficiency)
+        self.adaptation: LinkAdaptation | None = radio.errors.link_adaptation(radio.rate)
+        self._best_snr = channel.useful_width.best_snr(self._expected_bps_hz)
         self.noise_w_hz: dict[Way, float] = {  # by direction: base stations receive what comes up
             "down": float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_of("device"))),
             "up": float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_of("base_station"))),
@@ -61,6 +68,17 @@ class LinkBudget:
     def mean_bps_hz(self, mean_snr: Floats) -> Floats:
         """Return the mean spectral efficiency [n] over Rayleigh fading."""
         return channel.rate.mean_rayleigh_bps_hz(self.efficiency, mean_snr)
+
+    def _expected_bps_hz(self, mean_snr: Floats) -> Floats:
+        """Return the spectral efficiencies [n] by which useful shares are found: a scheduler knows mean SNRs [n] alone.
+
+        They are means over Rayleigh fading, also for other kinds of fading, and rates at the mean SNR without fading.
+        """
+        if self.adaptation is not None:
+            mean_snr = mean_snr * self.adaptation.transmissions  # at best, HARQ adds them up
+        if isinstance(self.radio.fading, NoFading):
+            return self.efficiency.bps_hz(mean_snr)
+        return self.mean_bps_hz(mean_snr)
 
     def snr_hz(self, way: Way, path_gain: Floats, tx_power_w: Floats, interference_w_hz: Floats | float) -> Floats:
         """Return received power over the density of noise and interference [n], P psi / (N0 + I0)."""
@@ -95,7 +113,52 @@ class LinkBudget:
             return np.asarray(bandwidth_hz / self.resources.band_hz)
         return np.ones(len(ids))
 
-    def lone_snr(self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats, bandwidth_hz: float) -> Floats:
+    def widest_hz(self, way: Way, ids: Ids, path_gain: Floats, snr_hz: Floats) -> Floats | None:
+        """Return the widest shares of the band [n] that are of use to devices, in whole resource blocks if it has some.
+
+        On a wider one a device would send, or be sent to, at a lower rate, as its power would be spread too thin for
+        the schemes of `radio.rate`. None: the whole band is of use to all.
+
+        Args:
+            way: the direction.
+            ids: [n] the devices.
+            path_gain: [n] between them and the base stations that serve them.
+            snr_hz: [n] as `snr_hz` returns them for full powers.
+        """
+        if self._best_snr == 0 or self.spreads_power(way):
+            return None
+        band_hz = self.resources.band_hz
+        widest_hz = np.clip(snr_hz / self._best_snr, LEAST_HZ, band_hz)
+        # Power control leaves power for a wider share at the same SNR, until full power is reached.
+        power_share = self.power_share(way, ids, widest_hz, path_gain)
+        widest_hz = np.minimum(widest_hz / np.maximum(power_share, LEAST_POWER_SHARE), band_hz)
+        if self.resources.blocks is None:
+            return widest_hz
+        block_hz = band_hz / self.resources.blocks
+        narrower_hz = block_hz * np.maximum(np.floor(widest_hz / block_hz), 1.0)
+        wider_hz = np.minimum(narrower_hz + block_hz, band_hz)
+        narrower_bps = self._expected_bps(way, ids, path_gain, snr_hz, narrower_hz)
+        wider_bps = self._expected_bps(way, ids, path_gain, snr_hz, wider_hz)
+        return np.asarray(np.where(wider_bps > narrower_bps, wider_hz, narrower_hz))
+
+    def _expected_bps(self, way: Way, ids: Ids, path_gain: Floats, snr_hz: Floats, bandwidth_hz: Floats) -> Floats:
+        """Return the rates [n] that a scheduler expects on shares [n] of the band; see `widest_hz`."""
+        sent_hz = snr_hz * self.power_share(way, ids, bandwidth_hz, path_gain)
+        return np.asarray(bandwidth_hz * self._expected_bps_hz(sent_hz / bandwidth_hz))
+
+    def lone_hz(self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats) -> Floats:
+        """Return the bandwidths [n] of devices, each alone in its cell, without interference; see `lone_snr`."""
+        whole_band_hz = np.full(len(ids), self.resources.band_hz)
+        if way == "down" and self.radio.downlink == "broadcast":
+            return whole_band_hz
+        widest_hz = self.widest_hz(way, ids, path_gain, self.snr_hz(way, path_gain, tx_power_w, 0.0))
+        if widest_hz is None:
+            return whole_band_hz
+        return widest_hz
+
+    def lone_snr(
+        self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats, bandwidth_hz: Floats | float
+    ) -> Floats:
         """Return the signal-to-noise ratios [n] of devices, each alone in its cell, without interference.
 
         Args:
@@ -103,12 +166,12 @@ class LinkBudget:
             ids: [n] the devices.
             path_gain: [n] between them and the base stations that serve them.
             tx_power_w: [n] their full powers.
-            bandwidth_hz: the part of the band that each uses.
+            bandwidth_hz: the part of the band that each uses, for all alike or [n].
         """
         sent_w = tx_power_w
         if way == "up":
             sent_w = tx_power_w * self.power_share(way, ids, np.full(len(ids), bandwidth_hz), path_gain)
-        powered_hz = bandwidth_hz
+        powered_hz: Floats | float = bandwidth_hz
         if self.spreads_power(way):
             powered_hz = self.resources.band_hz
         return np.asarray(self.snr_hz(way, path_gain, sent_w, 0.0) / powered_hz)

@@ -7,7 +7,7 @@ import numpy as np
 import channel
 from channel.allocation import Shares
 from channel.rate import Efficiency
-from edgefl.core.arrays import Floats, Ints
+from edgefl.core.arrays import Floats, Ints, Rows
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 from edgefl.radio.allocation import Allocation
@@ -80,6 +80,7 @@ class Resources:
         way: Way,
         spread: bool,
         devices: Ints | None = None,
+        widest_hz: Floats | None = None,
         free_share: float = 1.0,
         others: float = 0.0,
         group: Ints | None = None,
@@ -93,6 +94,7 @@ class Resources:
             way: the direction of the transfers.
             spread: whether the transmitter spreads its power over the whole band.
             devices: [n] whose transfers they are, for a control; None: `radio.allocation` divides in any case.
+            widest_hz: [n] the widest shares that `radio.allocation` may give, in whole resource blocks; None: no limit.
             free_share: of the band, or of the turns, that other users leave.
             others: how many other users have the rest.
             group: [n] numbers from 0 of the groups whose members have one share together; None: each has its own.
@@ -100,15 +102,22 @@ class Resources:
         weights = None
         if devices is not None:
             weights = self._control.bandwidth_weight(devices, uplink=way == "up")
+        if weights is not None:  # a control may decide on shares that are of no use
+            widest_hz = None
         if group is None:
-            return self._divided(payload_bits, snr_hz, weights, efficiency, free_share, others, spread=spread)
+            return self._divided(
+                payload_bits, snr_hz, weights, widest_hz, efficiency, free_share, others, spread=spread
+            )
         # A group counts as one transfer with all its bits, all its power and all its weight.
         if weights is not None:
             weights = _sums(group, weights)
+        if widest_hz is not None:
+            widest_hz = _sums(group, widest_hz)
         of_groups = self._divided(
             _sums(group, payload_bits),
             _sums(group, snr_hz),
             weights,
+            widest_hz,
             efficiency,
             free_share,
             others,
@@ -121,6 +130,7 @@ class Resources:
         payload_bits: Floats,
         snr_hz: Floats,
         weights: Floats | None,
+        widest_hz: Floats | None,
         efficiency: Efficiency,
         free_share: float,
         others: float,
@@ -133,10 +143,7 @@ class Resources:
         band_hz = self.band_hz if in_turn else self.band_hz * free_share
         # The allocation knows real-valued shares; whole blocks come afterwards, by largest remainders.
         if weights is None:
-            allocation = self._radio.allocation
-            with watching_draws(allocation, "shares"):
-                shares = allocation.shares(band_hz, payload_bits, snr_hz, efficiency, spread=spread)
-            _check_shares(allocation, shares, len(payload_bits), band_hz)
+            shares = self._allocated(band_hz, payload_bits, snr_hz, widest_hz, efficiency, spread=spread)
         elif not self._control.fills_band:
             shares = Shares(band_hz * weights, np.ones(len(weights)))
         elif in_turn:
@@ -157,8 +164,33 @@ class Resources:
             rest_hz = self.band_hz * (1.0 - free_share)
             bandwidth_hz = np.concatenate([bandwidth_hz, np.full(users, rest_hz / users)])
         blocks = channel.numerology.whole_blocks(bandwidth_hz, self.blocks)[: len(payload_bits)]
-        whole_hz = blocks * block_hz
-        return Shares(np.asarray(whole_hz), shares.duty)
+        whole_hz = np.asarray(blocks * block_hz)
+        if widest_hz is not None:  # blocks that none can use stay empty
+            whole_hz = np.minimum(whole_hz, widest_hz)
+        return Shares(whole_hz, shares.duty)
+
+    def _allocated(
+        self,
+        band_hz: float,
+        payload_bits: Floats,
+        snr_hz: Floats,
+        widest_hz: Floats | None,
+        efficiency: Efficiency,
+        *,
+        spread: bool,
+    ) -> Shares:
+        """Return the real-valued shares [n] of `radio.allocation`, none wider than `widest_hz` [n]."""
+        allocation = self._radio.allocation
+
+        def of_rows(left_hz: float, rows: Rows) -> Shares:
+            with watching_draws(allocation, "shares"):
+                shares = allocation.shares(left_hz, payload_bits[rows], snr_hz[rows], efficiency, spread=spread)
+            _check_shares(allocation, shares, len(rows), left_hz)
+            return shares
+
+        if widest_hz is None:
+            return of_rows(band_hz, np.arange(len(payload_bits)))
+        return channel.useful_width.fill(band_hz, widest_hz, of_rows)
 
 
 def _sums(group: Ints, values: Floats) -> Floats:

@@ -72,6 +72,7 @@ def divide_bands(
     if broadcast:
         bandwidth_hz *= free[cell]
     else:
+        widest_hz = budget.widest_hz(way, devices, path_gain, snr_hz)
         for one in np.unique(cell):
             rows = np.flatnonzero(cell == one)
             group = None
@@ -85,6 +86,7 @@ def divide_bands(
                 way=way,
                 spread=spread,
                 devices=devices[rows],
+                widest_hz=None if widest_hz is None else widest_hz[rows],
                 free_share=float(free[one]),
                 others=float(other_users[one]),
                 group=group,

@@ -14,7 +14,6 @@ from edgefl.radio.participants import Participants
 from edgefl.radio.prices.slot_rates import rates_in_time
 from edgefl.radio.transfers import Way
 
-BAND_SHARES = 0.5 ** np.arange(11)  # of a band on which a link is tried before it counts as hopeless
 DOUBTFUL = 1e3  # over Rayleigh fading, from how many times the least rate on a link is good in Ricean fading too
 
 
@@ -65,22 +64,15 @@ class HopelessLinks:
             participants: whose transfers they are [n].
             payload_bits: what is to be sent, for all alike or [n].
         """
-        # The best case: no interference, and of all shares of the band the one that carries most. That is the
-        # whole band, unless the weakest scheme of a rate model needs the power to be spread over less.
+        # The best case: no interference, and the widest share that is of use.
         budget = self._budget
         resources = budget.resources
         slot_share = resources.time_share(way) * resources.payload_share(way) * self._slot_s
         least_bps = np.broadcast_to(payload_bits, len(participants)) / (MAX_SLOTS * slot_share)
-        hopeless = least_bps > 0
-        for share in BAND_SHARES:
-            rows = np.flatnonzero(hopeless)
-            if not rows.size:
-                break
-            some = participants.only(rows)
-            bandwidth_hz = share * resources.band_hz
-            mean_snr = budget.lone_snr(way, some.drop.ids, some.drop.path_gain, some.tx_power_w, bandwidth_hz)
-            hopeless[rows] = self._falls_short(mean_snr, some, np.full(rows.size, bandwidth_hz), least_bps[rows])
-        return np.asarray(hopeless)
+        drop = participants.drop
+        bandwidth_hz = budget.lone_hz(way, drop.ids, drop.path_gain, participants.tx_power_w)
+        mean_snr = budget.lone_snr(way, drop.ids, drop.path_gain, participants.tx_power_w, bandwidth_hz)
+        return self._falls_short(mean_snr, participants, bandwidth_hz, least_bps)
 
     def on_shares(
         self,

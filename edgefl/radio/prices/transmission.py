@@ -71,7 +71,7 @@ class TransmissionEngine:
         self._streams = streams
         self._slot_s = budget.radio.slot_s
         self.fast = budget.radio.transfer == "fast"
-        self.adaptation: LinkAdaptation | None = budget.radio.errors.link_adaptation(budget.radio.rate)
+        self.adaptation = budget.adaptation
         self._walking_s = 0.0  # wall-clock
         self.needless_s = 0.0  # wall-clock of slots that `fast` would not walk
 
