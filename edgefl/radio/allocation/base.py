@@ -35,6 +35,9 @@ class Allocation(Member):
     ) -> Shares:
         """Return the bandwidths [n] and duties [n] of n concurrent transfers.
 
+        If a share is wider than is of use to its transfer, the radio narrows it, and asks again: for the other
+        transfers and what is left of the band (`channel.useful_width`).
+
         Args:
             band_hz: the band to divide.
             payload_bits: [n] what each has to send, not negative.
