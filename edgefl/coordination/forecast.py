@@ -109,6 +109,7 @@ class Forecast:
     age_s: Floats | float = 0.0  # how long before the decision the channel was measured
     power_control: PowerShare = full_power  # of uploads
     slot_s: float = 0.0  # a transfer ends with a slot, so that it may take one longer than forecast
+    access_s: Floats | float = 0.0  # to the radio, before the first bits of both messages
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -155,9 +156,13 @@ class Forecast:
         """Return how long local training takes [n] at a share of the highest clocks [s]."""
         return compute_s(self.flops, flops_per_s(self.cpu_hz * clock_share, self.flops_per_cycle))
 
+    def on_the_way_s(self) -> Floats:
+        """Return how long messages [n] wait for access and the backhaul, whatever their shares of the band [s]."""
+        return self.backhaul_s + self.access_s
+
     def round_trip_s(self, share: Floats | float | None = None) -> Floats:
         """Return how long it takes [n] from sending the model to receiving the update, at full power and clock [s]."""
-        return self.download_s(share) + self.compute_s() + self.upload_s(share) + self.backhaul_s
+        return self.download_s(share) + self.compute_s() + self.upload_s(share) + self.on_the_way_s()
 
     # Closed forms
 

@@ -17,6 +17,7 @@ from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.bands.band import Band
 from edgefl.radio.bands.fixed import FixedBand
 from edgefl.radio.bands.recorded import RecordedBand
+from edgefl.radio.carriers.access import AccessCarrier
 from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.carriers.fixed_shares import FixedCarrier
 from edgefl.radio.carriers.framed_shares import FramedCarrier
@@ -162,6 +163,36 @@ class Link:
 
     def open(self, env: simpy.Environment, participants: Participants, messages: Messages) -> Carrier:
         """Return the carrier of the messages of a round's participants."""
+        if not self._has_access_times:
+            return self._open(env, participants, messages)
+        messages = messages.after_access(self.access_s)
+        return self.after_access(env, self._open(env, participants, messages), participants, messages)
+
+    def access_s(self, way: Way, bits: Floats) -> Floats:
+        """Return the times [n] before the first bit of messages of `bits` [n]; what is empty is not sent [s]."""
+        return np.where(bits > 0, self.radio.access_of(way), 0.0)
+
+    def after_access(
+        self, env: simpy.Environment, carrier: Carrier, participants: Participants, messages: Messages
+    ) -> Carrier:
+        """Return a carrier that sends each message of participants [n] after its access to the radio."""
+        if not self._has_access_times:
+            return carrier
+        return AccessCarrier(
+            env=env,
+            carrier=carrier,
+            messages=messages,
+            ids=participants.drop.ids,
+            access_s=lambda way, bits: float(self.access_s(way, np.asarray(bits))),
+            on_air=self._on_air,
+        )
+
+    @property
+    def _has_access_times(self) -> bool:
+        return any(self.radio.access_of(way) > 0 for way in WAYS)
+
+    def _open(self, env: simpy.Environment, participants: Participants, messages: Messages) -> Carrier:
+        """Return the carrier of messages without their access."""
         if self._recorded is not None:
             return self._open_recorded(env, self._recorded, participants, messages)
         # Fixed shares are priced now, all at once. On a shared band only time tells which transfers overlap.

@@ -79,6 +79,14 @@ class Messages:
             groups.append(group._replace(bits=bits, pause_s=_no_pause_before(turns, group.pause_s)))
         return Messages(groups)
 
+    def after_access(self, access_s: Callable[[Way, Floats], Floats]) -> Messages:
+        """Return the same messages, whose pauses last longer by the time of access to the radio.
+
+        Args:
+            access_s: returns the times [r] of messages, by their direction and their bits [r].
+        """
+        return Messages([group._replace(pause_s=_longer(group, access_s)) for group in self.groups])
+
     def most_bits(self, way: Way) -> Floats:
         """Return the bits [n] of each participant's largest message in a direction."""
         most = np.empty(len(self._places))
@@ -142,6 +150,15 @@ def _no_pause_before(turns: Sequence[int], pause_s: Pauses) -> Pauses:
         return pause_s(turn, duration_s)
 
     return pause_before
+
+
+def _longer(group: MessageGroup, access_s: Callable[[Way, Floats], Floats]) -> Pauses:
+    """Return the pauses of a group, each with the time of access after it."""
+
+    def pause_s(turn: int, duration_s: Floats) -> Floats:
+        return group.pause_s(turn, duration_s) + access_s(way_of(turn), group.bits[:, turn])
+
+    return pause_s
 
 
 def _known(pause_s: Floats) -> Pauses:

@@ -20,7 +20,7 @@ from pydantic import (
 
 from channel import numerology
 from edgefl.core.catalogue import where_known
-from edgefl.core.section import Seconds, Section, fault, fault_at, shown
+from edgefl.core.section import Delay, Seconds, Section, fault, fault_at, shown
 from edgefl.radio.allocation import ALLOCATIONS, Allocation
 from edgefl.radio.allocation.equal import EqualAllocation
 from edgefl.radio.background import BACKGROUNDS, Background
@@ -37,6 +37,7 @@ from edgefl.radio.rates import RATES, Rate
 from edgefl.radio.rates.shannon import ShannonRate
 from edgefl.radio.tdd import Tdd, TddFrame
 from edgefl.radio.traces import TRACES, LinkTrace
+from edgefl.radio.transfers import Way
 from edgefl.world.antennas.base import GainDbi
 
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
@@ -77,7 +78,6 @@ class Interference(Section):
 
 
 NoiseDb = Annotated[float, Field(ge=0, le=100)]
-_NOISE_DB: TypeAdapter[float] = TypeAdapter(NoiseDb)
 
 
 class NoiseFigure(Section):
@@ -87,28 +87,38 @@ class NoiseFigure(Section):
     device: NoiseDb = 0.0  # receives downloads, and over direct links
 
 
-def _parse_noise_figure(value: Any, info: ValidationInfo) -> float | NoiseFigure:
-    """Return the noise figure of all receivers, or those of base stations and devices; raise pydantic's errors."""
+class AccessTime(Section):
+    """Access times of directions that differ."""
+
+    downlink: Delay = 0.0  # before a message to a device
+    uplink: Delay = 0.0  # before a message from a device
+
+
+def _number_or(section: type[Section], number: Any) -> PlainValidator:
+    """Return what reads one number for all, or those of a section by its keys; it raises pydantic's errors."""
+    numbers: TypeAdapter[float] = TypeAdapter(number)
+    keys = ", ".join(f"{name}: .." for name in section.model_fields)
+
     # A union of both would tell what is wrong with each of them, also with the one that nobody meant.
-    if isinstance(value, dict | NoiseFigure):
-        return NoiseFigure.model_validate(value, context=info.context)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise fault(f"must be a number, or {{base_station: .., device: ..}}, got {shown(value)}")
-    return _NOISE_DB.validate_python(value, strict=True)
+    def parse(value: Any, info: ValidationInfo) -> float | Section:
+        if isinstance(value, dict | section):
+            return section.model_validate(value, context=info.context)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise fault(f"must be a number, or {{{keys}}}, got {shown(value)}")
+        return numbers.validate_python(value, strict=True)
+
+    return PlainValidator(parse, json_schema_input_type=number | section)
 
 
-def _dump_noise_figure(value: float | NoiseFigure) -> Any:
-    """Return noise figures in the form that `_parse_noise_figure` reads."""
-    if isinstance(value, NoiseFigure):
+def _dump_number_or(value: float | Section) -> Any:
+    """Return a number or a section in the form that `_number_or` reads."""
+    if isinstance(value, Section):
         return value.model_dump()
     return value
 
 
-NoiseFigures = Annotated[
-    float | NoiseFigure,
-    PlainValidator(_parse_noise_figure, json_schema_input_type=NoiseDb | NoiseFigure),
-    PlainSerializer(_dump_noise_figure),
-]
+NoiseFigures = Annotated[float | NoiseFigure, _number_or(NoiseFigure, NoiseDb), PlainSerializer(_dump_number_or)]
+AccessTimes = Annotated[float | AccessTime, _number_or(AccessTime, Delay), PlainSerializer(_dump_number_or)]
 
 
 class LargeScaleChange(Section):
@@ -181,6 +191,7 @@ class Radio(Section):
     transfer: Literal["slots", "fast"] = "slots"
     errors: Annotated[PacketErrors, ERRORS] = NoErrors()  # that the channel makes, besides `faults`
     faults: Faults = Faults()  # packet errors' repetition, and when a link is hopeless
+    access_s: AccessTimes = 0.0  # before a message's first bit, or {downlink: .., uplink: ..}
     interference: Interference | None = None  # of the other cells; none by default
     background: Annotated[Background, BACKGROUNDS] | None = None  # other users of the cells
     reuse: Literal[1, 3, 4, 7] = 1  # parts into which the cells divide the band
@@ -278,6 +289,12 @@ class Radio(Section):
         if isinstance(self.noise_figure_db, NoiseFigure):
             return float(getattr(self.noise_figure_db, receiver))
         return self.noise_figure_db
+
+    def access_of(self, way: Way) -> float:
+        """Return how long access to the radio takes before the first bit of a message [s]."""
+        if isinstance(self.access_s, AccessTime):
+            return self.access_s.downlink if way == "down" else self.access_s.uplink
+        return self.access_s
 
     @property
     def blocks(self) -> int:

@@ -100,8 +100,8 @@ class DirectLinks:
         return DirectLink(links=self, cell=cell, onward=direct, received=received, last=last, hands_on=True)
 
     def hand_on(self, transfer: TransferResult) -> None:
-        """Keep a transfer as the next device's download, for which no base station sends."""
-        self._handed_on = transfer._replace(full_power_s=0.0)
+        """Keep a transfer as the next device's download, for which no base station sends and it has not asked."""
+        self._handed_on = transfer._replace(full_power_s=0.0, access_s=0.0)
 
 
 class DirectLink:

@@ -26,6 +26,7 @@ class TransferResult(NamedTuple):
     sent_bits: float  # attempts that fail count, too
     delivered: bool
     cut: str = ""  # the cause of the interrupt that cut it short; empty if none did
+    access_s: float = 0.0  # waited for access before its first bit, beside the duration
 
     def after(self, earlier: TransferResult) -> TransferResult:
         """Return this result with the time and the bits of an earlier transfer added to its own."""
@@ -38,6 +39,7 @@ class TransferResult(NamedTuple):
             sent_bits=earlier.sent_bits + self.sent_bits,
             delivered=self.delivered,
             cut=self.cut,
+            access_s=earlier.access_s + self.access_s,
         )
 
 

@@ -195,7 +195,9 @@ DEVICE_COLUMNS = (
     ResultColumn("download_s", float, "s", "time of the downloads"),
     ResultColumn("compute_s", float, "s", "time of computing"),
     ResultColumn("upload_s", float, "s", "time of the uploads"),
-    ResultColumn("wait_s", float, "s", "time of waiting, for the server, the backhaul or the end of the round"),
+    ResultColumn(
+        "wait_s", float, "s", "time of waiting, for access to the radio, the server, the backhaul or the round's end"
+    ),
     ResultColumn("rx_energy_j", float, "J", "energy of receiving"),
     ResultColumn("cpu_energy_j", float, "J", "energy of computing"),
     ResultColumn("tx_energy_j", float, "J", "energy of sending, with losses of the power amplifier and the circuit"),

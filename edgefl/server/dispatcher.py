@@ -247,7 +247,8 @@ class Dispatcher:
         self._reach.look(participants, messages)
         if self._roaming is not None:
             roamer = self._link.roam(self._env, participants, messages, self._roaming.section)
-            processes = self._ordinary(roamer, computing, exchange)
+            carrier = self._link.after_access(self._env, roamer, participants, messages)
+            processes = self._ordinary(carrier, computing, exchange)
             return self._roaming.during(processes, roamer)
         carrier = self._link.open(self._env, participants, messages)
         return self._ordinary(carrier, computing, exchange)
@@ -332,9 +333,10 @@ class Dispatcher:
         """Return the local computation of devices [n] between their downloads and uploads."""
         down = np.broadcast_to(down_bits, flops.shape)
         up = np.broadcast_to(up_bits, flops.shape)
-        # Time on the backhaul does not depend on the clock, so it comes off the deadline first.
+        # Access and time on the backhaul do not depend on the clock, so they come off the deadline first.
         backhaul_s = self._routes.one_way_s(down, drop.cell) + self._routes.one_way_s(up, drop.cell)
-        deadline_s = (self._section.deadline_s or float("inf")) - backhaul_s
+        access_s = self._link.access_s("down", down) + self._link.access_s("up", up)
+        deadline_s = (self._section.deadline_s or float("inf")) - backhaul_s - access_s
         if not self._world.dvfs.needs_deadline:
             return self._world.computing(drop.ids, flops, deadline_s)
         # A device chooses its clock after its download, and estimates the upload from how long the download took.

@@ -82,6 +82,7 @@ class Forecaster:
         full_power_w = world.scenario_tx_power_w(ids)
         powers_w = world.powers_w(ids, tx_power_w=full_power_w)
         backhaul_s = self._routes.one_way_s(down_bits, drop.cell) + self._routes.one_way_s(up_bits, drop.cell)
+        access_s = self._link.access_s("down", down_bits) + self._link.access_s("up", up_bits)
         return Forecast(
             ids=ids,
             cell=drop.cell,
@@ -101,6 +102,7 @@ class Forecaster:
             circuit_w=powers_w["circuit"],
             rx_power_w=powers_w["rx"],
             backhaul_s=backhaul_s,
+            access_s=access_s,
             down_snr_hz=budget.snr_hz("down", known_gain, full_power_w, 0.0),
             up_snr_hz=budget.snr_hz("up", known_gain, full_power_w, 0.0),
             down=self._down,

@@ -99,7 +99,8 @@ class Participation:
         self.up = NOT_BEGUN
         self.compute_s = 0.0
         self.server_s = 0.0  # time spent waiting for the server to compute, in split learning
-        self.idle_s = 0.0  # time spent waiting for the backhaul, for other candidates of a poll, or for other senders
+        # Time spent waiting for access to the radio, the backhaul, other candidates of a poll, or other senders.
+        self.idle_s = 0.0
         self.last_transfer_s = float("-inf")  # when its last transfer ended; -inf before any has
         self.end_s = float("nan")
         # RECEIVED, LATE, POLLED, ANSWERED, one of FAILED, or the cause of an interrupt; "" until it ends
@@ -139,11 +140,13 @@ class Participation:
     def add_download(self, transfer: TransferResult, time_s: float) -> None:
         """Add a transfer to the device, which has ended now, to those before it."""
         self.down = transfer.after(self.down)
+        self.idle_s += transfer.access_s
         self.last_transfer_s = time_s
 
     def add_upload(self, transfer: TransferResult, time_s: float) -> None:
         """Add a transfer from the device, which has ended now, to those before it."""
         self.up = transfer.after(self.up)
+        self.idle_s += transfer.access_s
         self.last_transfer_s = time_s
 
     def hand_over(self, cell: int) -> None:

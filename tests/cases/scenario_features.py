@@ -108,6 +108,7 @@ FEATURES: dict[str, Overlay] = {
     "outages": {"radio": {"errors": {"kind": "outage", "threshold_db": -5.0}}},
     "energy of base stations": {"cells": {"energy": {"static_w": 100.0, "slope": 4.0}}},
     "backhaul elsewhere": {"backhaul": {"kind": "graph", "links": [{"between": ["server", 9]}]}},
+    "access": {"radio": {"access_s": {"downlink": 0.01, "uplink": 0.05}}},
     "backhaul": {"backhaul": {"kind": "star", "rate_bps": 1e9}},
     # devices
     "batteries": {"devices": {"battery": {"capacity_j": 1000.0}}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -173,3 +174,14 @@ def test_a_deadline_that_nobody_meets_ends_the_run():
     result = edgefl.run({**STILL, "server": server}, train=False)
     assert result.status == "failed"
     assert "server.selection.deadline_s: no device would be in time for 0.0001 s" in result.error
+
+
+def test_access_is_paid_before_an_upload_beside_those_of_others():
+    """Which device misses the deadline by its access: 1 s of it is 1 s of computing more."""
+    forecast = forecast_with([1.0, 2.0, 3.0], [1.0, 1.0, 1.0], [0.1, 0.1, 0.1])
+    asking = replace(forecast, access_s=np.array([0.0, 0.0, 1.5]))
+    longer = forecast_with([1.0, 2.0, 4.5], [1.0, 1.0, 1.0], [0.1, 0.1, 0.1])
+    assert packed(forecast, 5.0, 3).tolist() == [0, 1, 2]
+    assert packed(asking, 5.0, 3).tolist() == packed(longer, 5.0, 3).tolist() == [0, 1]
+    with pytest.raises(RunError, match=r"device 0, after 12\.1 s"):
+        packed(replace(forecast, access_s=np.full(3, 10.0)), 5.0, 3)

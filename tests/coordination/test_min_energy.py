@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -238,3 +239,13 @@ def test_a_deadline_that_nobody_keeps_ends_the_run_with_one_line() -> None:
     error = edgefl.run({**STILL, "server": server}, train=False).error
     assert error is not None
     assert error.startswith("round 1: device ")
+
+
+def test_access_comes_off_the_time_for_computing_and_uploads():
+    """A deadline that is longer by the access asks for the same shares, powers and clocks."""
+    forecast = random_forecast(3, 4)
+    deadline_s = 1.5 * SharedBand.of(forecast).least_time_s()
+    plain = MinEnergy().decide(replace(forecast, deadline_s=deadline_s))
+    asking = MinEnergy().decide(replace(forecast, deadline_s=deadline_s + 0.7, access_s=0.7))
+    for name in ("up_share", "power_share", "clock_share"):
+        assert getattr(asking, name) == pytest.approx(getattr(plain, name), rel=1e-6)

@@ -81,6 +81,18 @@ def test_forecast_comes_true_over_a_constant_channel(radio: dict[str, Any]) -> N
         np.testing.assert_allclose(forecast.download_j() / forecast.download_s(), ratio, rtol=1e-9)
 
 
+def test_forecast_counts_access_before_both_messages() -> None:
+    """The server waits for an update as long as it has forecast, to the slots with which transfers end."""
+    radio = STILL["radio"] | {"access_s": {"downlink": 0.3, "uplink": 0.5}}
+    predicted, result = forecasts({**STILL, "radio": radio}, "perfect")
+    plain, _ = forecasts(STILL, "perfect")
+    np.testing.assert_allclose(predicted[0].round_trip_s() - plain[0].round_trip_s(), 0.8)
+    np.testing.assert_allclose(predicted[0].on_the_way_s() - plain[0].on_the_way_s(), 0.8)
+    assert (predicted[0].upload_s() == plain[0].upload_s()).all()
+    ended_s = result.rounds["duration_s"][0] - predicted[0].round_trip_s().max()
+    assert -1e-9 < ended_s < 2 * SLOT_S + 1e-9
+
+
 @pytest.mark.parametrize("keys", [{"block_s": 60}, {"length": "round"}], ids=str)
 def test_what_is_known_of_a_block_holds_in_both_directions(keys: dict[str, Any]) -> None:
     radio = STILL["radio"] | {"fading": {"kind": "block", **keys}}

@@ -71,6 +71,19 @@ def test_devices_compute_as_slowly_as_the_deadline_allows(sharing):
     assert (clock_hz < 0.5 * own_hz).any()
 
 
+def test_the_time_for_computing_is_less_by_both_accesses():
+    access_s = 0.4 * DEADLINE_S
+    result = clocks(slow(), radio={"access_s": {"downlink": 0.25 * access_s, "uplink": 0.75 * access_s}})
+    rows = result.devices
+    own_hz = cpu_hz(result)[rows["device"]]
+    estimated_s = estimate_s(rows["download_s"], BAND_HZ / 6, DEVICE_W / SERVER_W)
+    left_s = DEADLINE_S - access_s - rows["download_s"] - 1.5 * estimated_s
+    computed = rows["compute_s"] > 0
+    assert computed.any()
+    expected_s = FLOPS / np.clip(FLOPS / left_s, None, own_hz)
+    assert rows["compute_s"][computed].to_numpy() == pytest.approx(expected_s[computed].to_numpy())
+
+
 @pytest.mark.parametrize(
     ("radio", "share_hz", "snr_ratio"),
     [

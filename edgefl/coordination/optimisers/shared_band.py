@@ -31,7 +31,7 @@ class SharedBand:
     cycles: Floats
     capacitance: Floats
     cpu_hz: Floats  # highest clocks
-    other_s: Floats  # download, backhaul, and the rest of the last slot of each transfer
+    other_s: Floats  # download, access, backhaul, and the rest of the last slot of each transfer
 
     @classmethod
     def of(cls, forecast: Forecast) -> SharedBand:
@@ -46,7 +46,7 @@ class SharedBand:
             cycles=forecast.flops / forecast.flops_per_cycle,
             capacitance=forecast.capacitance,
             cpu_hz=forecast.cpu_hz,
-            other_s=forecast.download_s() + forecast.backhaul_s + 2 * forecast.slot_s,
+            other_s=forecast.download_s() + forecast.on_the_way_s() + 2 * forecast.slot_s,
         )
 
     def __len__(self) -> int:

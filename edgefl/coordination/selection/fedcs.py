@@ -85,7 +85,7 @@ def packed(forecast: Forecast, deadline_s: float, most: int) -> Rows:
         RunError: no device would be in time.
     """
     cell = forecast.cell
-    update_s = forecast.compute_s() + forecast.backhaul_s  # t_UD
+    update_s = forecast.compute_s() + forecast.on_the_way_s()  # t_UD
     upload_s = forecast.upload_s(1.0)  # t_UL
     cells = int(cell.max()) + 1
     theta_s = np.zeros(cells)  # when a cell's last upload ends, counted from when the model is there
@@ -114,7 +114,7 @@ def packed(forecast: Forecast, deadline_s: float, most: int) -> Rows:
 
 def _nobody_in_time(forecast: Forecast, deadline_s: float) -> RunError:
     """Return the error that names the device which would be first."""
-    alone_s = forecast.download_s(1.0) + forecast.compute_s() + forecast.backhaul_s + forecast.upload_s(1.0)
+    alone_s = forecast.download_s(1.0) + forecast.compute_s() + forecast.on_the_way_s() + forecast.upload_s(1.0)
     first = int(np.argmin(alone_s))
     return RunError(
         f"server.selection.deadline_s: no device would be in time for {deadline_s:g} s; the first would be device "

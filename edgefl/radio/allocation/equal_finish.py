@@ -24,8 +24,8 @@ class EqualFinish(Allocation):
 
     def decide(self, forecast: Forecast) -> Decisions:
         """Return the shares of the uplink."""
-        # The server has all updates at the same time, so that what the backhaul takes belongs to the wait, too.
-        ready_s = forecast.download_s() + forecast.compute_s() + forecast.backhaul_s
+        # The server has all updates at the same time, so access and the backhaul belong to the wait, too.
+        ready_s = forecast.download_s() + forecast.compute_s() + forecast.on_the_way_s()
         share = np.full(len(forecast), 1.0 / len(forecast))
         # A device that never gets the model keeps an equal share: nothing would make it end with the others.
         ending = np.flatnonzero(np.isfinite(ready_s))

@@ -21,7 +21,7 @@ from edgefl.scenario.sections import Sections
 USUAL_HEIGHTS_M = (1.5, 22.5)
 """Of devices' antennas in UMi and UMa (3GPP TR 38.901, Table 7.4.1-1)."""
 
-RECORDED_RATES_KEYS = frozenset({"kind", "trace", "faults", "sharing"})
+RECORDED_RATES_KEYS = frozenset({"kind", "trace", "faults", "sharing", "access_s"})
 """Keys of `radio` beside recorded rates; `sharing` has no effect there, but policies set its default."""
 
 RECORDED_SNR_KEYS = RECORDED_RATES_KEYS | {

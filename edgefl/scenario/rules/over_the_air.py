@@ -6,7 +6,7 @@ from edgefl.scenario.facts import learning, radio, server, world
 from edgefl.scenario.rules.remedies import ALL_AT_ONCE, NO_CSI, NO_OVERLAP
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to
 
-NOT_MODELLED = ("trace", "large_scale", "faults", "errors", "interference", "background")
+NOT_MODELLED = ("trace", "large_scale", "faults", "errors", "interference", "background", "access_s")
 """Keys of `radio` that change transfers, which an analog update does not follow."""
 
 _SUM = (radio.uploads_add_up,)
