@@ -219,7 +219,7 @@ def _known(values: Sequence[float | None]) -> list[float]:
 def result_table(result: Result, folder: Path) -> str:
     """Return the short table at the end of a run."""
     from edgefl.core.units import energy, seconds
-    from edgefl.results.report.run import bottleneck
+    from edgefl.results.report.run import bottleneck, plausibility
     from edgefl.runs.report_page import REPORT
 
     summary = result.summary
@@ -237,7 +237,9 @@ def result_table(result: Result, folder: Path) -> str:
         if target["round"] is not None:
             cost = f"{seconds(target['time_s'])}, {energy(target['energy_j'])}, round {target['round']}"
         lines.append((f"to {target['accuracy']:.4g}", cost))
-    lines += _wrapped("bottleneck", bottleneck.sentence(result.as_run()))
+    run = result.as_run()
+    lines += _wrapped("bottleneck", bottleneck.sentence(run))
+    lines += _wrapped("plausible", plausibility.line(plausibility.plausibility(run)))
     lines.append(("report", str(folder / REPORT)))
     if result.ledger is None:  # the result was read from the folder
         lines.append(("", "finished before; nothing was left to do"))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from torch import nn
 
+    from edgefl.results.report.run.plausibility import Plausible
     from edgefl.results.report.shared.read import Run
 
 ROUNDS_FILE = "rounds.csv"
@@ -163,6 +164,16 @@ class Result:
         if axes is None:
             return figures.draw(groups, over)
         return figures.add_curve(axes, run, measure, views[over or "time"], label)
+
+    def plausibility(self) -> list[Plausible]:
+        """Return what the run's radios and processors do, as medians over participations, beside published values.
+
+        Each has `value`, `published` (name, unit, least, most, and the sources of both) and `within`; what the run does
+        not have, or what its tables do not tell, is left out.
+        """
+        from edgefl.results.report.run.plausibility import plausibility
+
+        return plausibility(self.as_run())
 
     def as_run(self) -> Run:
         """Return the run as reports, figures and comparisons see it: documents, and tables as arrays."""

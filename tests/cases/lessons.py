@@ -134,11 +134,11 @@ def is_known(number, percent, known):
 
 
 def without_bottleneck(text):
-    """Return what a command prints without the sentences on the bottleneck, which have tests of their own."""
+    """Return what a command prints without what has tests of its own: the bottleneck, and what is plausible."""
     kept = []
     left_out = False
     for line in text.splitlines():
-        left_out = line.startswith("bottleneck") or (left_out and line.startswith(" "))
+        left_out = line.startswith(("bottleneck", "plausible")) or (left_out and line.startswith(" "))
         if not left_out:
             kept.append(line)
     return "\n".join(kept)

@@ -12,6 +12,7 @@ import termios
 import pytest
 
 from edgefl.results.report.run.bottleneck import sentence
+from edgefl.results.report.run.plausibility import line, plausibility
 from edgefl.results.report.shared.read import load
 
 FILES = {"scenario.yaml", "manifest.json", "rounds.csv", "devices.csv", "events.parquet", "summary.json", "report.html"}
@@ -73,7 +74,10 @@ def test_piped_output_is_plain_lines(edgefl):
     table = dict(line.split(None, 1) for line in done.stdout.splitlines())
     assert table["rounds"] == "3"
     assert table["report"] == "out/report.html"
-    assert "bottleneck " + sentence(load(edgefl.folder / "out")) in " ".join(done.stdout.split())
+    made = load(edgefl.folder / "out")
+    printed = " ".join(done.stdout.split())
+    assert "bottleneck " + sentence(made) in printed
+    assert "plausible " + line(plausibility(made)) in printed
 
 
 def test_a_terminal_gets_a_bar(edgefl):

@@ -1,4 +1,4 @@
-"""The section "Results": a card each for targets, totals, fairness, drops and wall-clock time."""
+"""The section "Results": a card each for targets, totals, fairness, drops, wall-clock time and plausibility."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, as_number, digits, percent, quantity, score, spread
-from edgefl.results.report.run import wasted_energy
+from edgefl.results.report.run import plausibility_card, wasted_energy
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash, shared_note, swatch, table
@@ -47,6 +47,7 @@ def results(styled_runs: Sequence[StyledRun]) -> str:
     for title, columns in cards.items():
         if any(columns):
             inner += _facts_card(title, columns, styled_runs)
+    inner += plausibility_card.card(styled_runs)
     several = "several" if len(runs) > 1 else ""
     return f'<div class="results {several}">{inner}</div>'
 
