@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 MOST_CHOICES = 12  # of a type that lists them
+DEPENDS = "depends"  # a default that follows from other keys, as the meaning says
 
 
 class KeyNote(NamedTuple):
@@ -42,7 +43,9 @@ def key_notes(cls: type[BaseModel]) -> list[KeyNote]:
             continue
         properties: Mapping[str, Any] = schema.get("properties", {}).get(name, {})
         default = "required"
-        if not field.is_required():
+        if field.default_factory_takes_validated_data:
+            default = DEPENDS
+        elif not field.is_required():
             default = _shown(properties.get("default", field.get_default(call_default_factory=True)))
         notes.append(KeyNote(name, _type(properties, schema.get("$defs", {})), default, meaning_of.get(name, "")))
     return notes

@@ -214,15 +214,16 @@ def _as_tuple(value: Any, annotation: Any) -> Any:
 
 
 def _without_echoes(items: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Return the errors without those about a value of which a part has an error of its own.
+    """Return the errors without those that follow from others.
 
-    Pydantic counts only faultless entries of a list, so a list of faulty ones is also reported as too short.
+    Pydantic counts only faultless entries of a list, so a list of faulty ones is also reported as too short. And it
+    does not compute a default that depends on other keys if one of these is wrong.
     """
     parents = set()
     for item in items:
         for length in range(len(item["loc"])):
             parents.add(item["loc"][:length])
-    return [item for item in items if item["loc"] not in parents]
+    return [item for item in items if item["loc"] not in parents and item["type"] != "default_factory_not_called"]
 
 
 def sentence(item: ErrorDetails) -> str:

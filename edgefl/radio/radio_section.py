@@ -158,6 +158,13 @@ LargeScaleChoice = Annotated[
 ]
 
 
+def _has_states(checked: dict[str, Any]) -> bool:
+    """Return whether paths of the propagation model are in line of sight or not, by the keys that are checked."""
+    # A device that stands still must not see another street in each round, nor one that walks a few metres.
+    propagation = checked.get("propagation")
+    return isinstance(propagation, Propagation) and propagation.has_states
+
+
 class Radio(Section):
     """Carrier, powers and models of the radio link."""
 
@@ -173,7 +180,8 @@ class Radio(Section):
     server_power: Literal["per_device", "total"] = "per_device"  # that power on each share, or over the whole band
     propagation: Annotated[Propagation, PROPAGATION] = UmiLos()  # path loss, line of sight and shadowing
     shadowing_db: Annotated[float, Field(ge=0, le=100)] | None = None  # the propagation model's own
-    spatial_consistency: bool = False  # shadowing, line of sight and K as maps; else new for each device and round
+    # Shadowing, line of sight and K as maps, by default with umi, uma, rma and inh; else new for each device and round.
+    spatial_consistency: bool = Field(default_factory=_has_states)
     site_correlation: Annotated[float, Field(ge=0, le=1)] = 0.0  # of a device's shadowing to different base stations
     large_scale: LargeScaleChoice = LargeScaleChange()  # round: as where a device began; {kind: time, ..}
     fading: Annotated[Fading, FADING] = Rayleigh()  # fast fading, slot by slot
@@ -215,7 +223,8 @@ class Radio(Section):
     def without_effect(self, known: frozenset[str]) -> str | None:
         """Return the first key, not among `known`, whose value is not its default; None if there is none."""
         for name, field in type(self).model_fields.items():
-            if name not in known and getattr(self, name) != field.get_default(call_default_factory=True):
+            default = field.get_default(call_default_factory=True, validated_data=vars(self))
+            if name not in known and getattr(self, name) != default:
                 return name
         return None
 

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from edgefl.core.catalogue import Catalogue, Member
 from edgefl.core.distributions import Constant, Distribution
-from edgefl.core.key_notes import KeyNote, key_notes
+from edgefl.core.key_notes import DEPENDS, KeyNote, key_notes
 from edgefl.core.section import Section
 from edgefl.reference.markdown_text import code, escaped, link, slug, table, with_short_numbers
 
@@ -118,6 +118,8 @@ def _type(note: KeyNote, field: FieldInfo, place: str, own: str) -> str:
 
 def _default(note: KeyNote, field: FieldInfo) -> str:
     """Return a key's default as YAML has it; a member by its name."""
+    if note.default == DEPENDS:
+        return DEPENDS
     value = field.get_default(call_default_factory=True)
     if isinstance(value, Constant):
         return code(with_short_numbers(str(value.value)))

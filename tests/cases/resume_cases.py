@@ -44,6 +44,12 @@ CASES = {
     "models under way": {"server": {"participants": 4, "policy": "asynchronous"}},
     "buffered": {"server": {"participants": 6, "policy": {"kind": "buffered", "buffer": 2}}},
     "edge servers": {**CELLS, "server": {"participants": 6, "policy": {"kind": "hierarchical", "cloud_every": 3}}},
+    "streets of those who walk, come and go": {
+        "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100, "handover": {}},
+        "radio": {"propagation": {"kind": "umi", "out_of_range": "clamp"}, "bandwidth_hz": 1e6},
+        "mobility": {"kind": "random_waypoint", "speed_mps": 15},
+        "churn": {"kind": "bernoulli", "probability": 0.7},
+    },
     "a walking model": {"server": {"participants": 3, "policy": "sequential"}},
     "a front that walks": {
         "server": {"participants": 3, "policy": {"kind": "split", "mode": "sequential", "links": "device_to_device"}}

@@ -99,7 +99,10 @@ FEATURES: dict[str, Overlay] = {
     "reuse": {"radio": {"reuse": 3}},
     # cells and mobility
     "handover": {"cells": {**HEXAGONS, "handover": {}}, "radio": {"propagation": FAR, "spatial_consistency": True}},
-    "handover without maps": {"cells": {**HEXAGONS, "handover": {}}, "radio": {"propagation": FAR}},
+    "handover without maps": {
+        "cells": {**HEXAGONS, "handover": {}},
+        "radio": {"propagation": FAR, "spatial_consistency": False},
+    },
     "sectors": {"cells": {"sectors": 3, "antenna": "tr38901"}},
     "hexagons": {"cells": {**HEXAGONS, "drop": "hexagons"}, "radio": {"propagation": FAR}},
     "straight ways": {"mobility": {"kind": "constant_velocity", "speed_mps": 10.0, "edge": "leave"}},

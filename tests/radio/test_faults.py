@@ -176,7 +176,8 @@ def test_what_an_interrupted_participant_has_done_is_entered_exactly(sharing, fa
     """A device alone, cut at many places: its times, energies and bits against a walk of its own."""
     radio = {"sharing": sharing, "fading": fading, "bandwidth_hz": 3e6, "tdd": {"downlink": 0.6, "uplink": 0.4},
              "overhead": {"uplink": 0.1}}  # fmt: skip
-    changes = {"devices": {**ONE_ROUND["devices"], "count": 1}, "server": {}, "radio": radio}
+    changes = {"devices": {**ONE_ROUND["devices"], "count": 1}, "server": {}, "radio": radio,
+               "mobility": {"kind": "static", "speed_mps": 10}}  # fmt: skip
     whole = run(**changes).devices.iloc[0]
     assert whole["status"] == "received"
     for spot in SPOTS:

@@ -49,9 +49,15 @@ def subbands_of(fading, band_hz, delay_s=100e-9):
 def test_devices_in_buildings_have_taps_of_their_own():
     """TR 38.901 Table 7.5-6: a median delay spread of 10^-6.62 s, no line of sight, whatever the way outdoors."""
     fading = {"kind": "tdl", "profile": "B", "los_profile": "D", "sinusoids": 8}
-    ids = np.arange(40)
-    indoors = participants(link(fading=fading, propagation={"kind": "umi", "indoor": 1.0}), ids, distance_m=40.0)
-    outdoors = participants(link(fading=fading, propagation={"kind": "umi", "indoor": 0.0}), ids, distance_m=40.0)
+    ids = np.arange(40)  # in one place, and yet each in a street of its own
+    indoors, outdoors = (
+        participants(
+            link(fading=fading, propagation={"kind": "umi", "indoor": share}, spatial_consistency=False),
+            ids,
+            distance_m=40.0,
+        )
+        for share in (1.0, 0.0)
+    )
     assert 5 < indoors.drop.los.sum() < 40
     taps_s = tdl.taps("B", 10**-6.62).delay_s
     for row in range(40):
@@ -187,7 +193,7 @@ def test_the_delay_spreads_of_the_release_that_the_scenario_names(release, sprea
 
 
 def test_a_line_of_sight_has_the_profile_of_one():
-    of = link(fading=SIGHT, propagation="umi", shadowing_db=0.0)
+    of = link(fading=SIGHT, propagation="umi", spatial_consistency=False, shadowing_db=0.0)
     ids = np.arange(200)
     at = drop(of, ids, distance_m=60.0)
     assert 20 < at.los.sum() < 180

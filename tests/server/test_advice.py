@@ -12,6 +12,7 @@ SCENARIO = {
     "rounds": 6,
     "model": {"kind": "logistic", "cost": {"parameters": 667_178, "flops_per_parameter": 91.04}},
     "devices": {"count": 10},
+    "mobility": {"kind": "static", "speed_mps": 10},
     "radio": {"bandwidth_hz": 1e6},
 }
 

@@ -56,6 +56,7 @@ class Propagation(Member):
 
     label: ClassVar[str]  # the name in the catalogue
     delay_scenario: ClassVar[str | None] = None  # whose delay spreads of TR 38.901, Table 7.5-6, hold; None: nobody's
+    has_states: ClassVar[bool] = False  # whether there is line of sight or not by chance: then maps are the default
     by_device: ClassVar[bool] = False  # whether a path's loss depends on whose it is, not on where the device is
 
     def physics(self) -> ModuleType:

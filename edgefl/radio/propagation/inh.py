@@ -20,6 +20,7 @@ class Inh(Propagation):
 
     label: ClassVar[str] = "inh"
     delay_scenario: ClassVar[str | None] = "inh"
+    has_states: ClassVar[bool] = True
 
     def physics(self) -> ModuleType:
         """Return `channel.inh`."""

@@ -20,6 +20,7 @@ class Outdoor(Propagation):
 
     indoor: DeviceShare = 0.0  # of the devices
 
+    has_states: ClassVar[bool] = True
     depth_m: ClassVar[float] = 25.0  # how deep in its building a device may be
 
     def large_scale(

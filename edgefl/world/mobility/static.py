@@ -7,13 +7,17 @@ from typing import ClassVar
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
+from edgefl.core.distributions import Constant
+from edgefl.core.per_device import NonNegative
 from edgefl.core.streams import Streams
 from edgefl.world.mobility.area import Area
 from edgefl.world.mobility.base import Track, WithSpeed
 
 
 class Static(WithSpeed):
-    """Devices stay where they are; their speed only drives the Doppler spread (dynamic-devices paper, Table I)."""
+    """Devices stay where they are; a speed only drives the Doppler spread (dynamic-devices paper, Table I: 10 m/s)."""
+
+    speed_mps: NonNegative = Constant(value=0.0)  # of each device, for the Doppler spread alone
 
     moves: ClassVar[bool] = False
     keeps_to_hexagons: ClassVar[bool] = True
