@@ -26,8 +26,9 @@ from edgefl.world.cells_section import Handover
 
 RADIUS_M = 150.0
 SPEED_MPS = 10.0
+SPEEDS_MPS = (1.5, 8.3, 33.3)  # a walker, and cars at 30 and 120 km/h
 DEVICES = 24
-MINUTES = 2.0
+WAY_M = 2000.0  # of each device
 BACK_S = 1.0  # a handover back to the cell before within this time is a ping-pong (3GPP TR 36.839, clause 5.6)
 STEADY = {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}, "shadowing_db": 0.0}
 UMI = {"propagation": {"kind": "umi", "out_of_range": "clamp"}}
@@ -68,27 +69,37 @@ def _cost_s(sites: int, mobility: str) -> float:
 
 
 def rates() -> None:
-    """Print handovers a device-minute, by what decides on them."""
-    per_minute = 60 * SPEED_MPS / (AVERAGE_CHORD * RADIUS_M)
-    print(f"A straight path at {SPEED_MPS:g} m/s crosses {per_minute:.1f} borders of hexagons a minute.\n")
-    print(
-        "| radio | map of line of sight | filter | handovers a device-minute | back within 1 s |\n|---|---|---|---|---|"
-    )
+    """Print handovers a device-minute at three speeds, by what decides on them."""
+    chord_m = AVERAGE_CHORD * RADIUS_M
+    speeds = ", ".join(f"{60 * speed_mps / chord_m:.2f} at {speed_mps:g} m/s" for speed_mps in SPEEDS_MPS)
+    print(f"A straight path crosses a border of hexagons every {chord_m:.0f} m: times a minute, {speeds}.")
+    print("Handovers a device-minute, as a multiple of that, and how many go back within 1 s:\n")
+    print(f"| radio | rule | {' | '.join(f'{speed_mps:g} m/s' for speed_mps in SPEEDS_MPS)} |")
+    print("|---|---|---|---|---|")
+    before = Handover(time_to_trigger_s=0.16, filter_k=4)
+    shadows = STEADY | {"shadowing_db": None}
+    correlated = UMI | {"site_correlation": 0.5}
     cases = [
-        ("line of sight, no shadowing", STEADY, (True,), (0,)),
-        ("line of sight, shadowing", STEADY | {"shadowing_db": None}, (True,), (0, 4)),
-        ("UMi, no shadowing", UMI | {"shadowing_db": 0.0}, (False, True), (0, 4)),
-        ("UMi", UMI, (False, True), (0, 4, 8, 13)),
+        ("line of sight, no shadowing", STEADY, "default", Handover()),
+        ("line of sight, shadowing", shadows, "default", Handover()),
+        ("UMi, no shadowing", UMI | {"shadowing_db": 0.0}, "default", Handover()),
+        ("UMi", UMI, "0.16 s, k = 4", before),
+        ("UMi", UMI, "default", Handover()),
+        ("UMi", UMI, "1.28 s", Handover(time_to_trigger_s=1.28)),
+        ("UMi", UMI, "k = 13", Handover(filter_k=13)),
+        ("UMi", UMI, "6 dB", Handover(hysteresis_db=6.0)),
+        ("UMi, site_correlation 0.5", correlated, "default", Handover()),
+        ("UMi, site_correlation 0.5", correlated, "6 dB", Handover(hysteresis_db=6.0)),
     ]
-    for name, radio, maps, filters in cases:
-        for smooth in maps:
-            powers_db = _powers_db(radio, smooth=smooth, measure_s=0.04)
-            for filter_k in filters:
-                _print_rate(name, powers_db, Handover(filter_k=filter_k), smooth=smooth)
-    powers_db = _powers_db(UMI, smooth=True, measure_s=0.04)
-    for time_to_trigger_s in (0.48, 1.28):
-        rule = Handover(time_to_trigger_s=time_to_trigger_s)
-        _print_rate(f"UMi, {time_to_trigger_s:g} s to trigger", powers_db, rule, smooth=True)
+    known: dict[tuple[str, float], list[np.ndarray]] = {}
+    for name, radio, told, rule in cases:
+        cells = []
+        for speed_mps in SPEEDS_MPS:
+            key = (name, speed_mps)
+            if key not in known:
+                known[key] = _powers_db(radio, speed_mps=speed_mps, measure_s=rule.measure_s)
+            cells.append(_rate(known[key], rule, speed_mps))
+        print(f"| {name} | {told} | {' | '.join(cells)} |", flush=True)
     print(
         "\nHow often the state of line of sight changes, a device-minute and base station, by the time between looks:"
     )
@@ -105,8 +116,8 @@ def _name(*, smooth: bool) -> str:
     return "exponential"
 
 
-def _print_rate(name: str, powers_db: list[np.ndarray], rule: Handover, *, smooth: bool) -> None:
-    """Print handovers a device-minute under a rule, and how many of them go straight back."""
+def _rate(powers_db: list[np.ndarray], rule: Handover, speed_mps: float) -> str:
+    """Return handovers a device-minute under a rule, over the borders crossed, and the share that goes back."""
     count = 0
     back = 0
     for powers in powers_db:
@@ -117,8 +128,10 @@ def _print_rate(name: str, powers_db: list[np.ndarray], rule: Handover, *, smoot
             if target == origin and between_s <= BACK_S:
                 back += 1
     share = 100 * back / max(count, 1)
-    per_minute = count / (DEVICES * MINUTES)
-    print(f"| {name} | {_name(smooth=smooth)} | k = {rule.filter_k} | {per_minute:.1f} | {share:.0f} % |", flush=True)
+    way_m = DEVICES * WAY_M
+    per_minute = 60 * speed_mps * count / way_m
+    per_border = count * AVERAGE_CHORD * RADIUS_M / way_m
+    return f"{per_minute:.2f}, {per_border:.1f}, {share:.0f} %"
 
 
 def _moves(powers_db: np.ndarray, rule: Handover) -> list[tuple[int, int, int]]:
@@ -164,11 +177,11 @@ class _MapsOf(Maps):
         return channel.field.waves(uniforms, smooth=self._smooth and purpose == "los_field")
 
 
-def _paths_m(step_s: float, minutes: float = MINUTES) -> list[np.ndarray]:
+def _paths_m(speed_mps: float, step_s: float, way_m: float) -> list[np.ndarray]:
     """Return straight paths [devices] of [t, 2] through random points near the middle, in random directions."""
     rng = np.random.default_rng(0)
-    times_s = np.arange(round(60 * minutes / step_s)) * step_s
-    moved_m = (times_s - 30 * minutes) * SPEED_MPS
+    times_s = np.arange(round(way_m / speed_mps / step_s)) * step_s
+    moved_m = times_s * speed_mps - way_m / 2
     # To and fro within the cells: a path that leads out of them would count fewer handovers.
     turned_m = np.abs((moved_m + 300.0) % 1200.0 - 600.0) - 300.0
     paths = []
@@ -180,11 +193,11 @@ def _paths_m(step_s: float, minutes: float = MINUTES) -> list[np.ndarray]:
     return paths
 
 
-def _powers_db(radio: dict[str, Any], *, smooth: bool, measure_s: float) -> list[np.ndarray]:
+def _powers_db(radio: dict[str, Any], *, speed_mps: float, measure_s: float) -> list[np.ndarray]:
     """Return the received powers [devices] of [t, cells] along the straight paths."""
-    measured = _channel(radio, smooth=smooth)
+    measured = _channel(radio, smooth=True)
     found = []
-    for device, path_m in enumerate(_paths_m(measure_s)):
+    for device, path_m in enumerate(_paths_m(speed_mps, measure_s, WAY_M)):
         paths = measured.paths(np.array([device]), path_m, np.array([1.5]), 0, along_path=True)
         found.append(channel.units.linear_to_db(paths.gains))
     return found
@@ -195,7 +208,7 @@ def _flips(step_s: float, *, smooth: bool) -> float:
     measured = _channel(UMI, smooth=smooth)
     minutes = 0.5
     flips = []
-    for device, path_m in enumerate(_paths_m(step_s, minutes)[:6]):
+    for device, path_m in enumerate(_paths_m(SPEED_MPS, step_s, 60 * minutes * SPEED_MPS)[:6]):
         paths = measured.paths(np.array([device]), path_m, np.array([1.5]), 0, along_path=True)
         los = paths.large.los
         has_changed = los[1:] != los[:-1]

@@ -55,10 +55,10 @@ class Handover(Section):
     hysteresis_db: Annotated[float, Field(ge=0, le=30)] = 3.0  # by which a neighbour must be received better
     offset_db: OffsetDb = 0.0  # of the event, added to the hysteresis
     offsets_db: Annotated[tuple[OffsetDb, ...], Field(strict=False)] = ()  # of each cell, added to its level
-    time_to_trigger_s: HandoverSeconds = 0.16  # for which it must remain so
+    time_to_trigger_s: HandoverSeconds = 0.32  # for which it must remain so
     measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # time between two measurements of received power
     measurement_error_db: Annotated[float, Field(ge=0, le=30)] = 0.0  # standard deviation of each measurement
-    filter_k: Annotated[int, Field(ge=0, le=19)] = 4  # of the layer-3 filter (TS 38.331); 0 is no filter
+    filter_k: Annotated[int, Field(ge=0, le=19)] = 8  # of the layer-3 filter (TS 38.331); 0 is no filter
     interruption_s: HandoverSeconds = 0.05  # how long a transfer pauses
     in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"  # of a transfer that is under way
     forward_s: HandoverSeconds = 0.02  # further pause while base stations forward what has been sent so far

@@ -245,6 +245,7 @@ def test_published_cost_of_a_round(tmp_path):
         "model": {"kind": "logistic", "cost": {"parameters": 667_178, "flops_per_parameter": 91.04}},
         "training": {"local_steps": 5, "batch_size": 128},
         "radio": {"preset": "dynamic_devices"},
+        "mobility": {"kind": "static", "speed_mps": 10},
     }
     result = edgefl.run(scenario, train=False)
     assert result.rounds["duration_s"].mean() == pytest.approx(6.887, rel=0.015)
