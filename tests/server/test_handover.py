@@ -348,7 +348,8 @@ WORLD = {
     ("policy", "in_transfer"), [("synchronous", "drop"), ("asynchronous", "forward"), ("hierarchical", "restart")]
 )
 def test_books_balance_under_other_policies(policy, in_transfer):
-    cells = WORLD["cells"] | {"handover": {"measure_s": 0.1, "in_transfer": in_transfer}}
+    hasty = {"measure_s": 0.1, "time_to_trigger_s": 0.1, "filter_k": 4}  # so that some come within a transfer
+    cells = WORLD["cells"] | {"handover": hasty | {"in_transfer": in_transfer}}
     server = WORLD["server"] | {"policy": policy}
     churn = {"kind": "coverage"}
     algorithm = "fedasync" if policy == "asynchronous" else "fedavg"

@@ -67,8 +67,8 @@ def first_passage_m(hysteresis_db, shadowing_db, decorrelation_m, step_m):
 
     The difference of two shadows has the standard deviation sqrt(2) times that of one, and is an Ornstein-Uhlenbeck
     process along the way. After a handover at +h comes one at -h: the mean first passage between them, d sqrt(2 pi)
-    times the integral of exp(u^2 / 2) from 0 to h over the deviation. Steps pass a level by 0.5826 of their own deviation
-    (Siegmund, 1985).
+    times the integral of exp(u^2 / 2) from 0 to h over the deviation. Steps pass a level by 0.5826 of their own
+    deviation (Siegmund, 1985).
     """
     overshoot = 0.5826 * np.sqrt(2 * step_m / decorrelation_m)
     level = hysteresis_db / (np.sqrt(2) * shadowing_db) + overshoot
