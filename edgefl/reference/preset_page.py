@@ -10,7 +10,7 @@ INTRODUCTION = """\
 `radio: {preset: nr}` and `devices: {preset: phone}` stand for the keys below. A key beside `preset` wins over the
 preset's own, also inside of a part of the same kind: `radio: {preset: nr, overhead: {uplink: 0.1}}` keeps the overhead
 of the downlink. `battery: null` leaves a preset's battery out. A scenario that was written with its results has all
-keys, so that it means the same with a later version.
+keys, so that it means the same with a later version. [What is modelled, and what is not](../realism.md).
 """
 TITLES = {"radio": "Radios", "devices": "Devices"}
 

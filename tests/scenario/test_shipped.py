@@ -103,7 +103,7 @@ def scenarios_with_batteries():
 def test_in_no_shipped_scenario_does_taking_part_save_battery():
     """In each activity a participant's battery has lost at least as much after a second as that of a bystander."""
     on_battery = scenarios_with_batteries()
-    assert [scenario.name for scenario in on_battery] == ["20-batteries"]
+    assert {"00-hello", "20-batteries", "quickstart"} <= {scenario.name for scenario in on_battery}
     for scenario in on_battery:
         ids = np.arange(scenario.devices.count)
         powers_w = world(scenario).powers_w(ids)
