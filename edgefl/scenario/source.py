@@ -49,7 +49,7 @@ class Source:
 
     def _preset_of(self, path: KeyPath) -> str:
         """Return a remark that a key is in no file, but in a preset; "" if it is not."""
-        if len(path) == 1 or path[0] not in self.presets:
+        if len(path) < 2 or path[0] not in self.presets:
             return ""
         section, key = str(path[0]), str(path[1])
         name = self.presets[section]

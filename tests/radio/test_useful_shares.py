@@ -248,7 +248,9 @@ def test_weak_links_do_not_hold_up_rounds_for_hours(sharing):
             "noise_figure_db": {"base_station": 5, "device": 9},
             "bandwidth_hz": BAND_HZ,
             "sharing": sharing,
+            "spatial_consistency": False,
         },
+        "mobility": {"kind": "static", "speed_mps": 10},  # so that the fading of an upload is over soon
     }
     devices = edgefl.run(scenario, train=False).devices
     loss_db = (devices.pathloss_db + devices.shadowing_db).to_numpy()
@@ -285,6 +287,7 @@ def test_it_goes_with_the_rest_of_the_radio(radio):
         "devices": {"count": 12, "tx_power_dbm": 0.0},
         "server": {"participants": 6},
         "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 200} if "reuse" in radio else {},
+        "mobility": {"kind": "static", "speed_mps": 10},
         "radio": {
             "rate": "mcs",
             "bandwidth_hz": BAND_HZ,

@@ -182,7 +182,12 @@ def test_the_delay_spread_of_the_scenario():
 def test_the_delay_spreads_of_the_release_that_the_scenario_names(release, spreads_ns):
     """UMa at 3.5 GHz, which counts as 6 GHz; in line of sight and not, by hand."""
     propagation = {"kind": "uma", "release": release}
-    of = link({"bs_height_m": 25.0}, fading={"kind": "tdl", "profile": "A"}, propagation=propagation)
+    of = link(
+        {"bs_height_m": 25.0},
+        fading={"kind": "tdl", "profile": "A"},
+        propagation=propagation,
+        spatial_consistency=False,
+    )
     ids = np.arange(200)
     at = drop(of, ids, distance_m=60.0)
     assert 20 < at.los.sum() < 180

@@ -7,6 +7,7 @@ import edgefl
 from edgefl.radio.prices.pricing import Pricing
 
 LINK_FAILURE_S = 100.0
+HASTY = {"time_to_trigger_s": 0.16, "filter_k": 4}
 LOST = {"choice": [23.0, 23.0, -150.0]}  # dBm: about a third of the devices get nothing through
 DEVICES = {**BASE["devices"], "count": 9, "tx_power_dbm": LOST, "idle_power_w": 0.01}
 CUT = {
@@ -106,7 +107,7 @@ def test_a_handover_decides_anew_whether_the_link_is_hopeless(tmp_path, transfer
         xs_m = [(0.0, -50.0), (30.0, -50.0), (30.05, -2200.0), (400.0, -2200.0)]
     trace = tmp_path / "trace.csv"
     trace.write_text("time_s,device,x_m,y_m\n" + "".join(f"{t},0,{x},0\n" for t, x in xs_m))
-    cells = {"layout": "listed", "positions_m": [[far_m, 0], [near_m, 0]], "radius_m": 6000.0, "handover": {}}
+    cells = {"layout": "listed", "positions_m": [[far_m, 0], [near_m, 0]], "radius_m": 6000.0, "handover": HASTY}
     propagation = {"kind": "log_distance", "exponent": 12.0, "reference_loss_db": 0.0, "shadowing_db": 0.0}
     radio = {**BASE["radio"], "propagation": propagation, "sharing": "processor", "transfer": transfer,
              "spatial_consistency": True, "bandwidth_hz": 1e4, "server_tx_power_dbm": 115.0}  # fmt: skip

@@ -82,7 +82,7 @@ OPTIMISER = (
         "devices.cpu_static_w",
         (server.optimiser_weighs_clocks, world.processors_draw_static_power),
         "the equations of the optimiser {optimiser} have no static power of processors",
-        (set_to("devices.cpu_static_w", "0"), leave_out("server.optimiser")),
+        (set_to("devices.cpu_static_w", 0), leave_out("server.optimiser")),
     ),
     *_deciding("server.optimiser", server.optimiser_decides, "{optimiser}"),
 )

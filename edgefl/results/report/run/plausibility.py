@@ -120,6 +120,8 @@ def _transfers(run: Run, radio: Radio, resources: Resources, way: Way) -> _Trans
     rows = run.participations
     duration_s = np.nan_to_num(rows["download_s" if way == "down" else "upload_s"])
     band_share = _band_shares(run, radio, way)
+    if radio.subcarrier_spacing_hz:  # where transfers outnumber the blocks, some wait, and their shares are not equal
+        band_share = np.where(band_share * radio.blocks < 1, np.nan, band_share)
     on_air = np.full(duration_s.shape, resources.time_share(way))
     if radio.allocation.in_turn and not _is_broadcast(radio, way):
         on_air *= band_share  # a share of the band is one of the time
@@ -207,7 +209,7 @@ def _of_those_under_way(run: Run, taking_part: Bools, way: Way) -> Floats:
 def _flops_per_j(run: Run) -> Floats:
     """Return the operations a joule [n] of participations' processors, from the power that each has drawn.
 
-    At a clock f a processor draws P = capacitance f^3, and does f times its operations a cycle.
+    At a clock f a processor draws P = capacitance f^3 + cpu_static_w, and does f times its operations a cycle.
     """
     rows = run.participations
     found = np.full(rows["status"].shape, np.nan)
@@ -216,11 +218,13 @@ def _flops_per_j(run: Run) -> Floats:
         return found
     power_w = _ratio(rows["cpu_energy_j"], rows["compute_s"])
     for (first, end), hardware in zip(devices.borders, devices.made_of, strict=True):
-        if not isinstance(hardware.capacitance, Constant) or not isinstance(hardware.flops_per_cycle, Constant):
+        drawn = (hardware.capacitance, hardware.flops_per_cycle, hardware.cpu_static_w)
+        if not all(isinstance(number, Constant) for number in drawn):
             continue  # of a device whose capacitance was drawn, its clock is not known
-        own = (rows["device"] >= first) & (rows["device"] < end) & (power_w > 0)
-        cpu_hz = np.cbrt(power_w[own] / hardware.capacitance.value)
-        found[own] = hardware.flops_per_cycle.value * cpu_hz / power_w[own]
+        capacitance, flops_per_cycle, static_w = (number.span()[0] for number in drawn)
+        own = (rows["device"] >= first) & (rows["device"] < end) & (power_w > static_w)
+        cpu_hz = np.cbrt((power_w[own] - static_w) / capacitance)
+        found[own] = flops_per_cycle * cpu_hz / power_w[own]
     return found
 
 

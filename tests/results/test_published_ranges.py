@@ -118,6 +118,21 @@ def test_processors_are_known_by_their_power():
     assert "Gflop/J" not in told(rows, devices=drawn)
 
 
+def test_static_power_is_no_power_of_the_clock():
+    """1.125 W of which 1 W is static: 0.5 GHz at 8 operations a cycle, 4 Gflop/s for 1.125 W."""
+    devices = {"count": 1, "capacitance": 1e-27, "cpu_static_w": 1.0}
+    rows = [{"compute_s": 2.0, "cpu_energy_j": 2.25}]
+    assert told(rows, devices=devices)["Gflop/J"] == pytest.approx(4.0 / 1.125)
+
+
+def test_shares_are_unknown_where_transfers_outnumber_resource_blocks():
+    """5 MHz has 11 blocks at 30 kHz: of twelve equal transfers one waits for another one's end."""
+    radio = {"bandwidth_hz": 5e6, "subcarrier_spacing_hz": 30e3, "sharing": "processor"}
+    rows = [{"download_s": 1.0, "upload_s": 1.0, "bytes_down": 1e5, "bytes_up": 1e5, "tx_energy_j": 1.0}]
+    assert {"bit/s/Hz down", "bit/s/Hz up"} <= set(told(rows * 11, radio=radio))
+    assert not {"bit/s/Hz down", "bit/s/Hz up"} & set(told(rows * 12, radio=radio))
+
+
 def test_handovers_in_a_minute_of_taking_part():
     rows = [{"download_s": 10.0, "compute_s": 5.0, "upload_s": 15.0, "wait_s": 50.0}] * 4
     cells = {"layout": "hexagonal", "sites": 7, "handover": {}}
