@@ -117,6 +117,17 @@ def test_batteries_pay_for_reports() -> None:
     np.testing.assert_allclose(np.diff(rounds["stored_j"]), gained_j[1:], rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["perfect", "mean"])
+def test_batteries_that_last_change_no_choice(kind: str) -> None:
+    """Every report arrives, in all rounds: it once did in the first one only, as times of the clock differ by rounding."""
+    without = run({"kind": kind, "report_bits": REPORT_BITS})
+    battery = {"capacity_j": 1e6, "base_w": 0.1}
+    devices = SCENARIO["devices"] | {"battery": battery}
+    with_batteries = run({"kind": kind, "report_bits": REPORT_BITS}, devices=devices)
+    for column in ("round", "device", "status", "upload_s", "tx_energy_j"):
+        assert with_batteries.devices[column].tolist() == without.devices[column].tolist(), column
+
+
 def test_a_device_whose_battery_runs_out_while_it_reports_pays_what_it_had() -> None:
     battery = {"capacity_j": {"uniform": [0.05, 2.0]}, "start": 1.0, "reserve": 0.0}
     devices = SCENARIO["devices"] | {"battery": battery}

@@ -79,16 +79,16 @@ class BatteryMeter(Observer):
         """End what `begin_reports` has begun at a time [s], and record the batteries' levels.
 
         Returns:
-            For how long each device has sent [n]: less than until now if its battery has run out.
+            After how long each device's battery has run out [n]; inf if it has not.
         """
         ids = np.array([part.device for part in parts], dtype=np.int64)
         owned = np.flatnonzero(self._batteries.has_battery[ids])
         self._batteries.release(ids[owned], self._env.now)
-        until_s = np.full(len(ids), self._env.now)
+        until_s = np.full(len(ids), np.inf)
         levels_j = self._batteries.levels_j(ids[owned], self._env.now)
         for row, level_j in zip(owned.tolist(), levels_j.tolist(), strict=True):
             parts[row].measure_battery(level_j)
-            until_s[row] = min(until_s[row], self._batteries.ran_out_s(parts[row].device))
+            until_s[row] = self._batteries.ran_out_s(parts[row].device)
         return until_s - began_s
 
     def on_air(self, device: int, way: Way, air: float, power_share: float) -> None:
