@@ -133,16 +133,22 @@ def begin(*, quiet: bool, verbose: int = 0) -> None:
     interrupts.listen()
 
 
-def warn_of_implausible(scenarios: Iterable[Scenario], place: Callable[[str], str]) -> None:
+def warn_of_implausible(scenarios: Iterable[Scenario], place: Callable[[str], str], *, worlds: bool = False) -> None:
     """Warn, once each, of values that are hardly meant.
 
     Args:
         scenarios: the scenarios that are to be run.
         place: puts file and line before a message about a key.
+        worlds: whether to warn of worlds that no radio reaches, too.
     """
-    from edgefl.scenario.plausibility import implausible
+    from edgefl.scenario.plausibility import check_world, implausible
 
-    for line in dict.fromkeys(line for scenario in scenarios for line in implausible(scenario)):
+    lines = []
+    for scenario in scenarios:
+        lines += implausible(scenario)
+        if worlds:
+            lines += check_world(scenario)
+    for line in dict.fromkeys(lines):
         logging.getLogger("edgefl").warning("warning: %s", printable(place(line)))
 
 

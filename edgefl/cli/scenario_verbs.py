@@ -46,7 +46,7 @@ def _validate(options: argparse.Namespace) -> int:
                 access = Access(mode="skip")
             if is_sweep(file):
                 sweep = load_sweep(file, access=access)  # which checks each point as a scenario
-                warn_of_implausible((point.scenario for point in sweep.points), str)
+                warn_of_implausible((point.scenario for point in sweep.points), str, worlds=True)
             else:
                 unchecked = _rehearse(file, access)
             if access.skipped:
@@ -79,7 +79,7 @@ def _rehearse(file: str, access: Access) -> str:
     from edgefl.scenario import load_with_source
 
     scenario, source = load_with_source(file, access=access)
-    warn_of_implausible([scenario], source.place)
+    warn_of_implausible([scenario], source.place, worlds=True)
     try:
         rehearse(scenario, access)
     except NotImported:

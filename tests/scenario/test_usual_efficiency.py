@@ -5,7 +5,7 @@ import math
 import pytest
 
 from edgefl.scenario import load
-from edgefl.scenario.plausibility import check_efficiency
+from edgefl.scenario.plausibility import check_world
 from edgefl.scenario.usual_efficiency import median_bps_hz
 
 C_MPS = 299_792_458.0
@@ -41,7 +41,7 @@ def test_free_space_by_hand(keys, down_hz, up_hz, figures_db):
 def test_schemes_carry_no_more_than_their_best_one():
     found = median_bps_hz(load({**WORLD, "radio": {**FREE, "rate": {"kind": "mcs", "table": "64qam"}}}))
     assert found == {"down": pytest.approx(5.5547, abs=1e-3), "up": pytest.approx(5.5547, abs=1e-3)}
-    assert not list(check_efficiency(load({"radio": {"rate": "mcs"}})))
+    assert not list(check_world(load({"radio": {"rate": "mcs"}})))
 
 
 def test_nothing_is_told_where_it_cannot_be_known():
@@ -56,7 +56,7 @@ def test_nothing_is_told_where_it_cannot_be_known():
 
 def test_a_world_without_losses_is_told():
     """The default world: UMi in sight, no noise figure, no overhead, Shannon's bound."""
-    (line,) = check_efficiency(load({"rounds": 5}))
+    (line,) = check_world(load({"rounds": 5}))
     assert line.startswith("radio.rate: half of the transfers in one direction carry about 22.1 bit/s/Hz or more")
     assert "radio: {preset: nr}" in line
-    assert not list(check_efficiency(load({"rounds": 5, "radio": {"preset": "nr"}})))
+    assert not list(check_world(load({"rounds": 5, "radio": {"preset": "nr"}})))
