@@ -168,7 +168,7 @@ def check_energy(scenario: Sections) -> Warnings:
 def check_world(scenario: Sections) -> Warnings:
     """Warn of links that carry more than any radio does: Shannon's bound at a few metres and without losses.
 
-    It is no slip, as many papers calculate like this: `edgefl validate` tells, and a run has a line about it at its end.
+    Many papers calculate like this: `edgefl validate` tells, and a run has a line about it at its end.
     """
     try:
         most = max(median_bps_hz(scenario).values(), default=0.0)

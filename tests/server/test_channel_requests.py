@@ -119,7 +119,7 @@ def test_batteries_pay_for_reports() -> None:
 
 @pytest.mark.parametrize("kind", ["perfect", "mean"])
 def test_batteries_that_last_change_no_choice(kind: str) -> None:
-    """Every report arrives, in all rounds: it once did in the first one only, as times of the clock differ by rounding."""
+    """Every report arrives in all rounds, although differences of two times of the clock are rounded."""
     without = run({"kind": kind, "report_bits": REPORT_BITS})
     battery = {"capacity_j": 1e6, "base_w": 0.1}
     devices = SCENARIO["devices"] | {"battery": battery}
