@@ -40,6 +40,8 @@ class Bler(PacketErrors):
             return "rate", "block errors belong to schemes: set it to mcs, or leave radio.errors out"
         if transfer != "slots":
             return "transfer", "fast does not know how long payloads take under radio.errors: bler: write slots"
+        if self.curves is None:  # the formula needs SciPy, and no check
+            return None
         try:
             self.link_adaptation(rate)
         except InputError as error:
