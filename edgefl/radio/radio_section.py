@@ -272,8 +272,8 @@ class Radio(Section):
         if refusal is not None:
             key, text = refusal
             raise fault_at((key,), text)
-        adapts = self.errors.link_adaptation(self.rate) is not None
-        if adapts and self.tdd is not None and not isinstance(self.tdd, Tdd):
+        slots_differ = self.tdd is not None and not isinstance(self.tdd, Tdd)
+        if slots_differ and self.errors.link_adaptation(self.rate) is not None:
             raise fault_at(
                 ("tdd",), "blocks of radio.errors need slots that are alike: write {downlink: 0.7, uplink: 0.3}"
             )

@@ -250,22 +250,23 @@ def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
     path = folder / EVENTS_FILE
     if not path.is_file():
         return None
-    import pyarrow as pa  # late: most pages need no events
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
+    import pyarrow.parquet as pq  # late: most pages need no events
 
     check_file(folder, EVENTS_FILE)
     names = [column.name for column in columns_of_files()[EVENTS_FILE]]
+    found: dict[str, list[Any]] = {name: [] for name in names}
     try:
         with opened(path) as stream:
-            # `pq.read_table` would import pandas; batch by batch, the other kinds take no memory.
-            wanted = pa.array(sorted(kinds), pa.string())
-            batches = pq.ParquetFile(stream).iter_batches(columns=names)
-            found = [batch.filter(pc.is_in(batch["kind"], wanted)) for batch in batches]
+            # Filters of pyarrow would import pandas; batch by batch, the other kinds take no memory.
+            for batch in pq.ParquetFile(stream).iter_batches(columns=names):
+                rows = [row for row, kind in enumerate(batch["kind"].to_pylist()) if kind in kinds]
+                for name in names:
+                    values = batch[name].to_pylist()
+                    found[name] += [values[row] for row in rows]
     except (OSError, ValueError, KeyError) as error:  # those of pyarrow are among them
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read: {reason}") from None
-    return _event_arrays({name: [value for batch in found for value in batch[name].to_pylist()] for name in names})
+    return _event_arrays(found)
 
 
 def events_from(columns: Mapping[str, Sequence[Any]], kinds: Collection[str]) -> ColumnArrays:
