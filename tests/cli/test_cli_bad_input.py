@@ -59,7 +59,7 @@ def test_validate_prints_every_fault_of_every_file_by_line(edgefl):
         "radio:\n  slot_s: 0\n  carier_hz: 5\nround: 5\ndevices:\n  count: 0\n  cpu_hz: {uniform: [2, 1]}\n"
         "algorithm: fedavgg\ntraining: {lr: -1, local_epochs: 1, local_steps: 2}\n",
     )
-    edgefl.write("good.yaml", "rounds: 5\n")
+    edgefl.write("good.yaml", "rounds: 5\nradio: {rate: mcs}\n")
     edgefl.write("other.yaml", "seed: 1\ntargets: [0.5, 2]\n")
     lines = edgefl.refused("validate", "many.yaml", "good.yaml", "other.yaml", "nope.yaml")
     assert [line.split(": ")[:2] for line in lines] == [
@@ -192,7 +192,7 @@ def mnist(count=60):
 )
 def test_validate_refuses_what_a_run_would(edgefl, changes, line, fault):
     """With the data it refuses in the same words; without them it says so, and finds the scenario itself in order."""
-    edgefl.write("s.yaml", changes + "\n")
+    edgefl.write("s.yaml", changes + "\nradio: {rate: mcs}\n")
     unchecked = edgefl("validate", "s.yaml")
     assert (unchecked.returncode, unchecked.stderr) == (0, "")
     said = "s.yaml: ok, but not checked against its data: data.dataset: not found in "
