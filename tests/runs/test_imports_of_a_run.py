@@ -38,7 +38,7 @@ def test_a_run_without_learning_does_not_import_torch(tmp_path):
 @pytest.mark.process
 @pytest.mark.skipif(gpu_count() > 0, reason="to count GPUs torch is asked")
 def test_a_sweep_leaves_torch_to_its_processes(tmp_path):
-    (tmp_path / "sweep.yaml").write_text(f"base: {SCENARIO}\ngrid: {{radio.bandwidth_hz: [1.0e6, 2.0e6]}}\n")
+    (tmp_path / "sweep.yaml").write_text(f"base: {SCENARIO}\ngrid: {{radio.bandwidth_hz: [10.0e6, 20.0e6]}}\n")
     assert imported_by(["sweep", str(tmp_path / "sweep.yaml"), "-o", str(tmp_path / "out"), "--quiet"]) == "[]"
 
 
