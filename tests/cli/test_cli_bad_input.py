@@ -207,7 +207,8 @@ def test_validate_refuses_what_a_run_would(edgefl, changes, line, fault):
 def test_a_trace_that_is_elsewhere_is_no_fault_of_the_scenario(edgefl):
     edgefl.write(
         "s.yaml",
-        "mobility: {kind: trace, path: rides.csv}\nradio: {rate: mcs, propagation: {kind: umi_los, out_of_range: clamp}}\n",
+        "mobility: {kind: trace, path: rides.csv}\n"
+        "radio: {rate: mcs, propagation: {kind: umi_los, out_of_range: clamp}}\n",
     )
     done = edgefl("validate", "s.yaml")
     assert (done.returncode, done.stderr) == (0, "")
