@@ -133,21 +133,26 @@ def begin(*, quiet: bool, verbose: int = 0) -> None:
     interrupts.listen()
 
 
-def warn_of_implausible(scenarios: Iterable[Scenario], place: Callable[[str], str], *, worlds: bool = False) -> None:
+def warn_of_implausible(scenarios: Iterable[Scenario], place: Callable[[str], str]) -> None:
     """Warn, once each, of values that are hardly meant.
 
     Args:
         scenarios: the scenarios that are to be run.
         place: puts file and line before a message about a key.
-        worlds: whether to warn of worlds that no radio reaches, too.
     """
-    from edgefl.scenario.plausibility import check_world, implausible
+    from edgefl.scenario.plausibility import implausible
 
-    lines = []
-    for scenario in scenarios:
-        lines += implausible(scenario)
-        if worlds:
-            lines += check_world(scenario)
+    _warn((line for scenario in scenarios for line in implausible(scenario)), place)
+
+
+def warn_of_worlds(scenarios: Iterable[Scenario], place: Callable[[str], str]) -> None:
+    """Warn, once each, of worlds that no radio reaches; the arguments are those of `warn_of_implausible`."""
+    from edgefl.scenario.plausibility import check_world
+
+    _warn((line for scenario in scenarios for line in check_world(scenario)), place)
+
+
+def _warn(lines: Iterable[str], place: Callable[[str], str]) -> None:
     for line in dict.fromkeys(lines):
         logging.getLogger("edgefl").warning("warning: %s", printable(place(line)))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, begin, warn_of_implausible
+from edgefl.cli.common import add_no_plugins, begin, warn_of_implausible, warn_of_worlds
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.core.errors import InputError, Unavailable
 
@@ -46,7 +46,9 @@ def _validate(options: argparse.Namespace) -> int:
                 access = Access(mode="skip")
             if is_sweep(file):
                 sweep = load_sweep(file, access=access)  # which checks each point as a scenario
-                warn_of_implausible((point.scenario for point in sweep.points), str, worlds=True)
+                scenarios = [point.scenario for point in sweep.points]
+                warn_of_implausible(scenarios, str)
+                warn_of_worlds(scenarios, str)
             else:
                 unchecked = _rehearse(file, access)
             if access.skipped:
@@ -79,17 +81,19 @@ def _rehearse(file: str, access: Access) -> str:
     from edgefl.scenario import load_with_source
 
     scenario, source = load_with_source(file, access=access)
-    warn_of_implausible([scenario], source.place, worlds=True)
+    warn_of_implausible([scenario], source.place)
+    unchecked = ""
     try:
         rehearse(scenario, access)
     except NotImported:
-        return ""  # the caller says what was not imported
+        pass  # the caller says what was not imported
     # Before its base class: data that are only not on this machine make no scenario wrong.
     except Unavailable as error:
-        return f", but not checked against its data: {str(error).partition('. ')[0]}"
+        unchecked = f", but not checked against its data: {str(error).partition('. ')[0]}"
     except InputError as error:  # from parts that know keys, but not the file and its lines
         raise InputError(*(source.place(fault) for fault in error.faults)) from None
-    return ""
+    warn_of_worlds([scenario], source.place)  # of one that is refused, only the fault is told
+    return unchecked
 
 
 def add_init(verbs: Any) -> None:

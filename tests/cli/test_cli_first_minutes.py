@@ -117,7 +117,7 @@ def test_other_shells_get_names_too(edgefl, shell, offered):
 
 
 def test_a_model_that_cannot_fit_is_refused_before_it_is_made(edgefl):
-    edgefl.write("s.yaml", "rounds: 2\n\nmodel: {kind: fcn, hidden: [1000000, 1000000]}\nradio: {rate: mcs}\n")
+    edgefl.write("s.yaml", "rounds: 2\n\nmodel: {kind: fcn, hidden: [1000000, 1000000]}\n")
     for verb in (["validate", "s.yaml"], ["run", "s.yaml", "-o", "out", "--device", "cpu"]):
         (line,) = edgefl.refused(*verb)
         assert line.startswith("s.yaml:3: model: learning needs at least")

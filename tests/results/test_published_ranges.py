@@ -8,6 +8,7 @@ from radio_cases import DEVICE_W, SERVER_W, STILL, snr_hz
 from server_cases import BASE, POLICIES, run
 
 import edgefl
+from edgefl.core.plugin_import import Access
 from edgefl.results.published_ranges import DOWNLINK, SENDING, WAITING, PublishedRange
 from edgefl.results.reader import Documents
 from edgefl.results.report.page import render
@@ -47,7 +48,7 @@ def told(rows, handovers=0, **scenario):
     devices = {name: [row[name] for row in rows] for name in rows[0]} if rows else {name: [] for name in ROW}
     rounds = {"session": [1], "round": [1], "time_s": [9.0], "duration_s": [9.0], "energy_j": [1.0]}
     rounds |= {"selected": [len(rows)], "received": [len(rows)], "late": [0], "departed": [0], "handovers": [handovers]}
-    resolved = load_scenario(scenario).model_dump(mode="json")
+    resolved = load_scenario(scenario, access=Access(mode="skip")).model_dump(mode="json")
     made = from_memory(Documents("", resolved, {}, {}), {"rounds.csv": rounds, "devices.csv": devices})
     return {each.published.said: each.value for each in plausibility(made)}
 
@@ -131,6 +132,13 @@ def test_shares_are_unknown_where_transfers_outnumber_resource_blocks():
     rows = [{"download_s": 1.0, "upload_s": 1.0, "bytes_down": 1e5, "bytes_up": 1e5, "tx_energy_j": 1.0}]
     assert {"bit/s/Hz down", "bit/s/Hz up"} <= set(told(rows * 11, radio=radio))
     assert not {"bit/s/Hz down", "bit/s/Hz up"} & set(told(rows * 12, radio=radio))
+
+
+def test_a_page_does_not_import_an_allocation_from_outside():
+    """It may take turns, so the time on the air and the watts are unknown; bits and joules are not."""
+    rows = [{"upload_s": 8.0, "bytes_up": 1e6, "tx_energy_j": 1.0, "idle_energy_j": 3.0}] * 4
+    found = told(rows, radio={"allocation": "no_such_module:Mine"})
+    assert found == {"nJ/bit sent": pytest.approx(125.0)}
 
 
 def test_handovers_in_a_minute_of_taking_part():

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats
+from edgefl.core.catalogue import Member, Unknown
 from edgefl.core.distributions import Constant
 from edgefl.core.units import digits
 from edgefl.radio.allocation.equal import EqualAllocation
@@ -71,7 +72,7 @@ class _Transfers(NamedTuple):
 
     bits: Floats
     duration_s: Floats
-    band_share: Floats  # of their cell's band, in the mean over the transfer; nan where the tables do not tell it
+    band_share: Floats  # of their cell's band, on average over the transfer; nan where the tables do not tell it
     on_air_s: Floats  # with the radio on; nan likewise
 
 
@@ -118,12 +119,18 @@ def line(quantities: Sequence[Plausible]) -> str:
 def _transfers(run: Run, radio: Radio, resources: Resources, way: Way) -> _Transfers:
     """Return the transfers of all participations in a direction."""
     rows = run.participations
-    duration_s = np.nan_to_num(rows["download_s" if way == "down" else "upload_s"])
+    column = "upload_s"
+    if way == "down":
+        column = "download_s"
+    duration_s = np.nan_to_num(rows[column])
     band_share = _band_shares(run, radio, way)
     if radio.subcarrier_spacing_hz:  # where transfers outnumber the blocks, some wait, and their shares are not equal
         band_share = np.where(band_share * radio.blocks < 1, np.nan, band_share)
     on_air = np.full(duration_s.shape, resources.time_share(way))
-    if radio.allocation.in_turn and not _is_broadcast(radio, way):
+    allocation: Member = radio.allocation
+    if isinstance(allocation, Unknown):  # pages import nothing from outside: it may take turns, or not
+        on_air[:] = np.nan
+    elif radio.allocation.in_turn and not _is_broadcast(radio, way):
         on_air *= band_share  # a share of the band is one of the time
     on_air_s = np.where(duration_s > 0, on_air * duration_s, 0.0)
     return _Transfers(BITS * rows[f"bytes_{way}"], duration_s, band_share, on_air_s)
@@ -141,7 +148,7 @@ def _is_broadcast(radio: Radio, way: Way) -> bool:
 
 
 def _band_shares(run: Run, radio: Radio, way: Way) -> Floats:
-    """Return the shares [n] of a cell's band that transfers have, in the mean over their time.
+    """Return the shares [n] of a cell's band that transfers have, on average over their time.
 
     No column has them. They are known where all transfers of a cell have equal ones: by how many there are.
     """
@@ -195,7 +202,7 @@ def _of_those_under_way(run: Run, taking_part: Bools, way: Way) -> Floats:
         begun = np.searchsorted(np.sort(begin_s[at_cell]), times_s, side="right")
         ended = np.searchsorted(np.sort(end_s[at_cell]), times_s, side="right")
         under_way = (begun - ended)[:-1]  # from each of the times until the next
-        # Nobody's share is asked for in a gap, in which none is under way.
+        # No share is asked for in a gap, in which no transfer is under way.
         shared_s = np.append(0.0, np.cumsum(np.diff(times_s) / np.maximum(under_way, 1)))
         first = np.searchsorted(times_s, begin_s[at_cell])
         last = np.searchsorted(times_s, end_s[at_cell])
