@@ -121,7 +121,7 @@ def test_a_link_in_outage_is_cut_by_the_longest_time(sharing, transfer, speed_mp
     ids = np.arange(12)
     power = np.abs(of.participants(*_at(of, ids, speed_mps)).start) ** 2
     efficiency = of.pricing.budget.efficiency
-    snr = best_snr(efficiency.rayleigh_bps_hz)  # all shares are as wide as is of use in the mean
+    snr = best_snr(efficiency.rayleigh_bps_hz)  # all shares are as wide as is of use on average
     assert snr_hz(10 ** (-3.1 - 3)) / snr < 100e6 / 12
     silent_ones = efficiency.bps_hz(snr * power) == 0
     down, _ = transfers(of, ids, 1e5, speed_mps=speed_mps)

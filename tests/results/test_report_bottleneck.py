@@ -337,7 +337,7 @@ class TestPolicies:
         run = a_run([[device(0, 1, 1, 2), device(1, 1, 1, 6)]] * 2, server__policy={"kind": "asynchronous"})
         run.devices["start_s"][2:] -= 1.0  # they began before the round in which they end
         assert "of the devices' time;" in bottleneck.sentence(run)
-        said = "nobody waits for the slowest device: an update takes 6 s in the median, 8 s at most."
+        said = "no device waits for the slowest one: an update takes 6 s in the median, 8 s at most."
         assert bottleneck.sentence(run).endswith(said)
 
     def test_an_app_decides_by_itself(self):

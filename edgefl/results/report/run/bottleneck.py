@@ -170,7 +170,7 @@ def _without_rounds(run: Run, parts: Participations) -> str:
     busy_s = parts.busy_s[received]
     median = quantity(float(np.median(busy_s)), TIME)
     longest = quantity(float(busy_s.max()), TIME)
-    return f"nobody waits for the slowest device: an update takes {median} in the median, {longest} at most"
+    return f"no device waits for the slowest one: an update takes {median} in the median, {longest} at most"
 
 
 def _pace(run: Run, parts: Participations) -> str:
