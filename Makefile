@@ -24,7 +24,7 @@ light: .venv/.light
 ifeq ($(TORCH),cpu)
 	$(PIP) --constraint constraints.txt --index-url $(TORCH_INDEX) --no-deps torch torchvision
 endif
-	$(PIP) --constraint constraints.txt --editable .
+	$(PIP) --constraint constraints.txt --editable '.[compiled]'
 	@touch $@
 
 # The rest comes on top of the light installation; PyTorch stays as it is.
