@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-LIGHT = "pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ."
-FULL = f"{LIGHT}[dev]"
+INSTALL = "pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable"
+LIGHT = f"{INSTALL} .[compiled]"
+FULL = f"{INSTALL} .[dev]"
 RUN = "run scenarios/quickstart.yaml -o results/demo --overwrite"
 PRICES = "what-if results/demo --over radio.bandwidth_hz=5e6,10e6,15e6,20e6,30e6,40e6,60e6,100e6 --quiet"
 DEMO = [RUN, PRICES]
