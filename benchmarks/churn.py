@@ -2,8 +2,8 @@
 
 python benchmarks/churn.py [--seeds 1 2 3 4 5] [--rates 0.1 0.2 ...] [-o FIGURE.svg]
 
-The world of scenarios/17-coming-and-going.yaml: whoever comes stays for an exponential time of 20 s in the mean; its
-update is lost if it leaves in the middle. A run ends at 80 % accuracy, or after 300 s of virtual time: then all that is
+The world of benchmarks/churn.yaml: a device stays for an exponential time of 20 s on average; its update is lost if it
+leaves in the middle. A run ends at 80 % accuracy, or after 300 s of virtual time: then all that is
 known of the target is that it takes more than was spent by then. The medians over seeds take such runs as the largest.
 What has run lies in results/churn and is not repeated.
 """
@@ -18,7 +18,7 @@ import numpy as np
 import edgefl
 
 ROOT = Path(__file__).parents[1]
-SCENARIO = ROOT / "scenarios" / "17-coming-and-going.yaml"
+SCENARIO = ROOT / "benchmarks" / "churn.yaml"
 STAY_S = 20.0
 TARGET = 0.80
 LIMIT_S = 300.0

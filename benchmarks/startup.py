@@ -1,4 +1,4 @@
-"""Time processes from start to end: the quickstart with its report, as a sweep of bandwidths, and other commands.
+"""Time processes from start to end: the quickstart with its report, as a sweep of transmit powers, and other commands.
 
     python benchmarks/startup.py [--repeats 5]
 
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import yaml
 
 QUICKSTART = Path(__file__).parents[1] / "scenarios" / "quickstart.yaml"
-BANDWIDTHS_HZ = [5e6 * step for step in range(1, 17)]
+POWERS_DBM = [8.0 + step for step in range(16)]
 
 
 class Times(NamedTuple):
@@ -54,19 +54,19 @@ def took(command: list[str]) -> Times:
 def commands(scratch: Path) -> dict[str, list[str]]:
     """Return what is measured, by its name."""
     sweep = scratch / "sweep.yaml"
-    content = {"base": str(QUICKSTART), "grid": {"radio.bandwidth_hz": BANDWIDTHS_HZ}}
+    content = {"base": str(QUICKSTART), "grid": {"devices.tx_power_dbm": POWERS_DBM}}
     sweep.write_text(yaml.safe_dump(content))
     edgefl = ["-m", "edgefl"]
     run = [*edgefl, "run", str(QUICKSTART), "--overwrite", "-o"]
-    over = "radio.bandwidth_hz=" + ",".join(f"{value:g}" for value in BANDWIDTHS_HZ)
+    over = "devices.tx_power_dbm=" + ",".join(f"{value:g}" for value in POWERS_DBM)
     return {
         "import torch": ["-c", "import torch"],
         "edgefl --help": [*edgefl, "--help"],
         "edgefl validate": [*edgefl, "validate", str(QUICKSTART)],
         "edgefl run quickstart": [*run, str(scratch / "run")],
         "edgefl run quickstart --no-train": [*run, str(scratch / "priced"), "--no-train"],
-        "edgefl what-if, 16 bandwidths": [*edgefl, "what-if", str(scratch / "run"), "--over", over],
-        "edgefl sweep, 16 bandwidths": [*edgefl, "sweep", str(sweep), "-o", str(scratch / "sweep"), "--overwrite"],
+        "edgefl what-if, 16 powers": [*edgefl, "what-if", str(scratch / "run"), "--over", over],
+        "edgefl sweep, 16 powers": [*edgefl, "sweep", str(sweep), "-o", str(scratch / "sweep"), "--overwrite"],
     }
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/sweep.py [share] [checkpoints] [resume] [many] [--pairs 3]
 
-`share`: a 16-point bandwidth sweep against one of its points run alone (MNIST where EDGEFL_DATA has it, else digits;
+`share`: a sweep of 16 transmit powers against one of its points run alone (MNIST where EDGEFL_DATA has it, else digits;
 `startup.py` has that of the quickstart). `checkpoints`: their part of that run's time at their default pace. `resume`:
 how long it takes to be back where a run was killed, after four fifths of it, against how long that part took. `many`:
 1,000 points of churn without learning by two workers, and the page about them.
@@ -27,7 +27,7 @@ from edgefl.learning.record import Pace
 ROOT = Path(__file__).parents[1]
 EDGEFL = [sys.executable, "-m", "edgefl"]
 ROUNDS = 100
-BANDWIDTHS = [50e6 + 10e6 * step for step in range(16)]
+POWERS_DBM = [8.0 + step for step in range(16)]
 
 
 def wall_s(*command):
@@ -47,7 +47,7 @@ def base():
 
 def share(scratch):
     """Return the time of a sweep over that of one of its points, and both."""
-    sweep = {"base": str(base()), "set": {"rounds": ROUNDS}, "grid": {"radio.bandwidth_hz": BANDWIDTHS}}
+    sweep = {"base": str(base()), "set": {"rounds": ROUNDS}, "grid": {"devices.tx_power_dbm": POWERS_DBM}}
     (scratch / "sweep.yaml").write_text(yaml.safe_dump(sweep))
     many = wall_s("sweep", scratch / "sweep.yaml", "-o", scratch / "many", "--overwrite")
     one = wall_s("run", base(), "--set", f"rounds={ROUNDS}", "-o", scratch / "one", "--overwrite")
@@ -131,7 +131,7 @@ def many(scratch):
     """Return the time of a sweep of 1,000 points without learning, and that of the page about it."""
     rates = [0.1 * 1.005**step for step in range(1000)]
     sweep = {
-        "base": str(ROOT / "scenarios" / "17-coming-and-going.yaml"),
+        "base": str(ROOT / "benchmarks" / "churn.yaml"),
         "train": False,
         "set": {"churn": {"kind": "poisson", "stay_s": {"exponential": 20}}},
         "grid": {"churn.arrivals_per_s": rates},
