@@ -158,6 +158,20 @@ ATTRIBUTES = {
     "drx_tail_w": "devices.radio_energy.drx_tail_w",
     "base_w": "devices.battery.base_w",
     "cpu_static_w": "devices.cpu_static_w",
+    "setup_s": "devices.setup_s",
+    "setup_j": "devices.setup_j",
+    "rx_j_per_mbit": "devices.radio_energy.rx_j_per_mbit",
+    "tx_j_per_mbit": "devices.radio_energy.tx_j_per_mbit",
+    "convolution_flops_per_s": "devices.compute.convolution_flops_per_s",
+    "matmul_flops_per_s": "devices.compute.matmul_flops_per_s",
+    "grouped_flops_per_s": "devices.compute.grouped_flops_per_s",
+    "bandwidth_bytes_per_s": "devices.compute.bandwidth_bytes_per_s",
+    "group_s": "devices.compute.group_s",
+    "step_s": "devices.compute.step_s",
+    "speed": "devices.compute.speed",
+    "slowdown": "devices.compute.throttling.slowdown",
+    "heat_s": "devices.compute.throttling.heat_s",
+    "cool_s": "devices.compute.throttling.cool_s",
 }
 """The scenario key of each attribute. An attribute's position keys its draws: append new ones, and never reorder."""
 

@@ -76,6 +76,7 @@ Purpose = Literal[
     "redivision",  # which of the participants' samples each of them gets in a round; index = round
     "gradient",  # which devices find a session's gradient; index = session
     "straggler",  # whether a device does only a part of its work, and how much; index = round
+    "computing",  # how much longer or shorter than usual a device's training takes; index = round
     "batches",  # order of a device's samples; index = round
     "augmentation",  # crops and mirrors of its images; index = round
     "dropout",  # masks of a device's training; index = round

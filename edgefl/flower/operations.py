@@ -119,5 +119,6 @@ class PricedOperations(Operations):
         if asked == TRAIN:
             flops = float(self._payload.flops_in(np.array([device]), 0, self._workload)[0])
         else:
-            flops = float(self._payload.loss_flops * self._payload.samples[device])
+            ids = np.array([device])
+            flops = float(self._payload.forward_flops(ids, self._payload.samples[ids])[0])
         return result, flops

@@ -32,7 +32,7 @@ def as_world(scenario: Scenario, app: AppFolder, operations: Said) -> Scenario:
     Raises:
         InputError: the scenario has something that a Flower app has no place for.
     """
-    for key, remedy in _misfits(scenario):
+    for key, remedy in (*_misfits(scenario), *_uncounted(scenario, operations)):
         raise InputError(f"{key}: does not go with a Flower app: {remedy}")
     asked = scenario.server
     if asked.participants is not None or not isinstance(asked.selection, UniformSelection):
@@ -77,6 +77,14 @@ def _misfits_of_the_world(scenario: Scenario) -> list[tuple[str, str]]:
     if scenario.devices.dvfs.needs_deadline:
         found.append(("devices.dvfs", "the app has no deadline that devices know: choose fixed"))
     return found
+
+
+def _uncounted(scenario: Scenario, operations: Said) -> list[tuple[str, str]]:
+    """Return the keys that need operations by kind, where the app's own operations are counted."""
+    laws = any(not hardware.compute.is_plain for hardware in scenario.devices.made_of)
+    if laws and operations == "app":
+        return [("devices.compute", "the app's operations are counted, not their kinds: give --operations world")]
+    return []
 
 
 def _choosing(scenario: Scenario) -> list[tuple[str, str]]:

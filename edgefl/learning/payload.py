@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,12 +38,14 @@ class Payload:
     flops: Floats  # [devices] operations of a round
     model_bits: float  # the model alone
     samples: Ints  # [devices] samples that each device holds
-    loss_flops: float  # operations of one sample's forward pass
+    passed_flops: float  # operations of training on one sample, without models that the loss compares with
+    loss_flops: Floats | float  # operations of one sample's forward pass, of each device [devices] or of all
     first_bits: float = 0.0  # besides `down_bits`, for a device that has not received a model before: frozen parameters
     once_bits: float = 0.0  # besides `down_bits`, for a device that has not received them in this session
-    sample_flops: float = 0.0  # operations for one sample in a step, a part of `flops`
-    step_flops: float = 0.0  # operations of a step whatever its number of samples, another part
-    held_flops: float = 0.0  # operations for each sample that a device holds, whatever its steps, the last part
+    # Parts of `flops`, of each device [devices] or of all:
+    sample_flops: Floats | float = 0.0  # operations for one sample in a step
+    step_flops: Floats | float = 0.0  # operations of a step whatever its number of samples
+    held_flops: Floats | float = 0.0  # operations for each sample that a device holds, whatever its steps
 
     def flops_in(self, ids: Ids, index: int, workload: Workload, sizes: Ints | None = None) -> Floats:
         """Return the operations [n] of the devices `ids` [n] in round `index`; stragglers take fewer than `flops`.
@@ -54,17 +56,49 @@ class Payload:
             workload: says how many steps they take.
             sizes: [n] samples that each of them has in this round; None: all that it holds.
         """
+        sample_flops = self._of(self.sample_flops, ids)
+        step_flops = self._of(self.step_flops, ids)
         if sizes is not None:
             steps = workload.steps(ids, index, sizes)
             trained = samples_in(steps, sizes, workload.training.work.batch_size)
-            return trained * self.sample_flops + steps * self.step_flops + sizes * self.held_flops
+            return np.asarray(trained * sample_flops + steps * step_flops + sizes * self._of(self.held_flops, ids))
         if workload.training.stragglers is None:
             return self.flops[ids]
         all_steps = local_steps(self.samples[ids], *workload.work)
         done = workload.steps(ids, index)
         left_out = workload.samples(ids, all_steps) - workload.samples(ids, done)
         # Subtracted from `flops`, which also has the pass over all samples that a straggler takes just the same.
-        return np.asarray(self.flops[ids] - left_out * self.sample_flops - (all_steps - done) * self.step_flops)
+        return np.asarray(self.flops[ids] - left_out * sample_flops - (all_steps - done) * step_flops)
+
+    def forward_flops(self, ids: Ids, samples: Ints | float) -> Floats:
+        """Return the operations [n] of a forward pass over some samples of each of the devices `ids` [n]."""
+        return np.asarray(self._of(self.loss_flops, ids) * samples, dtype=np.float64)
+
+    def in_time(self, sample_flops: Floats, step_flops: Floats, forward_flops: Floats, steps: Floats) -> Payload:
+        """Return the same payload, with other operations: those that take as long on each device as it really does.
+
+        Args:
+            sample_flops: [devices] of training on one sample.
+            step_flops: [devices] of each step besides.
+            forward_flops: [devices] of one sample's forward pass.
+            steps: [devices] steps of a round.
+        """
+        # Models that the loss compares with, and passes over all samples, take longer by the same factor.
+        trained_flops = self.flops - steps * self.step_flops
+        stretch = sample_flops / self.passed_flops
+        return replace(
+            self,
+            flops=trained_flops * stretch + steps * step_flops,
+            loss_flops=forward_flops,
+            sample_flops=self.sample_flops * stretch,
+            step_flops=step_flops,
+            held_flops=self.held_flops * stretch,
+        )
+
+    def _of(self, flops: Floats | float, ids: Ids) -> Floats | float:
+        if isinstance(flops, np.ndarray):
+            return flops[ids]
+        return flops
 
 
 def measure(
@@ -115,6 +149,7 @@ def measure(
             flops=samples * sample_flops,
             model_bits=model_bits,
             samples=sizes,
+            passed_flops=sample_flops,
             loss_flops=sample_flops / training_passes,
             first_bits=first_bits,
             sample_flops=sample_flops,
@@ -139,6 +174,7 @@ def measure(
         flops=passes * sample_flops + local_steps(sizes, *work) * step_flops,
         model_bits=model_bits,
         samples=sizes,
+        passed_flops=sample_flops,
         loss_flops=sample_flops / training_passes,
         first_bits=first_bits,
         once_bits=float(BITS_PER_FLOAT * (once.vectors * d + once.scalars)),

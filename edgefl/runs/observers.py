@@ -27,6 +27,7 @@ from edgefl.server.observers.departures import Departures
 from edgefl.server.observers.edge_backhaul import EdgeBackhaul
 from edgefl.server.observers.geometry import Geometry
 from edgefl.server.observers.handovers import Handovers
+from edgefl.server.observers.heat import ProcessorHeat
 from edgefl.server.observers.over_the_air import ReceivedSums
 from edgefl.server.observers.polls import Polls
 from edgefl.server.observers.population import Population
@@ -65,6 +66,8 @@ def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Obs
     # With on_departure: completes, a participation outlasts its device's presence.
     if scenario.server.on_departure == "lost":
         observers.append(_departures(parts))
+    if parts.around.world.heat is not None:
+        observers.append(ProcessorHeat(parts.around.world.heat))
     observers += _with_columns(scenario, parts)
     if scenario.server.selection.polls:
         observers += [_polls(scenario, parts, streams), CountedStatus(POLLED)]

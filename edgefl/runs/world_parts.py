@@ -19,6 +19,7 @@ from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.datasets import Data
 from edgefl.learning.partitions.base import joined, part_sizes
 from edgefl.learning.payload import Payload, SplitPayload, measure, measure_split
+from edgefl.runs.compute_times import timed
 from edgefl.runs.data_checks import check
 from edgefl.runs.data_division import Divided
 from edgefl.scenario import Scenario
@@ -62,6 +63,7 @@ def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Con
     first_group = scenario.in_sessions.first_group - 1
     groups = SessionGroups.divide(scenario.groups, first_group, data.train_y, data.test_y, parts, data.classes)
     payload, split, cut = _payloads(scenario, data, part_sizes(parts))
+    payload = timed(payload, scenario, data, world, streams)
     _check_devices(scenario, world, payload)
     return Outside(world, groups, payload, split, cut)
 

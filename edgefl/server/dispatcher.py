@@ -237,7 +237,8 @@ class Dispatcher:
             index: it keys the radio's draws.
             exchange: what they exchange.
         """
-        computing = self._computing(drop, exchange.flops, exchange.down_bits, exchange.up_bits)
+        flops = self._world.as_long_as_now(drop.ids, exchange.flops, index, self._env.now)
+        computing = self._computing(drop, flops, exchange.down_bits, exchange.up_bits)
         return self._round_trip(drop, index, computing, exchange)
 
     def _round_trip(self, drop: Drop, index: int, computing: LocalComputation, exchange: Exchange) -> ProcessFactory:
@@ -287,7 +288,7 @@ class Dispatcher:
 
         Each downloads the model, computes its loss on `samples` [n] of its own samples, and uploads that number.
         """
-        return self._answers(drop, index, np.asarray(self.payload.loss_flops * samples, dtype=np.float64))
+        return self._answers(drop, index, self.payload.forward_flops(drop.ids, samples))
 
     def trained_poll_processes(self, drop: Drop, index: int, number: int) -> ProcessFactory:
         """Return the factory of the processes of polled devices [n] that train.
@@ -297,8 +298,9 @@ class Dispatcher:
         return self._answers(drop, index, self._training_flops(drop.ids, number))
 
     def _training_flops(self, ids: Ids, number: int) -> Floats:
-        """Return the operations [n] of the local training of devices [n] after `number` rounds."""
-        return self.payload.flops_in(ids, number, self.workload, self.held.sizes(ids, number))
+        """Return the operations [n] of the local training of devices [n] that begin now, after `number` rounds."""
+        flops = self.payload.flops_in(ids, number, self.workload, self.held.sizes(ids, number))
+        return self._world.as_long_as_now(ids, flops, number, self._env.now)
 
     def _answers(self, drop: Drop, index: int, flops: Floats) -> ProcessFactory:
         """Return the factory of processes that download the model, compute, and upload one number."""

@@ -38,6 +38,7 @@ from edgefl.core.per_device import (
 )
 from edgefl.core.section import Count, Section, fault, fault_at
 from edgefl.core.streams import Streams
+from edgefl.world.compute_section import Compute, ComputeKeys
 from edgefl.world.dvfs import DVFS, Dvfs
 from edgefl.world.dvfs.fixed import FixedClock
 from edgefl.world.power_control import POWER_CONTROLS, PowerControl
@@ -138,6 +139,7 @@ class Hardware(Section):
     flops_per_cycle: Positive = Constant(value=8.0)  # chi
     capacitance: Positive = Constant(value=1.0e-28)  # xi, of the chipset
     cpu_static_w: NonNegative = Constant(value=0.0)  # drawn besides while it computes, at any clock
+    compute: ComputeKeys = Compute()  # how long it takes for the parts of a network; null: operations over the speed
     tx_power_dbm: Real = Constant(value=23.0)  # 200 mW; the most at which it transmits
     power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()  # transmit power by the path loss, if any
     rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
@@ -234,6 +236,11 @@ class Devices(Hardware):
     def has_batteries(self) -> bool:
         """Return whether any device runs on a battery."""
         return any(hardware.battery for hardware in self.made_of)
+
+    @property
+    def has_jitter(self) -> bool:
+        """Return whether any device computes for a different time from round to round."""
+        return any(hardware.compute.jitter for hardware in self.made_of)
 
     @property
     def has_tails(self) -> bool:

@@ -14,11 +14,13 @@ from edgefl.world.battery_parameters import BatteryParameters
 from edgefl.world.cells_section import Cells
 from edgefl.world.churn import Presence
 from edgefl.world.churn.within_coverage import within_coverage
-from edgefl.world.compute import LocalComputation, UploadEstimate, cpu_power_w, flops_per_s
+from edgefl.world.compute import LocalComputation, UploadEstimate, compute_s, cpu_power_w, flops_per_s
 from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.devices_section import Devices
+from edgefl.world.jitter import Jitter
 from edgefl.world.mobility import Mobility
 from edgefl.world.mobility.base import Track
+from edgefl.world.throttling import Heat
 from edgefl.world.uplink_power_control import UplinkPowerControl, full_power_w
 
 # A device on the edge of a cell is covered. Rounding may put it outside by this part of the cell's radius.
@@ -74,6 +76,10 @@ class World:
         self.drx_tail_w = devices.draw("drx_tail_w", NON_NEGATIVE, streams, lambda of: of.radio_energy.drx_tail_w)
         self.height_m = devices.draw("height_m", heights, streams)
         self.dvfs = devices.dvfs
+        self.heat = Heat.drawn(devices, streams)
+        self._jitter: Jitter | None = None
+        if devices.has_jitter:
+            self._jitter = Jitter(devices.draw("jitter", NON_NEGATIVE, streams, lambda of: of.compute.jitter), streams)
         self.batteries: Batteries | None = None
         if devices.has_batteries:
             self.batteries = Batteries(BatteryParameters.drawn(devices, streams))
@@ -137,6 +143,21 @@ class World:
             estimate_upload_s,
             self._control.clock_share(ids),
         )
+
+    def as_long_as_now(self, ids: Ids, flops: Floats, index: int, time_s: float) -> Floats:
+        """Return the operations [n] that usually take as long as `flops` [n] take devices [n] that begin now.
+
+        Args:
+            ids: the devices.
+            flops: [n] of their training.
+            index: number of rounds that have ended; it keys the deviation of this round from others.
+            time_s: now, by which a processor may be hot.
+        """
+        if self._jitter is not None:
+            flops = flops * self._jitter.factors(ids, index)
+        if self.heat is not None:
+            flops = flops * self.heat.stretch(ids, compute_s(flops, self.flops_per_s(ids)), time_s)
+        return flops
 
     def flops_per_s(self, ids: Ids) -> Floats:
         """Return how many operations a second the processors of devices [n] do at their highest clocks."""

@@ -69,6 +69,9 @@ FEATURES: dict[str, Overlay] = {
     "state forgotten": {"server": {"departed_state": "forgotten"}},
     "departure completes": {"server": {"on_departure": "completes"}},
     "state lost, departure completes": {"server": {"departed_state": "lost", "on_departure": "completes"}},
+    # computing
+    "compute law": {"devices": {"compute": {"convolution_flops_per_s": 1e9, "group_s": 1e-4, "step_s": 0.1}}},
+    "throttling": {"devices": {"compute": {"throttling": {"slowdown": 0.25, "heat_s": 600.0, "cool_s": 300.0}}}},
     # radio
     "fixed shares": {"radio": {"sharing": "fixed"}},
     "processor sharing": {"radio": {"sharing": "processor"}},

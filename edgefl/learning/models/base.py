@@ -18,6 +18,7 @@ from edgefl.core.paths import UserPath
 from edgefl.core.section import Section, fault, nearest, shown
 from edgefl.learning.losses import Loss
 from edgefl.learning.losses.cross_entropy import CrossEntropy
+from edgefl.world.compute_law import ForwardCounts
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -140,6 +141,24 @@ class Model(Member):
     def parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the number of parameters d."""
         return total_cost(self.layers(shape, classes)).parameters
+
+    def forward_counts(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> ForwardCounts:
+        """Return what one sample's forward pass consists of, counted; `tokens`: the sample is a row of ids.
+
+        Raises:
+            InputError: it cannot be counted.
+        """
+        import torch
+
+        from edgefl.learning.models.forward_counts import forward_counts
+
+        try:
+            with torch.random.fork_rng(devices=[]):
+                return forward_counts(self.module(shape, classes), shape, tokens=tokens or self.tokens)
+        except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
+            reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            remedy = "measure it, and give the times: devices.compute.measured"
+            raise InputError(f"model.kind: its kinds of operations cannot be counted: {reason}; {remedy}") from None
 
     def frozen_parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the number of further parameters, which are never trained: devices receive them once."""

@@ -51,12 +51,12 @@ def _of_copy(passes: Callable[[nn.Module, Tensor], None], module: nn.Module, sha
                 return _counted(passes, copy.deepcopy(module).to("meta"), torch.zeros(1, *shape, dtype=kind))
         except Exception:  # noqa: BLE001 - of whatever type: the second attempt raises what the module itself does
             # A forward pass that branches on values, or mixes in tensors of its own, needs a device with values.
-            with _without_fused_kernels():
+            with without_fused_kernels():
                 return _counted(passes, module, torch.zeros(1, *shape, dtype=kind))
 
 
 def _counted(passes: Callable[[nn.Module, Tensor], None], module: nn.Module, sample: Tensor) -> int:
-    with FlopCounterMode(display=False, custom_mapping=_FORMULAS) as counter:
+    with FlopCounterMode(display=False, custom_mapping=FORMULAS) as counter:
         passes(module, sample)
     return int(counter.get_total_flops()) // 2
 
@@ -72,7 +72,7 @@ def _forward_and_backward(module: nn.Module, sample: Tensor) -> None:
 
 
 @contextmanager
-def _without_fused_kernels() -> Iterator[None]:
+def without_fused_kernels() -> Iterator[None]:
     """Let recurrent layers and attention on a CPU be computed by products that the counter sees."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -103,7 +103,7 @@ def _bilinear(left: Shape, weight: Shape, *_: Any, **__: Any) -> int:
 
 
 # Products with vectors, which torch's own counter leaves out; arguments are shapes.
-_FORMULAS = {
+FORMULAS = {
     torch.ops.aten.mv: _matrix_vector,
     torch.ops.aten.dot: _matrix_vector,
     torch.ops.aten.addmv: _added_matrix_vector,

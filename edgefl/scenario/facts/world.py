@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgefl.scenario.sections import Sections
+from edgefl.world.compute_section import Compute
 
 
 def has_batteries(scenario: Sections) -> bool:
@@ -28,6 +29,16 @@ def clocks_are_scaled(scenario: Sections) -> bool:
 def clocks_follow_deadline(scenario: Sections) -> bool:
     """Return whether `devices.dvfs` plans for a deadline."""
     return scenario.devices.dvfs.needs_deadline
+
+
+def computing_has_a_law(scenario: Sections) -> bool:
+    """Return whether a device takes another time than its operations over its speed."""
+    return any(hardware.compute != Compute() for hardware in scenario.devices.made_of)
+
+
+def processors_get_hot(scenario: Sections) -> bool:
+    """Return whether processors slow down when they are hot."""
+    return any(hardware.compute.throttling for hardware in scenario.devices.made_of)
 
 
 def processors_draw_static_power(scenario: Sections) -> bool:

@@ -59,6 +59,23 @@ HANDOVER = (
     ),
 )
 
+PLAIN_COMPUTING = set_to("devices.compute", None, "set it to null")
+
+COMPUTING = (
+    Rule(
+        "devices.compute",
+        (world.computing_has_a_law, server.splits_model),
+        "the kinds of operations in the two parts of a model that is cut are not told apart",
+        (PLAIN_COMPUTING, *ROUNDS_TOGETHER),
+    ),
+    Rule(
+        "devices.compute",
+        (world.processors_get_hot, server.polls),
+        "the selection polls devices, and how hot candidates that are not chosen get is not modelled",
+        (PLAIN_COMPUTING, leave_out("server.selection")),
+    ),
+)
+
 BATTERIES = (
     Rule(
         "devices.dvfs",

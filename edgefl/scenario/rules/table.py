@@ -28,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     *population.HANDOVER,
     *radio_links.LARGE_SCALE,
     *radio_links.POWER_CONTROL,
+    *population.COMPUTING,
     *population.BATTERIES,
     *policies.AGGREGATION,
     *reports.MEASURES,

@@ -1,0 +1,99 @@
+"""Turns what devices compute into operations that take each of them as long as `devices.compute` says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgefl.core.arrays import Floats, Ints
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.learning.algorithms import properties
+from edgefl.learning.datasets import Data
+from edgefl.learning.models import MODELS
+from edgefl.learning.models.imported import Imported
+from edgefl.learning.payload import Payload
+from edgefl.learning.workload import full_batch, local_steps, local_work
+from edgefl.scenario import Scenario
+from edgefl.world.compute_law import ComputeLaw, drawn_law
+from edgefl.world.devices_section import DeviceGroup, Hardware
+from edgefl.world.measured_times import step_s_of
+from edgefl.world.world import World
+
+
+def timed(payload: Payload, scenario: Scenario, data: Data, world: World, streams: Streams) -> Payload:
+    """Return a payload whose operations take as long as `devices.compute` says; the same one where it says nothing.
+
+    Raises:
+        InputError: the network's operations cannot be counted by kind, or a table of times lacks a row.
+    """
+    groups = scenario.devices.made_of
+    if all(hardware.compute.is_plain for hardware in groups):
+        return payload
+    flops_per_s = world.flops_per_s(np.arange(world.count))
+    law = drawn_law(scenario.devices, flops_per_s, streams)
+    passes = scenario.model.training_passes(data.shape, data.outputs, tokens=data.tokens)
+    forward_s = payload.loss_flops / flops_per_s / law.speed
+    if any(hardware.compute.needs_counts for hardware in groups):
+        forward_s = _by_law(forward_s, law, scenario, data)
+    # The solver's own operations are done at the usual speed.
+    step_flops = (payload.step_flops / flops_per_s / law.speed + law.each_step_s()) * flops_per_s
+    for place, ((first, end), hardware) in enumerate(zip(scenario.devices.borders, groups, strict=True)):
+        if hardware.compute.measured is None:
+            continue
+        rows = slice(first, end)
+        # The measured time is that of the whole step, with the solver.
+        measured_s = _measured_step_s(scenario, hardware, place) / law.speed[rows]
+        forward_s[rows] = measured_s / passes / (scenario.training.work.batch_size or 1)
+        step_flops[rows] = 0.0
+    steps, batches = _steps(scenario, payload)
+    # A pass without gradients takes its share of a step's fixed time, too.
+    forward_flops = forward_s * flops_per_s + step_flops / passes / batches
+    return payload.in_time(passes * forward_s * flops_per_s, step_flops, forward_flops, steps)
+
+
+def _steps(scenario: Scenario, payload: Payload) -> tuple[Floats, Ints]:
+    """Return the steps [devices] of a round, and the samples [devices] of each."""
+    same_steps = properties.takes_same_steps(scenario.learning)
+    work = local_work(scenario.training, payload.samples, same_steps=same_steps)
+    return local_steps(payload.samples, *work), full_batch(payload.samples, work.batch_size)
+
+
+def _by_law(forward_s: Floats, law: ComputeLaw, scenario: Scenario, data: Data) -> Floats:
+    """Return the seconds [devices] of one sample's forward pass, by the law where a group has one."""
+    if scenario.model.cost:
+        raise InputError(
+            "devices.compute: tells operations apart by kind, and model.cost does not: leave out model.cost, or "
+            "give the times: devices.compute.measured"
+        )
+    counts = scenario.model.forward_counts(data.shape, data.outputs, tokens=data.tokens)
+    by_law_s = law.forward_s(counts)
+    chosen = forward_s.copy()
+    for (first, end), hardware in zip(scenario.devices.borders, scenario.devices.made_of, strict=True):
+        if hardware.compute.needs_counts:
+            chosen[first:end] = by_law_s[first:end]
+    return chosen
+
+
+def _measured_step_s(scenario: Scenario, hardware: Hardware, place: int) -> float:
+    """Return the seconds of a step that the table of a group has."""
+    table = hardware.compute.measured
+    batch_size = scenario.training.work.batch_size
+    if table is None or batch_size is None:
+        raise InputError("devices.compute.measured: holds steps of a batch size: set training.batch_size")
+    group: DeviceGroup | None = scenario.devices.groups[place] if scenario.devices.groups else None
+    device = table.device or (group.name if group else None) or hardware.preset
+    if device is None:
+        raise InputError("devices.compute.measured: whose times are the devices'? Give device, as the table has it")
+    network = table.network or _network(scenario)
+    try:
+        return step_s_of(table.path, device, network, batch_size)
+    except InputError as error:
+        raise InputError(f"devices.compute.measured: {error}") from None
+
+
+def _network(scenario: Scenario) -> str:
+    """Return the name of the model, of an imported one what follows the colon of its path."""
+    model = scenario.model
+    if isinstance(model, Imported):
+        return model.import_path.rpartition(":")[2]
+    return MODELS.name_of(model)

@@ -1,0 +1,84 @@
+"""The keys `devices.compute`: how long a device takes for a step of training, by what the network consists of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from edgefl.core.distributions import Constant
+from edgefl.core.paths import UserPath
+from edgefl.core.per_device import NonNegative, Positive
+from edgefl.core.section import Section, fault_at
+
+
+class Throttling(Section):
+    """A processor that gets slower as it gets hotter; numbers may be distributions.
+
+    Its heat h lies between 0 and 1: while it computes, 1 - h falls by a factor e in `heat_s`; otherwise h falls so in
+    `cool_s`. It computes at 1 / (1 + slowdown h) of its speed.
+    """
+
+    slowdown: NonNegative  # by which share longer it takes once it is hot: 0.25
+    heat_s: Positive  # time constant with which it gets hot
+    cool_s: Positive  # likewise, for cooling down
+
+
+class MeasuredTimes(Section):
+    """A table of measured seconds in place of the law: CSV with the columns device, network, batch_size, step_s."""
+
+    path: UserPath  # of the table
+    device: str | None = None  # which rows are this device's; default: name of the group, otherwise the preset
+    network: str | None = None  # which rows are the model's; default: model.kind, of a path what follows its colon
+
+
+ADDITIONS = {"group_s", "step_s"}
+SPEEDS = {"convolution_flops_per_s", "matmul_flops_per_s", "grouped_flops_per_s", "bandwidth_bytes_per_s"}
+
+
+class Compute(Section):
+    """The law of a training step at the highest clock; numbers may be distributions.
+
+    ``step = (batch (conv / r1 + matmul / r2 + grouped / r3 + bytes / bandwidth + groups tau) + t0) / speed``
+    with the operations of a sample in convolutions, in matrix products and in grouped convolutions (two for each
+    multiply-accumulate), the bytes that all operators write, and the number of groups of all grouped convolutions.
+    Training takes three forward passes. With a lower clock everything takes longer in proportion.
+    """
+
+    convolution_flops_per_s: Positive | None = None  # r1; None: cpu_hz flops_per_cycle, as in the next two
+    matmul_flops_per_s: Positive | None = None  # r2, of linear layers and attention
+    grouped_flops_per_s: Positive | None = None  # r3, of convolutions with groups
+    bandwidth_bytes_per_s: Positive | None = None  # at which operators write their results; None: infinite
+    group_s: NonNegative = Constant(value=0.0)  # tau, training, for each group of each grouped convolution and sample
+    step_s: NonNegative = Constant(value=0.0)  # t0, for each step, whatever its batch
+    speed: Positive = Constant(value=1.0)  # divides all times; a distribution is a spread between units
+    jitter: Annotated[float, Field(ge=0, le=2)] = 0.0  # coefficient of variation of a device's times over rounds
+    measured: MeasuredTimes | None = None  # a table in place of the law
+    throttling: Throttling | None = None  # None: a processor keeps its speed
+
+    @model_validator(mode="after")
+    def _law_or_table(self) -> Compute:
+        given = sorted(self.model_fields_set & (SPEEDS | ADDITIONS))
+        if self.measured and given:
+            raise fault_at(("measured",), f"stands in place of the law, and so of {given[0]}: leave one of them out")
+        return self
+
+    @property
+    def needs_counts(self) -> bool:
+        """True if the law distinguishes between kinds of operations, so that a network must be counted."""
+        has_speeds = any(getattr(self, key) is not None for key in SPEEDS)
+        return has_speeds or self.group_s.span()[1] > 0
+
+    @property
+    def is_plain(self) -> bool:
+        """True if a device takes its operations over its speed, and nothing besides."""
+        is_default = self.step_s.span()[1] == 0 and self.speed.span() == (1.0, 1.0)
+        return is_default and not self.needs_counts and self.measured is None
+
+
+def _plain(value: Any) -> Any:
+    """Return the keys of the plain law for null, with which a scenario does without the law of its preset."""
+    return {} if value is None else value
+
+
+ComputeKeys = Annotated[Compute, BeforeValidator(_plain, json_schema_input_type=Compute | None)]

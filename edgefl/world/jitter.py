@@ -1,0 +1,27 @@
+"""How much longer or shorter than usual a device's training takes in a round, by whatever else its processor does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgefl.core.arrays import Floats, Ids
+from edgefl.core.streams import Streams
+
+
+class Jitter:
+    """Lognormal factors with mean 1, each a function of (seed, device, round).
+
+    Args:
+        variation: [devices] their coefficients of variation.
+        streams: keyed randomness.
+    """
+
+    def __init__(self, variation: Floats, streams: Streams) -> None:
+        self._sigma = np.sqrt(np.log1p(variation**2))
+        self._streams = streams
+
+    def factors(self, ids: Ids, index: int) -> Floats:
+        """Return the factors [n] of devices [n] in round `index`."""
+        sigma = self._sigma[ids]
+        drawn = self._streams.normal("computing", ids, index)
+        return np.asarray(np.exp(sigma * drawn - sigma**2 / 2))
