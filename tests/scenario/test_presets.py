@@ -52,7 +52,7 @@ def test_every_number_stands_beside_its_source(section, name):
     before = ""
     for line in presets.text(section, name).splitlines():
         value = line.partition(": ")[2]
-        if not line.startswith("#") and any(letter.isdigit() for letter in value.partition("#")[0]):
+        if not line.lstrip().startswith("#") and any(letter.isdigit() for letter in value.partition("#")[0]):
             assert "#" in value or before.startswith("#"), line
         before = line
 
