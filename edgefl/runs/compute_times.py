@@ -60,11 +60,6 @@ def _steps(scenario: Scenario, payload: Payload) -> tuple[Floats, Ints]:
 
 def _by_law(forward_s: Floats, law: ComputeLaw, scenario: Scenario, data: Data) -> Floats:
     """Return the seconds [devices] of one sample's forward pass, by the law where a group has one."""
-    if scenario.model.cost:
-        raise InputError(
-            "devices.compute: tells operations apart by kind, and model.cost does not: leave out model.cost, or "
-            "give the times: devices.compute.measured"
-        )
     counts = scenario.model.forward_counts(data.shape, data.outputs, tokens=data.tokens)
     by_law_s = law.forward_s(counts)
     chosen = forward_s.copy()

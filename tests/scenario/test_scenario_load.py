@@ -122,7 +122,7 @@ WRONG = [
     "model: mpl",
     "model: {kind: fcn, hidden: [0]}",
     "model: {init: {kind: ones}}",
-    "model: {cost: {parameters: 5}}",
+    "model: {cost: {flops_per_parameter: 5}}",
     "training: {lr: -1}",
     "training: {batch_size: all}",
     "training: {batch_size: 0}",

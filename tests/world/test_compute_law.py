@@ -298,8 +298,31 @@ def test_faults_of_the_section(images, changes, text):
 
 def test_a_price_has_no_kinds_of_operations(images):
     model = {"kind": f"{__name__}:small_network", "cost": {"parameters": 10, "flops_per_parameter": 3}}
-    with pytest.raises(InputError, match=r"leave out model\.cost"):
+    with pytest.raises(InputError, match=r"model\.cost: has no kinds of operations"):
         world(images, LAW, model=model)
+
+
+def test_a_price_by_kind_is_taken_as_it_is(images):
+    """The same numbers as counted: only the solver's operations are part of a price."""
+    kinds = {"convolution_macs": 7200, "grouped_macs": 4608, "matmul_macs": 5120, "activation_bytes": 8488, "groups": 8}
+    cost = {"parameters": 5274, "forward": kinds}
+    counted = world(images, LAW).devices["compute_s"]
+    priced = world(images, LAW, model={"kind": f"{__name__}:small_network", "cost": cost}).devices["compute_s"]
+    np.testing.assert_allclose(priced, counted - 7 * SOLVER_S, rtol=1e-9)
+    plain = world(images, {}, model={"kind": f"{__name__}:small_network", "cost": cost}).devices["compute_s"]
+    np.testing.assert_allclose(plain, 76 * 6 * (7200 + 4608 + 5120) / 8e9, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [
+        ({"parameters": 10}, "flops_per_parameter: is required: give it, or forward"),
+        ({"parameters": 10, "flops_per_parameter": 3, "forward": {}}, "leave out flops_per_parameter, or forward"),
+    ],
+)
+def test_a_price_is_of_one_kind(images, cost, text):
+    with pytest.raises(InputError, match=text):
+        world(images, {}, model={"kind": "logistic", "cost": cost})
 
 
 def test_a_cut_model_has_no_law(images):

@@ -15,20 +15,50 @@ from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
 from edgefl.core.files import check_plain
 from edgefl.core.paths import UserPath
-from edgefl.core.section import Section, fault, nearest, shown
+from edgefl.core.section import Section, fault, fault_at, nearest, shown
 from edgefl.learning.losses import Loss
 from edgefl.learning.losses.cross_entropy import CrossEntropy
-from edgefl.world.compute_law import ForwardCounts
+from edgefl.world.compute_law import OPERATIONS, USUAL_PASSES, ForwardCounts
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+
+Count = Annotated[float, Field(ge=0, le=1e18)]
+
+
+class ForwardCost(Section):
+    """What one sample's forward pass consists of, for devices whose `compute` tells operations apart by kind."""
+
+    convolution_macs: Count = 0.0  # multiply-accumulates of convolutions without groups
+    matmul_macs: Count = 0.0  # of linear layers and matrix products, attention included
+    grouped_macs: Count = 0.0  # of convolutions with groups
+    activation_bytes: Count = 0.0  # results of all operators that compute something
+    groups: Count = 0.0  # of all grouped convolutions together
 
 
 class ModelCost(Section):
     """A price tag that replaces counting (dynamic-devices paper, Table I)."""
 
     parameters: Annotated[int, Field(gt=0, le=10**12)]  # N_p
-    flops_per_parameter: Annotated[float, Field(ge=0, le=1e12)]  # phi, for one sample, forward and backward
+    flops_per_parameter: Annotated[float, Field(ge=0, le=1e12)] | None = None  # phi, a sample, forward and backward
+    forward: ForwardCost | None = None  # in place of flops_per_parameter, by kind
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> ModelCost:
+        if self.flops_per_parameter is None and self.forward is None:
+            raise fault_at(("flops_per_parameter",), "is required: give it, or forward")
+        if self.flops_per_parameter is not None and self.forward is not None:
+            raise fault_at(("forward",), "tells all operations: leave out flops_per_parameter, or forward")
+        return self
+
+    @property
+    def training_flops(self) -> float:
+        """The operations of training on one sample."""
+        if self.forward is None:
+            return self.parameters * (self.flops_per_parameter or 0.0)
+        macs = self.forward.convolution_macs + self.forward.matmul_macs + self.forward.grouped_macs
+        return USUAL_PASSES * OPERATIONS * macs
 
 
 class Init(Section):
@@ -143,11 +173,13 @@ class Model(Member):
         return total_cost(self.layers(shape, classes)).parameters
 
     def forward_counts(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> ForwardCounts:
-        """Return what one sample's forward pass consists of, counted; `tokens`: the sample is a row of ids.
+        """Return what one sample's forward pass consists of, as priced or as counted; `tokens`: it is a row of ids.
 
         Raises:
-            InputError: it cannot be counted.
+            InputError: it cannot be counted, or the price does not tell.
         """
+        if self.cost:
+            return self._priced_counts(self.cost)
         import torch
 
         from edgefl.learning.models.forward_counts import forward_counts
@@ -159,6 +191,13 @@ class Model(Member):
             reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             remedy = "measure it, and give the times: devices.compute.measured"
             raise InputError(f"model.kind: its kinds of operations cannot be counted: {reason}; {remedy}") from None
+
+    def _priced_counts(self, cost: ModelCost) -> ForwardCounts:
+        if cost.forward is None:
+            text = "has no kinds of operations, which devices.compute tells apart"
+            remedy = "give forward in place of flops_per_parameter, or leave out model.cost"
+            raise InputError(f"model.cost: {text}: {remedy}")
+        return ForwardCounts(**cost.forward.model_dump())
 
     def frozen_parameters(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the number of further parameters, which are never trained: devices receive them once."""
@@ -243,7 +282,7 @@ class Model(Member):
             InputError: they cannot be counted, and no price is given.
         """
         if self.cost:
-            return self.cost.parameters * self.cost.flops_per_parameter
+            return self.cost.training_flops
         # a multiply-accumulate is 2 operations
         passes = self.training_passes(shape, classes, tokens=tokens)
         return passes * 2.0 * self.multiplications_on(shape, classes, tokens=tokens)
