@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened_text
 
@@ -61,7 +63,10 @@ def _positive(row: dict[str, str], column: str, where: str) -> float:
 
 
 def step_s_of(path: Path, device: str, network: str, batch_size: int) -> float:
-    """Return the seconds of a step that a table has for a device, a network and a batch; the mean of several rows.
+    """Return the seconds of a step that a table has for a device, a network and a batch.
+
+    Several rows of one batch have a mean. A batch between two that were measured lies on the line through them, as a
+    step takes a fixed time and a time for each sample.
 
     Raises:
         InputError: the table cannot be read, or has no such row.
@@ -73,12 +78,18 @@ def step_s_of(path: Path, device: str, network: str, batch_size: int) -> float:
     of_network = [row for row in of_device if row.network == network]
     if not of_network:
         raise InputError(f'{path}: has no network "{network}" of {device}; has {_listed(r.network for r in of_device)}')
-    found = [row.step_s for row in of_network if row.batch_size == batch_size]
-    if not found:
-        sizes = _listed(row.batch_size for row in of_network)
-        raise InputError(f"{path}: has no batch_size {batch_size} of {device} and {network}; has {sizes}")
+    sizes = sorted({row.batch_size for row in of_network})
+    if not sizes[0] <= batch_size <= sizes[-1]:
+        measured = ", ".join(map(str, sizes))
+        raise InputError(f"{path}: has no batch_size {batch_size} of {device} and {network}, nor around it: {measured}")
+    means_s = [_mean(row.step_s for row in of_network if row.batch_size == size) for size in sizes]
+    return float(np.interp(batch_size, sizes, means_s))
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
     return math.fsum(found) / len(found)
 
 
-def _listed(values: Iterable[str | int]) -> str:
-    return ", ".join(sorted({str(value) for value in values}))
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(set(names)))

@@ -254,12 +254,17 @@ def test_several_rows_have_a_mean(tmp_path):
     assert step_s_of(path, "board", "small_network", 16) == 3.0
 
 
+def test_a_batch_between_two_that_were_measured_lies_on_their_line(table):
+    """By hand: 1.5 s at 8 and 2 s at 16 are 1 s, and 1/16 s a sample."""
+    assert step_s_of(table, "board", "small_network", 12) == pytest.approx(1 + 12 / 16)
+
+
 @pytest.mark.parametrize(
     ("device", "network", "batch_size", "text"),
     [
         ("phone", "lenet", 16, 'has no device "phone"; has board, other'),
         ("board", "lenet", 16, 'has no network "lenet" of board; has small_network'),
-        ("board", "small_network", 32, "has no batch_size 32 of board and small_network; has 16, 8"),
+        ("board", "small_network", 32, "has no batch_size 32 of board and small_network, nor around it: 8, 16"),
     ],
 )
 def test_a_missing_row_is_named(table, device, network, batch_size, text):

@@ -30,6 +30,7 @@ READINGS: Catalogue[Reading] = Catalogue(
         "column_at": "edgefl.reproductions.readings.rounds:ColumnAt",
         "column_curve": "edgefl.reproductions.readings.rounds:ColumnCurve",
         "device_percentile": "edgefl.reproductions.readings.devices:DevicePercentile",
+        "device_mean": "edgefl.reproductions.readings.devices:DeviceMean",
         "device_sum": "edgefl.reproductions.readings.devices:DeviceSum",
         "device_distribution": "edgefl.reproductions.readings.devices:DeviceDistribution",
         "label_drift": "edgefl.reproductions.readings.devices:LabelDrift",

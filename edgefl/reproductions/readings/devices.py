@@ -129,6 +129,8 @@ class DeviceColumn(Reading):
 
     column: str
     scale: float = 1.0  # the values are multiplied by it: -1 turns losses into gains
+    status: str | None = None  # only rows with this status: received, evaluated
+    per: str | None = None  # another column, by which each value is divided: joules per second are watts
 
     def values(self, run: FinishedRun) -> npt.NDArray[np.float64]:
         """Return the values of the column that are numbers.
@@ -140,6 +142,10 @@ class DeviceColumn(Reading):
         if self.column not in table:
             raise InputError(f"{run.folder}/devices.csv: has no column {self.column}")
         values = np.asarray(table[self.column], dtype=np.float64)
+        if self.per is not None:
+            values = values / np.asarray(table[self.per], dtype=np.float64)
+        if self.status is not None:
+            values = values[np.asarray(table["status"]) == self.status]
         finite = values[np.isfinite(values)]
         if not len(finite):
             raise InputError(f"{run.folder}/devices.csv: the column {self.column} has no numbers")
@@ -153,6 +159,13 @@ class DevicePercentile(DeviceColumn):
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         return {"": float(np.percentile(self.values(run), self.percentile))}
+
+
+class DeviceMean(DeviceColumn):
+    """The mean of a column of devices.csv over all participations, such as download_s."""
+
+    def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
+        return {"": float(self.values(run).mean())}
 
 
 class DeviceSum(DeviceColumn):

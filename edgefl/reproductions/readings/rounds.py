@@ -125,6 +125,7 @@ class ColumnReading(Reading):
 
     column: str
     scale: float = 1.0  # the values are multiplied by it: 1e-3 for kJ of a column in J
+    without: str | None = None  # another column, which is subtracted: the round without its evaluation
 
     @property
     def direction(self) -> Better:
@@ -134,15 +135,23 @@ class ColumnReading(Reading):
         return "higher"
 
     def values(self, run: FinishedRun) -> npt.NDArray[np.float64]:
-        """Return the values of the column that are numbers, in order.
+        """Return the values of the column that are numbers, in order; raise `InputError` if there are none."""
+        numbers = _numbers(run, self.column)
+        if self.without is not None:
+            numbers = numbers - _numbers(run, self.without)
+        return self.scale * numbers
 
-        Raises:
-            InputError: there are none.
-        """
-        numbers = [value for value in run.column(self.column) if isinstance(value, (int, float))]
-        if not numbers:
-            raise InputError(f"{run.folder}/rounds.csv: the column {self.column} has no numbers")
-        return self.scale * np.array(numbers, dtype=np.float64)
+
+def _numbers(run: FinishedRun, column: str) -> npt.NDArray[np.float64]:
+    """Return the values of a column of rounds.csv that are numbers, in order.
+
+    Raises:
+        InputError: there are none.
+    """
+    numbers = [value for value in run.column(column) if isinstance(value, (int, float))]
+    if not numbers:
+        raise InputError(f"{run.folder}/rounds.csv: the column {column} has no numbers")
+    return np.array(numbers, dtype=np.float64)
 
 
 class ColumnMean(ColumnReading):
