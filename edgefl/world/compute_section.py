@@ -32,8 +32,8 @@ class MeasuredTimes(Section):
     network: str | None = None  # which rows are the model's; default: model.kind, of a path what follows its colon
 
 
-ADDITIONS = {"group_s", "step_s"}
-SPEEDS = {"convolution_flops_per_s", "matmul_flops_per_s", "grouped_flops_per_s", "bandwidth_bytes_per_s"}
+SPEEDS = ("convolution_flops_per_s", "matmul_flops_per_s", "grouped_flops_per_s", "bandwidth_bytes_per_s")
+LAW = (*SPEEDS, "group_s", "step_s")
 
 
 class Compute(Section):
@@ -58,9 +58,9 @@ class Compute(Section):
 
     @model_validator(mode="after")
     def _law_or_table(self) -> Compute:
-        given = sorted(self.model_fields_set & (SPEEDS | ADDITIONS))
-        if self.measured and given:
-            raise fault_at(("measured",), f"stands in place of the law, and so of {given[0]}: leave one of them out")
+        law = [key for key in LAW if getattr(self, key) != type(self).model_fields[key].default]
+        if self.measured and law:
+            raise fault_at(("measured",), f"stands in place of the law, and so of {law[0]}: leave one of them out")
         return self
 
     @property

@@ -12,6 +12,7 @@ from scipy import integrate, stats
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
+from edgefl.scenario import load
 from edgefl.world.compute_law import ComputeLaw, ForwardCounts
 from edgefl.world.jitter import Jitter
 from edgefl.world.measured_times import read_measured, step_s_of
@@ -246,6 +247,12 @@ def test_a_group_is_looked_up_by_its_name(images, table):
     groups = [{"name": "board", "count": 4, "compute": {"measured": {"path": str(table)}}}]
     found = world(images, {}, devices={"groups": groups}).devices
     np.testing.assert_allclose(found["compute_s"], 76 / 16 * 2.0, rtol=1e-12)
+
+
+def test_a_written_scenario_with_a_table_loads(table):
+    section = {"count": 4, "compute": {"measured": {"path": str(table), "device": "board"}}}
+    scenario = load({"devices": section})
+    assert load(scenario.model_dump(mode="json")) == scenario
 
 
 def test_several_rows_have_a_mean(tmp_path):

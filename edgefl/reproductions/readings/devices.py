@@ -130,6 +130,7 @@ class DeviceColumn(Reading):
     column: str
     scale: float = 1.0  # the values are multiplied by it: -1 turns losses into gains
     status: str | None = None  # only rows with this status: received, evaluated
+    plus: str | None = None  # another column, which is added: a download with the set-up before it
     per: str | None = None  # another column, by which each value is divided: joules per second are watts
 
     def values(self, run: FinishedRun) -> npt.NDArray[np.float64]:
@@ -142,6 +143,8 @@ class DeviceColumn(Reading):
         if self.column not in table:
             raise InputError(f"{run.folder}/devices.csv: has no column {self.column}")
         values = np.asarray(table[self.column], dtype=np.float64)
+        if self.plus is not None:
+            values = values + np.asarray(table[self.plus], dtype=np.float64)
         if self.per is not None:
             values = values / np.asarray(table[self.per], dtype=np.float64)
         if self.status is not None:
