@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from edgefl.cli.calibrate import add_calibrate
 from edgefl.cli.common import as_typed, note_paths, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
 from edgefl.cli.flower import add_flower
@@ -146,6 +147,7 @@ def command_parser() -> argparse.ArgumentParser:
     add_validate(verbs)
     add_list(verbs)
     add_schema(verbs)
+    add_calibrate(verbs)
     add_report(verbs)
     add_compare(verbs)
     add_what_if(verbs)

@@ -1,0 +1,1 @@
+"""From the log of a testbed to the sections `devices` and `radio` of a scenario (`edgefl calibrate`)."""

@@ -1,0 +1,138 @@
+"""A calibration: the fit to all rows of a log, and how well a fit to some of them predicts the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgefl.calibration.comparison import Compared, PhaseErrors, compare, errors_by_phase
+from edgefl.calibration.fit import Fit, fit
+from edgefl.calibration.fragment import TIMES_FILE, fragment
+from edgefl.calibration.holdout import left_out
+from edgefl.calibration.log import LogRow, NetworkCounts, read_counts, read_log
+from edgefl.calibration.remarks import remarks
+from edgefl.core.errors import InputError
+from edgefl.core.files import FileGroup
+from edgefl.results.csv_format import csv_bytes
+
+SCENARIO_FILE = "scenario.yaml"
+TABLE_FILE = "calibration.csv"
+PICTURE_FILE = "calibration.svg"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What has come of a log."""
+
+    fitted: Fit  # to all rows
+    compared: Sequence[Compared]  # by a fit without the rows left out
+    errors: Sequence[PhaseErrors]
+    told: str  # which rows were left out
+    remarks: Sequence[str]  # what the log cannot tell
+    scenario: str  # the sections as YAML
+
+
+def calibrate(log: Path, counts: Path | None = None, hold_out: str | None = None) -> Calibration:
+    """Return the sections of a scenario that a log tells, with the errors on rows left out of a fit.
+
+    Args:
+        log: the log.
+        counts: a table of what its networks compute; None: times are told for these networks alone.
+        hold_out: the rows left out of the fit whose errors are told (see `holdout.left_out`).
+
+    Raises:
+        InputError: a file cannot be read or is wrong, or `hold_out` names what is not there.
+    """
+    rows = read_log(log)
+    known: dict[str, NetworkCounts] | None = None
+    if counts is not None:
+        known = read_counts(counts)
+        _check_known(log, rows, counts, known)
+    out = left_out(rows, hold_out, by_network=known is not None)
+    kept = [row for row in rows if row.line not in out.lines]
+    compared = compare(rows, known, fit(kept, known), out.lines)
+    errors = errors_by_phase(compared)
+    fitted = fit(rows, known)
+    told = remarks(fitted)
+    return Calibration(fitted, compared, errors, out.told, told, fragment(fitted, log.name, out.told, errors, told))
+
+
+def _check_known(log: Path, rows: Sequence[LogRow], path: Path, counts: Mapping[str, NetworkCounts]) -> None:
+    """Check that a table has all networks of a log.
+
+    Raises:
+        InputError: one is missing.
+    """
+    for row in rows:
+        if row.phase in {"train", "evaluate"} and row.network not in counts:
+            text = f'network: "{row.network}" has no row in {path}: add one, or leave --counts out'
+            raise InputError(f"{log}:{row.line}: {text}")
+
+
+def write(calibration: Calibration, folder: Path, *, overwrite: bool, with_picture: bool) -> list[Path]:
+    """Write a calibration's files, and return them.
+
+    Args:
+        calibration: the calibration.
+        folder: where they are to lie.
+        overwrite: replace files of the same names.
+        with_picture: draw it, too, which needs Matplotlib.
+
+    Raises:
+        InputError: one of them exists and is not to be replaced, or cannot be written.
+    """
+    contents = {SCENARIO_FILE: calibration.scenario.encode(), TABLE_FILE: csv_bytes(_table(calibration.compared))}
+    times = _times(calibration.fitted)
+    if times["device"]:
+        contents[TIMES_FILE] = csv_bytes(times)
+    if with_picture and calibration.compared:
+        contents[PICTURE_FILE] = _picture(calibration.compared)
+    for name in contents:
+        if (folder / name).exists() and not overwrite:
+            raise InputError(f"{folder / name}: exists: choose another folder, or add --overwrite")
+    try:
+        with FileGroup(folder) as files:
+            for name, content in contents.items():
+                files.write(name, content)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
+    return [folder / name for name in contents]
+
+
+def _picture(compared: Sequence[Compared]) -> bytes:
+    from io import BytesIO
+
+    from edgefl.calibration.picture import draw
+
+    sink = BytesIO()
+    draw(compared, sink)
+    return sink.getvalue()
+
+
+def _table(compared: Sequence[Compared]) -> dict[str, list[object]]:
+    """Return all compared numbers as columns."""
+    return {
+        "line": [number.row.line for number in compared],
+        "device": [number.row.device for number in compared],
+        "network": [number.row.network for number in compared],
+        "round": [number.row.round for number in compared],
+        "phase": [number.row.phase for number in compared],
+        "quantity": [number.quantity for number in compared],
+        "predicted": [number.predicted for number in compared],
+        "measured": [number.measured for number in compared],
+        "error": [number.error for number in compared],
+        "left_out": [number.left_out for number in compared],
+    }
+
+
+def _times(fitted: Fit) -> dict[str, list[object]]:
+    """Return the measured seconds of steps as columns, as `devices.compute.measured` reads them."""
+    rows = [
+        (device.name, network, batch_size, step_s)
+        for device in fitted.types.values()
+        if device.measured is not None
+        for (network, batch_size), step_s in device.measured.table.items()
+    ]
+    names = ("device", "network", "batch_size", "step_s")
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}

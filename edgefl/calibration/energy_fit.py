@@ -1,0 +1,105 @@
+"""What one type of device draws in each phase, and what it spends to set itself up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.calibration.compute_fit import relative_fit
+from edgefl.calibration.log import LogRow
+from edgefl.calibration.radio_fit import BITS
+
+WIDE_RATES = 1.5  # rates within this ratio count as one: a line through them would tell of noise
+WIDE_CLOCKS = 1.2  # likewise
+
+
+class RadioPower(NamedTuple):
+    """The power of a device while it receives or sends: `base_w + j_per_mbit * Mbit/s`."""
+
+    base_w: float
+    j_per_mbit: float
+    knows_rate: bool  # rates differ enough for the second number
+
+    def at(self, mbit_s: float) -> float:
+        """Return the power [W] at a rate."""
+        return self.base_w + self.j_per_mbit * mbit_s
+
+
+class CpuPower(NamedTuple):
+    """The power of a device while it computes: `static_w + capacitance f^3`."""
+
+    static_w: float
+    capacitance: float  # 0: clocks do not tell it
+
+    def at(self, clock_hz: float | None) -> float:
+        """Return the power [W] at a clock."""
+        if clock_hz is None:
+            return self.static_w
+        return self.static_w + self.capacitance * clock_hz**3
+
+
+@dataclass(frozen=True)
+class EnergyFit:
+    """One type of device; None where no row tells a number."""
+
+    setup_s: float | None
+    setup_j: float | None
+    idle_w: float | None
+    cpu: CpuPower | None
+    rx: RadioPower | None
+    tx: RadioPower | None
+
+
+def fit_energy(rows: Sequence[LogRow]) -> EnergyFit:
+    """Return what the rows of one type tell."""
+    setup = [row for row in rows if row.phase == "setup"]
+    setup_j = [row.joules for row in setup if row.joules is not None]
+    return EnergyFit(
+        setup_s=float(np.mean([row.seconds for row in setup])) if setup else None,
+        setup_j=float(np.mean(setup_j)) if setup_j else None,
+        idle_w=_mean_power_w([row for row in rows if row.phase == "idle"]),
+        cpu=_cpu_power(rows),
+        rx=_radio_power([row for row in rows if row.phase == "download"]),
+        tx=_radio_power([row for row in rows if row.phase == "upload"]),
+    )
+
+
+def mbit_s(row: LogRow) -> float:
+    """Return the rate of a message [Mbit/s]."""
+    return BITS * (row.bytes or 0.0) / row.seconds / 1e6
+
+
+def _mean_power_w(rows: Sequence[LogRow]) -> float | None:
+    """Return energy over time of all rows that have both."""
+    known = [row for row in rows if row.joules is not None]
+    if not known:
+        return None
+    return sum(row.joules or 0.0 for row in known) / sum(row.seconds for row in known)
+
+
+def _cpu_power(rows: Sequence[LogRow]) -> CpuPower | None:
+    known = [row for row in rows if row.phase == "train" and row.power_w]
+    if not known:
+        return None
+    if all(row.clock_hz is not None for row in known):
+        clocks_hz = np.array([row.clock_hz for row in known], dtype=np.float64)
+        if clocks_hz.max() > WIDE_CLOCKS * clocks_hz.min():
+            powers_w = np.array([row.power_w for row in known])
+            features = np.stack([np.ones(len(known)), clocks_hz**3], axis=1)
+            return CpuPower(*relative_fit(features, powers_w).tolist())
+    return CpuPower(_mean_power_w(known) or 0.0, 0.0)
+
+
+def _radio_power(rows: Sequence[LogRow]) -> RadioPower | None:
+    known = [row for row in rows if row.power_w]
+    if not known:
+        return None
+    rates = np.array([mbit_s(row) for row in known])
+    if rates.max() > WIDE_RATES * rates.min():
+        powers_w = np.array([row.power_w for row in known])
+        base_w, j_per_mbit = relative_fit(np.stack([np.ones(len(known)), rates], axis=1), powers_w).tolist()
+        return RadioPower(base_w, j_per_mbit, knows_rate=True)
+    return RadioPower(_mean_power_w(known) or 0.0, 0.0, knows_rate=False)

@@ -1,0 +1,124 @@
+"""All that a log tells of a testbed: each type of device, and the link that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from edgefl.calibration.compute_fit import (
+    FORWARD_SHARE,
+    ComputeLaw,
+    MeasuredSteps,
+    fit_law,
+    highest_clock_hz,
+    jitter_of,
+    measured_steps,
+    samples_a_step,
+    settings_of,
+    slower_by,
+    spread_of,
+)
+from edgefl.calibration.energy_fit import EnergyFit, fit_energy, mbit_s
+from edgefl.calibration.log import LogRow, NetworkCounts
+from edgefl.calibration.radio_fit import LinkFit, exchanges_of, fit_link
+
+Counts = Mapping[str, NetworkCounts]
+
+
+@dataclass(frozen=True)
+class TypeFit:
+    """One type of device; None where no row tells it."""
+
+    name: str
+    units: int
+    rows: Sequence[LogRow]
+    highest_hz: float | None
+    law: ComputeLaw | None  # where it is known what networks compute
+    measured: MeasuredSteps | None  # where it is not
+    jitter: float | None
+    spread: float | None  # standard deviation of the logarithm of units' speeds
+    energy: EnergyFit
+
+    def compute_s(self, row: LogRow, counts: Counts) -> float | None:
+        """Return how long a row of phase train or evaluate takes; None if that is not known."""
+        seconds = self._train_s(row, counts) if row.phase == "train" else self._evaluate_s(row, counts)
+        if seconds is None:
+            return None
+        return seconds * slower_by(row, self.highest_hz)
+
+    def _train_s(self, row: LogRow, counts: Counts) -> float | None:
+        if row.steps is None or row.batch_size is None:
+            return None
+        if self.law is not None:
+            return row.steps * self.law.step_s(counts[row.network], samples_a_step(row))
+        if self.measured is not None:
+            step_s = self.measured.step_s(row.network, row.batch_size)
+            return None if step_s is None else row.steps * step_s
+        return None
+
+    def _evaluate_s(self, row: LogRow, counts: Counts) -> float | None:
+        if row.samples is None or self.law is None:
+            return None
+        return row.samples * FORWARD_SHARE * self.law.sample_s(counts[row.network])
+
+    def joules(self, row: LogRow) -> float | None:
+        """Return the energy of a row, by the power of its phase and its measured seconds; None if it is not known."""
+        power_w: float | None = None
+        if row.phase == "setup":
+            return self.energy.setup_j
+        if row.phase == "idle":
+            power_w = self.energy.idle_w
+        elif row.phase in {"train", "evaluate"} and self.energy.cpu is not None:
+            power_w = self.energy.cpu.at(row.clock_hz)
+        elif row.phase == "download" and self.energy.rx is not None:
+            power_w = self.energy.rx.at(mbit_s(row))
+        elif row.phase == "upload" and self.energy.tx is not None:
+            power_w = self.energy.tx.at(mbit_s(row))
+        return None if power_w is None else power_w * row.seconds
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A testbed."""
+
+    types: Mapping[str, TypeFit]
+    down: LinkFit | None
+    up: LinkFit | None
+
+
+def fit(rows: Sequence[LogRow], counts: Counts | None) -> Fit:
+    """Return what rows of a log tell.
+
+    Args:
+        rows: of the log.
+        counts: what the networks compute that they train; None: unknown.
+    """
+    of_type: dict[str, list[LogRow]] = {}
+    for row in rows:
+        of_type.setdefault(row.type, []).append(row)
+    return Fit(
+        {name: _fit_type(name, its_rows, counts) for name, its_rows in of_type.items()},
+        fit_link(exchanges_of(rows, "download")),
+        fit_link(exchanges_of(rows, "upload")),
+    )
+
+
+def _fit_type(name: str, rows: Sequence[LogRow], counts: Counts | None) -> TypeFit:
+    settings = settings_of(rows)
+    law = None
+    measured = None
+    if settings and counts is not None:
+        law = fit_law(settings, counts)
+    elif settings:
+        measured = measured_steps(settings)
+    return TypeFit(
+        name=name,
+        units=len({row.device for row in rows}),
+        rows=rows,
+        highest_hz=highest_clock_hz(rows),
+        law=law,
+        measured=measured,
+        jitter=jitter_of(rows),
+        spread=spread_of(settings),
+        energy=fit_energy(rows),
+    )

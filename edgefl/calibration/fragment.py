@@ -1,0 +1,230 @@
+"""The sections `devices` and `radio` of a scenario, as text with comments that say where each number comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from edgefl.calibration.comparison import PhaseErrors, mean_error
+from edgefl.calibration.compute_fit import ComputeLaw
+from edgefl.calibration.energy_fit import RadioPower
+from edgefl.calibration.fit import Fit, TypeFit
+
+TIMES_FILE = "times.csv"
+ASSUMED_DBM = 15.0  # of Wi-Fi
+NO_CAPACITANCE = 1e-40  # the key must be above 0: at any clock this draws nothing
+LEAST_W = 1e-9  # of `rx_power_w`, which must be above 0
+COMMENT_COLUMN = 52
+
+
+class Entry(NamedTuple):
+    """A key with its value, or with the keys below it."""
+
+    key: str
+    value: str | Sequence[Entry] | Sequence[Sequence[Entry]]
+    comment: str = ""
+
+
+def fragment(fitted: Fit, name: str, told: str, errors: Sequence[PhaseErrors], remarks: Sequence[str]) -> str:
+    """Return the sections as YAML.
+
+    Args:
+        fitted: the fit to all rows of the log.
+        name: of the log.
+        told: which rows were left out of the fit whose errors are told.
+        errors: of that fit.
+        remarks: what the log cannot tell.
+    """
+    lines = [f"# By edgefl calibrate from all rows of {_plain(name)}.", f"# A fit without {told} predicts:"]
+    lines += [f"#   {text}" for text in _error_lines(errors)]
+    lines += ["# The log cannot tell:"]
+    lines += [f"#   {text}" for text in remarks]
+    lines += _lines([Entry("devices", _devices(fitted))], 0)
+    radio = _radio(fitted)
+    if radio:
+        lines += _lines([Entry("radio", radio)], 0)
+    return "\n".join(lines) + "\n"
+
+
+def _error_lines(errors: Sequence[PhaseErrors]) -> Iterator[str]:
+    for of_phase in errors:
+        found = of_phase.left_out or of_phase.fitted
+        which = f"row{'s' * (len(found) != 1)}{' left out' if of_phase.left_out else ', none left out'}"
+        text = f"{of_phase.quantity} of {of_phase.phase}: mean error {100 * mean_error(found):.3g} %"
+        yield f"{text} ({len(found)} {which})"
+
+
+def _lines(entries: Sequence[Entry], depth: int) -> list[str]:
+    """Return entries as lines of YAML."""
+    lines: list[str] = []
+    for entry in entries:
+        text = f"{'  ' * depth}{entry.key}:"
+        below: list[str] = []
+        if isinstance(entry.value, str):
+            text = f"{text} {entry.value}"
+        else:
+            for value in entry.value:
+                if isinstance(value, Entry):
+                    below += _lines([value], depth + 1)
+                else:  # an entry of a list
+                    item = _lines(value, depth + 2)
+                    item[0] = f"{'  ' * (depth + 1)}- {item[0].lstrip()}"
+                    below += item
+        if entry.comment:
+            text = f"{text.ljust(COMMENT_COLUMN)}  # {entry.comment}"
+        lines += [text, *below]
+    return lines
+
+
+def _plain(name: str) -> str:
+    """Return a file's name that stays on its line."""
+    return name if name.isprintable() else ascii(name)
+
+
+def _number(value: float) -> str:
+    """Return a number with the digits that a measurement may have."""
+    return format(value, ".6g")
+
+
+def _devices(fitted: Fit) -> list[Entry]:
+    types = list(fitted.types.values())
+    count = Entry("count", str(sum(device.units for device in types)), "units in the log")
+    if len(types) == 1:
+        return [count, *_hardware(types[0])]
+    groups = [
+        [Entry("name", _quoted(device.name)), Entry("count", str(device.units)), *_hardware(device)] for device in types
+    ]
+    return [count, Entry("groups", groups)]
+
+
+def _quoted(name: str) -> str:
+    """Return a name as YAML reads it as text, whatever it holds."""
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _rows(device: TypeFit, phase: str, *, with_joules: bool = False) -> str:
+    """Return how many rows of a phase a number comes from."""
+    count = sum(row.phase == phase and (row.joules is not None or not with_joules) for row in device.rows)
+    kind = f"{phase}, joules" if with_joules else phase
+    return f"{count} row{'s' * (count != 1)} of {kind}"
+
+
+def _hardware(device: TypeFit) -> list[Entry]:
+    """Return the keys of one type of device."""
+    energy = device.energy
+    entries: list[Entry] = []
+    if device.highest_hz is not None:
+        entries.append(Entry("cpu_hz", _number(device.highest_hz), "highest clock in the log"))
+    compute = _compute(device)
+    if compute:
+        entries.append(Entry("compute", compute))
+    if energy.cpu is not None:
+        where = _rows(device, "train", with_joules=True)
+        entries.append(Entry("cpu_static_w", _number(energy.cpu.static_w), where))
+        why = where if energy.cpu.capacitance else "one clock: all is in cpu_static_w"
+        entries.append(Entry("capacitance", _number(energy.cpu.capacitance or NO_CAPACITANCE), why))
+    if energy.idle_w is not None:
+        entries.append(Entry("idle_power_w", _number(energy.idle_w), _rows(device, "idle", with_joules=True)))
+    if energy.setup_s is not None:
+        entries.append(Entry("setup_s", _number(energy.setup_s), _rows(device, "setup")))
+    if energy.setup_j is not None:
+        entries.append(Entry("setup_j", _number(energy.setup_j), _rows(device, "setup", with_joules=True)))
+    if energy.rx is not None:
+        where = _rows(device, "download", with_joules=True)
+        entries.append(Entry("rx_power_w", _number(max(energy.rx.base_w, LEAST_W)), where))
+    return entries + _radio_energy(device)
+
+
+def _compute(device: TypeFit) -> list[Entry]:
+    entries: list[Entry] = []
+    if device.law is not None:
+        entries += _law(device, device.law)
+    elif device.measured is not None:
+        entries.append(Entry("measured", TIMES_FILE, _rows(device, "train")))
+    if entries and device.spread is not None:
+        value = f"{{lognormal: [0, {_number(device.spread)}]}}"
+        entries.append(Entry("speed", value, f"between {device.units} units"))
+    if entries and device.jitter is not None:
+        entries.append(Entry("jitter", _number(device.jitter), "repeats of one network and batch size"))
+    return entries
+
+
+def _law(device: TypeFit, law: ComputeLaw) -> list[Entry]:
+    where = _rows(device, "train")
+    if law.left_out_error is not None:
+        where = f"{where}; networks left out in turn: {100 * law.left_out_error:.3g} %"
+    entries: list[Entry] = []
+    for kind, flops_per_s in law.speeds.items():
+        shares = kind != "convolution" and kind not in law.coefficients
+        why = "as convolution: no better fit with its own" if shares else where
+        entries.append(Entry(f"{kind}_flops_per_s", _number(flops_per_s), why))
+        where = ""
+    if "bandwidth" in law.coefficients:
+        entries.append(Entry("bandwidth_bytes_per_s", _number(1 / law.coefficients["bandwidth"])))
+    entries += [
+        Entry(term, _number(law.coefficients[term])) for term in ("group_s", "step_s") if term in law.coefficients
+    ]
+    return entries
+
+
+def _radio_energy(device: TypeFit) -> list[Entry]:
+    """Return the keys for the power of a radio."""
+    entries: list[Entry] = []
+    below: list[Entry] = []
+    received = device.energy.rx
+    if received is not None and received.knows_rate:
+        below.append(Entry("rx_j_per_mbit", _number(received.j_per_mbit), _rows(device, "download", with_joules=True)))
+    sent = device.energy.tx
+    if sent is not None:
+        dbm = _sent_dbm(sent)
+        entries.append(Entry("tx_power_dbm", _number(dbm), "assumed: no log of energy tells it"))
+        circuit_w = max(sent.base_w - _watts(dbm), 0.0)
+        where = _rows(device, "upload", with_joules=True)
+        below.append(Entry("circuit_w", _number(circuit_w), f"{where}, less the power sent"))
+        if sent.knows_rate:
+            below.append(Entry("tx_j_per_mbit", _number(sent.j_per_mbit), where))
+    if below:
+        entries.append(Entry("radio_energy", below))
+    return entries
+
+
+def _sent_dbm(sent: RadioPower) -> float:
+    """Return the assumed power sent, which is less than what the device draws in all."""
+    if sent.base_w >= _watts(ASSUMED_DBM):
+        return ASSUMED_DBM
+    return 10 * math.log10(max(sent.base_w, LEAST_W) * 1e3)
+
+
+def _watts(dbm: float) -> float:
+    return float(10 ** (dbm / 10) / 1e3)
+
+
+def _radio(fitted: Fit) -> list[Entry]:
+    """Return a shared link of known capacity: 1 bit/s/Hz at any place, so that `bandwidth_hz` is the capacity."""
+    known = [link for link in (fitted.down, fitted.up) if link is not None]
+    if not known:
+        return []
+    down = fitted.down or known[0]
+    up = fitted.up or known[0]
+    capacity_bps = max(down.capacity_bps, up.capacity_bps)
+    where = f"{sum(link.exchanges for link in known)} exchanges"
+    spreads = [f"{100 * link.spread:.2g} %" for link in known if link.spread is not None]
+    if spreads:
+        where = f"{where}; those of one size differ by {', '.join(spreads)}"
+    entries = [
+        Entry("bandwidth_hz", _number(capacity_bps), f"bit/s that all share: {where}"),
+        Entry("rate", "{kind: truncated_shannon, attenuation: 1, max_bps_hz: 1}", "1 bit/s in each hertz"),
+        Entry("propagation", "free_space", "no device is too far for that"),
+        Entry("fading", "none"),
+        Entry("sharing", "processor"),
+    ]
+    lost = {"downlink": 1 - down.capacity_bps / capacity_bps, "uplink": 1 - up.capacity_bps / capacity_bps}
+    if any(lost.values()):
+        shares = ", ".join(f"{way}: {_number(share)}" for way, share in lost.items())
+        entries.append(Entry("overhead", f"{{{shares}}}", "by which one direction is slower"))
+    if down.access_s or up.access_s:
+        value = f"{{downlink: {_number(down.access_s)}, uplink: {_number(up.access_s)}}}"
+        entries.append(Entry("access_s", value, "before a message's first bit"))
+    return entries

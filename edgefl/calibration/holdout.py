@@ -1,0 +1,83 @@
+"""Which rows of a log are left out of a fit, to be predicted by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from edgefl.calibration.log import LogRow
+from edgefl.core.errors import InputError
+
+Item = TypeVar("Item")
+
+EVERY = 4  # network, or round, is left out
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The rows that are left out."""
+
+    lines: frozenset[int]
+    told: str  # which these are
+
+
+def left_out(rows: Sequence[LogRow], choice: str | None, *, by_network: bool) -> LeftOut:
+    """Return the rows that are left out.
+
+    Args:
+        rows: of the log.
+        choice: a share below 1, or names of networks with commas between them; None: a quarter.
+        by_network: whole networks are left out if there are several; else, and with a single one, whole rounds.
+
+    Raises:
+        InputError: the choice is neither.
+    """
+    every: int | None = EVERY
+    networks = list(dict.fromkeys(row.network for row in rows if row.network))
+    if choice is not None:
+        share = _share(choice)
+        if share is None:
+            return _named(rows, choice.split(","), networks, choice)
+        every = round(1 / share) if share > 0 else None
+    if every is None:
+        return LeftOut(frozenset(), "no rows")
+    if by_network and len(networks) > 1:
+        return _named(rows, _every(networks, every), networks, "")
+    rounds = list(dict.fromkeys((row.network, row.round) for row in rows if row.round))
+    if len(rounds) < 2:
+        return LeftOut(frozenset(), "no rows, as there are no further networks or rounds")
+    chosen = set(_every(rounds, every))
+    names = ", ".join(f"round {number} of {network}".removesuffix(" of ") for network, number in sorted(chosen))
+    return LeftOut(frozenset(row.line for row in rows if (row.network, row.round) in chosen), names)
+
+
+def _share(choice: str) -> float | None:
+    """Return the share that a choice is; None if it is a list of names.
+
+    Raises:
+        InputError: it is another number.
+    """
+    try:
+        share = float(choice)
+    except ValueError:
+        return None
+    if not 0 <= share <= 0.5:  # in this form nan is refused, too
+        raise InputError(f"--hold-out {choice}: must be a share from 0 to 0.5, or names of networks")
+    return share
+
+
+def _named(rows: Sequence[LogRow], names: Sequence[str], networks: Sequence[str], choice: str) -> LeftOut:
+    for name in names:
+        if name not in networks:
+            known = ", ".join(networks) or "none"
+            raise InputError(f'--hold-out {choice}: the log has no network "{name}"; networks: {known}')
+    if len(names) == len(networks):
+        raise InputError(f"--hold-out {choice}: leaves out all networks: name fewer")
+    lines = frozenset(row.line for row in rows if row.network in names)
+    return LeftOut(lines, ", ".join(names))
+
+
+def _every(items: Sequence[Item], every: int) -> Sequence[Item]:
+    """Return each `every`-th item; the last one if there are fewer."""
+    return items[every - 1 :: every] or items[-1:]

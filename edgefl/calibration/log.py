@@ -1,0 +1,242 @@
+"""The log of a testbed, and the table of what its networks compute: two CSV files that users write."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from edgefl.core.errors import InputError
+from edgefl.core.files import lines
+from edgefl.core.packed_files import unpacked
+from edgefl.core.section import nearest, shown
+
+PHASES = ("setup", "download", "train", "evaluate", "upload", "idle")
+TEXTS = ("device", "phase", "network", "round")
+NUMBERS = ("seconds", "bytes", "joules", "batch_size", "steps", "samples", "clients", "clock_hz")
+REQUIRED = ("device", "phase", "seconds")
+ABOVE_ZERO = ("seconds", "bytes", "batch_size", "steps", "samples", "clients", "clock_hz")
+LARGEST = 1e18  # of any number in a log or a table of counts
+MOST_CHARACTERS = 100  # of a name
+MOST_FAULTS = 20  # that are told at a time
+
+COUNTS = ("macs", "depthwise_macs", "matmul_macs", "conv1x1_macs", "convkxk_macs", "activation_bytes", "conv_groups")
+
+
+@dataclass(frozen=True)
+class LogRow:
+    """A measured phase of a device; None where a cell is empty."""
+
+    line: int  # of the file
+    device: str  # a type, or `type/unit`
+    phase: str  # one of PHASES
+    network: str
+    round: str
+    seconds: float
+    bytes: float | None = None  # of the message
+    joules: float | None = None
+    batch_size: float | None = None
+    steps: float | None = None
+    samples: float | None = None  # gone through: in training those of all epochs
+    clients: float | None = None  # that exchange messages at the same time
+    clock_hz: float | None = None
+
+    @property
+    def type(self) -> str:
+        """The type of the device: what stands before a slash."""
+        return self.device.partition("/")[0]
+
+    @property
+    def power_w(self) -> float | None:
+        """The mean power during the phase."""
+        if self.joules is None:
+            return None
+        return self.joules / self.seconds
+
+
+class NetworkCounts(NamedTuple):
+    """What the forward pass of one sample through a network computes."""
+
+    convolution_macs: float  # multiply-accumulates of convolutions without groups
+    matmul_macs: float
+    grouped_macs: float  # of convolutions with groups
+    activation_bytes: float  # float32 results of its layers
+    groups: float  # of all its convolutions with groups
+
+
+class _Cells(NamedTuple):
+    """A row of a file: its line, and its cells by column."""
+
+    line: int
+    cells: dict[str, str]
+
+
+def read_log(path: Path) -> list[LogRow]:
+    """Return the rows of a log in the order of the file.
+
+    Raises:
+        InputError: it cannot be read, or is wrong.
+    """
+    faults: list[str] = []
+    rows: list[LogRow] = []
+    for row in _rows(path, REQUIRED, (*TEXTS, *NUMBERS)):
+        read = _log_row(row)
+        if isinstance(read, LogRow):
+            rows.append(read)
+        else:
+            faults += [f"{path}:{row.line}: {text}" for text in read]
+    if faults:
+        raise InputError(*faults[:MOST_FAULTS])
+    if not rows:
+        raise InputError(f"{path}: has no rows: write one for each measured phase")
+    return rows
+
+
+def read_counts(path: Path) -> dict[str, NetworkCounts]:
+    """Return what each network of a table computes, by its name.
+
+    Raises:
+        InputError: the table cannot be read, or is wrong.
+    """
+    found: dict[str, NetworkCounts] = {}
+    for row in _rows(path, ("network", *COUNTS), ("network", *COUNTS)):
+        place = f"{path}:{row.line}"
+        name = row.cells["network"]
+        if not name or name in found:
+            what = f'"{name}" has a row already' if name else "is empty"
+            raise InputError(f"{place}: network: {what}: write one row for each network")
+        numbers: dict[str, float] = {}
+        for column in COUNTS:
+            number = _number(column, row.cells[column])
+            if isinstance(number, str):
+                raise InputError(f"{place}: {number}")
+            if number is None:
+                raise InputError(f"{place}: {column}: is empty: write 0 if the network has none")
+            numbers[column] = number
+        convolution = numbers["conv1x1_macs"] + numbers["convkxk_macs"]
+        if not math.isclose(convolution + numbers["matmul_macs"], numbers["macs"], rel_tol=1e-6):
+            raise InputError(f"{place}: macs: must be matmul_macs + conv1x1_macs + convkxk_macs")
+        found[name] = NetworkCounts(
+            convolution,
+            numbers["matmul_macs"],
+            numbers["depthwise_macs"],
+            numbers["activation_bytes"],
+            numbers["conv_groups"],
+        )
+    return found
+
+
+def _log_row(row: _Cells) -> LogRow | list[str]:
+    """Return a row of a log; or what is wrong with it, a line each."""
+    faults: list[str] = []
+    cells = {name: row.cells.get(name, "") for name in (*TEXTS, *NUMBERS)}
+    numbers: dict[str, float | None] = {}
+    for name in NUMBERS:
+        number = _number(name, cells[name])
+        if isinstance(number, str):
+            faults.append(number)
+        else:
+            numbers[name] = number
+    if faults:
+        return faults
+    faults += [
+        f"{name}: must be at most {MOST_CHARACTERS} characters in one line: write a shorter name"
+        for name in TEXTS
+        if not cells[name].isprintable() or len(cells[name]) > MOST_CHARACTERS
+    ]
+    if not cells["device"] or cells["device"].startswith("/"):
+        faults.append("device: has no type: write one, such as pi4 or pi4/a")
+    if cells["phase"] not in PHASES:
+        text = f"must be one of {', '.join(PHASES)}, got {shown(cells['phase'])}"
+        faults.append(f"phase: {text}{nearest(cells['phase'], PHASES)}")
+    faults += _what_is_missing(cells["phase"], cells["network"], numbers)
+    seconds = numbers.pop("seconds")
+    if faults or seconds is None:
+        return faults
+    _fill_steps(numbers)
+    return LogRow(row.line, cells["device"], cells["phase"], cells["network"], cells["round"], seconds, **numbers)
+
+
+def _what_is_missing(phase: str, network: str, numbers: dict[str, float | None]) -> list[str]:
+    """Return what a row lacks that its phase needs, a line each."""
+    missing: list[str] = []
+    if numbers["seconds"] is None:
+        missing.append("seconds: is empty: write how long the phase took")
+    if phase in {"download", "upload"} and numbers["bytes"] is None:
+        missing.append(f"bytes: is empty in a row of phase {phase}: write the bytes of the message")
+    if phase in {"train", "evaluate"} and not network:
+        missing.append(f"network: is empty in a row of phase {phase}: write the network's name")
+    given = [name for name in ("batch_size", "steps", "samples") if numbers[name] is not None]
+    if phase == "train" and len(given) < 2:
+        missing.append("steps: a row of phase train needs two of batch_size, steps and samples")
+    return missing
+
+
+def _fill_steps(numbers: dict[str, float | None]) -> None:
+    """Fill in the batch size or the number of steps that the other numbers of a row tell."""
+    batch_size = numbers["batch_size"]
+    steps = numbers["steps"]
+    samples = numbers["samples"]
+    if steps is None and samples is not None and batch_size is not None:
+        numbers["steps"] = float(math.ceil(samples / batch_size))
+    if batch_size is None and samples is not None and steps is not None:
+        numbers["batch_size"] = samples / steps
+
+
+def _number(name: str, text: str) -> float | str | None:
+    """Return the number that a cell holds, None if it is empty; or what is wrong with it."""
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return f"{name}: {shown(text)} is no number"
+    if name in ABOVE_ZERO and not 0 < value <= LARGEST:  # in this form nan is refused, too
+        return f"{name}: must be > 0 and at most {LARGEST:g}, got {text}"
+    if not 0 <= value <= LARGEST:
+        return f"{name}: must be from 0 to {LARGEST:g}, got {text}"
+    return value
+
+
+def _rows(path: Path, required: tuple[str, ...], known: tuple[str, ...]) -> Iterator[_Cells]:
+    """Yield the rows of a CSV file whose header has the required columns, in any order, among others.
+
+    Raises:
+        InputError: it cannot be read, or is no such file.
+    """
+    try:
+        with unpacked(path) as stream:
+            # -sig drops the byte order mark that spreadsheets write.
+            table = csv.reader(text.decode("utf-8-sig") for text in lines(stream))
+            header = [name.strip() for name in next(table, [])]
+            _check_header(path, header, required, known)
+            for cells in table:
+                if not cells:  # a blank line
+                    continue
+                if len(cells) != len(header):
+                    text = f"has {len(cells)} cells, the header has {len(header)}: write one for each column"
+                    raise InputError(f"{path}:{table.line_num}: {text}")
+                stripped = [cell.strip() for cell in cells]
+                yield _Cells(table.line_num, dict(zip(header, stripped, strict=True)))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{path}: is not a CSV file in UTF-8") from None
+
+
+def _check_header(path: Path, header: list[str], required: tuple[str, ...], known: tuple[str, ...]) -> None:
+    """Check the names of a file's columns.
+
+    Raises:
+        InputError: a required one is missing, or a known one stands twice.
+    """
+    for name in required:
+        if name not in header:
+            alike = nearest(name, header).replace("did you mean", "is it")
+            raise InputError(f"{path}:1: has no column {name}{alike}; must have {', '.join(required)}")
+    for name in known:
+        if header.count(name) > 1:
+            raise InputError(f"{path}:1: has the column {name} twice: remove one")

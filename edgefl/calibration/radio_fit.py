@@ -1,0 +1,104 @@
+"""The radio link that devices share: its capacity, and the time before a message's first bit.
+
+The last of n devices that exchange messages at the same time is done when the link has carried all n, however it has
+divided itself meanwhile. So its seconds are `access_s + clients * bits / capacity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.calibration.compute_fit import relative_fit
+from edgefl.calibration.log import LogRow
+
+WIDE = 1.2  # sizes within this ratio count as one: a line through them would tell of noise
+BITS = 8
+
+
+class Exchange(NamedTuple):
+    """Messages that were under way at the same time."""
+
+    last: LogRow  # of the device that was done last
+    bits: float  # of all of them together
+
+
+@dataclass(frozen=True)
+class LinkFit:
+    """One direction of a shared link."""
+
+    capacity_bps: float
+    access_s: float
+    knows_access: bool  # sizes differ enough for it
+    exchanges: int
+    spread: float | None  # coefficient of variation between exchanges of one size; None: none was repeated
+
+    def seconds(self, bits: float) -> float:
+        """Return how long the last device takes when all messages together have so many bits."""
+        return self.access_s + bits / self.capacity_bps
+
+
+def exchanges_of(rows: Sequence[LogRow], phase: str) -> list[Exchange]:
+    """Return the exchanges of one phase, in the order of the log.
+
+    Downloads of one round belong together. Uploads do if `clients` says that they overlap: otherwise devices end their
+    training one after another, and each is alone. A row without a round is an exchange of its own.
+    """
+    found: dict[tuple[object, ...], list[LogRow]] = {}
+    times: dict[tuple[object, ...], int] = {}  # a device may exchange messages several times in a round
+    for row in rows:
+        if row.phase != phase:
+            continue
+        key: tuple[object, ...] = (row.line,)
+        if row.round and (phase == "download" or (row.clients or 1) > 1):
+            who = (row.device, row.network, row.round)
+            times[who] = times.get(who, 0) + 1
+            key = (row.network, row.round, row.clients, times[who])
+        found.setdefault(key, []).append(row)
+    return [_exchange(together) for together in found.values()]
+
+
+def _exchange(rows: Sequence[LogRow]) -> Exchange:
+    last = max(rows, key=lambda row: row.seconds)
+    clients = last.clients or float(len(rows))
+    mean_bytes = float(np.mean([row.bytes for row in rows if row.bytes is not None]))
+    return Exchange(last, BITS * clients * mean_bytes)
+
+
+def fit_link(exchanges: Sequence[Exchange]) -> LinkFit | None:
+    """Return what exchanges tell of a link; None without any.
+
+    Single transfers stall, so the fit goes through the median of each size.
+    """
+    if not exchanges:
+        return None
+    of_size: dict[float, list[float]] = {}
+    for exchange in exchanges:
+        of_size.setdefault(exchange.bits, []).append(exchange.last.seconds)
+    bits = np.array(list(of_size))
+    seconds = np.array([np.median(times) for times in of_size.values()])
+    access_s = 0.0
+    s_per_bit = float(np.median(seconds / bits))
+    knows_access = bool(bits.max() > WIDE * bits.min())
+    if knows_access:
+        fitted_s, fitted_s_per_bit = relative_fit(np.stack([np.ones(len(bits)), bits], axis=1), seconds).tolist()
+        if fitted_s_per_bit > 0:
+            access_s = fitted_s
+            s_per_bit = fitted_s_per_bit
+        else:  # larger messages take no longer: the rows tell of something else than a link's capacity
+            knows_access = False
+    return LinkFit(1 / s_per_bit, access_s, knows_access, len(exchanges), _spread(list(of_size.values())))
+
+
+def _spread(repeats: Sequence[Sequence[float]]) -> float | None:
+    squares = 0.0
+    degrees = 0
+    for times in repeats:
+        squares += float(((np.array(times) / np.mean(times) - 1) ** 2).sum())
+        degrees += len(times) - 1
+    if degrees == 0:
+        return None
+    return float(np.sqrt(squares / degrees))

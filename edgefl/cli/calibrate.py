@@ -1,0 +1,90 @@
+"""`edgefl calibrate`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from edgefl.cli.common import as_typed, printable, working_directory
+from edgefl.cli.exits import EXIT_DONE
+
+if TYPE_CHECKING:
+    from edgefl.calibration.calibration import Calibration
+
+
+def add_calibrate(verbs: Any) -> None:
+    """Add `edgefl calibrate` and its options."""
+    about = "fit the devices and the radio of a scenario to the log of a testbed (docs/calibration.md)"
+    parser = verbs.add_parser("calibrate", help=about, description=about)
+    parser.add_argument("log", metavar="LOG", type=Path, help="CSV file with a row for each measured phase of a device")
+    parser.add_argument(
+        "--counts",
+        metavar="FILE",
+        type=Path,
+        help="CSV file with what each network computes; without it, times hold for the log's networks alone",
+    )
+    parser.add_argument(
+        "--hold-out",
+        metavar="SHARE|NAMES",
+        help="rows left out of the fit whose errors are told: a share such as 0.25, or networks such as "
+        "lenet,resnet18 (default: every fourth network, or every fourth round of a single one; 0: none)",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="folder for scenario, table and picture (default: print the scenario)",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace earlier files in the folder")
+    parser.add_argument("--quiet", action="store_true", help="print no table of errors")
+    parser.set_defaults(verb=_calibrate)
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from edgefl.calibration.calibration import calibrate, write
+
+    here = working_directory()
+    counts = here / options.counts if options.counts else None
+    found = calibrate(here / options.log, counts, options.hold_out)
+    if options.out is None:
+        if not options.quiet:
+            print(_table(found), file=sys.stderr)
+        sys.stdout.write(found.scenario)
+        return EXIT_DONE
+    can_draw = find_spec("matplotlib") is not None
+    written = write(found, here / options.out, overwrite=options.overwrite, with_picture=can_draw)
+    if not options.quiet:
+        print(_table(found))
+        print("\n".join(f"cannot tell   {printable(text)}" for text in found.remarks))
+    print("\n".join(f"written       {as_typed(path)}" for path in written))
+    if not can_draw:
+        print("edgefl: no picture: it needs Matplotlib: pip install 'edgefl-emulator[plot]'", file=sys.stderr)
+    return EXIT_DONE
+
+
+def _table(found: Calibration) -> str:
+    """Return the errors of each phase, on rows left out of the fit and on those that it has seen."""
+    lines = [["phase", "of", "left out", "mean error", "worst", "fitted", "mean error", "worst"]]
+    lines += [
+        [errors.phase, errors.quantity, *_cells(errors.left_out), *_cells(errors.fitted)] for errors in found.errors
+    ]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    rows = [f"left out of this fit: {printable(found.told)}; the scenario is fitted to all rows"]
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line[:2], widths[:2], strict=True)]
+        cells += [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
+        rows.append("  ".join(cells).rstrip())
+    return "\n".join(rows)
+
+
+def _cells(errors: Any) -> list[str]:
+    from edgefl.calibration.comparison import mean_error
+
+    if not errors:
+        return ["0", "", ""]
+    worst = max(errors, key=abs)
+    return [str(len(errors)), f"{100 * mean_error(errors):.1f} %", f"{100 * worst:+.1f} %"]
