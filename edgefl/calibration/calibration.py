@@ -28,7 +28,7 @@ class Calibration:
     fitted: Fit  # to all rows
     compared: Sequence[Compared]  # by a fit without the rows left out
     errors: Sequence[PhaseErrors]
-    told: str  # which rows were left out
+    told: str  # which rows were left out; empty: none
     remarks: Sequence[str]  # what the log cannot tell
     scenario: str  # the sections as YAML
 

@@ -32,11 +32,12 @@ def fragment(fitted: Fit, name: str, told: str, errors: Sequence[PhaseErrors], r
     Args:
         fitted: the fit to all rows of the log.
         name: of the log.
-        told: which rows were left out of the fit whose errors are told.
+        told: which rows were left out of the fit whose errors are told; empty: none.
         errors: of that fit.
         remarks: what the log cannot tell.
     """
-    lines = [f"# By edgefl calibrate from all rows of {_plain(name)}.", f"# A fit without {told} predicts:"]
+    without = f"A fit without {told}" if told else "The fit, from which no row was left out,"
+    lines = [f"# By edgefl calibrate from all rows of {_plain(name)}.", f"# {without} predicts:"]
     lines += [f"#   {text}" for text in _error_lines(errors)]
     lines += ["# The log cannot tell:"]
     lines += [f"#   {text}" for text in remarks]
@@ -84,7 +85,8 @@ def _plain(name: str) -> str:
 
 def _number(value: float) -> str:
     """Return a number with the digits that a measurement may have."""
-    return format(value, ".6g")
+    digits, letter, exponent = format(value, ".6g").partition("e")
+    return f"{digits}{letter}{int(exponent)}" if exponent else digits
 
 
 def _devices(fitted: Fit) -> list[Entry]:

@@ -19,7 +19,7 @@ class LeftOut:
     """The rows that are left out."""
 
     lines: frozenset[int]
-    told: str  # which these are
+    told: str  # which these are; empty: none
 
 
 def left_out(rows: Sequence[LogRow], choice: str | None, *, by_network: bool) -> LeftOut:
@@ -28,7 +28,8 @@ def left_out(rows: Sequence[LogRow], choice: str | None, *, by_network: bool) ->
     Args:
         rows: of the log.
         choice: a share below 1, or names of networks with commas between them; None: a quarter.
-        by_network: whole networks are left out if there are several; else, and with a single one, whole rounds.
+        by_network: whole networks are left out if there are several; else, and with a single one, whole rounds, of
+            which the first of each network stays.
 
     Raises:
         InputError: the choice is neither.
@@ -41,15 +42,29 @@ def left_out(rows: Sequence[LogRow], choice: str | None, *, by_network: bool) ->
             return _named(rows, choice.split(","), networks, choice)
         every = round(1 / share) if share > 0 else None
     if every is None:
-        return LeftOut(frozenset(), "no rows")
+        return LeftOut(frozenset(), "")
     if by_network and len(networks) > 1:
         return _named(rows, _every(networks, every), networks, "")
-    rounds = list(dict.fromkeys((row.network, row.round) for row in rows if row.round))
-    if len(rounds) < 2:
-        return LeftOut(frozenset(), "no rows, as there are no further networks or rounds")
-    chosen = set(_every(rounds, every))
-    names = ", ".join(f"round {number} of {network}".removesuffix(" of ") for network, number in sorted(chosen))
-    return LeftOut(frozenset(row.line for row in rows if (row.network, row.round) in chosen), names)
+    return _rounds(rows, every)
+
+
+def _rounds(rows: Sequence[LogRow], every: int) -> LeftOut:
+    """Return the rows of every so many-th round; and those of no network in rounds of these numbers."""
+    named = [row for row in rows if row.round and row.network] or [row for row in rows if row.round]
+    rounds: dict[str, dict[str, None]] = {}
+    for row in named:
+        rounds.setdefault(row.network, {})[row.round] = None
+    # Without the first round of a network nothing might be known of it.
+    later = [(network, number) for network, numbers in rounds.items() for number in list(numbers)[1:]]
+    if not later:
+        return LeftOut(frozenset(), "")
+    chosen = _every(later, every)
+    numbers = {number for _, number in chosen}
+    lines = [
+        row.line for row in rows if (row.network, row.round) in chosen or (not row.network and row.round in numbers)
+    ]
+    names = [f"round {number} of {network}".removesuffix(" of ") for network, number in chosen]
+    return LeftOut(frozenset(lines), ", ".join(names))
 
 
 def _share(choice: str) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,12 +38,17 @@ def draw(compared: Sequence[Compared], sink: Path | IO[bytes]) -> None:
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for panel, quantity in zip(axes, panels, strict=True):
             _draw_panel(panel, [number for number in compared if number.quantity == quantity], UNITS[quantity])
+        looks = {name: line for panel in axes for line, name in zip(*panel.get_legend_handles_labels(), strict=True)}
+        figure.legend(looks.values(), looks.keys(), loc="outside lower center", ncols=2, fontsize=6)
         figure.savefig(sink, format="svg", metadata={"Date": None, "Creator": None})
 
 
 def _draw_panel(panel: Axes, compared: Sequence[Compared], unit: str) -> None:
+    from matplotlib.ticker import NullFormatter
+
     numbers = [number.measured for number in compared] + [number.predicted for number in compared]
-    ends = [min(number for number in numbers if number > 0) / 1.5, max(numbers) * 1.5]
+    logarithms = [math.log10(number) for number in numbers if number > 0]
+    ends = [10.0 ** math.floor(min(logarithms)), 10.0 ** (math.floor(max(logarithms)) + 1)]
     panel.plot(ends, ends, color=INK, linewidth=0.8, label="predicted = measured")
     for factor in (1 - TOLERANCE, 1 + TOLERANCE):
         label = f"± {TOLERANCE:.0%}" if factor > 1 else "_"
@@ -67,7 +73,8 @@ def _draw_panel(panel: Axes, compared: Sequence[Compared], unit: str) -> None:
     panel.set_yscale("log")
     panel.set_xlim(*ends)
     panel.set_ylim(*ends)
-    panel.set_aspect("equal")
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:g}")  # Matplotlib's own are formulas
+        axis.set_minor_formatter(NullFormatter())
     panel.set_xlabel(f"measured [{unit}]")
     panel.set_ylabel(f"predicted [{unit}]")
-    panel.legend(fontsize=6)

@@ -30,7 +30,7 @@ def add_calibrate(verbs: Any) -> None:
         "--hold-out",
         metavar="SHARE|NAMES",
         help="rows left out of the fit whose errors are told: a share such as 0.25, or networks such as "
-        "lenet,resnet18 (default: every fourth network, or every fourth round of a single one; 0: none)",
+        "lenet,resnet18 (default: every fourth network; without --counts, every fourth round; 0: none)",
     )
     parser.add_argument(
         "-o",
@@ -73,7 +73,7 @@ def _table(found: Calibration) -> str:
         [errors.phase, errors.quantity, *_cells(errors.left_out), *_cells(errors.fitted)] for errors in found.errors
     ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rows = [f"left out of this fit: {printable(found.told)}; the scenario is fitted to all rows"]
+    rows = [f"left out of this fit: {printable(found.told) or 'nothing'}; the scenario is fitted to all rows"]
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line[:2], widths[:2], strict=True)]
         cells += [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]

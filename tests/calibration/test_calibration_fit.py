@@ -1,0 +1,196 @@
+"""Logs that were made by a law give the law back."""
+
+import numpy as np
+import pytest
+from calibration_cases import LAW, counts_text, downloads, log_text, networks, step_s, training
+
+from edgefl.calibration.calibration import calibrate
+from edgefl.calibration.comparison import mean_error
+
+
+@pytest.fixture
+def calibrated(tmp_path):
+    """Calibrates by rows and counts."""
+
+    def from_rows(rows, counts=None, hold_out=None):
+        log = tmp_path / "log.csv"
+        log.write_text(log_text(rows))
+        table = None
+        if counts is not None:
+            table = tmp_path / "counts.csv"
+            table.write_text(counts_text(counts))
+        return calibrate(log, table, hold_out)
+
+    return from_rows
+
+
+def only(calibration):
+    """The fit of the only type of device."""
+    (device,) = calibration.fitted.types.values()
+    return device
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        ("speed",),
+        ("speed", "step_s"),
+        ("speed", "group_s"),
+        ("speed", "matmul"),
+        ("speed", "bandwidth", "grouped"),
+        ("speed", "step_s", "matmul", "bandwidth"),
+        tuple(LAW),
+    ],
+)
+def test_a_law_comes_back_with_its_terms_and_no_others(calibrated, terms):
+    law = {term: LAW[term] for term in terms}
+    counts = networks(9)
+    found = calibrated(training(law, counts), counts)
+    assert dict(only(found).law.coefficients) == pytest.approx(law, rel=1e-6)
+    (errors,) = found.errors
+    assert len(errors.left_out) == 2  # of nine networks each fourth
+    assert mean_error(errors.left_out) < 1e-6
+
+
+def test_a_law_with_noise_comes_back_within_its_statistics(calibrated):
+    counts = networks(24)
+    law = {term: LAW[term] for term in ("speed", "matmul", "bandwidth", "group_s")}
+    noise = np.random.default_rng(3).normal(0, 0.02, 1000)
+    draws = iter(noise)
+    found = calibrated(training(law, counts, rounds="12345", factor=lambda *_: 1 + next(draws)), counts)
+    device = only(found)
+    assert device.law.coefficients == pytest.approx(law, rel=0.05)
+    # 24 networks of 5 rounds have 96 degrees of freedom: the estimate's standard deviation is 7 %.
+    assert device.jitter == pytest.approx(0.02, rel=0.2)
+    assert mean_error(found.errors[0].left_out) == pytest.approx(0.02 * np.sqrt(2 / np.pi), rel=0.3)
+
+
+def test_laws_have_fewer_terms_than_there_are_networks(calibrated):
+    counts = networks(3)
+    law = only(calibrated(training(LAW, counts), counts)).law
+    assert len(law.coefficients) <= 2
+
+
+def test_one_network_and_two_batch_sizes_tell_a_step_from_its_samples(calibrated):
+    counts = networks(1)
+    rows = training({"speed": 1e-10, "step_s": 0.3}, counts, batch_sizes=(4, 32))
+    assert only(calibrated(rows, counts)).law.coefficients == pytest.approx({"speed": 1e-10, "step_s": 0.3})
+    measured = only(calibrated(rows)).measured
+    assert measured.line("net0")[0] == pytest.approx(0.3)
+    assert measured.step_s("net0", 8) == pytest.approx(step_s({"speed": 1e-10, "step_s": 0.3}, counts["net0"], 8))
+
+
+def test_a_smaller_last_batch_counts_as_what_it_is(calibrated):
+    counts = networks(4)
+    rows = training({"speed": 1e-10}, counts)
+    for row in rows:  # ten steps, the last of them with one sample
+        row["samples"] = 9 * 16 + 1
+        row["seconds"] *= row["samples"] / 160
+    assert only(calibrated(rows, counts)).law.coefficients == pytest.approx({"speed": 1e-10})
+
+
+def test_lower_clocks_take_longer_and_draw_less(calibrated):
+    counts = networks(4)
+    rows = []
+    for clock_hz in (0.6e9, 1.2e9):
+        for row in training({"speed": 1e-10}, counts, factor=lambda *_, clock_hz=clock_hz: 1.2e9 / clock_hz):
+            power_w = 1.5 + 1e-27 * clock_hz**3
+            rows.append({**row, "clock_hz": clock_hz, "joules": power_w * row["seconds"]})
+    device = only(calibrated(rows, counts))
+    assert device.highest_hz == 1.2e9
+    assert device.law.coefficients == pytest.approx({"speed": 1e-10})
+    assert device.energy.cpu == pytest.approx((1.5, 1e-27))
+    one_clock = only(calibrated(rows[4:], counts))
+    assert one_clock.energy.cpu == pytest.approx((1.5 + 1e-27 * 1.2e9**3, 0.0))
+
+
+def test_units_of_a_type_differ_by_their_speeds(calibrated):
+    counts = networks(4)
+    speeds = {"pi/a": 0.8, "pi/b": 1.0, "pi/c": 1.25}
+    rows = [row for name in speeds for row in training(LAW, counts, name, factor=lambda name, _: 1 / speeds[name])]
+    device = only(calibrated(rows, counts))
+    assert device.units == 3
+    assert device.spread == pytest.approx(np.std(np.log(list(speeds.values())), ddof=1))
+    assert only(calibrated(rows[:4], counts)).spread is None
+
+
+def test_evaluation_takes_a_third_of_a_samples_training(calibrated):
+    counts = networks(5)
+    rows = training({"speed": 1e-10, "step_s": 0.1}, counts)
+    seconds = 100 * 2 * 1e-10 * sum(counts["net0"][:3])  # two operations a multiply-accumulate
+    rows.append({"device": "pi", "network": "net0", "phase": "evaluate", "seconds": seconds, "samples": 100})
+    found = calibrated(rows, counts)
+    (evaluated,) = [number for number in found.compared if number.row.phase == "evaluate"]
+    assert evaluated.error == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("access_s", [0.0, 0.25])
+def test_capacity_and_access_of_a_shared_link_come_back(calibrated, access_s):
+    rows = downloads(16e6, access_s, {"a": 1e6, "b": 4e6, "c": 9e6}, 3, "12")
+    rows.append({"device": "pi/0", "phase": "upload", "seconds": 1.5, "bytes": 1e6})
+    found = calibrated(rows)
+    down = found.fitted.down
+    assert (down.capacity_bps, down.access_s) == pytest.approx((16e6, access_s))
+    assert down.exchanges == 6
+    assert found.fitted.up.capacity_bps == pytest.approx(8e6 / 1.5)
+    downloaded = [number for number in found.compared if number.row.phase == "download"]
+    assert {number.row.device for number in downloaded} == {"pi/2"}  # the last of each exchange
+    assert [number.error for number in downloaded] == pytest.approx([0] * 6)
+
+
+def test_messages_of_one_size_do_not_tell_the_access_and_stalls_do_not_count(calibrated):
+    rows = downloads(16e6, 0.0, {"a": 1e6}, 3, "12345")
+    rows[-1]["seconds"] *= 10
+    found = calibrated(rows)
+    assert found.fitted.down.capacity_bps == pytest.approx(16e6)
+    assert "radio: messages of download are of one size: the time before the first bit" in found.remarks
+
+
+def test_clients_left_empty_are_the_devices_of_the_round(calibrated):
+    rows = downloads(16e6, 0.0, {"a": 1e6}, 3, "12")
+    for row in rows:
+        del row["clients"]
+    assert calibrated(rows).fitted.down.capacity_bps == pytest.approx(16e6)
+
+
+def test_two_downloads_of_a_round_are_two_exchanges(calibrated):
+    rows = downloads(16e6, 0.0, {"a": 1e6}, 3, "1")
+    found = calibrated([*rows, *rows])
+    assert (found.fitted.down.exchanges, found.fitted.down.capacity_bps) == (2, pytest.approx(16e6))
+
+
+def test_powers_of_radios_follow_their_rates(calibrated):
+    def rows(phase, base_w, j_per_mbit, rates):
+        return [
+            {"device": "phone", "phase": phase, "seconds": 2, "bytes": rate * 2e6 / 8, "joules": power * 2}
+            for rate, power in ((rate, base_w + j_per_mbit * rate) for rate in rates)
+        ]
+
+    found = calibrated([*rows("download", 2.8, 0.012, (1, 10, 40)), *rows("upload", 2.7, 0.085, (20, 20))])
+    energy = only(found).energy
+    assert energy.rx == pytest.approx((2.8, 0.012, True))
+    assert energy.tx == pytest.approx((2.7 + 0.085 * 20, 0.0, False))
+
+
+def test_setup_and_waiting(calibrated):
+    rows = [
+        {"device": "pi", "phase": "setup", "seconds": 6, "joules": 30},
+        {"device": "pi", "phase": "setup", "seconds": 8},
+        {"device": "pi", "phase": "idle", "seconds": 100, "joules": 300},
+        {"device": "pi", "phase": "idle", "seconds": 300, "joules": 500},
+    ]
+    energy = only(calibrated(rows)).energy
+    assert (energy.setup_s, energy.setup_j, energy.idle_w) == (7, 30, 2)
+
+
+def test_what_a_log_cannot_tell_is_named_once(calibrated):
+    counts = networks(2)
+    rows = [*training(LAW, counts, "pi4"), *training(LAW, counts, "pi5")]
+    told = calibrated(rows, counts).remarks
+    one_batch_size = [text for text in told if "one batch size" in text]
+    assert one_batch_size == [
+        "pi4, pi5: one batch size (16): the time of a step apart from a time of each sample, such as for loading it"
+    ]
+    assert not [
+        text for text in calibrated(training(LAW, counts, batch_sizes=(8, 16)), counts).remarks if "batch" in text
+    ]

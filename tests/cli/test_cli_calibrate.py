@@ -1,0 +1,54 @@
+"""`edgefl calibrate` as users meet it."""
+
+import pytest
+from calibration_cases import counts_text, downloads, log_text, networks, training
+
+LAW = {"speed": 1e-10, "step_s": 0.1}
+
+
+@pytest.fixture
+def shell(edgefl):
+    """A shell with a log and its counts."""
+    counts = networks(5)
+    edgefl.write("counts.csv", counts_text(counts))
+    edgefl.write("log.csv", log_text([*training(LAW, counts), *downloads(16e6, 0, {"net0": 1e6}, 3, "1")]))
+    return edgefl
+
+
+def test_sections_are_printed_and_errors_beside_them(shell):
+    done = shell("calibrate", "log.csv", "--counts", "counts.csv")
+    assert done.returncode == 0
+    assert "    convolution_flops_per_s: 1e10" in done.stdout
+    assert "  bandwidth_hz: 1.6e7" in done.stdout
+    lines = done.stderr.splitlines()
+    assert lines[0] == "left out of this fit: net3; the scenario is fitted to all rows"
+    assert lines[-1].split() == ["train", "seconds", "1", "0.0", "%", "+0.0", "%", "4", "0.0", "%", "+0.0", "%"]
+    assert shell("calibrate", "log.csv", "--quiet").stderr == ""
+
+
+def test_a_folder_gets_scenario_table_and_picture(shell):
+    done = shell("calibrate", "log.csv", "-o", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    written = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("written")]
+    assert written == ["out/scenario.yaml", "out/calibration.csv", "out/times.csv", "out/calibration.svg"]
+    assert (shell.folder / "out/times.csv").read_text().startswith("device,network,batch_size,step_s\npi,net0,16,")
+    (line,) = shell.refused("calibrate", "log.csv", "-o", "out")
+    assert line == "out/scenario.yaml: exists: choose another folder, or add --overwrite"
+    assert shell("calibrate", "log.csv", "-o", "out", "--overwrite").returncode == 0
+
+
+def test_a_wrong_log_is_refused_in_a_line_and_nothing_is_written(shell):
+    shell.write("wrong.csv", "device,phase,seconds\npi,idle,1\npi,idle,x\n")
+    assert shell.refused("calibrate", "wrong.csv", "-o", "new") == ['wrong.csv:3: seconds: "x" is no number']
+    assert not (shell.folder / "new").exists()
+    assert shell.refused("calibrate", "nowhere.csv") == ["nowhere.csv: cannot be read: No such file or directory"]
+
+
+def test_what_it_needs_is_imported_when_it_is_needed(shell):
+    done = shell("calibrate", "log.csv", python_options=["-X", "importtime"])
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "edgefl.calibration.calibration" in modules
+    assert not modules & {"torch", "plotly", "pandas", "simpy", "matplotlib"}
+    done = shell("calibrate", "--help", python_options=["-X", "importtime"])
+    assert "argparse" in done.stderr
+    assert not [line for line in done.stderr.splitlines() if "scipy" in line or "numpy" in line]
