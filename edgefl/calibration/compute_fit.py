@@ -26,6 +26,7 @@ FORWARD_SHARE = 1 / PASSES  # of a sample's training time: its evaluation
 # The order in which a term is taken rather than a later one. A kind without a speed of its own has the one speed.
 TERMS = ("speed", "step_s", "group_s", "matmul", "bandwidth", "grouped")
 WORTH = 0.9  # a further term must lower the error of networks left out to this share of it, or less
+NO_LIMIT = 1e18  # operations a second of a kind of layer whose operations take no time beside its bytes
 EXACT = 1e-9  # a lower error is rounding
 
 
@@ -62,7 +63,7 @@ class ComputeLaw:
         kinds = {"convolution": one, "matmul": one, "grouped": one} | {
             kind: self.coefficients[kind] for kind in ("matmul", "grouped") if kind in self.coefficients
         }
-        return {kind: 1 / seconds for kind, seconds in kinds.items()}
+        return {kind: 1 / seconds if seconds else NO_LIMIT for kind, seconds in kinds.items()}
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ def _tried(
 def _law(terms: tuple[str, ...], settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> ComputeLaw | None:
     """Return the law of some terms; None if the rows cannot tell one of them."""
     coefficients = _coefficients(terms, settings, counts)
-    if coefficients is None or not (coefficients > 0).all():
+    if coefficients is None:
         return None
     return ComputeLaw(dict(zip(terms, coefficients.tolist(), strict=True)))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from edgefl.calibration.comparison import PhaseErrors, mean_error
-from edgefl.calibration.compute_fit import ComputeLaw
+from edgefl.calibration.compute_fit import NO_LIMIT, ComputeLaw
 from edgefl.calibration.energy_fit import RadioPower
 from edgefl.calibration.fit import Fit, TypeFit
 
@@ -37,8 +37,9 @@ def fragment(fitted: Fit, name: str, told: str, errors: Sequence[PhaseErrors], r
         remarks: what the log cannot tell.
     """
     without = f"A fit without {told}" if told else "The fit, from which no row was left out,"
-    lines = [f"# By edgefl calibrate from all rows of {_plain(name)}.", f"# {without} predicts:"]
-    lines += [f"#   {text}" for text in _error_lines(errors)]
+    lines = [f"# By edgefl calibrate from all rows of {_plain(name)}."]
+    if errors:
+        lines += [f"# {without} predicts:", *(f"#   {text}" for text in _error_lines(errors))]
     lines += ["# The log cannot tell:"]
     lines += [f"#   {text}" for text in remarks]
     lines += _lines([Entry("devices", _devices(fitted))], 0)
@@ -159,9 +160,13 @@ def _law(device: TypeFit, law: ComputeLaw) -> list[Entry]:
         where = f"{where}; networks left out in turn: {100 * law.left_out_error:.3g} %"
     entries: list[Entry] = []
     for kind, flops_per_s in law.speeds.items():
-        shares = kind != "convolution" and kind not in law.coefficients
-        why = "as convolution: no better fit with its own" if shares else where
-        entries.append(Entry(f"{kind}_flops_per_s", _number(flops_per_s), why))
+        why = ""
+        if flops_per_s == NO_LIMIT:
+            why = "its other costs explain its time"
+        elif kind != "convolution" and kind not in law.coefficients:
+            why = "as convolution: no better fit with its own"
+        comment = "; ".join(filter(None, [where, why]))
+        entries.append(Entry(f"{kind}_flops_per_s", _number(flops_per_s), comment))
         where = ""
     if "bandwidth" in law.coefficients:
         entries.append(Entry("bandwidth_bytes_per_s", _number(1 / law.coefficients["bandwidth"])))
