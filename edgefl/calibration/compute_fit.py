@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from edgefl.calibration.fitting import relative_fit, variation
 from edgefl.calibration.log import LogRow, NetworkCounts
 from edgefl.core.arrays import Floats
 
@@ -90,18 +91,6 @@ class MeasuredSteps:
         steps_s = np.array([step_s for _, step_s in measured])
         step_s, sample_s = relative_fit(np.stack([np.ones(len(sizes)), sizes], axis=1), steps_s)
         return float(step_s), float(sample_s)
-
-
-def relative_fit(features: Floats, measured: Floats) -> Floats:
-    """Return the coefficients [k] from 0 of least relative squared residuals, for features [n, k] and numbers [n]."""
-    from scipy.optimize import nnls
-
-    relative = features / measured[:, None]
-    # Coefficients differ by many orders of magnitude, the columns that they are fitted with must not.
-    scale = np.linalg.norm(relative, axis=0)
-    scale[scale == 0] = 1.0
-    scaled, _ = nnls(relative / scale, np.ones(len(measured)))
-    return np.asarray(scaled / scale)
 
 
 def settings_of(rows: Sequence[LogRow]) -> list[Setting]:
@@ -270,15 +259,7 @@ def jitter_of(rows: Sequence[LogRow]) -> float | None:
     for row in rows:
         if row.phase == "train":
             repeats.setdefault((row.device, row.network, row.batch_size), []).append(step_s_of(row, highest_hz))
-    squares = 0.0
-    degrees = 0
-    for steps_s in repeats.values():
-        relative = np.array(steps_s) / np.mean(steps_s) - 1
-        squares += float((relative**2).sum())
-        degrees += len(steps_s) - 1
-    if degrees == 0:
-        return None
-    return math.sqrt(squares / degrees)
+    return variation(list(repeats.values()))
 
 
 def spread_of(settings: Sequence[Setting]) -> float | None:

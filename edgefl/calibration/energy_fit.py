@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.calibration.compute_fit import relative_fit
+from edgefl.calibration.fitting import relative_fit
 from edgefl.calibration.log import LogRow
-from edgefl.calibration.radio_fit import BITS
 
 WIDE_RATES = 1.5  # rates within this ratio count as one: a line through them would tell of noise
 WIDE_CLOCKS = 1.2  # likewise
@@ -67,11 +66,6 @@ def fit_energy(rows: Sequence[LogRow]) -> EnergyFit:
     )
 
 
-def mbit_s(row: LogRow) -> float:
-    """Return the rate of a message [Mbit/s]."""
-    return BITS * (row.bytes or 0.0) / row.seconds / 1e6
-
-
 def _mean_power_w(rows: Sequence[LogRow]) -> float | None:
     """Return energy over time of all rows that have both."""
     known = [row for row in rows if row.joules is not None]
@@ -97,7 +91,7 @@ def _radio_power(rows: Sequence[LogRow]) -> RadioPower | None:
     known = [row for row in rows if row.power_w]
     if not known:
         return None
-    rates = np.array([mbit_s(row) for row in known])
+    rates = np.array([row.mbit_s for row in known])
     if rates.max() > WIDE_RATES * rates.min():
         powers_w = np.array([row.power_w for row in known])
         base_w, j_per_mbit = relative_fit(np.stack([np.ones(len(known)), rates], axis=1), powers_w).tolist()

@@ -18,7 +18,7 @@ from edgefl.calibration.compute_fit import (
     slower_by,
     spread_of,
 )
-from edgefl.calibration.energy_fit import EnergyFit, fit_energy, mbit_s
+from edgefl.calibration.energy_fit import EnergyFit, fit_energy
 from edgefl.calibration.log import LogRow, NetworkCounts
 from edgefl.calibration.radio_fit import LinkFit, exchanges_of, fit_link
 
@@ -71,9 +71,9 @@ class TypeFit:
         elif row.phase in {"train", "evaluate"} and self.energy.cpu is not None:
             power_w = self.energy.cpu.at(row.clock_hz)
         elif row.phase == "download" and self.energy.rx is not None:
-            power_w = self.energy.rx.at(mbit_s(row))
+            power_w = self.energy.rx.at(row.mbit_s)
         elif row.phase == "upload" and self.energy.tx is not None:
-            power_w = self.energy.tx.at(mbit_s(row))
+            power_w = self.energy.tx.at(row.mbit_s)
         return None if power_w is None else power_w * row.seconds
 
 

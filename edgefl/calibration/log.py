@@ -20,6 +20,7 @@ NUMBERS = ("seconds", "bytes", "joules", "batch_size", "steps", "samples", "clie
 REQUIRED = ("device", "phase", "seconds")
 ABOVE_ZERO = ("seconds", "bytes", "batch_size", "steps", "samples", "clients", "clock_hz")
 LARGEST = 1e18  # of any number in a log or a table of counts
+BITS = 8  # of a byte
 MOST_CHARACTERS = 100  # of a name
 MOST_FAULTS = 20  # that are told at a time
 
@@ -55,6 +56,11 @@ class LogRow:
         if self.joules is None:
             return None
         return self.joules / self.seconds
+
+    @property
+    def mbit_s(self) -> float:
+        """The rate of a message."""
+        return BITS * (self.bytes or 0.0) / self.seconds / 1e6
 
 
 class NetworkCounts(NamedTuple):

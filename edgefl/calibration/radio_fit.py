@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.calibration.compute_fit import relative_fit
-from edgefl.calibration.log import LogRow
+from edgefl.calibration.fitting import relative_fit, variation
+from edgefl.calibration.log import BITS, LogRow
 
 WIDE = 1.2  # sizes within this ratio count as one: a line through them would tell of noise
-BITS = 8
 
 
 class Exchange(NamedTuple):
@@ -90,15 +89,4 @@ def fit_link(exchanges: Sequence[Exchange]) -> LinkFit | None:
             s_per_bit = fitted_s_per_bit
         else:  # larger messages take no longer: the rows tell of something else than a link's capacity
             knows_access = False
-    return LinkFit(1 / s_per_bit, access_s, knows_access, len(exchanges), _spread(list(of_size.values())))
-
-
-def _spread(repeats: Sequence[Sequence[float]]) -> float | None:
-    squares = 0.0
-    degrees = 0
-    for times in repeats:
-        squares += float(((np.array(times) / np.mean(times) - 1) ** 2).sum())
-        degrees += len(times) - 1
-    if degrees == 0:
-        return None
-    return float(np.sqrt(squares / degrees))
+    return LinkFit(1 / s_per_bit, access_s, knows_access, len(exchanges), variation(list(of_size.values())))

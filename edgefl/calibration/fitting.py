@@ -1,0 +1,34 @@
+"""Fits and statistics that all parts of a calibration share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgefl.core.arrays import Floats
+
+
+def relative_fit(features: Floats, measured: Floats) -> Floats:
+    """Return the coefficients [k] from 0 of least relative squared residuals, for features [n, k] and numbers [n]."""
+    from scipy.optimize import nnls
+
+    relative = features / measured[:, None]
+    # Coefficients differ by many orders of magnitude, the columns that they are fitted with must not.
+    scale = np.linalg.norm(relative, axis=0)
+    scale[scale == 0] = 1.0
+    scaled, _ = nnls(relative / scale, np.ones(len(measured)))
+    return np.asarray(scaled / scale)
+
+
+def variation(repeats: Sequence[Sequence[float]]) -> float | None:
+    """Return the coefficient of variation, pooled over groups of repeats; None where nothing was repeated."""
+    squares = 0.0
+    degrees = 0
+    for numbers in repeats:
+        squares += float(((np.array(numbers) / np.mean(numbers) - 1) ** 2).sum())
+        degrees += len(numbers) - 1
+    if degrees == 0:
+        return None
+    return math.sqrt(squares / degrees)
