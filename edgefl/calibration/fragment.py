@@ -145,7 +145,8 @@ def _compute(device: TypeFit) -> list[Entry]:
     if device.law is not None:
         entries += _law(device, device.law)
     elif device.measured is not None:
-        entries.append(Entry("measured", TIMES_FILE, _rows(device, "train")))
+        table = f"{{path: {TIMES_FILE}, device: {_quoted(device.name)}}}"
+        entries.append(Entry("measured", table, _rows(device, "train")))
     if entries and device.spread is not None:
         value = f"{{lognormal: [0, {_number(device.spread)}]}}"
         entries.append(Entry("speed", value, f"between {device.units} units"))

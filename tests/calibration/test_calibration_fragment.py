@@ -8,21 +8,10 @@ import edgefl
 from edgefl.calibration.calibration import calibrate, write
 from edgefl.scenario.load import load
 from edgefl.scenario.yaml_reader import parse
-from edgefl.world.devices_section import Hardware, RadioEnergy
 
 SIZE = 1e6  # bytes of a message
 MODEL = {"kind": "logistic", "cost": {"parameters": int(SIZE / 4), "flops_per_parameter": 6}}
 BASE = {"rounds": 1, "data": {"dataset": "digits"}, "cells": {"radius_m": 100}, "model": MODEL}
-
-
-def known(sections):
-    """The sections without keys that this version does not have yet."""
-    for hardware in (sections["devices"], *sections["devices"].get("groups", ())):
-        for key in {"compute", "setup_s", "setup_j"} - set(Hardware.model_fields):
-            hardware.pop(key, None)
-        for key in {"rx_j_per_mbit", "tx_j_per_mbit"} - set(RadioEnergy.model_fields):
-            hardware.get("radio_energy", {}).pop(key, None)
-    return sections
 
 
 def powered(device, number):
@@ -103,15 +92,15 @@ def test_a_scenario_takes_them(tmp_path, with_counts):
     write(found, tmp_path / "out", overwrite=False, with_picture=False)
     sections, _ = parse((tmp_path / "out/scenario.yaml").read_text())
     if not with_counts:
-        assert sections["devices"]["groups"][0]["compute"]["measured"] == "times.csv"
+        assert sections["devices"]["groups"][0]["compute"]["measured"] == {"path": "times.csv", "device": "pi4"}
         assert len((tmp_path / "out/times.csv").read_text().splitlines()) == 1 + 2 * 9
-    scenario = load({**BASE, **known(sections)}, here=tmp_path / "out")
+    scenario = load({**BASE, **sections}, here=tmp_path / "out")
     assert [group.name for group in scenario.devices.groups] == ["pi4", "pi5", "pi"]
 
 
 def test_a_powerless_upload_is_still_a_scenario(sections):
     row = {"device": "pi", "phase": "upload", "seconds": 1, "bytes": 1e6, "joules": 0.001}
-    assert load({**BASE, **known(sections([row]))}).devices.tx_power_dbm.value == pytest.approx(0)
+    assert load({**BASE, **sections([row])}).devices.tx_power_dbm.value == pytest.approx(0)
 
 
 def test_emulated_transfers_last_as_long_as_measured_ones(sections):
@@ -119,7 +108,7 @@ def test_emulated_transfers_last_as_long_as_measured_ones(sections):
     for device in range(3):
         rows.append({"device": f"pi/{device}", "phase": "upload", "seconds": 1.1, "bytes": 1e6})
         rows.append({"device": f"pi/{device}", "phase": "upload", "seconds": 2.1, "bytes": 2e6})
-    found = known(sections(rows))
+    found = sections(rows)
     assert found["radio"]["bandwidth_hz"] == 16e6
     result = edgefl.run({**BASE, **found, "server": {"participants": 3}}, train=False)
     slot_s = 0.0005
