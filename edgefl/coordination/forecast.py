@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids, Rows
+from edgefl.world.bit_energy import bits_j
 from edgefl.world.compute import compute_j, compute_s, flops_per_s
 
 SpectralEfficiency = Callable[[Floats], Floats]
@@ -110,6 +111,10 @@ class Forecast:
     power_control: PowerShare = full_power  # of uploads
     slot_s: float = 0.0  # a transfer ends with a slot, so that it may take one longer than forecast
     access_s: Floats | float = 0.0  # to the radio, before the first bits of both messages
+    setup_s: Floats | float = 0.0  # before the download: the app, its libraries, its data
+    setup_j: Floats | float = 0.0  # drawn meanwhile
+    rx_j_per_mbit: Floats | float = 0.0  # drawn for each megabit received, beside `rx_power_w`
+    tx_j_per_mbit: Floats | float = 0.0  # the same of those sent
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -157,8 +162,8 @@ class Forecast:
         return compute_s(self.flops, flops_per_s(self.cpu_hz * clock_share, self.flops_per_cycle))
 
     def on_the_way_s(self) -> Floats:
-        """Return how long messages [n] wait for access and the backhaul, whatever their shares of the band [s]."""
-        return self.backhaul_s + self.access_s
+        """Return how long devices [n] set up, and wait for access and the backhaul, whatever their shares [s]."""
+        return self.backhaul_s + self.access_s + self.setup_s
 
     def round_trip_s(self, share: Floats | float | None = None) -> Floats:
         """Return how long it takes [n] from sending the model to receiving the update, at full power and clock [s]."""
@@ -196,16 +201,16 @@ class Forecast:
         """Return what uploads take [n]; the arguments are those of `upload_s` [J]."""
         on_air_s = self.upload_s(share, power_share) * self.up.on_air(self._share(share))
         amplifier_w = self.amplifier_w * power_share * self.controlled(share)
-        return np.asarray((amplifier_w + self.circuit_w) * on_air_s)
+        return np.asarray((amplifier_w + self.circuit_w) * on_air_s + bits_j(self.up_bits, self.tx_j_per_mbit))
 
     def download_j(self, share: Floats | float | None = None) -> Floats:
         """Return what downloads take [n] [J]."""
         on_air_s = self.download_s(share) * self.down.on_air(self._share(share))
-        return np.asarray(self.rx_power_w * on_air_s)
+        return np.asarray(self.rx_power_w * on_air_s + bits_j(self.down_bits, self.rx_j_per_mbit))
 
     def energy_j(self, share: Floats | float | None = None) -> Floats:
         """Return what a participation takes [n], at full power and clock [J]."""
-        return self.download_j(share) + self.compute_j() + self.upload_j(share)
+        return self.download_j(share) + self.compute_j() + self.upload_j(share) + self.setup_j
 
     def _share(self, share: Floats | float | None) -> Floats | float:
         if share is None:

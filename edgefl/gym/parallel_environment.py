@@ -17,7 +17,7 @@ from edgefl.gym.rewards import Reward, Row
 from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.results.result import Result
 
-TIME_COLUMNS = ("download_s", "compute_s", "upload_s")
+TIME_COLUMNS = ("setup_s", "download_s", "compute_s", "upload_s")
 
 
 class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]  # PettingZoo has no types
@@ -133,6 +133,6 @@ def _rows(columns: Mapping[str, npt.NDArray[Any]]) -> list[Row]:
 
 def _amounts(rows: list[Row]) -> dict[str, float]:
     """Return the seconds that a device was busy for its participations, and the joules that it spent on them."""
-    busy_s = sum(row[name] for row in rows for name in TIME_COLUMNS)
-    spent_j = sum(row[name] for row in rows for name in ENERGY_COLUMNS)
+    busy_s = sum(row.get(name, 0.0) for row in rows for name in TIME_COLUMNS)
+    spent_j = sum(row.get(name, 0.0) for row in rows for name in ENERGY_COLUMNS)
     return {"time": float(busy_s), "energy": float(spent_j)}

@@ -36,6 +36,7 @@ GEOMETRY_RUNS = "`report.geometry`"
 OVER_THE_AIR_RUNS = "`radio.uplink: aircomp`"
 RANKING_RUNS = "data sets of rankings (MovieLens)"
 SCALAR_RUNS = "`data.dataset: quadratic`"
+SETUP_RUNS = "`devices.setup_s` or `devices.setup_j`"
 SEL_RUNS = "`report.models` with `sel`"
 TRAIN_RUNS = "`report.train_accuracy`"
 ALL_RUNS = "`report.models` with `all`"
@@ -218,6 +219,8 @@ DEVICE_COLUMNS = (
     ResultColumn("start_s", float, "s", "virtual time at which the participation began", added_later=True),
     ResultColumn("battery_j", float, "J", "energy in the battery when the participation ended", BATTERY_RUNS),
     ResultColumn("battery_capacity_j", float, "J", "capacity of the battery", BATTERY_RUNS),
+    ResultColumn("setup_s", float, "s", "time of setting up, before the download", SETUP_RUNS),
+    ResultColumn("setup_energy_j", float, "J", "energy of setting up", SETUP_RUNS),
     ResultColumn(
         "coupling_loss_db",
         float,
@@ -305,8 +308,8 @@ WHAT_IF_COLUMNS = (  # of what_if.csv, in which <A> stands for targets of the sc
     ResultColumn("bs_energy_j", float, "J", "energy that base stations have drawn", BASE_STATION_RUNS),
     *COSTS_TO_TARGETS,
 )
-# All that a participant spends is the sum of these.
-ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j")
+# All that a participant spends is the sum of these, as far as a run has them.
+ENERGY_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j", "setup_energy_j")
 
 
 def key_column(key: str, others: Container[str]) -> str:

@@ -33,6 +33,7 @@ from edgefl.server.observers.polls import Polls
 from edgefl.server.observers.population import Population
 from edgefl.server.observers.server_energy import ServerEnergy
 from edgefl.server.observers.session_history import SessionHistory
+from edgefl.server.observers.set_up import SettingUp
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
@@ -96,6 +97,14 @@ def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
         observers.append(CountedStatus(ANSWERED))
     if scenario.radio.uplink.receives_sum:
         observers.append(ReceivedSums(parts.dispatcher))
+    return [*observers, *_with_device_columns(scenario, parts)]
+
+
+def _with_device_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
+    """Return the observers that only add columns of devices.csv."""
+    observers: list[Observer] = []
+    if scenario.devices.sets_up:
+        observers.append(SettingUp())
     if scenario.report.geometry:
         observers.append(Geometry(parts.link.pricing.budget))
     return observers

@@ -31,7 +31,7 @@ from edgefl.server.held_decisions import HeldDecisions
 from edgefl.server.held_samples import HeldSamples
 from edgefl.server.observers.battery_meter import BatteryMeter
 from edgefl.server.optimised_control import OptimisedControl
-from edgefl.server.participation import ActivityListener, ignore_activity
+from edgefl.server.participation import NO_METER
 from edgefl.server.reach import Reach
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
@@ -85,11 +85,9 @@ def server_of(
     """
     world = around.world
     meter: BatteryMeter | None = None
-    on_activity: ActivityListener = ignore_activity
     on_air: OnAir = ignore_on_air
     if world.batteries:
         meter = BatteryMeter(env, world, world.batteries)
-        on_activity = meter.on_activity
         on_air = meter.on_air
     ends_s = _cut_after_s(scenario, control)
     radio = _radio(scenario, around, streams, on_air, held or control, ends_s)
@@ -147,7 +145,7 @@ def server_of(
         rounds=rounds,
         roster=roster,
         observers=observers,
-        on_activity=on_activity,
+        meter=meter or NO_METER,
     )
     limits = Limits(
         stop=scenario.stop,

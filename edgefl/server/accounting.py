@@ -11,12 +11,15 @@ import numpy.typing as npt
 from edgefl.coordination.server_view import DeviceReports
 from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
-from edgefl.radio.transfers import TransferResult
+from edgefl.radio.transfers import TransferResult, Way
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 from edgefl.scenario import RoundKey
 from edgefl.server.energy import energy_columns
 from edgefl.server.observer import DeviceColumns
 from edgefl.server.participation import Participation
+
+# The energy of a participation that does not depend on how long others let the device wait
+WORK_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "setup_energy_j")
 
 
 def device_columns(
@@ -24,6 +27,7 @@ def device_columns(
     round_key: RoundKey,
     now_s: float,
     powers_w: Mapping[str, Floats],
+    bits_j: Mapping[Way, Floats],
     drx_tail_s: Floats,
 ) -> DeviceColumns:
     """Return ended participations [n] as columns of devices.csv.
@@ -33,6 +37,7 @@ def device_columns(
         round_key: the round in which they ended.
         now_s: when that round ends [s].
         powers_w: what each device [n] draws in each of its activities [W] (`World.powers_w`).
+        bits_j: what each device [n] draws besides for the bits that it has received (down) and sent (up).
         drx_tail_s: how long each device's radio [n] stays awake after its last transfer.
     """
     count = len(parts)
@@ -70,7 +75,7 @@ def device_columns(
         "compute_s": compute_s,
         "upload_s": upload_s,
         "wait_s": wait_s,
-        **energy_columns(parts, powers_w, drx_tail_s, wait_s, until_s),
+        **energy_columns(parts, powers_w, bits_j, drx_tail_s, wait_s, until_s),
         "status": np.array([part.status for part in parts], dtype=str),
         "bytes_down": _whole_bytes(download_bits),
         "bytes_up": _whole_bytes(upload_bits),
@@ -103,11 +108,12 @@ def device_reports(
     received = devices["status"][rows] == RECEIVED
     # The server knows when an update arrived; for one that never arrived it has waited until now.
     until_s = np.where(received, [part.end_s for part in reporting], now_s)
+    working = [devices[name][rows] for name in WORK_COLUMNS if name in devices]
     return DeviceReports(
         ids=devices["device"][rows],
         received=received,
         round_trip_s=until_s - [part.began_s for part in reporting],
-        energy_j=np.sum([devices[name][rows] for name in ("rx_energy_j", "cpu_energy_j", "tx_energy_j")], axis=0),
+        energy_j=np.sum(working, axis=0),
         battery_j=_on_mains_inf([part.battery_j for part in reporting]),
         loss=np.array([losses.get(part.device, np.nan) for part in reporting], dtype=np.float64),
     )

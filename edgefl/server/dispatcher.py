@@ -335,10 +335,11 @@ class Dispatcher:
         """Return the local computation of devices [n] between their downloads and uploads."""
         down = np.broadcast_to(down_bits, flops.shape)
         up = np.broadcast_to(up_bits, flops.shape)
-        # Access and time on the backhaul do not depend on the clock, so they come off the deadline first.
+        # Setting up, access and time on the backhaul do not depend on the clock: they come off the deadline first.
         backhaul_s = self._routes.one_way_s(down, drop.cell) + self._routes.one_way_s(up, drop.cell)
         access_s = self._link.access_s("down", down) + self._link.access_s("up", up)
         deadline_s = (self._section.deadline_s or float("inf")) - backhaul_s - access_s
+        deadline_s -= self._world.setup_s[drop.ids]
         if not self._world.dvfs.needs_deadline:
             return self._world.computing(drop.ids, flops, deadline_s)
         # A device chooses its clock after its download, and estimates the upload from how long the download took.

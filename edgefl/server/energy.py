@@ -12,19 +12,28 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.arrays import Floats
+from edgefl.radio.transfers import Way
 from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.server.observer import DeviceColumns
 from edgefl.server.participation import Participation
 
 
 def energy_columns(
-    parts: Sequence[Participation], powers_w: Mapping[str, Floats], drx_tail_s: Floats, wait_s: Floats, until_s: Floats
+    parts: Sequence[Participation],
+    powers_w: Mapping[str, Floats],
+    bits_j: Mapping[Way, Floats],
+    drx_tail_s: Floats,
+    wait_s: Floats,
+    until_s: Floats,
 ) -> DeviceColumns:
     """Return the energy [n] of participations as columns of devices.csv, named in `ENERGY_COLUMNS`.
+
+    That of setting up is a column of `observers/set_up.py`.
 
     Args:
         parts: the participations [n].
         powers_w: what each device [n] draws in each of its activities [W] (`World.powers_w`).
+        bits_j: what each device [n] draws besides for the bits that it has received (down) and sent (up).
         drx_tail_s: how long each device's radio [n] stays awake after its last transfer.
         wait_s: how long each device [n] waited.
         until_s: when its waiting ended [n].
@@ -47,13 +56,13 @@ def energy_columns(
         idle_energy_j += (powers_w["tail"] - powers_w["idle"]) * awake_s
     return {
         # Energy is power times time; the radio draws its power only while it is on the air.
-        "rx_energy_j": powers_w["rx"] * download_on_air_s,
+        "rx_energy_j": powers_w["rx"] * download_on_air_s + bits_j["down"],
         "cpu_energy_j": powers_w["cpu"] * compute_s,
-        "tx_energy_j": powers_w["tx"] * full_power_s + powers_w["circuit"] * upload_on_air_s,
+        "tx_energy_j": powers_w["tx"] * full_power_s + powers_w["circuit"] * upload_on_air_s + bits_j["up"],
         "idle_energy_j": idle_energy_j,
     }
 
 
 def spent_j(devices: Mapping[str, npt.NDArray[Any]], which: npt.NDArray[np.bool_] | slice = slice(None)) -> float:
     """Return the energy [J] that all participants, or those in rows `which`, have spent."""
-    return float(sum(devices[name][which].sum() for name in ENERGY_COLUMNS))
+    return float(sum(devices[name][which].sum() for name in ENERGY_COLUMNS if name in devices))

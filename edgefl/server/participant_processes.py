@@ -56,6 +56,9 @@ class ParticipantProcesses:
         """Take part; return the status at the end."""
         # A device that has answered a poll has the model already.
         if not part.down.delivered:
+            cut = yield from part.set_up(self.env)
+            if cut:
+                return cut
             failure = yield from self._download(part)
             if failure:
                 return failure

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import Any, Literal
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 import simpy
 
@@ -11,19 +11,47 @@ from edgefl.coordination.policies.base import DEPARTED
 from edgefl.core.arrays import Floats
 from edgefl.radio.carriers.roaming import HANDOVER_FAILED
 from edgefl.radio.drop import Drop
-from edgefl.radio.transfers import NOT_BEGUN, TransferResult
+from edgefl.radio.transfers import NOT_BEGUN, TransferResult, Way
 from edgefl.records.statuses import ANSWERED, POLLED, RECEIVED, REPORTED
 
 ARRIVED = (RECEIVED, ANSWERED, POLLED)  # outcomes of processes whose last message has arrived
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
 
-Activity = Literal["cpu", "idle"]
-ActivityListener = Callable[[int, Activity], None]  # called when a device begins to compute, or to wait
+Activity = Literal["setup", "cpu", "idle"]
 ParticipantProcess = Generator[simpy.Event, Any, str]  # a participation in virtual time; returns its status
 
 
-def ignore_activity(device: int, activity: Activity) -> None:
-    """Do nothing, as no battery is metered."""
+class Meter(Protocol):
+    """Follows what devices draw, for their batteries."""
+
+    def on_activity(self, device: int, activity: Activity) -> None:
+        """Note that a device begins to set up, to compute or to wait."""
+
+    def on_transfer(self, device: int, way: Way, bits: float) -> None:
+        """Note that a device has received or sent some bits, by a transfer that has ended now."""
+
+
+class NoMeter:
+    """Does nothing, as no device has a battery."""
+
+    def on_activity(self, device: int, activity: Activity) -> None:
+        """See Meter."""
+
+    def on_transfer(self, device: int, way: Way, bits: float) -> None:
+        """See Meter."""
+
+
+NO_METER = NoMeter()
+
+
+class SetUp(NamedTuple):
+    """What it takes a device to set up before its participation: to start the app, its libraries and its data."""
+
+    seconds: float = 0.0
+    joules: float = 0.0
+
+
+NO_SETUP = SetUp()
 
 
 class Participation:
@@ -40,11 +68,13 @@ class Participation:
         began_s: when it begins [s].
         cpu_hz: the highest clock of its processor [Hz].
         tx_power_w: the power at which it transmits [W].
-        on_activity: called when the device begins to compute or to wait.
+        setup: what it takes the device to set up.
+        meter: follows what the device draws.
     """
 
     __slots__ = (
-        "_on_activity",
+        "_meter",
+        "_setup",
         "arrived",
         "battery_j",
         "began_s",
@@ -65,6 +95,7 @@ class Participation:
         "row",
         "server_s",
         "serving",
+        "setup_share",
         "status",
         "tx_power_w",
         "up",
@@ -83,7 +114,8 @@ class Participation:
         began_s: float,
         cpu_hz: float,
         tx_power_w: float,
-        on_activity: ActivityListener = ignore_activity,
+        setup: SetUp = NO_SETUP,
+        meter: Meter = NO_METER,
     ) -> None:
         self.device = device
         self.drop = drop
@@ -97,6 +129,7 @@ class Participation:
         self.downloaded_with = drop  # of the devices that began to download together
         self.down = NOT_BEGUN
         self.up = NOT_BEGUN
+        self.setup_share = 0.0  # how much of its set-up is done
         self.compute_s = 0.0
         self.server_s = 0.0  # time spent waiting for the server to compute, in split learning
         # Time spent waiting for access to the radio, the backhaul, other candidates of a poll, or other senders.
@@ -113,7 +146,13 @@ class Participation:
         self.waits_until_s = float("inf")
         self.closed = False  # True once its round has ended
         self.battery_j = float("nan")  # the battery's level when the participation ended; nan on mains
-        self._on_activity = on_activity
+        self._setup = setup
+        self._meter = meter
+
+    @property
+    def setup_spent(self) -> SetUp:
+        """The time and the energy that it has spent to set up."""
+        return SetUp(self._setup.seconds * self.setup_share, self._setup.joules * self.setup_share)
 
     @property
     def gone(self) -> bool:
@@ -128,6 +167,7 @@ class Participation:
         # The device has waited for the other candidates since its answer.
         self.idle_s = poll.idle_s + self.began_s - poll.end_s
         self.began_s = poll.began_s
+        self.setup_share = poll.setup_share
         self.downloaded_with = poll.downloaded_with
         self.down = poll.down
         self.up = poll.up
@@ -142,12 +182,14 @@ class Participation:
         self.down = transfer.after(self.down)
         self.idle_s += transfer.access_s
         self.last_transfer_s = time_s
+        self._meter.on_transfer(self.device, "down", transfer.sent_bits)
 
     def add_upload(self, transfer: TransferResult, time_s: float) -> None:
         """Add a transfer from the device, which has ended now, to those before it."""
         self.up = transfer.after(self.up)
         self.idle_s += transfer.access_s
         self.last_transfer_s = time_s
+        self._meter.on_transfer(self.device, "up", transfer.sent_bits)
 
     def hand_over(self, cell: int) -> None:
         """Record that another cell serves the device from now on."""
@@ -192,27 +234,42 @@ class Participation:
 
     # The device's activities in virtual time; each returns "", or the cause of the interrupt that cut it short
 
+    def set_up(self, env: simpy.Environment) -> ParticipantProcess:
+        """Set up before the first message: all other activities come later."""
+        if self._setup == NO_SETUP:
+            return ""
+        self._meter.on_activity(self.device, "setup")
+        cause = ""
+        passed_s = 0.0
+        if self._setup.seconds > 0:
+            cause, passed_s = yield from _pass(env, self._setup.seconds, 0.0)
+        self.setup_share = 1.0
+        if cause:
+            self.setup_share = passed_s / self._setup.seconds
+        self._meter.on_activity(self.device, "idle")
+        return cause
+
     def compute(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Compute for some seconds: training, or the loss that a poll asks for."""
-        self._on_activity(self.device, "cpu")
+        self._meter.on_activity(self.device, "cpu")
         cause, self.compute_s = yield from _pass(env, seconds, self.compute_s)
         return cause
 
     def wait_for_server(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Wait some seconds for the server, which computes its half of the model (split learning)."""
-        self._on_activity(self.device, "idle")
+        self._meter.on_activity(self.device, "idle")
         cause, self.server_s = yield from _pass(env, seconds, self.server_s)
         return cause
 
     def wait(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Wait some seconds for a message that is on its way between the server and the base station."""
-        self._on_activity(self.device, "idle")
+        self._meter.on_activity(self.device, "idle")
         cause, self.idle_s = yield from _pass(env, seconds, self.idle_s)
         return cause
 
     def wait_for(self, env: simpy.Environment, event: simpy.Event) -> ParticipantProcess:
         """Wait for an event, such as that all others are ready."""
-        self._on_activity(self.device, "idle")
+        self._meter.on_activity(self.device, "idle")
         began_s = env.now
         cause = ""
         try:
@@ -270,7 +327,8 @@ def participations(
     now_s: float,
     cpu_hz: Floats,
     tx_power_w: Floats,
-    on_activity: ActivityListener = ignore_activity,
+    setups: Sequence[SetUp] | None = None,
+    meter: Meter = NO_METER,
 ) -> list[Participation]:
     """Return the participations of devices [n] that begin together, in order of the drop.
 
@@ -281,7 +339,8 @@ def participations(
         now_s: the time [s].
         cpu_hz: their highest clocks [n].
         tx_power_w: the powers [n] at which they transmit [W].
-        on_activity: called when one of them begins to compute or to wait.
+        setups: what it takes each of them to set up [n]; None: nothing.
+        meter: follows what they draw.
     """
     begun = []
     devices = zip(drop.ids.tolist(), positions_m.tolist(), cpu_hz.tolist(), tx_power_w.tolist(), strict=True)
@@ -296,7 +355,8 @@ def participations(
                 began_s=now_s,
                 cpu_hz=clock_hz,
                 tx_power_w=power_w,
-                on_activity=on_activity,
+                setup=setups[row] if setups else NO_SETUP,
+                meter=meter,
             )
         )
     return begun

@@ -9,6 +9,8 @@ import numpy as np
 import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
+from edgefl.core.arrays import Floats
+from edgefl.radio.transfers import Way
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import LATE, NOT_CHOSEN, RECEIVED, REPORTED
 from edgefl.scenario import RoundKey
@@ -48,6 +50,10 @@ class RoundAccounts:
         cpu_hz = np.array([part.cpu_hz for part in parts])
         tx_power_w = np.array([part.tx_power_w for part in parts])
         powers_w = self._world.powers_w(ids, cpu_hz, tx_power_w)
+        bits_j: dict[Way, Floats] = {
+            "down": self._world.receiving_j(ids, np.array([part.down.sent_bits for part in parts], dtype=np.float64)),
+            "up": self._world.sending_j(ids, np.array([part.up.sent_bits for part in parts], dtype=np.float64)),
+        }
         drx_tail_s = self._world.drx_tail_s[ids]
         for part in parts:
             part.close()
@@ -57,7 +63,7 @@ class RoundAccounts:
         for observer in self._observers:
             more |= observer.device_columns(parts)
         now_s = self._env.now
-        devices = device_columns(parts, key, now_s, powers_w, drx_tail_s)
+        devices = device_columns(parts, key, now_s, powers_w, bits_j, drx_tail_s)
         return EndedRound(key, self._ledger.time_s, now_s, parts, devices | more, merged)
 
     def row(self, ended: EndedRound, learned: Mapping[str, Any]) -> dict[str, Any]:

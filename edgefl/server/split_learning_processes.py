@@ -94,6 +94,9 @@ class SplitLearningProcesses:
         turns = self.turns[part.row]
         first = 0
         last = len(turns.bits) - 1
+        cut = yield from part.set_up(self.env)
+        if cut:
+            return cut
         for turn in range(last + 1):
             cut = yield from part.compute(self.env, float(turns.compute_s[turn]))
             if cut:

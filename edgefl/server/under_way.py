@@ -16,10 +16,11 @@ from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.observer import Begun, Observer
 from edgefl.server.participation import (
     ARRIVED,
-    ActivityListener,
+    Meter,
     ParticipantProcess,
     Participation,
     ProcessFactory,
+    SetUp,
     participations,
 )
 from edgefl.server.replay import Replay
@@ -41,7 +42,7 @@ class UnderWay:
         rounds: the round under way.
         roster: keeps participations that have ended.
         observers: what else follows participations.
-        on_activity: called when a device begins to compute or to wait.
+        meter: follows what devices draw.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class UnderWay:
         rounds: RoundCounter,
         roster: Roster,
         observers: Sequence[Observer],
-        on_activity: ActivityListener,
+        meter: Meter,
     ) -> None:
         self._env = env
         self._world = world
@@ -67,7 +68,7 @@ class UnderWay:
         self._rounds = rounds
         self._roster = roster
         self._observers = observers
-        self._on_activity = on_activity
+        self._meter = meter
 
     def begin(
         self, ids: Ids, processes_of: Callable[[Drop], ProcessFactory], index: int, link: Link | None = None
@@ -110,7 +111,9 @@ class UnderWay:
         drop = self._link.drop(ids, positions_m, world.height_m[ids], index)
         cpu_hz = world.cpu_hz[ids]
         tx_power_w = world.tx_power_w(ids)
-        begun = participations(drop, positions_m, self._rounds.ended, now_s, cpu_hz, tx_power_w, self._on_activity)
+        number = self._rounds.ended
+        setups = [SetUp(*of) for of in zip(world.setup_s[ids].tolist(), world.setup_j[ids].tolist(), strict=True)]
+        begun = participations(drop, positions_m, number, now_s, cpu_hz, tx_power_w, setups, self._meter)
         return drop, begun
 
     def _participate(self, part: Participation, process: ParticipantProcess) -> ParticipantProcess:

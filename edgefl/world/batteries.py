@@ -78,6 +78,15 @@ class Batteries:
         self._draw_w[ids] = np.where(self.usable[ids], drawn_w, self._resting_w[ids])
         self._plan(ids)
 
+    def spend(self, ids: Ids, joules: Floats, time_s: float) -> None:
+        """Let devices [n] spend some energy [n] at once; a battery that has no more than that runs out empty."""
+        self.advance(time_s, ids)
+        self._start_lines(ids, time_s)
+        self._level_j[ids] = np.maximum(self._level_j[ids] - joules, 0.0)
+        empty = ids[self.usable[ids] & (self._level_j[ids] <= self._parameters.reserve_j[ids])]
+        self._run_out_or_return(empty, np.full(len(empty), time_s))
+        self._plan(ids)
+
     def begin(self, ids: Ids, power_w: Floats, time_s: float) -> None:
         """Let devices [n] begin to take part, and draw `power_w` besides `base_w`."""
         self.draw(ids, power_w, time_s)
@@ -207,9 +216,13 @@ class Batteries:
     def _cross_threshold(self, ids: Ids, at_s: Floats) -> None:
         """Let devices [n] run out, which ends their participation, or be charged again, at times [n]."""
         parameters = self._parameters
-        runs_out = self.usable[ids]
         # Set the level to exactly the threshold, which the line reaches only up to rounding.
-        self._level_j[ids] = np.where(runs_out, parameters.reserve_j[ids], parameters.resume_j[ids])
+        self._level_j[ids] = np.where(self.usable[ids], parameters.reserve_j[ids], parameters.resume_j[ids])
+        self._run_out_or_return(ids, at_s)
+
+    def _run_out_or_return(self, ids: Ids, at_s: Floats) -> None:
+        """Let usable ones of devices [n] run out, and the others return, at times [n]."""
+        runs_out = self.usable[ids]
         self.usable[ids] = ~runs_out
         self._draw_w[ids] = self._resting_w[ids]
         self._participating[ids] = False

@@ -106,13 +106,16 @@ class Battery(Section):
 class RadioEnergy(Section):
     """The power of a radio beyond `rx_power_w`, `idle_power_w` and what it sends; numbers may be distributions.
 
-    Sources: Cui, Goldsmith and Bahai, IEEE TWC 2005 (amplifier and circuit); Huang et al., ACM MobiSys 2012 (tail).
+    Sources: Cui, Goldsmith and Bahai, IEEE TWC 2005 (amplifier and circuit); Huang et al., ACM MobiSys 2012 (tail);
+    Narayanan et al., ACM SIGCOMM 2021 (power by rate).
     """
 
     pa_efficiency: Efficiency = Constant(value=1.0)  # of the power amplifier: power sent over power that it draws
     circuit_w: NonNegative = Constant(value=0.0)  # drawn besides while it sends
     drx_tail_s: NonNegative = Constant(value=0.0)  # for which the radio stays awake after its last transfer
     drx_tail_w: NonNegative = Constant(value=0.0)  # drawn meanwhile, in place of `idle_power_w`
+    rx_j_per_mbit: NonNegative = Constant(value=0.0)  # drawn besides for each megabit that it receives
+    tx_j_per_mbit: NonNegative = Constant(value=0.0)  # drawn besides for each megabit that it sends
 
     @model_validator(mode="after")
     def _check_tail(self) -> RadioEnergy:
@@ -144,6 +147,8 @@ class Hardware(Section):
     power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()  # transmit power by the path loss, if any
     rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
     idle_power_w: NonNegative = Constant(value=0.0)  # while it takes part and waits
+    setup_s: NonNegative = Constant(value=0.0)  # to set up before each participation: app, libraries, data
+    setup_j: NonNegative = Constant(value=0.0)  # all that it draws meanwhile, beside `battery.base_w`
     radio_energy: RadioEnergy = RadioEnergy()  # what a radio draws besides the power it sends
     height_m: HeightM = Constant(value=1.5)  # of its antenna; the path-loss model has a range of its own
     data_share: DataShare = Constant(value=1.0)  # share of its part of the data that a device keeps
@@ -246,6 +251,11 @@ class Devices(Hardware):
     def has_tails(self) -> bool:
         """Return whether any device's radio stays awake after its last transfer."""
         return any(hardware.radio_energy.has_tail for hardware in self.made_of)
+
+    @property
+    def sets_up(self) -> bool:
+        """Return whether any device takes time, or energy, to set up before a participation."""
+        return self.span("setup_s")[1] > 0 or self.span("setup_j")[1] > 0
 
     def span(self, key: str) -> tuple[float, float]:
         """Return the least and the greatest value of a key that any device can draw."""

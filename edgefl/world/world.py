@@ -11,6 +11,7 @@ from edgefl.core.returns import check_array, check_ids, check_type
 from edgefl.core.streams import Streams
 from edgefl.world.batteries import Batteries
 from edgefl.world.battery_parameters import BatteryParameters
+from edgefl.world.bit_energy import bits_j
 from edgefl.world.cells_section import Cells
 from edgefl.world.churn import Presence
 from edgefl.world.churn.within_coverage import within_coverage
@@ -68,12 +69,20 @@ class World:
         self.power_control = UplinkPowerControl.of_devices(devices, self.tx_power_dbm, streams)
         self.rx_power_w = devices.draw("rx_power_w", POSITIVE, streams)
         self.idle_power_w = devices.draw("idle_power_w", NON_NEGATIVE, streams)
+        self.setup_s = devices.draw("setup_s", NON_NEGATIVE, streams)
+        self.setup_j = devices.draw("setup_j", NON_NEGATIVE, streams)
         self.pa_efficiency = devices.draw(
             "pa_efficiency", EFFICIENCY, streams, lambda of: of.radio_energy.pa_efficiency
         )
         self.circuit_w = devices.draw("circuit_w", NON_NEGATIVE, streams, lambda of: of.radio_energy.circuit_w)
         self.drx_tail_s = devices.draw("drx_tail_s", NON_NEGATIVE, streams, lambda of: of.radio_energy.drx_tail_s)
         self.drx_tail_w = devices.draw("drx_tail_w", NON_NEGATIVE, streams, lambda of: of.radio_energy.drx_tail_w)
+        self.rx_j_per_mbit = devices.draw(
+            "rx_j_per_mbit", NON_NEGATIVE, streams, lambda of: of.radio_energy.rx_j_per_mbit
+        )
+        self.tx_j_per_mbit = devices.draw(
+            "tx_j_per_mbit", NON_NEGATIVE, streams, lambda of: of.radio_energy.tx_j_per_mbit
+        )
         self.height_m = devices.draw("height_m", heights, streams)
         self.dvfs = devices.dvfs
         self.heat = Heat.drawn(devices, streams)
@@ -177,6 +186,8 @@ class World:
         A device that transmits draws what its power amplifier takes, "tx" at full power and in proportion below, and
         "circuit" besides. While its radio stays awake after its last transfer it draws "tail" in place of "idle".
 
+        While it sets up it draws "setup", by which it has drawn `setup_j` after `setup_s`; 0 if it takes no time.
+
         Source: dynamic-devices paper, eq. 27, 28, 42.
 
         Args:
@@ -186,6 +197,8 @@ class World:
         """
         clock_hz = self.cpu_hz[ids] if cpu_hz is None else cpu_hz
         sent_w = self.tx_power_w(ids) if tx_power_w is None else tx_power_w
+        setup_s = self.setup_s[ids]
+        setup_w = np.divide(self.setup_j[ids], setup_s, out=np.zeros(len(ids)), where=setup_s > 0)
         return {
             "rx": self.rx_power_w[ids],
             "cpu": cpu_power_w(clock_hz, self.flops_per_cycle[ids], self.capacitance[ids], self.cpu_static_w[ids]),
@@ -193,7 +206,16 @@ class World:
             "circuit": self.circuit_w[ids],
             "idle": self.idle_power_w[ids],
             "tail": self.drx_tail_w[ids],
+            "setup": setup_w,
         }
+
+    def receiving_j(self, ids: Ids, bits: Floats | float) -> Floats:
+        """Return what devices [n] draw for bits [n] that they receive, beside the power of receiving [J]."""
+        return np.asarray(bits_j(bits, self.rx_j_per_mbit[ids]))
+
+    def sending_j(self, ids: Ids, bits: Floats | float) -> Floats:
+        """Return what devices [n] draw for bits [n] that they send, beside the powers of sending [J]."""
+        return np.asarray(bits_j(bits, self.tx_j_per_mbit[ids]))
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         """Return positions [n, 2] relative to the base station."""

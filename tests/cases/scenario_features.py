@@ -119,6 +119,8 @@ FEATURES: dict[str, Overlay] = {
     # devices
     "batteries": {"devices": {"battery": {"capacity_j": 1000.0}}},
     "radio tails": {"devices": {"radio_energy": {"drx_tail_s": 1.0, "drx_tail_w": 0.5}}},
+    "setting up": {"devices": {"setup_s": 6.0, "setup_j": 28.0}},
+    "power by rate": {"devices": {"radio_energy": {"rx_j_per_mbit": 0.0116, "tx_j_per_mbit": 0.08524}}},
     "deadline clocks": {"devices": {"dvfs": {"kind": "deadline", "min_cpu_hz": 1e8}}},
     "power control": {"devices": {"power_control": {"kind": "open_loop", "p0_dbm": -80.0}}},
     # learning

@@ -82,7 +82,8 @@ class TestShares:
     def test_energy_by_phase(self):
         costs = {"rx_energy_j": 1.0, "cpu_energy_j": 2.0, "tx_energy_j": 6.0, "idle_energy_j": 1.0}
         run = a_run([[device(0, 1, 1, 1, **costs), device(1, 1, 1, 1)]])
-        assert bottleneck.energy_shares(run) == {"download": 0.1, "computing": 0.2, "upload": 0.6, "waiting": 0.1}
+        expected = {"setting up": 0.0, "download": 0.1, "computing": 0.2, "upload": 0.6, "waiting": 0.1}
+        assert bottleneck.energy_shares(run) == expected
 
     def test_time_is_that_of_the_device_that_the_round_waits_for(self):
         run = a_run([[device(0, 1, 1, 8), device(1, 2, 1, 1)], [device(0, 1, 1, 1), device(1, 1, 7, 2)]])
@@ -135,7 +136,8 @@ class TestShares:
             slowest = [
                 max(sum(phases) - phases[phase] for _, phases, _ in devices) for devices in numbered
             ]  # the same rounds, in which nobody spends time in this phase
-            assert critical_path.duration_without(parts, phase) == pytest.approx(sum(slowest), abs=1e-6)
+            column = phase + 1  # the first one is setting up
+            assert critical_path.duration_without(parts, column) == pytest.approx(sum(slowest), abs=1e-6)
 
 
 class TestPace:
@@ -247,7 +249,7 @@ class TestPace:
         setters = critical_path.set_pace(parts)
         assert setters.tolist() == [True, False, True, False]
         lags_s = critical_path.lag_by_phase(parts, setters)
-        assert lags_s == pytest.approx([-0.5 + 1.5, -0.5, 4.0])
+        assert lags_s == pytest.approx([0.0, -0.5 + 1.5, -0.5, 4.0])
         assert lags_s.sum() == pytest.approx((12 - 9) + (6 - 4.5))  # behind the mean of each round
 
 

@@ -30,7 +30,7 @@ def test_the_stack_is_as_high_as_the_round_is_long(result):
 def test_a_long_run_shares_bars(result):
     run = load(result(rounds=301, server__participants=2))
     ceiling = phase_bars.highest([run], ENERGY_PHASES)
-    trace = phase_bars.figure(run, ENERGY_PHASES, ENERGY, ceiling)["data"][1]
+    trace = phase_bars.figure(run, ENERGY_PHASES, ENERGY, ceiling)["data"][2]
     assert len(trace["y"]) == 101
     assert (trace["hovertext"][0], trace["hovertext"][-1]) == ("rounds 1–3", "round 301")
     first = run.devices["cpu_energy_j"][run.devices["round"] <= 3].mean()
@@ -57,4 +57,4 @@ def test_a_run_without_any_energy_has_no_card_of_it(result):
 
 def test_a_phase_that_was_never_reached_counts_nothing(result):
     folder = change_devices(result(rounds=2), lambda _: {"upload_s": "", "wait_s": ""})
-    assert phase_bars.totals(load(folder), TIME_PHASES)[2:].tolist() == [0, 0]
+    assert phase_bars.totals(load(folder), TIME_PHASES)[-2:].tolist() == [0, 0]

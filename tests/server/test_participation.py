@@ -9,7 +9,7 @@ from radio_cases import drop, link
 
 import edgefl.server
 from edgefl.radio.transfers import TransferResult
-from edgefl.server.participation import Participation
+from edgefl.server.participation import NoMeter, Participation
 
 FILES = sorted(Path(edgefl.server.__file__).parent.rglob("*.py"))
 
@@ -48,8 +48,9 @@ def test_an_interrupt_enters_exactly_the_time_that_has_passed():
     env = simpy.Environment(initial_time=1.0)
     heard = []
 
-    def on_activity(device, activity):
-        heard.append((env.now, device, activity))
+    class Listener(NoMeter):
+        def on_activity(self, device, activity):
+            heard.append((env.now, device, activity))
 
     part = Participation(
         device=4,
@@ -60,7 +61,7 @@ def test_an_interrupt_enters_exactly_the_time_that_has_passed():
         began_s=1.0,
         cpu_hz=1e9,
         tx_power_w=0.2,
-        on_activity=on_activity,
+        meter=Listener(),
     )
 
     def taking_part():

@@ -252,7 +252,12 @@ def _draw_energy(axes: Axes, drawn: Sequence[DrawnGroup]) -> None:
     count = len(drawn)
     places = np.arange(count)
     left = np.zeros(count)
+    phases = [
+        phase for phase, values in zip(ENERGY_PHASES, spent_j.T, strict=True) if values.any() or not phase.optional
+    ]
     for phase, values in zip(ENERGY_PHASES, spent_j.T / unit.size, strict=True):
+        if phase not in phases:
+            continue
         axes.barh(places, values, left=left, color=phase.colour, label=phase.name, height=0.7)
         left += values
     if count > 1:
@@ -263,7 +268,7 @@ def _draw_energy(axes: Axes, drawn: Sequence[DrawnGroup]) -> None:
     half_range = max(count, FEWEST_BARS) / 2
     axes.set_ylim(middle + half_range, middle - half_range)  # downwards: the first group stands at the top
     axes.set_xlabel(with_unit("energy", unit))
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(ENERGY_PHASES), columnspacing=1, handlelength=1)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(phases), columnspacing=1, handlelength=1)
 
 
 def _mean_spent_j(group: SeedGroup) -> Floats:

@@ -37,6 +37,7 @@ class ParticipationPhases(NamedTuple):
 
 # Where phases alternate (split learning), the file has their sums only: each stands as one phase, in this order.
 PHASES_IN_ORDER = (
+    PhaseColumns("set-up", "setup_s", "setup_energy_j", None),
     PhaseColumns("download", "download_s", "rx_energy_j", "bytes_down"),
     PhaseColumns("compute", "compute_s", "cpu_energy_j", None),
     PhaseColumns("upload", "upload_s", "tx_energy_j", "bytes_up"),
@@ -53,7 +54,9 @@ def participations(folder: Path) -> Iterator[ParticipationPhases]:
 def _phases(row: TableRow) -> Iterator[TimedPhase]:
     start_s = row["start_s"]
     for columns in PHASES_IN_ORDER:
-        duration_s = row[columns.seconds]
+        duration_s = row.get(columns.seconds)
+        if duration_s is None:  # only some runs have devices that set up
+            continue
         energy_j = row.get(columns.joules) or 0.0  # earlier versions had no idle energy
         carried = 0
         if columns.bytes is not None:

@@ -46,6 +46,16 @@ def processors_draw_static_power(scenario: Sections) -> bool:
     return scenario.devices.span("cpu_static_w")[1] > 0
 
 
+def sets_up(scenario: Sections) -> bool:
+    """Return whether devices take time, or energy, to set up before a participation."""
+    return scenario.devices.sets_up
+
+
+def sent_bits_draw_energy(scenario: Sections) -> bool:
+    """Return whether a radio draws energy for each megabit that it sends."""
+    return any(hardware.radio_energy.tx_j_per_mbit.span()[1] > 0 for hardware in scenario.devices.made_of)
+
+
 def powers_are_controlled(scenario: Sections) -> bool:
     """Return whether some devices send at less than full power."""
     return not all(hardware.power_control.always_full for hardware in scenario.devices.made_of)

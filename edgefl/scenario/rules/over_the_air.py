@@ -73,6 +73,12 @@ SUMS_RADIO = (
         for key in NOT_MODELLED
     ),
     Rule(
+        "devices.radio_energy.tx_j_per_mbit",
+        (*_SUM, world.sent_bits_draw_energy),
+        "with radio.uplink: {uplink} updates are sent as analog values, not as bits",
+        (set_to("devices.radio_energy.tx_j_per_mbit", 0), NO_OVERLAP),
+    ),
+    Rule(
         "radio.sharing",
         (*_SUM, radio.shares_change),
         "with radio.uplink: {uplink} all participants send at once, on the whole band",

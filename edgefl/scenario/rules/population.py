@@ -5,7 +5,7 @@ from __future__ import annotations
 from edgefl.scenario.facts import learning, radio, server, world
 from edgefl.scenario.rules import computed
 from edgefl.scenario.rules.remedies import PLAIN_AVERAGING, RELAYED, ROUNDS_TOGETHER
-from edgefl.scenario.rules.rule import Remedy, Rule, leave_out, set_to
+from edgefl.scenario.rules.rule import OUT, Remedy, Rule, leave_out, set_to
 
 MEMBERS = (
     Rule("churn", (), computed.churn_misfits),
@@ -110,6 +110,15 @@ BATTERIES = (
         (world.has_batteries, server.links_are_direct),
         "over direct links a device receives the model before its own participation begins",
         (leave_out("devices.battery"), RELAYED),
+    ),
+    Rule(
+        "devices.setup_s",
+        (world.sets_up, server.links_are_direct),
+        "over direct links a device receives the model before its own participation begins, and so before it sets up",
+        (
+            Remedy({"devices.setup_s": OUT, "devices.setup_j": OUT}, "leave out devices.setup_s and devices.setup_j"),
+            RELAYED,
+        ),
     ),
     Rule(
         "devices.battery",

@@ -75,8 +75,13 @@ class BatteryMeter(Observer):
         owned = self._batteries.has_battery[ids]
         self._batteries.begin(ids[owned], power_w[owned], self._env.now)
 
-    def end_reports(self, parts: Sequence[Participation], began_s: float) -> Floats:
+    def end_reports(self, parts: Sequence[Participation], began_s: float, report_bits: float) -> Floats:
         """End what `begin_reports` has begun at a time [s], and record the batteries' levels.
+
+        Args:
+            parts: what it has cost devices [n].
+            began_s: when it began [s].
+            report_bits: what each has sent unless its battery has run out.
 
         Returns:
             After how long each device's battery has run out [n]; inf if it has not.
@@ -84,11 +89,14 @@ class BatteryMeter(Observer):
         ids = np.array([part.device for part in parts], dtype=np.int64)
         owned = np.flatnonzero(self._batteries.has_battery[ids])
         self._batteries.release(ids[owned], self._env.now)
-        until_s = np.full(len(ids), np.inf)
+        until_s = np.array([self._batteries.ran_out_s(device) for device in ids.tolist()])
+        sent = np.minimum(until_s - began_s, self._env.now - began_s) / (self._env.now - began_s)
+        costs_j = self._world.sending_j(ids, sent * report_bits)
+        if costs_j.any():
+            self._batteries.spend(ids[owned], costs_j[owned], self._env.now)
         levels_j = self._batteries.levels_j(ids[owned], self._env.now)
         for row, level_j in zip(owned.tolist(), levels_j.tolist(), strict=True):
             parts[row].measure_battery(level_j)
-            until_s[row] = self._batteries.ran_out_s(parts[row].device)
         return until_s - began_s
 
     def on_air(self, device: int, way: Way, air: float, power_share: float) -> None:
@@ -104,9 +112,21 @@ class BatteryMeter(Observer):
             self._draw(device, RADIO_POWER[way], air, 1.0 if way == "down" else power_share)
 
     def on_activity(self, device: int, activity: Activity) -> None:
-        """Note that a device begins to compute or to wait."""
-        if device in self._metered:
-            self._draw(device, activity)
+        """Note that a device begins to set up, to compute or to wait."""
+        if device not in self._metered:
+            return
+        if activity == "setup" and self._world.setup_s[device] == 0:
+            self._spend(device, float(self._world.setup_j[device]))
+        self._draw(device, activity)
+
+    def on_transfer(self, device: int, way: Way, bits: float) -> None:
+        """Take what the bits of a transfer cost out of the battery when it ends: only then their number is known."""
+        if device not in self._metered:
+            return
+        ids = np.array([device])
+        costs_j = self._world.receiving_j(ids, bits) if way == "down" else self._world.sending_j(ids, bits)
+        if costs_j[0] > 0:
+            self._spend(device, float(costs_j[0]))
 
     def ends(self, part: Participation) -> None:
         """Let the device wait for the round's end, unless it is gone; note its battery's level."""
@@ -171,6 +191,11 @@ class BatteryMeter(Observer):
             clock_hz = np.array([metered.part.cpu_hz])
             power_w = self._world.powers_w(np.array([device]), clock_hz)["cpu"].item()
         self._batteries.draw(np.array([device]), power_w, self._env.now)
+        self._plan_check(device)
+
+    def _spend(self, device: int, joules: float) -> None:
+        """Spend some energy at once."""
+        self._batteries.spend(np.array([device]), np.array([joules]), self._env.now)
         self._plan_check(device)
 
     def _plan_check(self, device: int) -> None:

@@ -70,7 +70,7 @@ class ChannelRequests:
             self._meter.begin_reports(ids, full_power_w, self._air)
             yield self._env.timeout(self._report_s)
             # A difference of two times of the clock would be a rounding away from a whole report.
-            sent_s = np.minimum(sent_s, self._meter.end_reports(parts, began_s))
+            sent_s = np.minimum(sent_s, self._meter.end_reports(parts, began_s, self._bits))
         turns = _turns(drop)
         for part, turn, seconds in zip(parts, turns.tolist(), sent_s.tolist(), strict=True):
             part.report(self._transfer(seconds), began_s + turn * self._report_s)

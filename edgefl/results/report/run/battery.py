@@ -101,7 +101,7 @@ def _levels(run: Run, device: float) -> Floats:
 def _work_ends_s(run: Run, rows: Rows) -> Floats:
     """Return the times at which participations [rows] ended, without the wait for the end of the round."""
     devices = run.devices
-    working_phases = TIME_PHASES[:3]
+    working_phases = TIME_PHASES[:-1]
     return np.asarray(
         devices["start_s"][rows] + sum(np.nan_to_num(devices[phase.column][rows]) for phase in working_phases)
     )

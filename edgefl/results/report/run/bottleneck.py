@@ -23,12 +23,13 @@ from edgefl.results.report.shared.style import ENERGY_PHASES
 from edgefl.results.what_if_table import WhatIfRow
 
 # In the order of `ENERGY_PHASES`
-ENERGY_NAMES = ("download", "computing", "upload", "waiting")
+ENERGY_NAMES = ("setting up", "download", "computing", "upload", "waiting")
 # In the order of what `critical_path` returns
-TIME_NAMES = ("download", "computing", "upload", "waiting", "waiting for devices")
+TIME_NAMES = ("setting up", "download", "computing", "upload", "waiting", "waiting for devices")
 COMPUTING = TIME_NAMES.index("computing")
+SETTING_UP = TIME_NAMES.index("setting up")
 UPLOAD = TIME_NAMES.index("upload")
-LONGEST = ("the longest download", "the longest computing", "the longest upload")
+LONGEST = ("the longest set-up", "the longest download", "the longest computing", "the longest upload")
 # What devices wait for under some policies
 AWAITED = {"hierarchical": "the backhaul", "split": "the server"}
 MOST_ROUNDS = 0.5  # a property of those who set the pace is named if they have it in more rounds than this
@@ -206,7 +207,7 @@ def _common(run: Run, parts: Participations, setters: Bools) -> Trait | None:
     """Return what those who set the pace have in common in most rounds: that which says most; None for nothing."""
     # Only what makes them slow counts: who computes longest may by chance be the farthest, too.
     slowest_in = int(np.argmax(critical_path.lag_by_phase(parts, setters)))
-    reasons = _of_computing(run, parts) if slowest_in == COMPUTING else _of_link(run)
+    reasons = _reasons(run, parts, slowest_in)
     traits = [_trait(parts, setters, text, values) for text, values in reasons.items()]
     longest = _trait(parts, setters, LONGEST[slowest_in], parts.phases_s[slowest_in])
     rounds = critical_path.rounds_of(parts, setters)
@@ -227,6 +228,15 @@ def _same_device(parts: Participations, setters: Bools) -> Trait:
     devices, times = np.unique(parts.device[setters], return_counts=True)
     often = int(np.argmax(times))
     return Trait(f"device {devices[often]:.0f}", int(times[often]), 0.0)
+
+
+def _reasons(run: Run, parts: Participations, phase: int) -> dict[str, Floats]:
+    """Return what makes a phase slow, each with how much of it each participation [n] has."""
+    if phase == SETTING_UP:
+        return {}
+    if phase == COMPUTING:
+        return _of_computing(run, parts)
+    return _of_link(run)
 
 
 def _of_link(run: Run) -> dict[str, Floats]:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from edgefl.core.arrays import Bools, Floats, Rows
 from edgefl.core.units import TIME, fitting, short, top
 from edgefl.results.reader import ColumnArrays
-from edgefl.results.report.run import coverage, device_groups, trajectories
+from edgefl.results.report.run import coverage, device_groups, phase_bars, trajectories
 from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import INK, MUTED, TIME_PHASES, Figure, even_pick
+from edgefl.results.report.shared.style import INK, MUTED, Figure, Phase, even_pick
 from edgefl.world.cells_section import Cells
 
 MAP_HEIGHT = 540  # pixels: both axes have one scale, so a low map would waste its width
@@ -190,7 +190,7 @@ def _seen_devices(run: Run) -> SeenDevices:
     participations = counts.astype(np.float64)
     last_rows = len(columns["device"]) - 1 - reversed_row
     means_s = []
-    for phase in TIME_PHASES:
+    for phase in phase_bars.time_phases([run]):
         values_s = np.nan_to_num(columns[phase.column][::-1])
         means_s.append(np.bincount(index_of, values_s) / participations)
     return SeenDevices(devices, last_rows, participations, means_s)
@@ -208,8 +208,8 @@ def _devices(run: Run) -> Figure:
         short(seen.devices[picked]),
         short(columns["distance_m"][rows]),
         short(seen.participations[picked]),
-        *(short(mean_s[picked] / unit.size) for mean_s in seen.mean_phases_s),
         short(columns["cell"][rows]),
+        *(short(mean_s[picked] / unit.size) for mean_s in seen.mean_phases_s),
     ]
     return {
         "type": "scatter",
@@ -227,7 +227,9 @@ def _devices(run: Run) -> Figure:
             "line": _rims(run, seen.devices[picked]),
             "opacity": 0.95,
         },
-        "hovertemplate": _hover_template(unit.name, several_cells=len(np.unique(columns["cell"])) > 1),
+        "hovertemplate": _hover_template(
+            phase_bars.time_phases([run]), unit.name, several_cells=len(np.unique(columns["cell"])) > 1
+        ),
     }
 
 
@@ -252,13 +254,13 @@ def _colour_bar() -> Figure:
     return {"title": title, "thickness": 12, "len": 0.9, "outlinewidth": 0, "tickfont": {"color": MUTED}, "x": 1.01}
 
 
-def _hover_template(unit: str, *, several_cells: bool) -> str:
+def _hover_template(phases: Sequence[Phase], unit: str, *, several_cells: bool) -> str:
     """Return what the pointer shows of a device, in the order of the columns in ``customdata``."""
     text = "<b>device %{customdata[0]}</b><br>%{customdata[1]:.0f} m, path loss %{marker.color:.1f} dB"
     if several_cells:
-        text += "<br>cell %{customdata[7]}"
+        text += "<br>cell %{customdata[3]}"
     text += "<br>took part in %{customdata[2]} rounds, on average"
-    for column, phase in enumerate(TIME_PHASES, 3):
+    for column, phase in enumerate(phases, 4):
         text += f"<br>{phase.name} %{{customdata[{column}]:.3~g}} {unit}"
     return f"{text}<extra></extra>"
 

@@ -1,7 +1,7 @@
 """The critical path of a run's rounds: the participation that ends last, and the phases that its time is made of.
 
-A device is under way for ``download_s + compute_s + upload_s``. Whatever is left until its round ends is ``wait_s``. So
-the participation that waits least is the one that all others, and the server, have waited for.
+A device is under way for ``setup_s + download_s + compute_s + upload_s``. Whatever is left until its round ends is
+``wait_s``. So the participation that waits least is the one that all others, and the server, have waited for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SAME_END = 1e-6  # of a round: participations that end closer together end at th
 IN_STEP = 0.01  # of a round: who waits no longer than this sets its pace
 ALIKE = 0.01  # participations whose values differ by less than this part are alike
 SAME_TIME_S = 1e-6  # tables hold 12 digits, of times since the run began
-PHASE_COLUMNS = ("download_s", "compute_s", "upload_s")
+PHASE_COLUMNS = ("setup_s", "download_s", "compute_s", "upload_s")
 TURNS = "sequential"  # a policy, and a mode of the policy `split`
 
 

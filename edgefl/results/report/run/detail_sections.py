@@ -13,7 +13,7 @@ from edgefl.results.report.run.share_bars import share_bars
 from edgefl.results.report.shared import label_heatmap
 from edgefl.results.report.shared.card import Card, card_html, plot_area, titled_card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import ENERGY_PHASES, TIME_PHASES, Figure, StyledRun, prose
+from edgefl.results.report.shared.style import ENERGY_PHASES, Figure, StyledRun, prose
 from edgefl.results.report.shared.tables import swatch
 
 MOST_UNFOLDED = 4  # so many runs are all unfolded when the page opens; of more runs only the first ones
@@ -34,7 +34,7 @@ def detail_sections(
     drawn_runs = [run for run, cards in zip(runs, costs, strict=True) if cards]
     if not drawn_runs:  # no participation ended
         return data_section
-    time_bars = share_bars(drawn_runs, TIME_PHASES, TIME)
+    time_bars = share_bars(drawn_runs, phase_bars.time_phases([run.data for run in drawn_runs]), TIME)
     energy_phases = phase_bars.present_phases([run.data for run in drawn_runs], ENERGY_PHASES)
     energy_bars = share_bars(drawn_runs, energy_phases, ENERGY)
     # The bars of one run stand above its charts by round; those of several runs below each other, to be compared.

@@ -19,8 +19,9 @@ MOST_SPACED_ROUNDS = 40  # of more bars the gaps would be all that is seen
 
 def time_card(run: Run, runs: Sequence[Run]) -> Card:
     """Return the card of time by round, on the same scale as that of the other runs."""
-    highest_s = highest(runs, TIME_PHASES)
-    return Card("time", "Time by round", figure(run, TIME_PHASES, TIME, highest_s))
+    phases = time_phases(runs)
+    highest_s = highest(runs, phases)
+    return Card("time", "Time by round", figure(run, phases, TIME, highest_s))
 
 
 def energy_card(run: Run, runs: Sequence[Run]) -> Card | None:
@@ -38,6 +39,12 @@ def present_phases(runs: Sequence[Run], phases: Sequence[Phase]) -> list[Phase]:
     A phase that costs nothing in any run, such as idling without batteries, is left out of stacks and keys.
     """
     return [phase for phase in phases if any(totals(run, [phase])[0] > 0 for run in runs)]
+
+
+def time_phases(runs: Sequence[Run]) -> list[Phase]:
+    """Return the phases of time, without optional ones that are zero in all runs."""
+    kept = present_phases(runs, TIME_PHASES)
+    return [phase for phase in TIME_PHASES if phase in kept or not phase.optional]
 
 
 def totals(run: Run, phases: Sequence[Phase]) -> Floats:

@@ -188,7 +188,7 @@ def _of_those_who_begin_together(run: Run, taking_part: Bools) -> Floats:
 def _of_those_under_way(run: Run, taking_part: Bools, way: Way) -> Floats:
     """Return the means over the time of each transfer [n] of one over the transfers then under way in its cell."""
     rows = run.participations
-    begin_s = rows["start_s"].copy()
+    begin_s = rows["start_s"] + np.nan_to_num(rows["setup_s"])
     duration_s = np.nan_to_num(rows["download_s"])
     if way == "up":
         begin_s += duration_s + np.nan_to_num(rows["compute_s"])
@@ -240,7 +240,7 @@ def _handovers_a_minute(run: Run) -> Floats:
     if not at(run.scenario, "cells.handover"):
         return np.empty(0)
     rows = run.participations
-    busy_s = sum(np.nansum(rows[name]) for name in ("download_s", "compute_s", "upload_s"))
+    busy_s = sum(np.nansum(rows[name]) for name in ("setup_s", "download_s", "compute_s", "upload_s"))
     return _ratio(np.array([np.nansum(run.rounds["handovers"])]), np.array([busy_s / SECONDS]))
 
 

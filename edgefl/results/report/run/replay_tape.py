@@ -232,10 +232,10 @@ def _works(run: Run, choice: Choice, place_of: dict[int, int], sectors: int) -> 
     before, after = _peers(run, choice.rows, starts_s, places)
     order = np.lexsort((starts_s, places))
     rows = choice.rows[order]
-    # Phases end in whole ticks, so that rounding does not add up.
-    ends_s = starts_s + np.cumsum(phases_s, axis=0)
-    start = _ticks(starts_s[order], choice.until_s)
-    ends = _ticks(ends_s[:, order], choice.until_s)
+    # Phases end in whole ticks, so that rounding does not add up. A device that sets up is not seen to take part yet.
+    begins_s, *ends_s = starts_s + np.cumsum(phases_s, axis=0)
+    start = _ticks(begins_s[order], choice.until_s)
+    ends = _ticks(np.array(ends_s)[:, order], choice.until_s)
     outcomes, outcome = np.unique(wasted_energy.outcomes(run)[rows], return_inverse=True)
     works = {
         "device": _steps(places[order]),

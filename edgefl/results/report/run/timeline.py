@@ -9,7 +9,7 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import TIME, Unit, fitting, short, top
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED, REPORTED
-from edgefl.results.report.run import phase_times, wasted_energy
+from edgefl.results.report.run import phase_bars, phase_times, wasted_energy
 from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.card import Card
@@ -35,11 +35,18 @@ START_DECIMALS = 9  # of seconds: devices whose starts agree so far began togeth
 def card(run: Run, _runs: Sequence[Run]) -> Card:
     """Return the card of the timeline."""
     chart = figure(run)
-    return Card("timeline", "Timeline", chart, caption(run), colour_key(TIME_PHASES), chart["layout"]["height"])
+    return Card(
+        "timeline",
+        "Timeline",
+        chart,
+        caption(run),
+        colour_key(phase_bars.time_phases([run])),
+        chart["layout"]["height"],
+    )
 
 
 def figure(run: Run) -> Figure:
-    """Return a bar of four slices for each participation, and the rounds' borders as lines."""
+    """Return a bar with a slice for each phase of each participation, and the rounds' borders as lines."""
     rows = chosen(run)
     durations_s = phase_times.durations_s(run, rows)
     starts_s = phase_times.starts_s(run, rows, durations_s)
@@ -68,7 +75,10 @@ def _bars(
     for number, outcome in zip(round_numbers, _outcome_texts(run, rows), strict=True):
         hover_values.append([f"{number:.0f}", outcome])
     traces: list[Figure] = []
+    drawn = phase_bars.time_phases([run])
     for phase, start_s, duration_s in zip(TIME_PHASES, slice_starts_s, durations_s, strict=True):
+        if phase not in drawn:
+            continue
         participation = "<b>device %{y}</b>, round %{customdata[0]}, %{customdata[1]}"
         trace = {
             "type": "bar",
@@ -134,7 +144,7 @@ def chosen(run: Run) -> Rows:
     round_row = run.devices["row"][every_row]
     durations_s = phase_times.durations_s(run, every_row)
     starts_s = phase_times.starts_s(run, every_row, durations_s)
-    working_s = durations_s[:3].sum(axis=0)  # without the wait for the end of the round
+    working_s = durations_s[:-1].sum(axis=0)  # without the wait for the end of the round
     order: Rows = np.lexsort((working_s, starts_s.round(START_DECIMALS), round_row))
     first_round: Rows = every_row[order[round_row[order] == round_row.min()]]
     if len(first_round) > MOST_PARTICIPATIONS:  # even one round is too large

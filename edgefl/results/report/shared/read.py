@@ -37,6 +37,9 @@ READ_AGAIN = 3  # times, if a run goes on while its files are read
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
 
 
+SETUP_COLUMNS = ("setup_s", "setup_energy_j")  # of devices.csv, in some runs
+
+
 @dataclass(frozen=True)
 class Run:
     """One result folder. ``devices["row"]`` is the row of ``rounds`` that a device row belongs to."""
@@ -307,7 +310,9 @@ def _finished_devices(devices: ColumnArrays, rounds: ColumnArrays) -> ColumnArra
     """Return the participants of finished rounds, each with the row of its round."""
     rows = _round_rows(rounds, devices)
     finished = rows >= 0
-    return {name: column[finished] for name, column in (devices | {"row": rows}).items()}
+    # Where no device sets up, the columns are missing, and what they would say is known.
+    known = {name: np.nan_to_num(devices[name]) for name in SETUP_COLUMNS}
+    return {name: column[finished] for name, column in (devices | known | {"row": rows}).items()}
 
 
 def _round_rows(rounds: ColumnArrays, devices: ColumnArrays) -> npt.NDArray[np.intp]:

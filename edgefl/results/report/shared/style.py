@@ -25,6 +25,7 @@ FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liber
 # radio are blue, one light and one dark.
 RADIO_DOWN = "#86b8dc"
 COMPUTE = "#e8a33d"
+SETUP = "#8e7cc3"
 RADIO_UP = "#1f5d99"
 IDLE = "#d9dee4"
 # Okabe and Ito's palette, yellow left out: it vanishes on white.
@@ -42,6 +43,7 @@ DARK = {
     "rgba(255,255,255,0.85)": "rgba(26,33,42,0.85)",
     RADIO_DOWN: "#a8d3f2",
     COMPUTE: "#e8a33d",
+    SETUP: "#ac9ddb",
     RADIO_UP: "#4f94d4",
     IDLE: "#46515c",
     # Runs
@@ -92,15 +94,18 @@ class Phase(NamedTuple):
     column: str
     name: str
     colour: str
+    optional: bool = False  # whether charts leave it out where it is zero in all runs
 
 
 TIME_PHASES = (
+    Phase("setup_s", "set-up", SETUP, optional=True),
     Phase("download_s", "download", RADIO_DOWN),
     Phase("compute_s", "compute", COMPUTE),
     Phase("upload_s", "upload", RADIO_UP),
     Phase("wait_s", "waiting", IDLE),
 )
 ENERGY_PHASES = (
+    Phase("setup_energy_j", "set-up", SETUP, optional=True),
     Phase("rx_energy_j", "receive", RADIO_DOWN),
     Phase("cpu_energy_j", "compute", COMPUTE),
     Phase("tx_energy_j", "transmit", RADIO_UP),
