@@ -81,6 +81,25 @@ def test_forecast_comes_true_over_a_constant_channel(radio: dict[str, Any]) -> N
         np.testing.assert_allclose(forecast.download_j() / forecast.download_s(), ratio, rtol=1e-9)
 
 
+def test_forecast_counts_set_up_and_the_energy_of_bits() -> None:
+    """Of both, what the run then spends; the times of transfers end with slots, bits and set-ups do not."""
+    radio_energy = {"rx_j_per_mbit": 0.4, "tx_j_per_mbit": 1.5}
+    hardware = {**STILL["devices"], "setup_s": {"uniform": [1, 3]}, "setup_j": 9.0, "radio_energy": radio_energy}
+    predicted, result = forecasts({**STILL, "devices": hardware}, "perfect")
+    plain, before = forecasts(STILL, "perfect")
+    rows = result.devices[result.devices["round"] == 1].sort_values("device")
+    old = before.devices[before.devices["round"] == 1].sort_values("device")
+    np.testing.assert_allclose(predicted[0].round_trip_s() - plain[0].round_trip_s(), rows["setup_s"])
+    np.testing.assert_allclose(predicted[0].on_the_way_s() - plain[0].on_the_way_s(), rows["setup_s"])
+    for name, column in (("download_j", "rx_energy_j"), ("upload_j", "tx_energy_j")):
+        more_j = rows[column].to_numpy() - old[column].to_numpy()
+        assert (more_j > 0).all()
+        np.testing.assert_allclose(getattr(predicted[0], name)() - getattr(plain[0], name)(), more_j, rtol=1e-6)
+    more_j = predicted[0].energy_j() - plain[0].energy_j()
+    bits_j = sum(rows[column].to_numpy() - old[column].to_numpy() for column in ("rx_energy_j", "tx_energy_j"))
+    np.testing.assert_allclose(more_j, bits_j + 9.0)
+
+
 def test_forecast_counts_access_before_both_messages() -> None:
     """The server waits for an update as long as it has forecast, to the slots with which transfers end."""
     radio = STILL["radio"] | {"access_s": {"downlink": 0.3, "uplink": 0.5}}

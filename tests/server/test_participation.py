@@ -9,7 +9,7 @@ from radio_cases import drop, link
 
 import edgefl.server
 from edgefl.radio.transfers import TransferResult
-from edgefl.server.participation import NoMeter, Participation
+from edgefl.server.participation import NoMeter, Participation, SetUp
 
 FILES = sorted(Path(edgefl.server.__file__).parent.rglob("*.py"))
 
@@ -123,3 +123,37 @@ def test_a_chosen_candidate_goes_on_where_its_answer_ended(part):
     part.resume_after_poll(answered)
     assert answered.closed
     assert (part.began_s, part.idle_s, part.down.sent_bits) == (0.0, 0.25, 50.0)
+
+
+@pytest.mark.parametrize(("seconds", "cut_s", "share"), [(2.0, None, 1.0), (2.0, 0.5, 0.25), (0.0, None, 1.0)])
+def test_a_device_that_has_set_up_waits_until_its_radio_or_processor_is_at_work(seconds, cut_s, share):
+    env = simpy.Environment()
+    heard = []
+
+    class Listener(NoMeter):
+        def on_activity(self, device, activity):
+            heard.append((env.now, activity))
+
+    part = Participation(
+        device=4,
+        drop=drop(link(), [4]),
+        row=0,
+        position_m=(0.0, 0.0),
+        version=3,
+        began_s=0.0,
+        cpu_hz=1e9,
+        tx_power_w=0.2,
+        setup=SetUp(seconds, 8.0),
+        meter=Listener(),
+    )
+    process = env.process(part.set_up(env))
+
+    def cut():
+        yield env.timeout(cut_s)
+        process.interrupt("late")
+
+    if cut_s is not None:
+        env.process(cut())
+    assert env.run(process) == ("" if cut_s is None else "late")
+    assert part.setup_spent == (seconds * share, 8.0 * share)
+    assert heard == [(0.0, "setup"), (seconds * share, "idle")]

@@ -361,3 +361,21 @@ def test_what_is_drawn_depends_on_the_device_alone():
 def test_batteries_that_cannot_be_are_refused(battery, message):
     with pytest.raises(InputError, match=message):
         load({"devices": {"battery": battery}})
+
+
+@pytest.mark.parametrize(("spent_j", "left_j"), [(700.0, 300.0), (950.0, 50.0), (1500.0, 0.0)])
+def test_what_is_spent_at_once_is_missing_at_once(spent_j, left_j):
+    """Of 1000 J, with a reserve of 100: below it the device runs out, and is back when it is charged to 200."""
+    battery = batteries(reserve=0.1, charging_w=2.0, from_h=0, to_h=24)
+    battery.begin(ONE, np.array([2.0]), 0.0)
+    battery.spend(ONE, np.array([spent_j]), 10.0)
+    assert battery.levels_j(ONE, 10.0).item() == left_j
+    assert battery.usable[0] == (left_j > 100)
+    if left_j > 100:
+        return
+    assert battery.ran_out_s(0) == 10.0
+    assert battery.next_charged_s(ONE, 10.0) == pytest.approx(10.0 + (200 - left_j) / 2.0)
+    back_s = battery.next_s(0)
+    assert back_s == pytest.approx(10.0 + (200 - left_j) / 2.0)
+    battery.advance(back_s)
+    assert battery.usable[0]

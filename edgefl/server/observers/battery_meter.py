@@ -116,7 +116,7 @@ class BatteryMeter(Observer):
         if device not in self._metered:
             return
         if activity == "setup" and self._world.setup_s[device] == 0:
-            self._spend(device, float(self._world.setup_j[device]))
+            self._spend(device, self._world.setup_j[[device]])
         self._draw(device, activity)
 
     def on_transfer(self, device: int, way: Way, bits: float) -> None:
@@ -126,7 +126,7 @@ class BatteryMeter(Observer):
         ids = np.array([device])
         costs_j = self._world.receiving_j(ids, bits) if way == "down" else self._world.sending_j(ids, bits)
         if costs_j[0] > 0:
-            self._spend(device, float(costs_j[0]))
+            self._spend(device, costs_j)
 
     def ends(self, part: Participation) -> None:
         """Let the device wait for the round's end, unless it is gone; note its battery's level."""
@@ -193,10 +193,9 @@ class BatteryMeter(Observer):
         self._batteries.draw(np.array([device]), power_w, self._env.now)
         self._plan_check(device)
 
-    def _spend(self, device: int, joules: float) -> None:
-        """Spend some energy at once."""
-        self._batteries.spend(np.array([device]), np.array([joules]), self._env.now)
-        self._plan_check(device)
+    def _spend(self, device: int, joules: Floats) -> None:
+        """Spend some energy [1] at once; what the device does next at the same time plans the check."""
+        self._batteries.spend(np.array([device]), joules, self._env.now)
 
     def _plan_check(self, device: int) -> None:
         """Plan to check a device when its battery changes next; at once if it has run out.
