@@ -235,3 +235,15 @@ def test_keys_that_a_flower_app_has_no_place_for_are_refused(tmp_path, section, 
     with pytest.raises(InputError, match=line):
         noted(tmp_path, "pass", {**WORLD, **section})
     assert not (tmp_path / "app-results").exists()
+
+
+def test_each_message_of_an_app_waits_for_its_device_to_set_up(tmp_path):
+    main = """
+for _ in range(2):
+    note(len(grid.send_and_receive(ask(nodes[:3]))))
+"""
+    world = {**WORLD, "devices": {**WORLD["devices"], "setup_s": 2.0, "setup_j": 9.0}}
+    notes, result = noted(tmp_path, main, world)
+    assert [count for _, count in notes] == [3, 3]
+    assert (result.devices["setup_s"] == 2.0).all()
+    assert notes[1][0] > 4.0
