@@ -78,6 +78,7 @@ RUNS = {
     "over the air": DIGITS | {"radio": {"uplink": "aircomp"}},
     "geometry": DIGITS | {"report": {"geometry": True}},
     "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
+    "set-ups": DIGITS | {"devices": {"count": 6, "setup_s": 2.0, "setup_j": 9.0}},
     "base stations": DIGITS
     | {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
     "measures": DIGITS | {"report": {"measures": EVERYTHING["report"]["measures"]}},
