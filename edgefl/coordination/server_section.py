@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import NonNegativeFloat, PositiveFloat, model_validator
+from pydantic import NonNegativeFloat, PositiveFloat, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from edgefl.coordination.csi import CSI, Csi
 from edgefl.coordination.csi.none import NoCsi
+from edgefl.coordination.device_evaluation_section import DeviceEvaluationSection
 from edgefl.coordination.optimisers import OPTIMISERS, Optimiser
 from edgefl.coordination.optimisers.none import NoOptimiser
 from edgefl.coordination.policies import POLICIES, Policy
@@ -31,6 +32,8 @@ class ServerSection(Section):
     on_departure: Literal["lost", "completes"] = "lost"  # whether a participation outlasts its device's departure
     # Whether departing devices keep their state; if forgotten, the server drops it, too.
     departed_state: Literal["kept", "lost", "forgotten"] = "kept"
+    # Whether devices evaluate each round's new model before the round ends; None: they do not.
+    device_evaluation: DeviceEvaluationSection | None = None
     flops_per_s: PositiveFloat | None = None  # the server's speed for each device in split learning; None: infinite
     power_w: NonNegativeFloat = 0.0  # the server's power for each device while it computes
 
@@ -82,3 +85,11 @@ class ServerSection(Section):
             text = f"the policy {name} has no deadline: leave it out, or set policy to deadline"
             raise fault_at(("deadline_s",), text)
         return self
+
+    @model_serializer(mode="wrap")
+    def _dump_what_is_asked(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the evaluation out where there is none, so that folders of earlier versions have the same scenario."""
+        content: dict[str, Any] = handler(self)
+        if content["device_evaluation"] is None:
+            del content["device_evaluation"]
+        return content

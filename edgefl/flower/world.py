@@ -59,6 +59,8 @@ def _misfits(scenario: Scenario) -> list[tuple[str, str]]:
     if not isinstance(policy, (Synchronous, FlowerApp)):  # the latter in the scenario.yaml of an app's own results
         found.append(("server.policy", "the ServerApp decides who waits for whom: leave it out"))
     found += _choosing(scenario)
+    if scenario.server.device_evaluation is not None:
+        found.append(("server.device_evaluation", "the ServerApp itself asks nodes to evaluate: leave it out"))
     if scenario.server.departed_state != "kept":
         found.append(("server.departed_state", "a node keeps its context: leave it out"))
     if scenario.training.stragglers is not None:

@@ -51,6 +51,7 @@ class Link:
         control: divides the bands in place of `radio.allocation`, if it wants to.
         power_control: lowers the devices' transmit powers.
         recorded: the devices' recorded links; None: the radio is a model.
+        large_scale: the large-scale channel of a link with other draws between the same places; None: its own.
         where: where the devices are; None if the large-scale channel holds for the round.
         ends_s: after this time every transfer is cut short, however far it is; None: nothing is known of it.
     """
@@ -65,12 +66,13 @@ class Link:
         control: Control = BY_SCENARIO,
         power_control: UplinkPowerControl = ALWAYS_FULL,
         recorded: RecordedLinks | None = None,
+        large_scale: LargeScaleChannel | None = None,
         where: Whereabouts | None = None,
         ends_s: float | None = None,
     ) -> None:
         self.radio = radio
         self.streams = streams
-        self.channel = LargeScaleChannel(radio, cells, streams)
+        self.channel = large_scale or LargeScaleChannel(radio, cells, streams)
         self.pricing = Pricing(
             radio=radio, cells=cells, streams=streams, control=control, power_control=power_control, ends_s=ends_s
         )

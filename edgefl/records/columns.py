@@ -32,6 +32,7 @@ class ResultColumn:
 BATTERY_RUNS = "`devices.battery`"
 BASE_STATION_RUNS = "`cells.energy`"
 CSI_RUNS = "`server.csi: perfect` or `mean`, unless `report_bits` is 0"
+EVALUATION_RUNS = "`server.device_evaluation`"
 GEOMETRY_RUNS = "`report.geometry`"
 OVER_THE_AIR_RUNS = "`radio.uplink: aircomp`"
 RANKING_RUNS = "data sets of rankings (MovieLens)"
@@ -173,6 +174,13 @@ ROUND_COLUMNS = (
         "csi_reports", int, "", "reports on channels that devices sent before participants were chosen", CSI_RUNS
     ),
     ResultColumn("csi_energy_j", float, "J", "energy of these reports; a part of `round_energy_j`", CSI_RUNS),
+    ResultColumn(
+        "evaluation_s", float, "s", "time in which devices evaluated the new model, at the round's end", EVALUATION_RUNS
+    ),
+    ResultColumn("evaluated", int, "", "devices whose answers arrived in that time", EVALUATION_RUNS),
+    ResultColumn(
+        "evaluation_energy_j", float, "J", "energy of these evaluations; a part of `round_energy_j`", EVALUATION_RUNS
+    ),
     ResultColumn("depleted", int, "", "devices without charge at the round's end", BATTERY_RUNS),
     ResultColumn("battery", float, "", "mean level of all batteries at the round's end, 0 to 1", BATTERY_RUNS),
     ResultColumn("stored_j", float, "J", "energy in all batteries at the round's end", BATTERY_RUNS),
@@ -208,7 +216,8 @@ DEVICE_COLUMNS = (
         "",
         "`received`, `download_failed`, `upload_failed` (also of a device that `radio.uplink: aircomp` kept silent), "
         "`handover_failed`, `polled`, `answered` (a message besides training), `reported` (its channel, in a row of "
-        "its own), or what cut it short: `late`, `departed`, `unfinished` (the end of the run)",
+        "its own), `evaluated` and `evaluation_failed` (of the round's new model, in a row of its own), or what cut it "
+        "short: `late`, `departed`, `unfinished` (the end of the run)",
     ),
     ResultColumn("bytes_down", int, "B", "bytes received", added_later=True),
     ResultColumn("bytes_up", int, "B", "bytes sent", added_later=True),

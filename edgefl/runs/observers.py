@@ -11,6 +11,7 @@ from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import ANSWERED, POLLED
 from edgefl.runs.world_parts import Outside
 from edgefl.scenario import Scenario
+from edgefl.server.attendance import Attendance
 from edgefl.server.choosing import Choosing
 from edgefl.server.clock import Clock
 from edgefl.server.departed_state import DepartedState
@@ -24,6 +25,7 @@ from edgefl.server.observers.channel_reports import ChannelReports
 from edgefl.server.observers.channel_requests import ChannelRequests
 from edgefl.server.observers.counted_status import CountedStatus
 from edgefl.server.observers.departures import Departures
+from edgefl.server.observers.device_evaluation import DeviceEvaluation
 from edgefl.server.observers.edge_backhaul import EdgeBackhaul
 from edgefl.server.observers.geometry import Geometry
 from edgefl.server.observers.handovers import Handovers
@@ -55,6 +57,8 @@ class Parts(NamedTuple):
     roster: Roster
     tracker: DeviceTracker
     choosing: Choosing
+    attendance: Attendance
+    evaluating: Link | None  # for evaluations on devices; None if there are none
 
 
 def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Observer]:
@@ -72,6 +76,7 @@ def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Obs
     observers += _with_columns(scenario, parts)
     if scenario.server.selection.polls:
         observers += [_polls(scenario, parts, streams), CountedStatus(POLLED)]
+    observers += _device_evaluation(scenario, parts)
     observers.append(_advice(scenario, parts))
     return observers
 
@@ -161,6 +166,24 @@ def _polls(scenario: Scenario, parts: Parts, streams: Streams) -> Polls:
         dispatcher=parts.dispatcher,
         replay=parts.replay,
     )
+
+
+def _device_evaluation(scenario: Scenario, parts: Parts) -> list[Observer]:
+    """Build what lets devices evaluate new models, if the scenario asks for it."""
+    section = scenario.server.device_evaluation
+    if section is None or parts.evaluating is None:
+        return []
+    evaluation = DeviceEvaluation(
+        env=parts.env,
+        section=section,
+        link=parts.evaluating,
+        dispatcher=parts.dispatcher,
+        attendance=parts.attendance,
+        rounds=parts.rounds,
+        roster=parts.roster,
+        ledger=parts.ledger,
+    )
+    return [evaluation]
 
 
 def _advice(scenario: Scenario, parts: Parts) -> FastTransferAdvice:

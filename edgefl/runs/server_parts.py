@@ -48,6 +48,7 @@ class Radio(NamedTuple):
     polling: Link  # for polls, with draws of its own
     backhaul: Routes
     participants_routes: Routes  # the backhaul that participants' messages take
+    evaluating: Link | None  # for evaluations on devices, with draws of its own; None if there are none
 
 
 def decider_of(scenario: Scenario) -> Decider | None:
@@ -133,6 +134,8 @@ def server_of(
         roster=roster,
         tracker=tracker,
         choosing=choosing,
+        attendance=attendance,
+        evaluating=radio.evaluating,
     )
     observers = observers_of(scenario, parts, streams)
     under_way = UnderWay(
@@ -198,12 +201,27 @@ def _radio(
         recorded=recorded,
         where=world,
     )
+    evaluating = None
+    evaluation = scenario.server.device_evaluation
+    if evaluation is not None:
+        # A device stands where it stood in the round, and no band has been divided for answers by forecasts.
+        evaluating = Link(
+            radio=scenario.radio,
+            cells=scenario.cells,
+            streams=streams.apart("evaluation"),
+            on_air=on_air,
+            power_control=world.power_control,
+            recorded=recorded,
+            large_scale=link.channel,
+            where=world,
+            ends_s=evaluation.deadline_s,
+        )
     backhaul = routes(scenario.effective_backhaul, scenario.cells.sites, scenario.cells.sectors)
     # If base stations have models of their own, only those models cross the backhaul, and no participant waits for it.
     participants_routes = backhaul
     if scenario.server.policy.edge_models:
         participants_routes = routes(None, scenario.cells.sites, scenario.cells.sectors)
-    return Radio(link, polling, backhaul, participants_routes)
+    return Radio(link, polling, backhaul, participants_routes, evaluating)
 
 
 def _dispatcher(

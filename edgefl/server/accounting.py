@@ -90,24 +90,24 @@ def device_reports(
     parts: Sequence[Participation],
     devices: Mapping[str, npt.NDArray[Any]],
     losses: Mapping[int, float],
-    now_s: float,
+    waited_until_s: float,
 ) -> DeviceReports:
     """Return what the server observes at the round's end of the participations [n] that ended in it.
 
     Polls and reports on channels are left out, as the server noted their answers when they came, and so are messages
-    besides training.
+    besides training and evaluations.
 
     Args:
         parts: the participations, in order of their devices.
         devices: the same as columns of devices.csv.
         losses: training losses by device, of the devices whose update has arrived.
-        now_s: the time [s].
+        waited_until_s: until when the server waited for updates [s].
     """
     rows = np.flatnonzero(~np.isin(devices["status"], NOT_CHOSEN))
     reporting = [parts[row] for row in rows.tolist()]
     received = devices["status"][rows] == RECEIVED
-    # The server knows when an update arrived; for one that never arrived it has waited until now.
-    until_s = np.where(received, [part.end_s for part in reporting], now_s)
+    # The server knows when an update arrived; for one that never arrived it has waited as long as for any.
+    until_s = np.where(received, [part.end_s for part in reporting], waited_until_s)
     working = [devices[name][rows] for name in WORK_COLUMNS if name in devices]
     return DeviceReports(
         ids=devices["device"][rows],

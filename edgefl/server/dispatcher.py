@@ -9,6 +9,7 @@ import numpy as np
 import simpy
 
 import channel
+from edgefl.coordination.device_evaluation_section import DeviceEvaluationSection
 from edgefl.coordination.server_section import ServerSection
 from edgefl.core.arrays import Floats, Ids
 from edgefl.learning.analog_sum import AnalogSum
@@ -24,7 +25,7 @@ from edgefl.radio.messages import Messages, round_trip
 from edgefl.radio.participants import Participants
 from edgefl.radio.sidelink import DirectLinks, Peer
 from edgefl.records.ledger import Ledger
-from edgefl.records.statuses import POLLED, RECEIVED
+from edgefl.records.statuses import EVALUATED, POLLED, RECEIVED
 from edgefl.server.handover import Roaming
 from edgefl.server.held_samples import HeldSamples
 from edgefl.server.over_the_air_processes import OverTheAirProcesses, analog_sum
@@ -151,7 +152,8 @@ class Dispatcher:
     def expected(self, ids: Ids) -> Exchange:
         """Return what devices [n] will exchange and compute if they take part, as far as anybody can know."""
         # Whether a device straggles in a round, it does not know itself before.
-        return Exchange(self._down_bits(ids), self.payload.up_bits, self.payload.flops[ids])
+        down_bits = self._with_what_is_sent_once(self.payload.down_bits, ids)
+        return Exchange(down_bits, self.payload.up_bits, self.payload.flops[ids])
 
     def samples(self, ids: Ids) -> Floats:
         """Return how many training samples devices [n] hold."""
@@ -173,7 +175,7 @@ class Dispatcher:
         """
         if self._split is not None:
             return self._split_processes(self._split, drop, index, number, successor)
-        down_bits = self._down_bits(drop.ids)
+        down_bits = self._with_what_is_sent_once(self.payload.down_bits, drop.ids)
         up_bits = self.payload.up_bits
         flops = self._training_flops(drop.ids, number)
         if polled and self._section.selection.polls_training:
@@ -186,7 +188,7 @@ class Dispatcher:
         exchange = Exchange(down_bits, up_bits, flops)
         if self._link.radio.uplink.receives_sum:
             return self._over_the_air_processes(drop, index, number, computing, exchange)
-        return self._round_trip(drop, index, computing, exchange)
+        return self._round_trip(self._link, drop, index, computing, exchange)
 
     def received_sums(self, parts: Sequence[Participation]) -> AnalogSum | None:
         """Return how the updates of participations [C] were received; None: each by itself, or there are none."""
@@ -239,19 +241,21 @@ class Dispatcher:
         """
         flops = self._world.as_long_as_now(drop.ids, exchange.flops, index, self._env.now)
         computing = self._computing(drop, flops, exchange.down_bits, exchange.up_bits)
-        return self._round_trip(drop, index, computing, exchange)
+        return self._round_trip(self._link, drop, index, computing, exchange)
 
-    def _round_trip(self, drop: Drop, index: int, computing: LocalComputation, exchange: Exchange) -> ProcessFactory:
+    def _round_trip(
+        self, link: Link, drop: Drop, index: int, computing: LocalComputation, exchange: Exchange
+    ) -> ProcessFactory:
         """Return the factory of processes that download, compute and upload by way of the base station."""
-        participants = self._participants(self._link, drop, index)
+        participants = self._participants(link, drop, index)
         messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
         self._reach.look(participants, messages)
         if self._roaming is not None:
-            roamer = self._link.roam(self._env, participants, messages, self._roaming.section)
-            carrier = self._link.after_access(self._env, roamer, participants, messages)
+            roamer = link.roam(self._env, participants, messages, self._roaming.section)
+            carrier = link.after_access(self._env, roamer, participants, messages)
             processes = self._ordinary(carrier, computing, exchange)
             return self._roaming.during(processes, roamer)
-        carrier = self._link.open(self._env, participants, messages)
+        carrier = link.open(self._env, participants, messages)
         return self._ordinary(carrier, computing, exchange)
 
     def _direct_link(
@@ -297,6 +301,28 @@ class Dispatcher:
         """
         return self._answers(drop, index, self._training_flops(drop.ids, number))
 
+    def evaluation_processes(
+        self, drop: Drop, index: int, link: Link, section: DeviceEvaluationSection
+    ) -> ProcessFactory:
+        """Return the factory of the processes of devices [n] that evaluate the round's new model, and do not train.
+
+        Each downloads the model, without what only training needs, computes its loss on some of its own samples, and
+        uploads an answer.
+
+        Args:
+            drop: their large-scale channel [n].
+            index: it keys the radio's draws.
+            link: the radio over which they do so.
+            section: on how many samples, and how large the answer is.
+        """
+        held = self.samples(drop.ids)
+        samples = np.minimum(held, np.maximum(np.rint(section.samples * held), 1))
+        flops = self.payload.forward_flops(drop.ids, samples)
+        down_bits = self._with_what_is_sent_once(self.payload.model_bits, drop.ids)
+        up_bits = float(section.answer_bits + self._section.csi.update_bits)
+        computing = self._computing(drop, flops, down_bits, up_bits, section.deadline_s)
+        return self._round_trip(link, drop, index, computing, Exchange(down_bits, up_bits, flops, EVALUATED))
+
     def _training_flops(self, ids: Ids, number: int) -> Floats:
         """Return the operations [n] of the local training of devices [n] that begin now, after `number` rounds."""
         flops = self.payload.flops_in(ids, number, self.workload, self.held.sizes(ids, number))
@@ -304,7 +330,7 @@ class Dispatcher:
 
     def _answers(self, drop: Drop, index: int, flops: Floats) -> ProcessFactory:
         """Return the factory of processes that download the model, compute, and upload one number."""
-        down_bits = self._down_bits(drop.ids)
+        down_bits = self._with_what_is_sent_once(self.payload.down_bits, drop.ids)
         up_bits = float(BITS_PER_FLOAT + self._section.csi.update_bits)
         computing = self._computing(drop, flops, down_bits, up_bits)
         # Polls have a link of their own: a poll and the participation that may follow it must not share draws.
@@ -330,31 +356,44 @@ class Dispatcher:
     # Parts of a process: local computation, participants, payload, peer
 
     def _computing(
-        self, drop: Drop, flops: Floats, down_bits: Floats | float, up_bits: Floats | float
+        self,
+        drop: Drop,
+        flops: Floats,
+        down_bits: Floats | float,
+        up_bits: Floats | float,
+        deadline_s: float | None = None,
     ) -> LocalComputation:
-        """Return the local computation of devices [n] between their downloads and uploads."""
+        """Return the local computation of devices [n] between their downloads and uploads.
+
+        Args:
+            drop: their large-scale channel [n].
+            flops: their operations [n].
+            down_bits: the sizes [n] of their downloads, or one for all.
+            up_bits: those of their uploads.
+            deadline_s: for all of it; None: that of the round, if it has one.
+        """
         down = np.broadcast_to(down_bits, flops.shape)
         up = np.broadcast_to(up_bits, flops.shape)
         # Setting up, access and time on the backhaul do not depend on the clock: they come off the deadline first.
         backhaul_s = self._routes.one_way_s(down, drop.cell) + self._routes.one_way_s(up, drop.cell)
         access_s = self._link.access_s("down", down) + self._link.access_s("up", up)
-        deadline_s = (self._section.deadline_s or float("inf")) - backhaul_s - access_s
-        deadline_s -= self._world.setup_s[drop.ids]
+        left_s = (deadline_s or self._section.deadline_s or float("inf")) - backhaul_s - access_s
+        left_s -= self._world.setup_s[drop.ids]
         if not self._world.dvfs.needs_deadline:
-            return self._world.computing(drop.ids, flops, deadline_s)
+            return self._world.computing(drop.ids, flops, left_s)
         # A device chooses its clock after its download, and estimates the upload from how long the download took.
         reciprocity = self._link.reciprocity(drop, self._world.tx_power_w(drop.ids), down, up)
-        return self._world.computing(drop.ids, flops, deadline_s, reciprocity.upload_s)
+        return self._world.computing(drop.ids, flops, left_s, reciprocity.upload_s)
 
     def _participants(self, link: Link, drop: Drop, index: int) -> Participants:
         """Return the devices [n] as participants of a link."""
         speeds_mps = self._world.speeds_mps(drop.ids, self._env.now)
         return link.participants(drop, speeds_mps, self._world.tx_power_w(drop.ids), index)
 
-    def _down_bits(self, ids: Ids) -> Floats | float:
-        """Return the download of devices [n] [bits], with what is sent once for those that lack it."""
+    def _with_what_is_sent_once(self, bits: float, ids: Ids) -> Floats | float:
+        """Return downloads of some bits for devices [n] [bits], with what is sent once for those that lack it."""
         payload = self.payload
-        down_bits: Floats | float = payload.down_bits
+        down_bits: Floats | float = bits
         for once_bits, have in ((payload.once_bits, self._equipped), (payload.first_bits, self._begun)):
             if once_bits:
                 down_bits = np.where(np.isin(ids, list(have)), 0.0, once_bits) + down_bits

@@ -73,6 +73,14 @@ class Observer:
     def begins(self, begun: Begun) -> None:
         """Note that participations begin."""
 
+    def before_round_ends(self, begin: Begin) -> Generator[simpy.Event, Any, None] | None:
+        """Return what takes time after all updates have arrived and before the round ends; None if nothing does.
+
+        Args:
+            begin: begins participations, of devices that are asked something then.
+        """
+        return None
+
     def ends(self, part: Participation) -> None:
         """Note that a participation has ended; its device now waits for the end of the round, unless it is gone."""
 

@@ -12,9 +12,9 @@ from edgefl.core.arrays import Floats
 from edgefl.radio.carriers.roaming import HANDOVER_FAILED
 from edgefl.radio.drop import Drop
 from edgefl.radio.transfers import NOT_BEGUN, TransferResult, Way
-from edgefl.records.statuses import ANSWERED, POLLED, RECEIVED, REPORTED
+from edgefl.records.statuses import ANSWERED, EVALUATED, EVALUATION_FAILED, POLLED, RECEIVED, REPORTED
 
-ARRIVED = (RECEIVED, ANSWERED, POLLED)  # outcomes of processes whose last message has arrived
+ARRIVED = (RECEIVED, ANSWERED, POLLED, EVALUATED)  # outcomes of processes whose last message has arrived
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
 
 Activity = Literal["setup", "cpu", "idle"]
@@ -136,7 +136,7 @@ class Participation:
         self.idle_s = 0.0
         self.last_transfer_s = float("-inf")  # when its last transfer ended; -inf before any has
         self.end_s = float("nan")
-        # RECEIVED, LATE, POLLED, ANSWERED, one of FAILED, or the cause of an interrupt; "" until it ends
+        # RECEIVED, LATE, POLLED, ANSWERED, EVALUATED, one of FAILED, or the cause of an interrupt; "" until it ends
         self.status = ""
         self.arrived = False  # True if its last message has arrived, also an update that is dropped then
         self.serving = self.cell  # the cell that serves the device, or served it last
@@ -219,6 +219,14 @@ class Participation:
     def pass_over(self) -> None:
         """Record that the device was polled and not chosen, whether it answered, failed or left."""
         self.status = POLLED
+
+    def end_evaluation(self) -> None:
+        """Record that the participation, which has ended, was to evaluate the round's new model and not to train."""
+        if self.arrived:
+            return
+        if self.gone:
+            self.stop_waiting(self.end_s)
+        self.status = EVALUATION_FAILED
 
     def stop_waiting(self, time_s: float) -> None:
         """Record that the device stopped waiting for the round's end at a time [s]; the earliest such time counts."""

@@ -61,6 +61,10 @@ class Roster:
         """Return how many updates have arrived since the last round ended."""
         return sum(part.status == RECEIVED for part in self._ended)
 
+    def senders(self) -> Ids:
+        """Return the devices whose updates have arrived since the last round ended, ascending."""
+        return np.array(sorted(part.device for part in self._ended if part.status == RECEIVED), dtype=np.int64)
+
     def take_ended(self) -> list[Participation]:
         """Return the reports and participations that have ended since the last round did, in order of their devices.
 

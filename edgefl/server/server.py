@@ -41,6 +41,14 @@ class Limits(NamedTuple):
     backhaul_s: float  # how long a model takes from the server to all base stations, which are sent it side by side
 
 
+class EndingRound(NamedTuple):
+    """A round that ends as soon as something else has, such as an evaluation of its model on devices."""
+
+    phases: list[Generator[simpy.Event, Any, None]]  # one after the other
+    merge: bool
+    aggregated_s: float  # until when the server waited for updates
+
+
 class Server:
     """Runs the rounds of a policy, which sees it as a `Coordinator` (coordination.policies.base).
 
@@ -94,6 +102,7 @@ class Server:
         self._messages = 0  # how often devices were sent a message besides training
         self._began_s = 0.0  # when the present round began
         self._without_effect = False  # True if the last round had no participants and took no time
+        self._ending: EndingRound | None = None  # a round that has aggregated, and waits until it may end
 
     # What a policy may read (see Coordinator)
 
@@ -151,6 +160,7 @@ class Server:
         Raises:
             RunError: no device is present, and none will ever come.
         """
+        yield from self._finish_round()
         while self._goes_on():
             # Presence is asked for under the index that the round's selection will have.
             index = self._rounds.selection + 1
@@ -260,7 +270,29 @@ class Server:
         self.replay.pass_on(self._rounds.key)
 
     def aggregate(self, *, merge: bool = False) -> None:
-        """End the round: learn from the updates that arrived, record the round, begin to evaluate its model."""
+        """End the round, at once or, if devices are asked something more, in `ready`."""
+        phases = []
+        for observer in self._observers:
+            phase = observer.before_round_ends(self._under_way.begin)
+            if phase is not None:
+                phases.append(phase)
+        if phases:
+            self._ending = EndingRound(phases, merge, self.env.now)
+        else:
+            self._end_round(self.env.now, merge=merge)
+
+    def _finish_round(self) -> Generator[simpy.Event, Any, None]:
+        """End the round that waits for something more, if there is one."""
+        if self._ending is None:
+            return
+        phases, merge, aggregated_s = self._ending
+        self._ending = None
+        for phase in phases:
+            yield from phase
+        self._end_round(aggregated_s, merge=merge)
+
+    def _end_round(self, waited_until_s: float, *, merge: bool) -> None:
+        """Learn from the updates that arrived until some time [s], record the round, begin to evaluate its model."""
         now_s = self.env.now
         key = self._rounds.key
         parts = self._roster.take_ended()
@@ -270,7 +302,7 @@ class Server:
         learned = self.replay.learn(received, key, self._rounds.ended, merge=merge, analog=analog)
         ended = self._accounts.close(parts, key, merged=merge)
         row = self._accounts.row(ended, learned)
-        self._choosing.close_round(device_reports(parts, ended.devices, self.replay.losses, now_s))
+        self._choosing.close_round(device_reports(parts, ended.devices, self.replay.losses, waited_until_s))
         self._without_effect = not parts and now_s == self._began_s
         self.ledger.event(now_s, "round_end")
         number = self.ledger.close_round(row, ended.devices, traced=learned)

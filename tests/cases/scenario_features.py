@@ -38,6 +38,7 @@ FEATURES: dict[str, Overlay] = {
     "split in turn": {"server": {"policy": {"kind": "split", "mode": "sequential"}}},
     "hierarchical": {"server": {"policy": "hierarchical"}},
     "hierarchical with wires": {"server": {"policy": {"kind": "hierarchical", "backhaul_bps": 1e9}}},
+    "device evaluation": {"server": {"device_evaluation": {}}},
     # selections
     "power of choice": {"server": {"selection": "power_of_choice"}},
     "rpow-d": {"server": {"selection": {"kind": "power_of_choice", "variant": "rpow-d"}}},

@@ -107,6 +107,8 @@ class Coordinator(Protocol):
     def aggregate(self, *, merge: bool = False) -> None:
         """End the round: learn from all updates that have arrived, and record the round.
 
+        With `server.device_evaluation` it ends later, in `ready`: when devices have evaluated the new model.
+
         Args:
             merge: whether the models of all base stations become one; for policies with `edge_models`.
         """

@@ -161,6 +161,11 @@ def allocation_is_not_the_optimisers(scenario: Sections) -> bool:
     return ALLOCATIONS.name_of(scenario.radio.allocation) != scenario.server.optimiser.allocation
 
 
+def devices_evaluate(scenario: Sections) -> bool:
+    """Return whether devices evaluate new models before rounds end."""
+    return scenario.server.device_evaluation is not None
+
+
 def departures_complete(scenario: Sections) -> bool:
     """Return whether devices that depart complete their part in the round out of sight."""
     return scenario.server.on_departure == "completes"

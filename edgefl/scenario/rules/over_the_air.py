@@ -31,6 +31,12 @@ SUMS_SERVER = (
         (*NO_CSI, NO_OVERLAP),
     ),
     Rule(
+        "server.device_evaluation",
+        (*_SUM, server.devices_evaluate),
+        "needs an answer of each device, and radio.uplink: {uplink} brings a sum",
+        (leave_out("server.device_evaluation"), NO_OVERLAP),
+    ),
+    Rule(
         "cells.handover",
         (*_SUM, world.hands_over),
         "is not modelled with radio.uplink: {uplink}",

@@ -53,6 +53,21 @@ OVERLAPPING = (
     ),
 )
 
+DEVICE_EVALUATION = (
+    Rule(
+        "server.device_evaluation",
+        (server.devices_evaluate, server.rounds_overlap),
+        "needs rounds that wait for it, and those of the policy {policy} overlap",
+        (leave_out("server.device_evaluation"), *ROUNDS_TOGETHER),
+    ),
+    Rule(
+        "server.device_evaluation",
+        (server.devices_evaluate, server.splits_model),
+        "needs whole models, and under the policy {policy} devices have a part of one",
+        (leave_out("server.device_evaluation"), *ROUNDS_TOGETHER),
+    ),
+)
+
 AGGREGATION = (
     Rule(
         "algorithm",

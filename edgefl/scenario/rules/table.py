@@ -11,6 +11,7 @@ RULES: tuple[Rule, ...] = (
     *population.PARTICIPANTS,
     *shares.FIXED_OR_NOT,
     *policies.OVERLAPPING,
+    *policies.DEVICE_EVALUATION,
     *population.MEMBERS,
     *population.CELLS,
     *forecasts.RECORDED,

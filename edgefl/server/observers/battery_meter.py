@@ -55,6 +55,9 @@ class BatteryMeter(Observer):
                 of_device[part.device] = (part, process)
         ids = np.array(list(of_device), dtype=np.int64)
         powers_w = self._world.powers_w(ids)
+        for device in of_device.keys() & self._metered.keys():
+            # It took part in this round before, and waited no longer than its charge lasted.
+            self._metered[device].part.stop_waiting(self._batteries.ran_out_s(device))
         # A device draws its idle power until the radio reports that it is on the air.
         self._batteries.begin(ids, powers_w["idle"], self._env.now)
         for row, (device, (part, process)) in enumerate(of_device.items()):
