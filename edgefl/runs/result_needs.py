@@ -73,6 +73,12 @@ def rows_of(scenario: Scenario) -> Expected:
         candidates = max(candidates - participants, 0.0)
     if scenario.server.csi.request_bits:
         rows += candidates  # each of them reports its channel
+    evaluation = scenario.server.device_evaluation
+    if evaluation is not None:
+        asked = participants
+        if evaluation.devices == "present":
+            asked = scenario.devices.count / scenario.groups
+        rows += asked / evaluation.every
     return Expected(rounds, rounds * max(1.0, rows))
 
 

@@ -25,7 +25,9 @@ from edgefl.results.what_if_table import WhatIfRow
 # In the order of `ENERGY_PHASES`
 ENERGY_NAMES = ("setting up", "download", "computing", "upload", "waiting")
 # In the order of what `critical_path` returns
-TIME_NAMES = ("setting up", "download", "computing", "upload", "waiting", "waiting for devices")
+TIME_NAMES = (
+    "setting up", "download", "computing", "upload", "waiting", "waiting for devices", "evaluation on devices"
+)  # fmt: skip
 COMPUTING = TIME_NAMES.index("computing")
 SETTING_UP = TIME_NAMES.index("setting up")
 UPLOAD = TIME_NAMES.index("upload")
@@ -83,7 +85,8 @@ def time_shares(run: Run, parts: Participations) -> Mapping[str, float]:
     In rounds it is the time of the device that the round waits for; else that of all devices.
     """
     if critical_path.takes_turns(run):
-        times_s = np.array([*parts.phases_s.sum(axis=1), 0.0, 0.0])  # others wait while one device has its turn
+        # Others wait while one device has its turn.
+        times_s = np.array([*parts.phases_s.sum(axis=1), 0.0, 0.0, parts.evaluation_s.sum()])
     elif _in_rounds(run, parts):
         times_s = critical_path.time_by_phase(parts)
     else:

@@ -29,12 +29,13 @@ class Participations(NamedTuple):
 
     rounds: int
     duration_s: Floats  # [rounds]
+    evaluation_s: Floats  # [rounds] for which devices evaluated the new model, a part of it
     row: Rows  # of the round
     device: Floats
     phases_s: Floats  # [phase, n] in the order of `PHASE_COLUMNS`
-    wait_s: Floats
+    wait_s: Floats  # for the end of the round, or of what comes before its evaluation
     early_s: Floats  # how long before its round the participation began; below 0 if later
-    until_end: Bools  # whether the device was there until its round ended
+    until_end: Bools  # whether the device was there until then
     late: Bools  # whether it was cut off because its round had ended
 
     @property
@@ -49,22 +50,28 @@ class Participations(NamedTuple):
 
 
 def participations(run: Run) -> Participations:
-    """Return the participations of a run; polls, reports and messages besides training are left out."""
+    """Return the participations of a run; polls, reports, evaluations and other messages are left out."""
     devices = run.devices
     rows = np.flatnonzero(~np.isin(devices["status"], NOT_CHOSEN))
     row = devices["row"][rows]
-    end_s = run.rounds["time_s"][row]
     duration_s = run.rounds["duration_s"]
-    round_began_s = end_s - duration_s[row]
+    round_began_s = run.rounds["time_s"][row] - duration_s[row]
+    # Participations end with the evaluation's beginning, but for those whose devices do not evaluate.
+    evaluation_s = np.nan_to_num(run.rounds["evaluation_s"])
+    end_s = run.rounds["time_s"][row] - evaluation_s[row]
     # Folders of earlier versions do not say when a participation began.
     began_s = devices["start_s"][rows]
     began_s = np.where(np.isfinite(began_s), began_s, round_began_s)
     phases_s = np.array([np.nan_to_num(devices[column][rows]) for column in PHASE_COLUMNS])
     wait_s = np.nan_to_num(devices["wait_s"][rows])
     accounted_s = began_s + phases_s.sum(axis=0) + wait_s
+    waits_longer_s = np.where(evaluation_s[row] > 0, np.maximum(accounted_s - end_s, 0.0), 0.0)
+    wait_s = wait_s - waits_longer_s
+    accounted_s = accounted_s - waits_longer_s
     return Participations(
         rounds=run.length,
         duration_s=duration_s,
+        evaluation_s=evaluation_s,
         row=row,
         device=devices["device"][rows],
         phases_s=phases_s,
@@ -92,10 +99,10 @@ def waited_for(parts: Participations) -> Bools:
 
 
 def time_by_phase(parts: Participations) -> Floats:
-    """Return the time of all rounds in s: in each phase of the devices that they waited for, in their waits, the rest.
+    """Return the time of all rounds in s: in each phase of those they waited for, their waits, the rest, evaluations.
 
     These devices wait for the server or the backhaul. In the rest nobody has begun yet: the server waits for reports,
-    or for devices to be there. All five numbers add up to the time of the run.
+    or for devices to be there. All six numbers add up to the time of the run.
     """
     last = waited_for(parts)
     rows = parts.row[last]
@@ -103,13 +110,14 @@ def time_by_phase(parts: Participations) -> Floats:
     weight = 1.0 / np.bincount(rows, minlength=parts.rounds)[rows]
     phases_s = (parts.phases_s[:, last] * weight).sum(axis=1)
     wait_s = (parts.wait_s[last] * weight).sum()
-    rest_s = parts.duration_s.sum() - phases_s.sum() - wait_s
-    return np.array([*phases_s, wait_s, rest_s])
+    evaluation_s = parts.evaluation_s.sum()
+    rest_s = parts.duration_s.sum() - phases_s.sum() - wait_s - evaluation_s
+    return np.array([*phases_s, wait_s, rest_s, evaluation_s])
 
 
 def device_time_by_phase(parts: Participations) -> Floats:
-    """Return the time of all participations in s: in each phase, in their waits, and 0 for the rest."""
-    return np.array([*parts.phases_s.sum(axis=1), parts.wait_s.sum(), 0.0])
+    """Return the time of all participations in s: in each phase, in their waits, and 0 for the rest and evaluations."""
+    return np.array([*parts.phases_s.sum(axis=1), parts.wait_s.sum(), 0.0, 0.0])
 
 
 def lag_by_phase(parts: Participations, setters: Bools) -> Floats:

@@ -81,8 +81,12 @@ def _rank_ticks(rows: Rows, count: int) -> Figure:
 
 def _ranked_devices(run: Run, phases: Sequence[Phase]) -> tuple[Floats, Floats]:
     """Return devices [n] and their energies [phase, n] in J, largest sums first."""
-    devices, row_of = np.unique(run.participations["device"], return_inverse=True)
-    sums = [np.bincount(row_of, np.nan_to_num(run.participations[phase.column]), len(devices)) for phase in phases]
+    tables = (run.participations, run.evaluations)
+    devices, row_of = np.unique(np.concatenate([table["device"] for table in tables]), return_inverse=True)
+    sums = []
+    for phase in phases:
+        values_j = np.concatenate([table[phase.column] for table in tables])
+        sums.append(np.bincount(row_of, np.nan_to_num(values_j), len(devices)))
     energies_j = np.array(sums)
     # A stable order keeps devices that spent the same in the order of their numbers.
     order = np.argsort(-energies_j.sum(axis=0), kind="stable")

@@ -277,6 +277,8 @@ def _cost(run: Run) -> str:
     reporting_j = wasted_j.pop(REPORTED, np.zeros(0)).sum()
     if reporting_j:
         text += f", {_share(reporting_j, energy_j)} to report channels"
+    if run.has("evaluation_energy_j"):
+        text += f", {_share(_sum(run, 'evaluation_energy_j'), energy_j)} to evaluate new models"
     if not wasted_j:
         return f"{text}; every update was used."
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 from edgefl.core.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top
+from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
@@ -53,17 +54,21 @@ def totals(run: Run, phases: Sequence[Phase]) -> Floats:
 
 
 def totals_of_participations(run: Run, phases: Sequence[Phase]) -> Floats:
-    """Return the sums [phase] over all participations."""
-    return np.array([np.nansum(run.participations[phase.column]) for phase in phases])
+    """Return the sums [phase] over all participations and evaluations."""
+    tables = (run.participations, run.evaluations)
+    return np.array([sum(np.nansum(table[phase.column]) for table in tables) for phase in phases])
 
 
 def per_round(run: Run, phases: Sequence[Phase]) -> Floats:
-    """Return means over each round's participants [phase, round]; 0 in a round without any."""
-    rows = run.participations["row"]
-    rounds = len(run.rounds["round"])
-    participants = np.maximum(np.bincount(rows, minlength=rounds), 1)
-    sums = [np.bincount(rows, np.nan_to_num(run.participations[phase.column]), rounds) for phase in phases]
-    return np.array(sums) / participants
+    """Return means over each round's participants [phase, round], and over its evaluations; 0 where there are none."""
+    return _means(run.participations, run.length, phases) + _means(run.evaluations, run.length, phases)
+
+
+def _means(table: ColumnArrays, rounds: int, phases: Sequence[Phase]) -> Floats:
+    rows = table["row"]
+    count = np.maximum(np.bincount(rows, minlength=rounds), 1)
+    sums = [np.bincount(rows, np.nan_to_num(table[phase.column]), rounds) for phase in phases]
+    return np.array(sums) / count
 
 
 def highest(runs: Sequence[Run], phases: Sequence[Phase]) -> float:

@@ -121,7 +121,8 @@ def caption(run: Run) -> str:
     """Return which rounds and how many of their participations are drawn."""
     rows = chosen(run)
     rounds = np.unique(run.devices["row"][rows])
-    participations = int(np.isin(run.participations["row"], rounds).sum())
+    every_row = np.concatenate([run.participations["row"], run.evaluations["row"]])
+    participations = int(np.isin(every_row, rounds).sum())
     text = "The first round"
     if len(rounds) > 1:
         text = f"The first {len(rounds)} rounds"

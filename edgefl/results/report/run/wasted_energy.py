@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from edgefl.core.arrays import Floats
 from edgefl.core.units import ENERGY, fitting, quantity, top
-from edgefl.records.statuses import ANSWERED, POLLED, RECEIVED, REPORTED
+from edgefl.records.statuses import ANSWERED, EVALUATIONS, POLLED, RECEIVED, REPORTED
 from edgefl.results.report.run import device_groups, phase_bars
 from edgefl.results.report.run.share_bars import single_bar
 from edgefl.results.report.shared import describe, time_charts
@@ -75,7 +75,7 @@ def energy_by_outcome(run: Run) -> dict[str, Floats]:
     round_row = run.devices["row"]
     found = {}
     for outcome in np.unique(outcome_of):
-        if outcome in {RECEIVED, ANSWERED}:
+        if outcome in {RECEIVED, ANSWERED, *EVALUATIONS}:
             continue
         rows = outcome_of == outcome
         found[str(outcome)] = np.asarray(np.bincount(round_row[rows], spent_j[rows], run.length), np.float64)

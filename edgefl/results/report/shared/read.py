@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from edgefl.core.arrays import Bools
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
-from edgefl.records.statuses import REPORTED
+from edgefl.records.statuses import EVALUATIONS, REPORTED
 from edgefl.results.metrics import numbers
 from edgefl.results.progress import is_under_way, is_unfinished
 from edgefl.results.reader import (
@@ -70,8 +71,15 @@ class Run:
     @cached_property
     def participations(self) -> ColumnArrays:
         """The rows of ``devices`` whose devices took part or were polled, without reports on channels."""
-        took_part = self.devices["status"] != REPORTED
-        return {name: values[took_part] for name, values in self.devices.items()}
+        return self._only(~np.isin(self.devices["status"], (REPORTED, *EVALUATIONS)))
+
+    @cached_property
+    def evaluations(self) -> ColumnArrays:
+        """The rows of ``devices`` whose devices evaluated a new model."""
+        return self._only(np.isin(self.devices["status"], EVALUATIONS))
+
+    def _only(self, which: Bools) -> ColumnArrays:
+        return {name: values[which] for name, values in self.devices.items()}
 
     @property
     def length(self) -> int:
