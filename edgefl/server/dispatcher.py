@@ -320,7 +320,9 @@ class Dispatcher:
         flops = self.payload.forward_flops(drop.ids, samples)
         down_bits = self._with_what_is_sent_once(self.payload.model_bits, drop.ids)
         up_bits = float(section.answer_bits + self._section.csi.update_bits)
-        computing = self._computing(drop, flops, down_bits, up_bits, section.deadline_s)
+        # A clock that follows the deadline leaves the answer a whole slot, and the time until one begins.
+        deadline_s = (section.deadline_s or self._deadline_s) - 2 * self._link.radio.slot_s
+        computing = self._computing(drop, flops, down_bits, up_bits, deadline_s)
         return self._round_trip(link, drop, index, computing, Exchange(down_bits, up_bits, flops, EVALUATED))
 
     def _training_flops(self, ids: Ids, number: int) -> Floats:
@@ -370,20 +372,26 @@ class Dispatcher:
             flops: their operations [n].
             down_bits: the sizes [n] of their downloads, or one for all.
             up_bits: those of their uploads.
-            deadline_s: for all of it; None: that of the round, if it has one.
+            deadline_s: for all of it; None: that of the round.
         """
         down = np.broadcast_to(down_bits, flops.shape)
         up = np.broadcast_to(up_bits, flops.shape)
         # Setting up, access and time on the backhaul do not depend on the clock: they come off the deadline first.
         backhaul_s = self._routes.one_way_s(down, drop.cell) + self._routes.one_way_s(up, drop.cell)
         access_s = self._link.access_s("down", down) + self._link.access_s("up", up)
-        left_s = (deadline_s or self._section.deadline_s or float("inf")) - backhaul_s - access_s
-        left_s -= self._world.setup_s[drop.ids]
+        if deadline_s is None:
+            deadline_s = self._deadline_s
+        left_s = deadline_s - backhaul_s - access_s - self._world.setup_s[drop.ids]
         if not self._world.dvfs.needs_deadline:
             return self._world.computing(drop.ids, flops, left_s)
         # A device chooses its clock after its download, and estimates the upload from how long the download took.
         reciprocity = self._link.reciprocity(drop, self._world.tx_power_w(drop.ids), down, up)
         return self._world.computing(drop.ids, flops, left_s, reciprocity.upload_s)
+
+    @property
+    def _deadline_s(self) -> float:
+        """The longest time that a round may last [s]; inf without a deadline."""
+        return self._section.deadline_s or float("inf")
 
     def _participants(self, link: Link, drop: Drop, index: int) -> Participants:
         """Return the devices [n] as participants of a link."""

@@ -43,6 +43,7 @@ CASES = {
     },
     "models under way": {"server": {"participants": 4, "policy": "asynchronous"}},
     "buffered": {"server": {"participants": 6, "policy": {"kind": "buffered", "buffer": 2}}},
+    "evaluations on devices": {"server": {"participants": 4, "device_evaluation": {"every": 2, "devices": "present"}}},
     "edge servers": {**CELLS, "server": {"participants": 6, "policy": {"kind": "hierarchical", "cloud_every": 3}}},
     "streets of those who walk, come and go": {
         "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100, "handover": {}},

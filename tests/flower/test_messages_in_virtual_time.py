@@ -224,6 +224,10 @@ def test_an_app_that_asks_without_end_fails_with_a_reason(tmp_path):
         ({"server": {"policy": "asynchronous"}}, "server.policy: does not go with a Flower app"),
         ({"server": {"departed_state": "lost"}}, "server.departed_state: does not go with a Flower app"),
         (
+            {"server": {"device_evaluation": {}}},
+            "server.device_evaluation: does not go with a Flower app: the ServerApp itself asks",
+        ),
+        (
             {"radio": {"uplink": "aircomp"}},
             "radio.uplink: does not go with a Flower app: the ServerApp gets each",
         ),

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_folders import with_rounds
 from result_folders import make, rewrite, scenario
+from server_cases import BASE
 
 import edgefl
 from edgefl.results.reader import Documents
@@ -111,6 +112,29 @@ class TestShares:
     def test_what_comes_before_the_first_device_is_waiting_for_devices(self):
         run = a_run([[device(0, 0, 1, 1, begins=8)]])
         assert shares_of_time(run)["waiting for devices"] == pytest.approx(0.8)
+
+    @pytest.mark.parametrize("policy", ["synchronous", "sequential", "deadline"])
+    def test_evaluations_on_devices_are_no_waiting(self, policy):
+        # Some updates come too late, and their devices wait for the end of the evaluation without taking part in it.
+        server = {"participants": 4, "policy": policy, "device_evaluation": {}}
+        if policy == "deadline":
+            server["deadline_s"] = 0.05
+        run = edgefl.run({**BASE, "server": server}, train=False).as_run()
+        server.pop("device_evaluation")
+        alone = edgefl.run({**BASE, "server": server}, train=False).as_run()
+        parts = critical_path.participations(run)
+        evaluation_s = run.rounds["evaluation_s"].sum()
+        shares = shares_of_time(run)
+        assert shares["evaluation on devices"] == pytest.approx(evaluation_s / run.rounds["duration_s"].sum())
+        rest = 1 - shares.pop("evaluation on devices")
+        of_training = {name: share / rest for name, share in shares.items()}
+        expected = shares_of_time(alone)
+        expected.pop("evaluation on devices")
+        assert of_training == pytest.approx(expected, abs=1e-9)
+        assert parts.late.any() == (policy == "deadline")
+        assert "to evaluate new models" in " ".join(narrative.sentences(run))
+        assert "every update was used" in " ".join(narrative.sentences(run)) or policy == "deadline"
+        assert "evaluat" in render([run])
 
     def test_no_energy_is_no_share(self):
         run = a_run([[device(0, 1, 1, 2)]])

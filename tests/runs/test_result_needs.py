@@ -98,6 +98,14 @@ def test_a_disk_that_counts_no_blocks_is_not_judged(monkeypatch, tmp_path):
     assert edgefl.run({**BASE, "rounds": 1}, out=tmp_path / "out").status == "finished"
 
 
+@pytest.mark.parametrize("devices", ["participants", "present"])
+def test_evaluations_on_devices_have_rows_too(devices):
+    evaluation = {"devices": devices, "every": 2}
+    scenario = {**BASE, "rounds": 6, "server": {"participants": 3, "device_evaluation": evaluation}}
+    rows = rows_of(load(scenario))
+    assert rows.participants == len(edgefl.run(scenario, train=False).devices)
+
+
 @pytest.mark.parametrize(
     "more",
     [

@@ -99,14 +99,13 @@ class DeviceEvaluation(Observer):
 
     def _wait_for(self, processes: list[simpy.Process]) -> Generator[simpy.Event, Any, None]:
         """Wait until all have ended, and end those that are still under way at the deadline."""
-        all_ended = self._env.all_of(processes)
         if self._section.deadline_s is not None:
-            yield all_ended | self._env.timeout(self._section.deadline_s)
+            yield self._env.all_of(processes) | self._env.timeout(self._section.deadline_s)
             yield from finish_moment(self._env)  # an answer that arrives at the deadline is in time
             for process in processes:
                 if process.is_alive:
                     process.interrupt(LATE)
-        yield all_ended
+        yield self._env.all_of(processes)
 
     def ends(self, part: Participation) -> None:
         """Note that an evaluation has ended: no other participation ends meanwhile."""
