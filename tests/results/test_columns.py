@@ -56,6 +56,7 @@ RUNS = {
         }
     },
     "polls": DIGITS | {"server": {"participants": 2, "selection": {"kind": "power_of_choice", "d": 4}}},
+    "evaluations on devices": DIGITS | {"server": {"participants": 3, "device_evaluation": {}}},
     "reports on channels": DIGITS | {"server": {"participants": 2, "csi": "perfect"}},
     "split": DIGITS
     | {
