@@ -38,7 +38,7 @@ class Payload:
     flops: Floats  # [devices] operations of a round
     model_bits: float  # the model alone
     samples: Ints  # [devices] samples that each device holds
-    passed_flops: float  # operations of training on one sample, without models that the loss compares with
+    passes: Floats  # [devices] times that training on one sample goes into `flops`, besides what steps take
     loss_flops: Floats | float  # operations of one sample's forward pass, of each device [devices] or of all
     first_bits: float = 0.0  # besides `down_bits`, for a device that has not received a model before: frozen parameters
     once_bits: float = 0.0  # besides `down_bits`, for a device that has not received them in this session
@@ -46,6 +46,9 @@ class Payload:
     sample_flops: Floats | float = 0.0  # operations for one sample in a step
     step_flops: Floats | float = 0.0  # operations of a step whatever its number of samples
     held_flops: Floats | float = 0.0  # operations for each sample that a device holds, whatever its steps
+    # How often training on one sample goes into them:
+    sample_passes: float = 1.0  # more than once if the loss compares with other models
+    held_passes: float = 0.0
 
     def flops_in(self, ids: Ids, index: int, workload: Workload, sizes: Ints | None = None) -> Floats:
         """Return the operations [n] of the devices `ids` [n] in round `index`; stragglers take fewer than `flops`.
@@ -83,16 +86,13 @@ class Payload:
             forward_flops: [devices] of one sample's forward pass.
             steps: [devices] steps of a round.
         """
-        # Models that the loss compares with, and passes over all samples, take longer by the same factor.
-        trained_flops = self.flops - steps * self.step_flops
-        stretch = sample_flops / self.passed_flops
         return replace(
             self,
-            flops=trained_flops * stretch + steps * step_flops,
+            flops=self.passes * sample_flops + steps * step_flops,
             loss_flops=forward_flops,
-            sample_flops=self.sample_flops * stretch,
+            sample_flops=self.sample_passes * sample_flops,
             step_flops=step_flops,
-            held_flops=self.held_flops * stretch,
+            held_flops=self.held_passes * sample_flops,
         )
 
     def _of(self, flops: Floats | float, ids: Ids) -> Floats | float:
@@ -149,7 +149,7 @@ def measure(
             flops=samples * sample_flops,
             model_bits=model_bits,
             samples=sizes,
-            passed_flops=sample_flops,
+            passes=samples,
             loss_flops=sample_flops / training_passes,
             first_bits=first_bits,
             sample_flops=sample_flops,
@@ -161,10 +161,10 @@ def measure(
     # Each model that the loss compares with takes a forward pass. The pass over all samples that some algorithms need
     # costs what training on them does.
     passes = samples * (1 + references / training_passes)
-    held_flops = 0.0
+    held_passes = 0.0
     if algorithm.needs_gradient:
         passes = passes + sizes
-        held_flops = sample_flops
+        held_passes = 1.0
     step_flops = 0.0
     if not model.cost:  # a price that the scenario names covers the whole step
         step_flops = _step_flops(algorithm, training, d) * d
@@ -174,13 +174,15 @@ def measure(
         flops=passes * sample_flops + local_steps(sizes, *work) * step_flops,
         model_bits=model_bits,
         samples=sizes,
-        passed_flops=sample_flops,
+        passes=passes,
         loss_flops=sample_flops / training_passes,
         first_bits=first_bits,
         once_bits=float(BITS_PER_FLOAT * (once.vectors * d + once.scalars)),
         sample_flops=(1 + references / training_passes) * sample_flops,
         step_flops=step_flops,
-        held_flops=held_flops,
+        held_flops=held_passes * sample_flops,
+        sample_passes=1 + references / training_passes,
+        held_passes=held_passes,
     )
 
 

@@ -380,8 +380,9 @@ class Dispatcher:
         backhaul_s = self._routes.one_way_s(down, drop.cell) + self._routes.one_way_s(up, drop.cell)
         access_s = self._link.access_s("down", down) + self._link.access_s("up", up)
         if deadline_s is None:
-            deadline_s = self._deadline_s
-        left_s = deadline_s - backhaul_s - access_s - self._world.setup_s[drop.ids]
+            left_s = self._deadline_s - backhaul_s - access_s - self._world.setup_s[drop.ids]
+        else:  # of an evaluation, before which a device has set up already
+            left_s = deadline_s - backhaul_s - access_s
         if not self._world.dvfs.needs_deadline:
             return self._world.computing(drop.ids, flops, left_s)
         # A device chooses its clock after its download, and estimates the upload from how long the download took.

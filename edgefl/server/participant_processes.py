@@ -14,7 +14,7 @@ from edgefl.radio.backhaul import Routes
 from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.messages import DOWNLOAD, UPLOAD
 from edgefl.records.ledger import Ledger
-from edgefl.records.statuses import RECEIVED
+from edgefl.records.statuses import EVALUATED, RECEIVED
 from edgefl.server.participation import ParticipantProcess, Participation
 from edgefl.world.compute import LocalComputation
 
@@ -56,9 +56,10 @@ class ParticipantProcesses:
         """Take part; return the status at the end."""
         # A device that has answered a poll has the model already.
         if not part.down.delivered:
-            cut = yield from part.set_up(self.env)
-            if cut:
-                return cut
+            if self.outcome != EVALUATED:  # a device that evaluates has set up already, to train
+                cut = yield from part.set_up(self.env)
+                if cut:
+                    return cut
             failure = yield from self._download(part)
             if failure:
                 return failure

@@ -407,6 +407,16 @@ def test_devices_are_handed_over_while_they_evaluate():
     assert result.rounds["evaluated"].sum() > 0
 
 
+def test_a_device_that_evaluates_has_set_up_before():
+    plain_trained, plain = by_kind(evaluating())
+    trained, evaluated = by_kind(evaluating(devices={**DEVICES, "setup_s": 3.0, "setup_j": 12.0}))
+    np.testing.assert_allclose(trained["setup_s"], 3.0)
+    assert (evaluated["setup_s"] == 0).all()
+    assert (evaluated["setup_energy_j"] == 0).all()
+    assert len(evaluated) == len(plain)
+    assert len(trained) == len(plain_trained)
+
+
 def test_a_clock_for_the_deadline_takes_that_of_the_evaluation():
     """The lowest clock at which the answer is there in time; without a deadline of its own, that of the round."""
     dvfs = {"kind": "deadline", "min_cpu_hz": 1e3, "upload_margin": 1.0}
