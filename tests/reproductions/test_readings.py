@@ -69,6 +69,25 @@ def test_curves_are_texts_of_numbers(run):
     assert read(run, "column_curve", column="duration_s", every=4)[""] == "4 6"
 
 
+def test_a_round_without_its_evaluation(run):
+    """By hand: joules of 10 to 60, and durations of 1 to 6 s that are taken off them."""
+    assert read(run, "column_mean", column="energy_j", without="duration_s")[""] == pytest.approx(35 - 3.5)
+    assert read(run, "column_max", column="energy_j", without="duration_s", scale=2.0)[""] == pytest.approx(108.0)
+
+
+def test_rows_of_devices_may_be_chosen_and_combined(run):
+    columns = {column.name: [0] * 4 for column in columns_of_files()["devices.csv"] if not column.optional}
+    columns |= {"status": ["received", "received", "evaluated", "late"], "download_s": [1.0, 3.0, 10.0, 20.0]}
+    columns |= {"rx_energy_j": [2.0, 9.0, 50.0, 80.0], "upload_s": [0.5, 0.5, 2.0, 2.0]}
+    (run.folder / "devices.csv").write_bytes(csv_bytes(columns))
+    assert read(run, "device_mean", column="download_s", status="received")[""] == 2.0
+    assert read(run, "device_mean", column="rx_energy_j", per="download_s", status="received")[""] == 2.5
+    assert read(run, "device_percentile", column="download_s", plus="upload_s", percentile=100)[""] == 22.0
+    assert read(run, "device_sum", column="download_s", status="evaluated")[""] == 10.0
+    with pytest.raises(InputError, match="has no numbers"):
+        read(run, "device_mean", column="download_s", status="polled")
+
+
 def test_columns_of_devices(run):
     columns = {column.name: [0] * 5 for column in columns_of_files()["devices.csv"] if not column.optional}
     columns |= {"coupling_loss_db": [100.0, 120.0, 110.0, 140.0, 130.0], "sir_db": [1.0, None, 3.0, None, None]}

@@ -1,0 +1,74 @@
+"""The page of predicted against measured numbers says what the recorded rows say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from edgefl.reproductions import validation
+from edgefl.reproductions.library import Library
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+PICTURE = ROOT / "docs" / "images" / "validation.svg"
+LIBRARY = Library()
+REACHES = {  # mean error, largest error; of what the page promises
+    ("e2fl-wifi", "last_download_s"): (0.06, 0.12),
+    ("e2fl-wifi", "fit_phase_s"): (0.04, 0.12),
+    ("fedconiot", "round_s"): (0.08, 0.08),
+    ("pi-compute", "pi4b"): (0.10, 0.25),
+    ("pi-compute", "pi5"): (0.10, 0.25),
+    ("phone-energy", "step_s"): (0.12, 0.12),
+    ("e2fl-energy", "start_w"): (0.03, 0.03),
+    ("e2fl-energy", "train_w"): (0.03, 0.03),
+    ("e2fl-energy", "evaluate_w"): (0.03, 0.03),
+}
+
+
+def test_the_page_has_the_table_that_the_command_prints():
+    assert validation.table(LIBRARY).strip() in PAGE
+
+
+@pytest.mark.process
+def test_the_page_has_what_the_benchmark_prints():
+    command = [sys.executable, str(ROOT / "benchmarks" / "compute_law.py")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.rstrip() in PAGE
+
+
+@pytest.mark.parametrize(("recipe", "quantity"), REACHES)
+def test_reaches(recipe, quantity):
+    mean, largest = REACHES[recipe, quantity]
+    cells = validation.by_quantity(validation.compared(LIBRARY, recipe))[quantity]
+    assert validation.mean_error(cells) <= mean
+    assert max(abs(cell.relative) for cell in cells) <= largest
+
+
+@pytest.mark.parametrize("testbed", [testbed for testbed in validation.TESTBEDS if testbed.counter_example])
+def test_a_counter_example_predicts_the_same_numbers_and_says_that_it_is_one(testbed):
+    ours = validation.by_quantity(validation.compared(LIBRARY, testbed.recipe))
+    other = validation.compared(LIBRARY, testbed.counter_example)
+    assert other.gap.startswith("a counter-example:")
+    for quantity, cells in validation.by_quantity(other).items():
+        assert [cell.published for cell in cells] == [cell.published for cell in ours[quantity]]
+    worst = max(validation.mean_error(cells) for cells in validation.by_quantity(other).values())
+    assert worst > 1.5 * max(validation.mean_error(cells) for cells in ours.values())
+
+
+def marks_of(svg):
+    """The places of all marks of a picture, in the order in which they are drawn."""
+    return [
+        (float(x), float(y)) for x, y in re.findall(r'<use [^>]*x="([\d.]+)" y="([\d.]+)" style="fill: #0072b2', svg)
+    ]
+
+
+def test_the_picture_is_the_one_that_the_command_draws(tmp_path):
+    pytest.importorskip("matplotlib")
+    validation.draw(LIBRARY, tmp_path / "validation.svg")
+    drawn = marks_of((tmp_path / "validation.svg").read_text(encoding="utf-8"))
+    kept = marks_of(PICTURE.read_text(encoding="utf-8"))
+    assert len(drawn) == len(kept) >= 100
+    for one, other in zip(drawn, kept, strict=True):
+        assert one == pytest.approx(other, abs=0.5)
