@@ -79,7 +79,7 @@ def test_updates_over_the_air_wait_for_the_slowest_set_up():
     assert result.rounds["duration_s"].iloc[0] > rows["setup_s"].max()
 
 
-def test_one_that_leaves_while_it_sets_up_holds_up_nobody_over_the_air(tmp_path):
+def test_one_that_leaves_while_it_sets_up_delays_no_other_over_the_air(tmp_path):
     """Device 0 leaves after a second; the sum of the others arrives."""
     trace = presence_trace(tmp_path, [(0, 0.0, 1.0), *((device, 0.0, 100.0) for device in range(1, 6))])
     radio = {**BASE["radio"], "uplink": "aircomp"}

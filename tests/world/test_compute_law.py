@@ -171,7 +171,7 @@ def test_devices_that_do_not_vary_collide_and_those_that_do_end_one_by_one(image
     again = world(images, LAW | {"jitter": 0.1}, server={"participants": 2}).devices
     both = again.merge(found, on=["round", "device"])
     assert len(both) == 6
-    assert (both["compute_s_x"] == both["compute_s_y"]).all()  # whoever else takes part
+    assert (both["compute_s_x"] == both["compute_s_y"]).all()  # also with other participants
 
 
 def test_jitter_has_its_mean_and_variation():

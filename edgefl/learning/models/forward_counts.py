@@ -1,7 +1,7 @@
 """What a network's forward pass consists of, counted while it runs in training mode on the meta device.
 
-Below autograd every network is a sequence of a few hundred basic operators (torch's library ATen), whoever wrote it, so
-torch's, torchvision's and anyone's own modules are counted alike. Nothing is computed: tensors have shapes, no values.
+Below autograd every network is a sequence of a few hundred basic operators (torch's library ATen), so
+torch's, torchvision's and users' own modules are counted alike. Nothing is computed: tensors have shapes, no values.
 """
 
 from __future__ import annotations
