@@ -22,8 +22,8 @@ def check_books(result):
     assert result.status == "finished"
     fates = rounds[["received", "late", "departed", "failed"]].to_numpy().sum()
     unfinished = int((devices["status"] == "unfinished").sum())
-    # Reports on channels, and candidates that were polled and not chosen, are rows of their own.
-    participations = devices[~devices["status"].isin(["reported", "polled"])]
+    # Reports on channels, candidates that were polled and not chosen, and evaluations are rows of their own.
+    participations = devices[~devices["status"].isin(["reported", "polled", "evaluated", "evaluation_failed"])]
     assert len(participations) == rounds["selected"].sum() == fates + unfinished
     kinds = events["kind"].value_counts()
     assert kinds["upload_end"] == rounds["received"].sum()
