@@ -32,8 +32,9 @@ def test_the_page_has_the_table_that_the_command_prints():
 
 
 @pytest.mark.process
-def test_the_page_has_what_the_benchmark_prints():
-    command = [sys.executable, str(ROOT / "benchmarks" / "compute_law.py")]
+@pytest.mark.parametrize("name", ["compute_law", "unequal_shares"])
+def test_the_page_has_what_the_benchmarks_print(name):
+    command = [sys.executable, str(ROOT / "benchmarks" / f"{name}.py")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.rstrip() in PAGE
 
