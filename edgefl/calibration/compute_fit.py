@@ -19,15 +19,15 @@ import numpy as np
 
 from edgefl.calibration.fitting import relative_fit, variation
 from edgefl.calibration.log import LogRow, NetworkCounts
+from edgefl.calibration.shipped_law import near_shipped
 from edgefl.core.arrays import Floats
+from edgefl.world.compute_law import OPERATIONS, USUAL_PASSES
 
-PASSES = 3  # forward, and backward through activations and weights
-OPERATIONS = 2 * PASSES  # of a multiply-accumulate and sample
-FORWARD_SHARE = 1 / PASSES  # of a sample's training time: its evaluation
 # The order in which a term is taken rather than a later one. A kind without a speed of its own has the one speed.
 TERMS = ("speed", "step_s", "group_s", "matmul", "bandwidth", "grouped")
 WORTH = 0.9  # a further term must lower the error of networks left out to this share of it, or less
 NO_LIMIT = 1e18  # operations a second of a kind of layer whose operations take no time beside its bytes
+GOOD = 0.05  # few networks that a law of few terms predicts so well need no other law
 EXACT = 1e-9  # a lower error is rounding
 
 
@@ -47,15 +47,12 @@ class ComputeLaw:
 
     coefficients: Mapping[str, float]
     left_out_error: float | None = None  # mean relative error of networks left out in turn; None: there is only one
+    near_shipped: bool = False  # whether it is one near the law that is shipped
 
     def step_s(self, counts: NetworkCounts, samples: float) -> float:
         """Return the seconds of a training step."""
         features = _features(tuple(self.coefficients), counts, samples)
         return float(np.dot(features, list(self.coefficients.values())))
-
-    def sample_s(self, counts: NetworkCounts) -> float:
-        """Return the seconds that a further sample of a step takes."""
-        return self.step_s(counts, 2.0) - self.step_s(counts, 1.0)
 
     @property
     def speeds(self) -> dict[str, float]:
@@ -111,6 +108,20 @@ def settings_of(rows: Sequence[LogRow]) -> list[Setting]:
     return settings
 
 
+def typical(settings: Sequence[Setting]) -> list[Setting]:
+    """Return the settings of a typical unit: of units with the same training the geometric mean.
+
+    It has the median of their speeds, which a lognormal distribution around 1 keeps.
+    """
+    found: dict[tuple[str, float, float], list[Setting]] = {}
+    for setting in settings:
+        found.setdefault((setting.network, setting.batch_size, setting.samples), []).append(setting)
+    return [
+        units[0]._replace(step_s=math.exp(math.fsum(math.log(unit.step_s) for unit in units) / len(units)))
+        for units in found.values()
+    ]
+
+
 def highest_clock_hz(rows: Sequence[LogRow]) -> float | None:
     """Return the highest clock of a type's rows; None if none has one."""
     return max((row.clock_hz for row in rows if row.clock_hz is not None), default=None)
@@ -143,22 +154,55 @@ def fit_law(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) ->
     """Return the law with the terms that predict networks best that are left out of the fit.
 
     All sets of terms with the one speed among them are tried, small ones first. With k networks at one batch size a law
-    has at most k - 1 terms, as each network is left out in turn. With a single network it has a speed, and a time of a
-    step besides if there are several batch sizes.
+    has at most k - 1 terms, as each network is left out in turn. Where that predicts a few networks badly, the law is
+    one near that of the presets (`shipped_law`), as it is with a single network of a single batch size. Several batch
+    sizes of one network tell a time of a step and a speed.
     """
     networks = list(dict.fromkeys(setting.network for setting in settings))
     if len(networks) == 1:
-        terms: tuple[str, ...] = ("speed",)
         if len({setting.samples for setting in settings}) > 1:
-            terms = ("speed", "step_s")
-        return _law(terms, settings, counts) or _one_speed(settings, counts)
+            return _law(("speed", "step_s"), settings, counts) or _one_speed(settings, counts)
+        return ComputeLaw(_near_shipped(settings, counts), near_shipped=True)
     best: ComputeLaw | None = None
     for size in range(len(TERMS)):
         for further in combinations(TERMS[1:], size):
             law = _tried(("speed", *further), settings, counts, networks)
             if law is not None and (best is None or _is_better(law, best)):
                 best = law
+    is_good = best is not None and best.left_out_error is not None and best.left_out_error < GOOD
+    if len(networks) <= len(TERMS) and not is_good:
+        return ComputeLaw(
+            _near_shipped(settings, counts), _error_near_shipped(settings, counts, networks), near_shipped=True
+        )
     return best or _one_speed(settings, counts)
+
+
+def _near_shipped(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> dict[str, float]:
+    """Return the coefficients of a law near the one that is shipped."""
+    features = np.array([_features(TERMS, counts[setting.network], setting.samples) for setting in settings])
+    coefficients = near_shipped(TERMS, features, np.array([setting.step_s for setting in settings]))
+    return dict(zip(TERMS, coefficients.tolist(), strict=True))
+
+
+def _error_near_shipped(
+    settings: Sequence[Setting], counts: Mapping[str, NetworkCounts], networks: Sequence[str]
+) -> float:
+    """Return the mean relative error of networks left out in turn by laws near the one that is shipped."""
+    errors = []
+    for network in networks:
+        part = ComputeLaw(_near_shipped([setting for setting in settings if setting.network != network], counts))
+        errors.append(_error_on(part, settings, counts, network))
+    return math.fsum(errors) / len(errors)
+
+
+def _error_on(law: ComputeLaw, settings: Sequence[Setting], counts: Mapping[str, NetworkCounts], network: str) -> float:
+    """Return the mean relative error of a law on the settings of a network."""
+    relative = [
+        abs(law.step_s(counts[network], setting.samples) / setting.step_s - 1)
+        for setting in settings
+        if setting.network == network
+    ]
+    return math.fsum(relative) / len(relative)
 
 
 def _one_speed(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> ComputeLaw:
@@ -193,12 +237,7 @@ def _tried(
         if without is None:
             return None
         part = ComputeLaw(dict(zip(terms, without.tolist(), strict=True)))
-        relative = [
-            abs(part.step_s(counts[network], setting.samples) / setting.step_s - 1)
-            for setting in settings
-            if setting.network == network
-        ]
-        errors.append(math.fsum(relative) / len(relative))
+        errors.append(_error_on(part, settings, counts, network))
     return ComputeLaw(law.coefficients, math.fsum(errors) / len(errors))
 
 
@@ -225,28 +264,28 @@ def _coefficients(
 
 def _features(terms: tuple[str, ...], counts: NetworkCounts, samples: float) -> list[float]:
     """Return how much of each term a step has."""
-    own = {"matmul": counts.matmul_macs, "grouped": counts.grouped_macs}
-    rest = counts.convolution_macs
+    forward = counts.forward
+    own = {"matmul": forward.matmul_macs, "grouped": forward.grouped_macs}
+    rest = forward.convolution_macs
     for kind, macs in own.items():
         if kind not in terms:
             rest += macs
+    passes = counts.passes * samples
     amounts = {
-        "speed": OPERATIONS * samples * rest,
+        "speed": OPERATIONS * passes * rest,
         "step_s": 1.0,
-        "group_s": samples * counts.groups,
-        "matmul": OPERATIONS * samples * counts.matmul_macs,
-        "bandwidth": PASSES * samples * counts.activation_bytes,
-        "grouped": OPERATIONS * samples * counts.grouped_macs,
+        "group_s": passes / USUAL_PASSES * forward.groups,
+        "matmul": OPERATIONS * passes * forward.matmul_macs,
+        "bandwidth": passes * forward.activation_bytes,
+        "grouped": OPERATIONS * passes * forward.grouped_macs,
     }
     return [amounts[term] for term in terms]
 
 
 def measured_steps(settings: Sequence[Setting]) -> MeasuredSteps:
-    """Return a type's table: the mean over its units."""
-    found: dict[tuple[str, float], list[float]] = {}
-    for setting in settings:
-        found.setdefault((setting.network, setting.batch_size), []).append(setting.step_s)
-    return MeasuredSteps({key: float(np.mean(steps_s)) for key, steps_s in found.items()})
+    """Return a type's table: that of a typical unit."""
+    alike = [setting._replace(samples=setting.batch_size) for setting in settings]
+    return MeasuredSteps({(of.network, of.batch_size): of.step_s for of in typical(alike)})
 
 
 def jitter_of(rows: Sequence[LogRow]) -> float | None:

@@ -27,10 +27,13 @@ def _of_computing(device: TypeFit) -> Iterator[str]:
     batch_sizes = {row.batch_size for row in trained}
     if device.law is None:
         yield "no counts of its networks: times of other networks"
+    elif device.law.near_shipped:
+        few = f"{len(networks)} network{'s' * (len(networks) != 1)}"
+        yield f"{few}: all terms of a law; it stays near that of raspberry_pi_4"
     elif len(networks) == 1:
         yield "one network: which kinds of layers are slow"
     elif (device.law.left_out_error or 0.0) > POOR:
-        yield "too few networks for a law: without --counts, these networks have the times that were measured"
+        yield "too few networks for a law: without counts, these networks have the times that were measured"
     if len(batch_sizes) == 1:
         size = next(iter(batch_sizes))
         yield f"one batch size ({size:g}): the time of a step apart from a time of each sample, such as for loading it"
