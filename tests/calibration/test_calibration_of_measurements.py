@@ -1,5 +1,6 @@
 """Real logs: a Raspberry Pi 4's steps, and the example of the documentation."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from edgefl.calibration.calibration import calibrate, write
 from edgefl.calibration.comparison import mean_error
 
 DATA = Path(__file__).parent / "data"
-PAGE = Path(__file__).parents[2] / "docs/calibration.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/calibration.md"
 
 
 def test_steps_of_a_raspberry_pi_4_are_predicted_for_networks_left_out():
@@ -23,6 +25,21 @@ def test_steps_of_a_raspberry_pi_4_are_predicted_for_networks_left_out():
     assert law.left_out_error < 0.1
     # Convolutions with groups are far slower than others, as is known of CPUs.
     assert law.speeds["grouped"] < law.speeds["convolution"] / 10
+
+
+def test_three_networks_on_three_boards_predict_a_fourth(tmp_path):
+    """E2FL's steps (scenarios/e2fl-steps.csv, MIT licence), whose networks cannot tell all terms of a law apart."""
+    boards = {"pi3b-b", "pi4b", "pi5"}
+    with (ROOT / "scenarios" / "e2fl-steps.csv").open(encoding="utf-8") as file:
+        steps = [row for row in csv.DictReader(file) if row["device"] in boards]
+    log = "device,network,phase,seconds,batch_size,steps\n"
+    log += "".join(f"{row['device']},{row['network']},train,{row['step_s']},16,1\n" for row in steps)
+    (tmp_path / "log.csv").write_text(log)
+    counts = ROOT / "edgefl" / "reproductions" / "published" / "testbed-network-counts.csv"
+    (errors,) = calibrate(tmp_path / "log.csv", counts, "mobilenet_v3_small").errors
+    assert len(errors.left_out) == 3
+    assert mean_error(errors.left_out) < 0.17
+    assert max(map(abs, errors.left_out)) < 0.25
 
 
 def blocks(kind):
