@@ -241,6 +241,25 @@ def test_keys_that_a_flower_app_has_no_place_for_are_refused(tmp_path, section, 
     assert not (tmp_path / "app-results").exists()
 
 
+def test_operations_that_are_counted_have_no_kinds(tmp_path):
+    world = {**WORLD, "devices": {**WORLD["devices"], "compute": {"step_s": 1.0}}}
+    line = "devices.compute: does not go with a Flower app: the app's operations are counted, not their kinds"
+    with pytest.raises(InputError, match=line):
+        noted(tmp_path, "pass", world, operations="app")
+
+
+def test_training_of_an_app_varies_from_message_to_message(tmp_path):
+    """By jitter alone: all devices hold as much, and the app asks all of them twice."""
+    main = """
+for _ in range(2):
+    note(len(grid.send_and_receive(ask(nodes[:3]))))
+"""
+    world = {**WORLD, "devices": {**WORLD["devices"], "compute": {"jitter": 0.2}}}
+    _, varied = noted(tmp_path / "varied", main, world)
+    _, steady = noted(tmp_path / "steady", main, WORLD)
+    assert steady.devices["compute_s"].nunique() < varied.devices["compute_s"].nunique() == 6
+
+
 def test_each_message_of_an_app_waits_for_its_device_to_set_up(tmp_path):
     main = """
 for _ in range(2):

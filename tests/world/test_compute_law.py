@@ -141,6 +141,47 @@ def test_equal_speeds_are_the_plain_law(images):
     np.testing.assert_allclose(law["compute_s"], plain["compute_s"], rtol=1e-9)
 
 
+STRAGGLERS = {"training": {"stragglers": {"share": 0.5}}}
+SCAFFOLD = {"kind": "scaffold", "option": "I"}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "more"),
+    [
+        ("fedavg", {}),
+        ("fedavg", STRAGGLERS),
+        ("fedavg", {"data": {"redivide": "iid"}}),
+        ("moon", {}),
+        ("moon", STRAGGLERS),
+        (SCAFFOLD, {}),
+        (SCAFFOLD, STRAGGLERS),
+    ],
+)
+def test_all_passes_of_an_algorithm_follow_the_law(images, algorithm, more):
+    """Comparisons with other models, passes over all samples, stragglers: with equal speeds this is the plain law."""
+    training = {"batch_size": 16, "local_steps": 7} | more.get("training", {})
+    changes = {"algorithm": algorithm, "training": training, "data": images | more.get("data", {})}
+    plain = world(images, {}, **changes).devices
+    law = world(images, {"convolution_flops_per_s": 8e9}, **changes).devices
+    np.testing.assert_allclose(law["compute_s"], plain["compute_s"], rtol=1e-9)
+    half = world(
+        images, {"convolution_flops_per_s": 4e9, "matmul_flops_per_s": 4e9, "grouped_flops_per_s": 4e9}, **changes
+    )
+    steps_s = 7 * SOLVER_S
+    if algorithm == "fedavg" and not more:
+        np.testing.assert_allclose(half.devices["compute_s"], 2 * (plain["compute_s"] - steps_s) + steps_s, rtol=1e-9)
+    assert (half.devices["compute_s"] > 1.5 * plain["compute_s"]).all()
+
+
+def test_an_evaluation_takes_a_third_of_a_step_for_each_sample(images):
+    """Of 20 samples a device evaluates half: a third of their training, and of their part of a batch's fixed time."""
+    found = world(images, LAW, server={"device_evaluation": {"samples": 0.5}}).devices
+    evaluated = found[found["status"] == "evaluated"]
+    assert len(evaluated) == 12
+    expected_s = 10 * (SAMPLE_S / 3 + (0.25 + SOLVER_S) / 3 / 16)
+    np.testing.assert_allclose(evaluated["compute_s"], expected_s, rtol=1e-9)
+
+
 def test_each_group_has_its_own_law(images):
     groups = [{"name": "plain", "count": 1}, {"name": "by law", "count": 3, "compute": LAW}]
     found = world(images, {}, devices={"groups": groups}).devices.set_index("device")["compute_s"]
