@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from edgefl.calibration.comparison import Compared, PhaseErrors, compare, errors_by_phase
@@ -14,6 +15,7 @@ from edgefl.calibration.log import LogRow, NetworkCounts, read_counts, read_log
 from edgefl.calibration.remarks import remarks
 from edgefl.core.errors import InputError
 from edgefl.core.files import FileGroup
+from edgefl.core.section import nearest
 from edgefl.results.csv_format import csv_bytes
 
 SCENARIO_FILE = "scenario.yaml"
@@ -33,22 +35,25 @@ class Calibration:
     scenario: str  # the sections as YAML
 
 
-def calibrate(log: Path, counts: Path | None = None, hold_out: str | None = None) -> Calibration:
+def calibrate(
+    log: Path, counts: Path | None = None, hold_out: str | None = None, models: Mapping[str, str] | None = None
+) -> Calibration:
     """Return the sections of a scenario that a log tells, with the errors on rows left out of a fit.
 
     Args:
         log: the log.
-        counts: a table of what its networks compute; None: times are told for these networks alone.
+        counts: a table of what its networks compute.
         hold_out: the rows left out of the fit whose errors are told (see `holdout.left_out`).
+        models: files or names of scenarios whose models are networks of the log, by the name that the log has; with
+            neither these nor a table, times are told for the log's networks alone.
 
     Raises:
-        InputError: a file cannot be read or is wrong, or `hold_out` names what is not there.
+        InputError: a file cannot be read or is wrong, or `hold_out` or `models` name what is not there.
     """
     rows = read_log(log)
     known: dict[str, NetworkCounts] | None = None
-    if counts is not None:
-        known = read_counts(counts)
-        _check_known(log, rows, counts, known)
+    if counts is not None or models:
+        known = _known(log, rows, counts, models or {})
     out = left_out(rows, hold_out, by_network=known is not None)
     kept = [row for row in rows if row.line not in out.lines]
     compared = compare(rows, known, fit(kept, known), out.lines)
@@ -58,16 +63,30 @@ def calibrate(log: Path, counts: Path | None = None, hold_out: str | None = None
     return Calibration(fitted, compared, errors, out.told, told, fragment(fitted, log.name, out.told, errors, told))
 
 
-def _check_known(log: Path, rows: Sequence[LogRow], path: Path, counts: Mapping[str, NetworkCounts]) -> None:
-    """Check that a table has all networks of a log.
+def _known(log: Path, rows: Sequence[LogRow], path: Path | None, models: Mapping[str, str]) -> dict[str, NetworkCounts]:
+    """Return what all networks of a log compute, by a table and by models.
 
     Raises:
-        InputError: one is missing.
+        InputError: a network is missing, has both, or is not in the log.
     """
-    for row in rows:
-        if row.phase in {"train", "evaluate"} and row.network not in counts:
-            text = f'network: "{row.network}" has no row in {path}: add one, or leave --counts out'
-            raise InputError(f"{log}:{row.line}: {text}")
+    found = read_counts(path) if path else {}
+    lines = {row.network: row.line for row in reversed(rows) if row.phase in {"train", "evaluate"}}
+    for network in models:
+        if network in found:
+            raise InputError(f'--model {network}: "{network}" has a row in {path} already: leave one of them out')
+        if network not in lines:
+            raise InputError(f'--model {network}: {log} has no network "{network}"{nearest(network, lines)}')
+    for network, line in sorted(lines.items(), key=itemgetter(1)):
+        if network not in found and network not in models:
+            remedy = f"add --model {network}=SCENARIO.yaml"
+            if path:
+                remedy = f"{remedy}, or a row to {path}"
+            raise InputError(f'{log}:{line}: network: "{network}" has no counts: {remedy}')
+    if models:
+        from edgefl.calibration.models import counts_of_models  # late, as few logs need what it imports
+
+        found |= counts_of_models(models)
+    return found
 
 
 def write(calibration: Calibration, folder: Path, *, overwrite: bool, with_picture: bool) -> list[Path]:

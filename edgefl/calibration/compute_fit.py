@@ -20,10 +20,8 @@ import numpy as np
 from edgefl.calibration.fitting import relative_fit, variation
 from edgefl.calibration.log import LogRow, NetworkCounts
 from edgefl.core.arrays import Floats
+from edgefl.world.compute_law import OPERATIONS, USUAL_PASSES
 
-PASSES = 3  # forward, and backward through activations and weights
-OPERATIONS = 2 * PASSES  # of a multiply-accumulate and sample
-FORWARD_SHARE = 1 / PASSES  # of a sample's training time: its evaluation
 # The order in which a term is taken rather than a later one. A kind without a speed of its own has the one speed.
 TERMS = ("speed", "step_s", "group_s", "matmul", "bandwidth", "grouped")
 WORTH = 0.9  # a further term must lower the error of networks left out to this share of it, or less
@@ -52,10 +50,6 @@ class ComputeLaw:
         """Return the seconds of a training step."""
         features = _features(tuple(self.coefficients), counts, samples)
         return float(np.dot(features, list(self.coefficients.values())))
-
-    def sample_s(self, counts: NetworkCounts) -> float:
-        """Return the seconds that a further sample of a step takes."""
-        return self.step_s(counts, 2.0) - self.step_s(counts, 1.0)
 
     @property
     def speeds(self) -> dict[str, float]:
@@ -109,6 +103,20 @@ def settings_of(rows: Sequence[LogRow]) -> list[Setting]:
         steps_s = [step_s_of(row, highest_hz) for row in repeats]
         settings.append(Setting(device, network, batch_size, float(np.mean(samples)), float(np.mean(steps_s))))
     return settings
+
+
+def typical(settings: Sequence[Setting]) -> list[Setting]:
+    """Return the settings of a typical unit: of units with the same training the geometric mean.
+
+    It has the median of their speeds, which a lognormal distribution around 1 keeps.
+    """
+    found: dict[tuple[str, float, float], list[Setting]] = {}
+    for setting in settings:
+        found.setdefault((setting.network, setting.batch_size, setting.samples), []).append(setting)
+    return [
+        units[0]._replace(step_s=math.exp(math.fsum(math.log(unit.step_s) for unit in units) / len(units)))
+        for units in found.values()
+    ]
 
 
 def highest_clock_hz(rows: Sequence[LogRow]) -> float | None:
@@ -225,28 +233,28 @@ def _coefficients(
 
 def _features(terms: tuple[str, ...], counts: NetworkCounts, samples: float) -> list[float]:
     """Return how much of each term a step has."""
-    own = {"matmul": counts.matmul_macs, "grouped": counts.grouped_macs}
-    rest = counts.convolution_macs
+    forward = counts.forward
+    own = {"matmul": forward.matmul_macs, "grouped": forward.grouped_macs}
+    rest = forward.convolution_macs
     for kind, macs in own.items():
         if kind not in terms:
             rest += macs
+    passes = counts.passes * samples
     amounts = {
-        "speed": OPERATIONS * samples * rest,
+        "speed": OPERATIONS * passes * rest,
         "step_s": 1.0,
-        "group_s": samples * counts.groups,
-        "matmul": OPERATIONS * samples * counts.matmul_macs,
-        "bandwidth": PASSES * samples * counts.activation_bytes,
-        "grouped": OPERATIONS * samples * counts.grouped_macs,
+        "group_s": passes / USUAL_PASSES * forward.groups,
+        "matmul": OPERATIONS * passes * forward.matmul_macs,
+        "bandwidth": passes * forward.activation_bytes,
+        "grouped": OPERATIONS * passes * forward.grouped_macs,
     }
     return [amounts[term] for term in terms]
 
 
 def measured_steps(settings: Sequence[Setting]) -> MeasuredSteps:
-    """Return a type's table: the mean over its units."""
-    found: dict[tuple[str, float], list[float]] = {}
-    for setting in settings:
-        found.setdefault((setting.network, setting.batch_size), []).append(setting.step_s)
-    return MeasuredSteps({key: float(np.mean(steps_s)) for key, steps_s in found.items()})
+    """Return a type's table: that of a typical unit."""
+    alike = [setting._replace(samples=setting.batch_size) for setting in settings]
+    return MeasuredSteps({(of.network, of.batch_size): of.step_s for of in typical(alike)})
 
 
 def jitter_of(rows: Sequence[LogRow]) -> float | None:

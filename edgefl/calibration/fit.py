@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from edgefl.calibration.compute_fit import (
-    FORWARD_SHARE,
     ComputeLaw,
     MeasuredSteps,
     fit_law,
@@ -17,10 +16,12 @@ from edgefl.calibration.compute_fit import (
     settings_of,
     slower_by,
     spread_of,
+    typical,
 )
 from edgefl.calibration.energy_fit import EnergyFit, fit_energy
 from edgefl.calibration.log import LogRow, NetworkCounts
 from edgefl.calibration.radio_fit import LinkFit, exchanges_of, fit_link
+from edgefl.world.compute_law import USUAL_PASSES, forward_share
 
 Counts = Mapping[str, NetworkCounts]
 
@@ -49,17 +50,33 @@ class TypeFit:
     def _train_s(self, row: LogRow, counts: Counts) -> float | None:
         if row.steps is None or row.batch_size is None:
             return None
-        if self.law is not None:
-            return row.steps * self.law.step_s(counts[row.network], samples_a_step(row))
-        if self.measured is not None:
-            step_s = self.measured.step_s(row.network, row.batch_size)
-            return None if step_s is None else row.steps * step_s
-        return None
+        step_s = self._step_s(row.network, row.batch_size, samples_a_step(row), counts)
+        return None if step_s is None else row.steps * step_s
 
     def _evaluate_s(self, row: LogRow, counts: Counts) -> float | None:
-        if row.samples is None or self.law is None:
+        """Return what an evaluation takes in an emulated round: a share of training in batches of the same size."""
+        batch_size = row.batch_size or self._batch_size
+        if row.samples is None or batch_size is None:
             return None
-        return row.samples * FORWARD_SHARE * self.law.sample_s(counts[row.network])
+        step_s = self._step_s(row.network, batch_size, batch_size, counts)
+        if step_s is None:
+            return None
+        passes = counts[row.network].passes if row.network in counts else USUAL_PASSES
+        return row.samples * float(forward_share(step_s, batch_size, passes))
+
+    def _step_s(self, network: str, batch_size: float, samples: float, counts: Counts) -> float | None:
+        """Return the seconds of a training step at the highest clock."""
+        if self.law is not None:
+            return self.law.step_s(counts[network], samples)
+        if self.measured is not None:
+            return self.measured.step_s(network, batch_size)
+        return None
+
+    @property
+    def _batch_size(self) -> float | None:
+        """The one batch size of training; None if there are several, or none."""
+        sizes = {row.batch_size for row in self.rows if row.phase == "train"}
+        return sizes.pop() if len(sizes) == 1 else None
 
     def joules(self, row: LogRow) -> float | None:
         """Return the energy of a row, by the power of its phase and its measured seconds; None if it is not known."""
@@ -108,7 +125,7 @@ def _fit_type(name: str, rows: Sequence[LogRow], counts: Counts | None) -> TypeF
     law = None
     measured = None
     if settings and counts is not None:
-        law = fit_law(settings, counts)
+        law = fit_law(typical(settings), counts)
     elif settings:
         measured = measured_steps(settings)
     return TypeFit(

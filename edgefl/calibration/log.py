@@ -13,6 +13,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.section import nearest, shown
+from edgefl.world.compute_law import USUAL_PASSES, ForwardCounts
 
 PHASES = ("setup", "download", "train", "evaluate", "upload", "idle")
 TEXTS = ("device", "phase", "network", "round")
@@ -64,13 +65,10 @@ class LogRow:
 
 
 class NetworkCounts(NamedTuple):
-    """What the forward pass of one sample through a network computes."""
+    """What a network computes for a sample."""
 
-    convolution_macs: float  # multiply-accumulates of convolutions without groups
-    matmul_macs: float
-    grouped_macs: float  # of convolutions with groups
-    activation_bytes: float  # float32 results of its layers
-    groups: float  # of all its convolutions with groups
+    forward: ForwardCounts
+    passes: float = USUAL_PASSES  # forward passes that training on the sample costs
 
 
 class _Cells(NamedTuple):
@@ -125,13 +123,14 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
         convolution = numbers["conv1x1_macs"] + numbers["convkxk_macs"]
         if not math.isclose(convolution + numbers["matmul_macs"], numbers["macs"], rel_tol=1e-6):
             raise InputError(f"{place}: macs: must be matmul_macs + conv1x1_macs + convkxk_macs")
-        found[name] = NetworkCounts(
-            convolution,
-            numbers["matmul_macs"],
-            numbers["depthwise_macs"],
-            numbers["activation_bytes"],
-            numbers["conv_groups"],
+        forward = ForwardCounts(
+            convolution_macs=convolution,
+            matmul_macs=numbers["matmul_macs"],
+            grouped_macs=numbers["depthwise_macs"],
+            activation_bytes=numbers["activation_bytes"],
+            groups=numbers["conv_groups"],
         )
+        found[name] = NetworkCounts(forward)
     return found
 
 

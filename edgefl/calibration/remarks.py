@@ -30,7 +30,7 @@ def _of_computing(device: TypeFit) -> Iterator[str]:
     elif len(networks) == 1:
         yield "one network: which kinds of layers are slow"
     elif (device.law.left_out_error or 0.0) > POOR:
-        yield "too few networks for a law: without --counts, these networks have the times that were measured"
+        yield "too few networks for a law: without counts, these networks have the times that were measured"
     if len(batch_sizes) == 1:
         size = next(iter(batch_sizes))
         yield f"one batch size ({size:g}): the time of a step apart from a time of each sample, such as for loading it"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import as_typed, printable, working_directory
+from edgefl.cli.common import add_no_plugins, as_typed, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -24,13 +25,23 @@ def add_calibrate(verbs: Any) -> None:
         "--counts",
         metavar="FILE",
         type=Path,
-        help="CSV file with what each network computes; without it, times hold for the log's networks alone",
+        help="CSV file with what each network computes; with neither this nor --model, times hold for the log's "
+        "networks alone",
+    )
+    parser.add_argument(
+        "--model",
+        metavar="NAME=SCENARIO",
+        action="append",
+        default=[],
+        dest="models",
+        help="the network NAME of the log is the model of this scenario (file, or name of one), on its data; may be "
+        "repeated",
     )
     parser.add_argument(
         "--hold-out",
         metavar="SHARE|NAMES",
         help="rows left out of the fit whose errors are told: a share such as 0.25, or networks such as "
-        "lenet,resnet18 (default: every fourth network; without --counts, every fourth round; 0: none)",
+        "lenet,resnet18 (default: every fourth network; without counts, every fourth round; 0: none)",
     )
     parser.add_argument(
         "-o",
@@ -41,6 +52,7 @@ def add_calibrate(verbs: Any) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace earlier files in the folder")
     parser.add_argument("--quiet", action="store_true", help="print no table of errors")
+    add_no_plugins(parser)
     parser.set_defaults(verb=_calibrate)
 
 
@@ -49,7 +61,7 @@ def _calibrate(options: argparse.Namespace) -> int:
 
     here = working_directory()
     counts = here / options.counts if options.counts else None
-    found = calibrate(here / options.log, counts, options.hold_out)
+    found = calibrate(here / options.log, counts, options.hold_out, _models(options.models))
     if options.out is None:
         if not options.quiet:
             print(_table(found), file=sys.stderr)
@@ -64,6 +76,25 @@ def _calibrate(options: argparse.Namespace) -> int:
     if not can_draw:
         print("edgefl: no picture: it needs Matplotlib: pip install 'edgefl-emulator[plot]'", file=sys.stderr)
     return EXIT_DONE
+
+
+def _models(options: Sequence[str]) -> dict[str, str]:
+    """Return the scenario of each network.
+
+    Raises:
+        InputError: an option is no pair of them, or names a network again.
+    """
+    from edgefl.core.errors import InputError
+
+    found: dict[str, str] = {}
+    for option in options:
+        name, _, scenario = option.partition("=")
+        if not name or not scenario:
+            raise InputError(f"--model {option}: write NAME=SCENARIO, such as lenet=my-lenet.yaml")
+        if name in found:
+            raise InputError(f'--model {option}: "{name}" has the model of {found[name]}: leave one of them out')
+        found[name] = scenario
+    return found
 
 
 def _table(found: Calibration) -> str:

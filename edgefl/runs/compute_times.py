@@ -14,7 +14,7 @@ from edgefl.learning.models.imported import Imported
 from edgefl.learning.payload import Payload
 from edgefl.learning.workload import full_batch, local_steps, local_work
 from edgefl.scenario import Scenario
-from edgefl.world.compute_law import ComputeLaw, drawn_law
+from edgefl.world.compute_law import ComputeLaw, drawn_law, forward_share
 from edgefl.world.devices_section import DeviceGroup, Hardware
 from edgefl.world.measured_times import step_s_of
 from edgefl.world.world import World
@@ -43,11 +43,10 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
         rows = slice(first, end)
         # The measured time is that of the whole step, with the solver.
         measured_s = _measured_step_s(scenario, hardware, place) / law.speed[rows]
-        forward_s[rows] = measured_s / passes / (scenario.training.work.batch_size or 1)
+        forward_s[rows] = forward_share(measured_s, scenario.training.work.batch_size or 1, passes)
         step_flops[rows] = 0.0
     steps, batches = _steps(scenario, payload)
-    # A pass without gradients takes its share of a step's fixed time, too.
-    forward_flops = forward_s * flops_per_s + step_flops / passes / batches
+    forward_flops = forward_s * flops_per_s + forward_share(step_flops, batches, passes)
     return payload.in_time(passes * forward_s * flops_per_s, step_flops, forward_flops, steps)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Floats, Ints
 from edgefl.core.distributions import Distribution
 from edgefl.core.per_device import NON_NEGATIVE, POSITIVE
 from edgefl.core.streams import Streams
@@ -20,6 +20,19 @@ from edgefl.world.devices_section import Devices, Hardware
 
 OPERATIONS = 2.0  # in a multiply-accumulate
 USUAL_PASSES = 3.0  # forward passes that training on a sample costs; the law's `group_s` is for training
+
+
+def forward_share(step: Floats | float, samples: Floats | Ints | float, passes: float = USUAL_PASSES) -> Floats:
+    """Return what a forward pass over one sample takes of a training step: seconds of seconds, or operations of them.
+
+    A pass without gradients goes through batches, too, so it has a share of the step's fixed time.
+
+    Args:
+        step: what the step takes, of each device [n] or of all.
+        samples: of the step, likewise.
+        passes: forward passes that training on a sample costs.
+    """
+    return np.asarray(step / passes / samples)
 
 
 class ForwardCounts(NamedTuple):

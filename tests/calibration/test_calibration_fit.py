@@ -126,12 +126,14 @@ def test_units_of_a_type_differ_by_their_speeds(calibrated):
     assert only(calibrated(rows[:4], counts)).spread is None
 
 
-def test_evaluation_takes_a_third_of_a_samples_training(calibrated):
+@pytest.mark.parametrize("with_counts", [True, False])
+def test_evaluation_takes_a_third_of_training_in_batches_of_that_size(calibrated, with_counts):
     counts = networks(5)
     rows = training({"speed": 1e-10, "step_s": 0.1}, counts)
-    seconds = 100 * 2 * 1e-10 * sum(counts["net0"][:3])  # two operations a multiply-accumulate
+    seconds = 100 * 2 * 1e-10 * sum(counts["net0"].forward[:3])  # two operations a multiply-accumulate
+    seconds += 100 * 0.1 / 16 / 3
     rows.append({"device": "pi", "network": "net0", "phase": "evaluate", "seconds": seconds, "samples": 100})
-    found = calibrated(rows, counts)
+    found = calibrated(rows, counts if with_counts else None)
     (evaluated,) = [number for number in found.compared if number.row.phase == "evaluate"]
     assert evaluated.error == pytest.approx(0, abs=1e-6)
 

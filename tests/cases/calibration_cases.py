@@ -6,6 +6,7 @@ import io
 import numpy as np
 
 from edgefl.calibration.log import NetworkCounts
+from edgefl.world.compute_law import ForwardCounts
 
 COLUMNS = (
     *("device", "network", "round", "phase", "seconds", "bytes", "joules"),
@@ -21,18 +22,20 @@ def networks(count, seed=1):
     sizes = 10.0 ** generator.uniform(-1, 1, (count, 5))
     names = [f"net{number}" for number in range(count)]
     return {
-        name: NetworkCounts(*(row * [1e9, 1e9, 3e7, 6e7, 5e3]).tolist()) for name, row in zip(names, sizes, strict=True)
+        name: NetworkCounts(ForwardCounts(*(row * [1e9, 1e9, 3e7, 6e7, 5e3]).tolist()))
+        for name, row in zip(names, sizes, strict=True)
     }
 
 
 def step_s(law, counts, batch_size):
     """The seconds of a step, written out."""
     one = law["speed"]
-    seconds = 6 * batch_size * counts.convolution_macs * one
-    seconds += 6 * batch_size * counts.matmul_macs * law.get("matmul", one)
-    seconds += 6 * batch_size * counts.grouped_macs * law.get("grouped", one)
-    seconds += 3 * batch_size * counts.activation_bytes * law.get("bandwidth", 0)
-    return seconds + batch_size * counts.groups * law.get("group_s", 0) + law.get("step_s", 0)
+    forward = counts.forward
+    seconds = 6 * batch_size * forward.convolution_macs * one
+    seconds += 6 * batch_size * forward.matmul_macs * law.get("matmul", one)
+    seconds += 6 * batch_size * forward.grouped_macs * law.get("grouped", one)
+    seconds += 3 * batch_size * forward.activation_bytes * law.get("bandwidth", 0)
+    return seconds + batch_size * forward.groups * law.get("group_s", 0) + law.get("step_s", 0)
 
 
 def log_text(rows):
@@ -47,7 +50,7 @@ def log_text(rows):
 def counts_text(counts):
     """Counts as the CSV file that users write; all convolutions without groups are of 1x1."""
     lines = ["network,macs,depthwise_macs,matmul_macs,conv1x1_macs,convkxk_macs,activation_bytes,conv_groups"]
-    for name, one in counts.items():
+    for name, (one, _) in counts.items():
         cells = [one.convolution_macs + one.matmul_macs, one.grouped_macs, one.matmul_macs, one.convolution_macs, 0]
         lines.append(",".join([name, *(f"{cell!r}" for cell in [*cells, one.activation_bytes, one.groups])]))
     return "\n".join(lines) + "\n"

@@ -1,0 +1,40 @@
+"""What the models of scenarios compute, in place of a table of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from edgefl.calibration.log import NetworkCounts
+from edgefl.core.errors import InputError
+from edgefl.runs import data_checks
+from edgefl.scenario import Scenario, load_with_source
+
+
+def counts_of_models(models: Mapping[str, str]) -> dict[str, NetworkCounts]:
+    """Return what each network computes, by its name.
+
+    Args:
+        models: the file or the name of a scenario, by the network that is its model.
+
+    Raises:
+        InputError: a scenario or its data cannot be loaded, or its model cannot be counted.
+    """
+    here = Path.cwd()  # before any code that a scenario names, which may change it
+    found: dict[str, NetworkCounts] = {}
+    for network, file in models.items():
+        scenario, source = load_with_source(file, here=here)
+        try:
+            found[network] = _counts(scenario)
+        except InputError as error:  # from parts that know keys, but not the file and its lines
+            raise InputError(*(source.place(fault) for fault in error.faults)) from None
+    return found
+
+
+def _counts(scenario: Scenario) -> NetworkCounts:
+    """Return what a scenario's model computes on its data."""
+    data = scenario.data.load()
+    data_checks.check(scenario, data)
+    forward = scenario.model.forward_counts(data.shape, data.outputs, tokens=data.tokens)
+    passes = scenario.model.training_passes(data.shape, data.outputs, tokens=data.tokens)
+    return NetworkCounts(forward, passes)
