@@ -116,10 +116,12 @@ def typical(settings: Sequence[Setting]) -> list[Setting]:
     found: dict[tuple[str, float, float], list[Setting]] = {}
     for setting in settings:
         found.setdefault((setting.network, setting.batch_size, setting.samples), []).append(setting)
-    return [
-        units[0]._replace(step_s=math.exp(math.fsum(math.log(unit.step_s) for unit in units) / len(units)))
-        for units in found.values()
-    ]
+    return [units[0]._replace(step_s=_geometric_mean([unit.step_s for unit in units])) for units in found.values()]
+
+
+def _geometric_mean(numbers: Sequence[float]) -> float:
+    first = numbers[0]  # relative to which a single number is itself, without rounding
+    return first * math.exp(math.fsum(math.log(number / first) for number in numbers) / len(numbers))
 
 
 def highest_clock_hz(rows: Sequence[LogRow]) -> float | None:

@@ -149,7 +149,7 @@ def _compute(device: TypeFit) -> list[Entry]:
         entries.append(Entry("measured", table, _rows(device, "train")))
     if entries and device.spread is not None:
         value = f"{{lognormal: [0, {_number(device.spread)}]}}"
-        entries.append(Entry("speed", value, f"between {device.units} units"))
+        entries.append(Entry("speed", value, f"differences between {device.units} units"))
     if entries and device.jitter is not None:
         entries.append(Entry("jitter", _number(device.jitter), "repeats of one network and batch size"))
     return entries
@@ -224,7 +224,7 @@ def _radio(fitted: Fit) -> list[Entry]:
     entries = [
         Entry("bandwidth_hz", _number(capacity_bps), f"bit/s that all share: {where}"),
         Entry("rate", "{kind: truncated_shannon, attenuation: 1, max_bps_hz: 1}", "1 bit/s in each hertz"),
-        Entry("propagation", "free_space", "no device is too far for that"),
+        Entry("propagation", "free_space", "all devices have the full rate, within a few km"),
         Entry("fading", "none"),
         Entry("sharing", "processor"),
     ]

@@ -142,13 +142,16 @@ def test_lower_clocks_take_longer_and_draw_less(calibrated):
 
 
 def test_units_of_a_type_differ_by_their_speeds(calibrated):
-    counts = networks(4)
+    counts = networks(9)
     speeds = {"pi/a": 0.8, "pi/b": 1.0, "pi/c": 1.25}
     rows = [row for name in speeds for row in training(LAW, counts, name, factor=lambda name, _: 1 / speeds[name])]
     device = only(calibrated(rows, counts))
     assert device.units == 3
     assert device.spread == pytest.approx(np.std(np.log(list(speeds.values())), ddof=1))
-    assert only(calibrated(rows[:4], counts)).spread is None
+    # What `speed` has a median of 1 about is the geometric mean of the units.
+    assert device.law.coefficients == pytest.approx(LAW)
+    assert only(calibrated(rows)).measured.step_s("net0", 16) == pytest.approx(step_s(LAW, counts["net0"], 16))
+    assert only(calibrated(rows[:9], counts)).spread is None
 
 
 @pytest.mark.parametrize("with_counts", [True, False])

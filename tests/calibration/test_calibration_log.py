@@ -102,6 +102,5 @@ def test_a_network_without_counts_is_named(tmp_path):
     counts.write_text(counts_text(networks(2)))
     with pytest.raises(InputError) as refused:
         calibrate(log, counts)
-    assert (
-        str(refused.value) == f'{log}:2: network: "a" has no counts: add --model a=SCENARIO.yaml, or a row to {counts}'
-    )
+    told = f'network: "a" has no counts: add --model a=SCENARIO.yaml, or a row to {counts}'
+    assert str(refused.value) == f"{log}:2: {told}"

@@ -48,10 +48,22 @@ def blocks(kind):
 
 
 def test_the_example_of_the_page_prints_what_the_page_says(tmp_path):
-    (log,) = blocks("csv")
-    (printed,) = blocks("yaml")
+    log = blocks("csv")[0]
+    printed = blocks("yaml")[0]
     (tmp_path / "log.csv").write_text(log)
     assert calibrate(tmp_path / "log.csv").scenario == printed
+
+
+def test_the_example_with_models_prints_what_the_page_says(tmp_path, monkeypatch):
+    log = blocks("csv")[1]
+    printed = blocks("yaml")[1]
+    monkeypatch.chdir(tmp_path)
+    Path("log.csv").write_text(log)
+    models = dict(re.findall(r"--model (\w+)=(\S+)", blocks("sh")[1]))
+    assert len(models) == 4
+    for name, file in models.items():
+        Path(file).write_text(f"data: {{dataset: digits}}\nmodel: {name}\n")
+    assert calibrate(Path("log.csv"), models=models).scenario == printed
 
 
 @pytest.fixture

@@ -26,6 +26,27 @@ def test_sections_are_printed_and_errors_beside_them(shell):
     assert shell("calibrate", "log.csv", "--quiet").stderr == ""
 
 
+def test_models_of_scenarios_take_the_place_of_counts(shell):
+    shell.write("fcn.yaml", "data: {dataset: digits}\nmodel: fcn\n")
+    assert shell("calibrate", "log.csv", "--counts", "counts.csv", "--model", "x=fcn.yaml").stderr == (
+        'edgefl: --model x: log.csv has no network "x"\n'
+    )
+    shell.write("small.csv", "device,phase,network,seconds,batch_size,steps\npi,train,a,3,16,10\npi,train,a,6,32,10\n")
+    done = shell("calibrate", "small.csv", "--model", "a=fcn.yaml", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    macs = 64 * 200 + 200 * 200 + 200 * 10
+    assert f"    convolution_flops_per_s: {6 * 16 * macs / 0.3:.6g}".replace("e+0", "e") in done.stdout
+    for options, told in {
+        ("--model", "a"): "--model a: write NAME=SCENARIO, such as lenet=my-lenet.yaml",
+        ("--model", "a=fcn.yaml", "--model", "a=quickstart"): (
+            '--model a=quickstart: "a" has the model of fcn.yaml already: leave one of them out'
+        ),
+        ("--model", "a=nowhere.yaml"): "nowhere.yaml: cannot be read: No such file or directory",
+    }.items():
+        assert shell.refused("calibrate", "small.csv", *options, "-o", "new") == [told]
+    assert not (shell.folder / "new").exists()
+
+
 def test_a_folder_gets_scenario_table_and_picture(shell):
     done = shell("calibrate", "log.csv", "-o", "out")
     assert (done.returncode, done.stderr) == (0, "")

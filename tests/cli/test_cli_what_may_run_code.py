@@ -66,6 +66,7 @@ def prepared(tmp_path_factory, warm):
     shell.write("own.yaml", SCENARIO)
     shell.write("mine.py", MODULE)
     shell.write("sweep.yaml", "base: own.yaml\nseeds: [1, 2]\n")
+    shell.write("log.csv", "device,phase,network,seconds,batch_size,steps\npi,train,net,3,16,10\n")
     write_app(shell.folder / "app", "table_app", FEDAVG.replace("{folder}", "."))
     write_library(shell.folder / "library")
     shell.write("library/recipes/paper/bases/own.yaml", SCENARIO)
@@ -101,7 +102,18 @@ def call(shell, command):
 
 def test_the_table_has_all_verbs_that_are_given_scenarios_or_results():
     verbs = {command.split()[1] for command, _ in TABLE}
-    assert verbs >= {"validate", "run", "sweep", "flower", "reproduce", "what-if", "export", "report", "compare"}
+    assert verbs >= {
+        "validate",
+        "run",
+        "sweep",
+        "flower",
+        "reproduce",
+        "calibrate",
+        "what-if",
+        "export",
+        "report",
+        "compare",
+    }
     assert len(RUNS_CODE) > 10
 
 
