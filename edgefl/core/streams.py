@@ -95,6 +95,7 @@ Purpose = Literal[
     "aircomp_fading",  # a device's gain when updates are sent as one sum; index = round, as in the next two
     "aircomp_noise",  # of the sums that base stations receive; entity = 0
     "aircomp_silence",  # which coefficients of its update a device does not send; index = aggregations before
+    "share",  # a device's weight where shares of a band are drawn: down, then up; index = round
 ]
 
 Words = npt.NDArray[np.uint64]  # 32-bit words, held in 64 bits so that products do not overflow

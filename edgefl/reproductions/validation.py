@@ -45,6 +45,7 @@ class Testbed(NamedTuple):
 
 TESTBEDS = (
     Testbed("e2fl-wifi", "e2fl-wifi-constant", "E2FL\nrounds on Wi-Fi", "s"),
+    Testbed("e2fl-wifi-unequal", None, "E2FL\nunequal shares", "s"),
     Testbed("fedconiot", None, "FedConIoT\nrounds of boards", "s"),
     Testbed("pi-compute", "pi-compute-macs", "Raspberry Pis\ntraining steps", "s"),
     Testbed("phone-energy", "phone-energy-proportional", "a phone\ntraining steps", "s, J"),
@@ -133,10 +134,8 @@ def draw(library: Library, path: Path) -> None:
         panels = figure.subplots(2, 4).ravel()
         for panel, testbed in zip(panels, TESTBEDS, strict=False):
             _draw_panel(panel, library, testbed)
-        legend = panels[len(TESTBEDS)]
-        legend.axis("off")
         marks, names = panels[0].get_legend_handles_labels()
-        legend.legend(marks, names, loc="center")
+        figure.legend(marks, names, loc="outside upper center", ncols=len(names))
         figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 

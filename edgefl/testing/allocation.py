@@ -40,8 +40,24 @@ def check_allocation(allocation: type[Allocation] | Allocation, **keys: Any) -> 
         for spread in (False, True):
             with noting(calls.returns, "a division"):
                 _check_shares(calls, subject, payload_bits, snr_hz, rng.permutation(count), spread=spread)
+        if subject.by_draws:
+            with noting(calls.returns, "weights"):
+                _check_weights(calls, subject, rng.standard_normal(count))
     check_keys(report, subject)
     return report.raise_faults()
+
+
+def _check_weights(calls: Calls, allocation: Allocation, normal: Any) -> None:
+    """Check the weights of some transfers, and that each follows from its own draw."""
+    weights = calls.of(allocation, "weights", normal)
+    if not is_array(weights, normal.shape):
+        text = f"returned {kind(weights)}, expected finite numbers {list(normal.shape)}"
+        calls.wrong(allocation, "weights", text)
+    elif (weights <= 0).any():
+        calls.wrong(allocation, "weights", "returned weights that are not above 0: their transfers would never end")
+    elif (np.abs(allocation.weights(normal[:1]) - weights[:1]) > PERMUTED * weights[:1]).any():
+        text = "gave a device another weight when it was alone: a weight follows from the device's own draw"
+        calls.wrong(allocation, "weights", text)
 
 
 def _check_shares(

@@ -256,6 +256,22 @@ def test_processor_sharing_of_snrs_that_change(tmp_path):
     assert result.devices["download_s"].to_numpy() == pytest.approx(ends_s, abs=4 * step_s)
 
 
+@pytest.mark.parametrize(("sharing", "last"), [("fixed", 3.0), ("processor", 2.0)])
+def test_unequal_shares_of_recorded_snrs(tmp_path, sharing, last):
+    """Two devices with weights 2:1: the first ends after 1.5 times as long as alone, the last as its share lets it."""
+    first, second = Streams(1).normal_at("share", [0, 1], 0, 0)
+    sigma = np.log(2) / abs(first - second)
+    allocation = {"kind": "unequal", "sigma": float(sigma)}
+    radio = {**traced(snrs(tmp_path, 5.0, 1.0)), "bandwidth_hz": 4e6, "sharing": sharing, "allocation": allocation}
+    result = run({"participants": 2}, radio=radio, devices={"count": 2}, rounds=1, seed=1)
+    alone_s = BITS / (4e6 * np.log2(1 + 10**0.5))
+    downloads = result.devices.set_index("device")["download_s"].sort_index().to_numpy()
+    expected = np.array([1.5, last])
+    if second > first:
+        expected = expected[::-1]
+    assert downloads == pytest.approx(expected * alone_s, rel=1e-9)
+
+
 def test_processor_sharing_alone_is_a_fixed_share(tmp_path):
     path = snrs(tmp_path, 5.0, 1.0, count=1)
     results = []

@@ -136,6 +136,36 @@ class Short(Allocation):
         return equal(band_hz, max(1, len(payload_bits) - 1))
 
 
+class Drawn(Allocation):
+    """Equal shares, unless they are drawn; each test changes one thing."""
+
+    by_draws: ClassVar[bool] = True
+
+    def shares(self, band_hz, payload_bits, snr_hz, efficiency, *, spread):
+        return equal(band_hz, len(payload_bits))
+
+
+class Relative(Drawn):
+    """A weight that depends on who else is drawn."""
+
+    def weights(self, normal):
+        return np.exp(normal) / np.exp(normal).sum()
+
+
+class Signed(Drawn):
+    """The draws themselves."""
+
+    def weights(self, normal):
+        return normal
+
+
+class Single(Drawn):
+    """One weight for all."""
+
+    def weights(self, normal):
+        return np.ones(1)
+
+
 class Line(Track):
     """Along a line through the base station; each test changes one thing."""
 
@@ -257,6 +287,9 @@ BROKEN = [
     (check_allocation, FirstOnly, "returns", "FirstOnly.shares gave nothing to a transfer"),
     (check_allocation, ByPlace, "returns", "ByPlace.shares gave a transfer another share when the same transfers came"),
     (check_allocation, Short, "returns", "Short.shares returned an array [1] of float64 as bandwidth_hz"),
+    (check_allocation, Relative, "returns", "Relative.weights gave a device another weight when it was alone"),
+    (check_allocation, Signed, "returns", "Signed.weights returned weights that are not above 0"),
+    (check_allocation, Single, "returns", "Single.weights returned an array [1] of float64"),
     (check_mobility, moving(Faster), "speed", "Faster.positions_m moves device"),
     (check_mobility, moving(ByNumber), "repeatable", "other positions when there are 8: key every draw by its device"),
     (check_mobility, moving(Walks), "repeatable", "Walks.positions_m returns other values when it is called again"),

@@ -15,6 +15,7 @@ ALLOCATIONS: Catalogue[Allocation] = Catalogue(
         "max_rate": "edgefl.radio.allocation.max_rate:MaxRate",
         "hungarian": "edgefl.radio.allocation.hungarian:Hungarian",
         "round_robin": "edgefl.radio.allocation.round_robin:RoundRobinAllocation",
+        "unequal": "edgefl.radio.allocation.unequal:UnequalAllocation",
     },
     base=Allocation,
     kind="allocation",

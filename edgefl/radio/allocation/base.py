@@ -5,6 +5,9 @@ decides from the server's forecast of a round's participants, cell by cell, when
 `Decisions` with the shares of one direction or of both. It needs `server.csi` and `radio.sharing: fixed`
 (`scenario/rules/forecasts.py`); `server/optimised_control.py` hands its shares to the radio. `shares` is then asked
 for what it has not decided: the other direction, and messages that are no participations, such as polls.
+
+A rule that leaves something to chance sets `by_draws`, and its `weights` divide the band between devices in place of
+`shares`, which then says what is expected before anything is drawn.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ class Allocation(Member):
     in_turn: ClassVar[bool] = False  # whether transfers take turns, one at a time on the whole band
     by_snr: ClassVar[bool] = False  # whether shares depend on `snr_hz`, which is that of devices at full power
     by_forecast: ClassVar[bool] = False  # whether shares follow from the server's forecast of the participants
+    by_draws: ClassVar[bool] = False  # whether shares are in proportion to `weights`, which are drawn
 
     def places(self) -> int | None:
         """Return how many devices a cell can serve at a time, as it has so many blocks; None: as many as there are."""
@@ -45,6 +49,14 @@ class Allocation(Member):
             efficiency: the rate model.
             spread: whether one transmitter spreads its power over the whole band (downlink), instead of each
                 concentrating its own on its share (uplink).
+        """
+        raise NotImplementedError
+
+    def weights(self, normal: Floats) -> Floats:
+        """Return the weights [n] > 0 by which n concurrent transfers divide the band, if `by_draws`.
+
+        Args:
+            normal: [n] standard normals, each a function of its device, the round and the direction.
         """
         raise NotImplementedError
 

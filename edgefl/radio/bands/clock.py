@@ -222,6 +222,7 @@ class BandClock:
             all_gains=rows.all_gains,
             tx_power_w=rows.tx_power_w,
             payload_bits=rows.left_bits,
+            index=rows.index,
             others=self._users.others(self._transfers()) if self._users is not None else None,
         )
 

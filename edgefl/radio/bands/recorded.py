@@ -197,6 +197,7 @@ class RecordedBand:
             way=self._way,
             spread=True,
             devices=devices,
+            index=np.array([transfer.index for transfer in transfers]),
             free_share=free_share,
             others=other_users,
         )

@@ -16,6 +16,7 @@ from channel.link_adaptation import LinkAdaptation
 from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, is_trusted, wrong
+from edgefl.core.streams import Streams
 from edgefl.radio.budget.resources import Resources
 from edgefl.radio.fading.none import NoFading
 from edgefl.radio.radio_section import Radio
@@ -46,10 +47,11 @@ class LinkBudget:
         cells: Cells,
         control: Control = BY_SCENARIO,
         power_control: UplinkPowerControl = ALWAYS_FULL,
+        streams: Streams | None = None,
     ) -> None:
         self.radio = radio
         self.power_control = power_control
-        self.resources = Resources(radio, control)
+        self.resources = Resources(radio, control, streams)
         with watching_draws(radio.rate, "efficiency"):
             self.efficiency = radio.rate.efficiency()
         _check_efficiency(radio.rate, self.efficiency)

@@ -10,6 +10,7 @@ from channel.rate import Efficiency
 from edgefl.core.arrays import Floats, Ints, Rows
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.returns import check_array, check_type, is_trusted, wrong
+from edgefl.core.streams import Streams
 from edgefl.radio.allocation import Allocation
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.tdd import slot_shares, time_share
@@ -23,11 +24,13 @@ class Resources:
     Args:
         radio: the section `radio`.
         control: divides the band in place of `radio.allocation`, if it wants to.
+        streams: keyed randomness, for an allocation that leaves shares to chance; None: shares are as expected.
     """
 
-    def __init__(self, radio: Radio, control: Control = BY_SCENARIO) -> None:
+    def __init__(self, radio: Radio, control: Control = BY_SCENARIO, streams: Streams | None = None) -> None:
         self._radio = radio
         self._control = control
+        self._streams = streams
         self.blocks: int | None = None  # resource blocks of a cell; None: the band is divided freely
         self.band_hz = radio.bandwidth_hz / radio.reuse
         if radio.subcarrier_spacing_hz is not None:
@@ -80,6 +83,7 @@ class Resources:
         way: Way,
         spread: bool,
         devices: Ints | None = None,
+        index: Ints | None = None,
         widest_hz: Floats | None = None,
         free_share: float = 1.0,
         others: float = 0.0,
@@ -94,6 +98,7 @@ class Resources:
             way: the direction of the transfers.
             spread: whether the transmitter spreads its power over the whole band.
             devices: [n] whose transfers they are, for a control; None: `radio.allocation` divides in any case.
+            index: [n] of the selections that chose them, for an allocation by draws; None: its shares are as expected.
             widest_hz: [n] the widest shares that `radio.allocation` may give, in whole resource blocks; None: no limit.
             free_share: of the band, or of the turns, that other users leave.
             others: how many other users have the rest.
@@ -104,6 +109,8 @@ class Resources:
             weights = self._control.bandwidth_weight(devices, uplink=way == "up")
         if weights is not None:  # a control may decide on shares that are of no use
             widest_hz = None
+        elif devices is not None and index is not None:
+            weights = self._drawn_weights(devices, index, way)
         if group is None:
             return self._divided(
                 payload_bits, snr_hz, weights, widest_hz, efficiency, free_share, others, spread=spread
@@ -124,6 +131,17 @@ class Resources:
             spread=spread,
         )
         return Shares(of_groups.bandwidth_hz[group], of_groups.duty[group])
+
+    def _drawn_weights(self, devices: Ints, index: Ints, way: Way) -> Floats | None:
+        """Return the weights [n] that `radio.allocation` makes of draws; None if it draws nothing."""
+        allocation = self._radio.allocation
+        if not allocation.by_draws or self._streams is None:
+            return None
+        normal = self._streams.normal_at("share", devices, index, 0 if way == "down" else 1)
+        with watching_draws(allocation, "weights"):
+            weights = allocation.weights(normal)
+        check_array(allocation, "weights", weights, devices.shape, "weights [n] above 0", least=LEAST_WEIGHT)
+        return weights
 
     def _divided(
         self,
@@ -148,10 +166,12 @@ class Resources:
             shares = Shares(band_hz * weights, np.ones(len(weights)))
         elif in_turn:
             shares = channel.allocation.turns(band_hz, weights)
-        elif (weights == weights[0]).all():  # the very bits of equal shares
-            shares = channel.allocation.equal(band_hz, len(weights))
+        elif widest_hz is None:
+            shares = _by_weights(band_hz, weights)
         else:
-            shares = channel.allocation.proportional(band_hz, weights)
+            shares = channel.useful_width.fill(
+                band_hz, widest_hz, lambda left_hz, rows: _by_weights(left_hz, weights[rows])
+            )
         takes_turns = (shares.duty < 1).any()
         if in_turn and free_share < 1:
             return Shares(shares.bandwidth_hz, shares.duty * free_share)
@@ -193,11 +213,19 @@ class Resources:
         return channel.useful_width.fill(band_hz, widest_hz, of_rows)
 
 
+def _by_weights(band_hz: float, weights: Floats) -> Shares:
+    """Return the shares [n] of a band in proportion to weights [n]."""
+    if (weights == weights[0]).all():  # the very bits of equal shares
+        return channel.allocation.equal(band_hz, len(weights))
+    return channel.allocation.proportional(band_hz, weights)
+
+
 def _sums(group: Ints, values: Floats) -> Floats:
     """Return the sums [groups] of values [n] over the members of each group."""
     return np.asarray(np.bincount(group, values), dtype=np.float64)
 
 
+LEAST_WEIGHT = 1e-300  # that is above 0
 ROUNDING = 1e-9  # shares may be above the band by as much, relative to it
 
 

@@ -31,6 +31,7 @@ def divide_bands(
     tx_power_w: Floats,
     payload_bits: Floats,
     *,
+    index: Ints | None = None,
     broadcast: bool = False,
     others: OtherTransmitters | None = None,
 ) -> BandShares:
@@ -45,6 +46,7 @@ def divide_bands(
         all_gains: [n, cells] to every cell.
         tx_power_w: [n] full powers of the devices.
         payload_bits: [n] what each has to send.
+        index: [n] of the selections that chose them; None: shares that are left to chance are as expected.
         broadcast: whether all listen to the whole band, each until it has received everything.
         others: the other users of the cells, who have their shares first; None: there are none.
     """
@@ -86,6 +88,7 @@ def divide_bands(
                 way=way,
                 spread=spread,
                 devices=devices[rows],
+                index=None if index is None else index[rows],
                 widest_hz=None if widest_hz is None else widest_hz[rows],
                 free_share=float(free[one]),
                 others=float(other_users[one]),

@@ -188,6 +188,7 @@ class RecordedCarrier:
                     way=way,
                     spread=True,
                     devices=drop.ids[rows],
+                    index=np.full(rows.size, self._participants.index),
                     free_share=free_share,
                 )
                 bandwidth_hz[rows] = shares.bandwidth_hz

@@ -114,12 +114,14 @@ class Pricing:
             self._horizon_slots = steps_begun(ends_s, radio.slot_s) + SPARE_SLOTS
         self._streams = streams
         self.fading = FadingDraws(streams)
-        self.budget = LinkBudget(radio, cells, control, power_control)
+        self.budget = LinkBudget(radio, cells, control, power_control, streams)
         self.traffic = Traffic(cells, streams, self.budget)
         self.engine = TransmissionEngine(self.budget, self.fading, streams)
         self.hopeless_links = HopelessLinks(self.budget, self.engine.adaptation, self.longest_slots)
 
-    def shares(self, way: Way, drop: Drop, tx_power_w: Floats, payload_bits: Floats | float) -> Offer:
+    def shares(
+        self, way: Way, drop: Drop, tx_power_w: Floats, payload_bits: Floats | float, index: int | None = None
+    ) -> Offer:
         """Return the offer to participants [n] who all send at once; their bandwidth may be 0.
 
         Args:
@@ -127,6 +129,7 @@ class Pricing:
             drop: their large-scale channel.
             tx_power_w: [n] their full transmit powers.
             payload_bits: what each wants to send, for all alike or [n].
+            index: of the selection that chose them; None: shares that are left to chance are as expected.
         """
         payload = np.full(len(drop.ids), payload_bits)
         broadcast = way == "down" and self.radio.downlink == "broadcast"
@@ -139,6 +142,7 @@ class Pricing:
             drop.all_gains,
             tx_power_w,
             payload,
+            index=None if index is None else np.full(len(drop.ids), index),
             broadcast=broadcast,
             others=self.traffic.mean_others(way),
         )
@@ -154,7 +158,7 @@ class Pricing:
         Raises:
             RunError: there are fewer resource blocks than participants.
         """
-        offer = self.shares(way, participants.drop, participants.tx_power_w, payload_bits)
+        offer = self.shares(way, participants.drop, participants.tx_power_w, payload_bits, participants.index)
         # A share that holds for the round must carry something: a transfer without a block would never end.
         if not offer.bandwidth_hz.all():
             blocks = self.budget.resources.blocks
