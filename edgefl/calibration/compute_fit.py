@@ -144,7 +144,7 @@ def step_s_of(row: LogRow, highest_hz: float | None) -> float:
 
 
 def samples_a_step(row: LogRow) -> float:
-    """Return the samples of a step of a training row, in the mean over its steps."""
+    """Return the mean samples of a step of a training row."""
     if row.samples is not None and row.steps is not None:
         return row.samples / row.steps
     if row.batch_size is None:

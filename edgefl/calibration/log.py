@@ -198,7 +198,7 @@ def _number(name: str, text: str) -> float | str | None:
     try:
         value = float(text)
     except ValueError:
-        return f"{name}: {shown(text)} is no number"
+        return f"{name}: must be a number, got {shown(text)}"
     if name in ABOVE_ZERO and not 0 < value <= LARGEST:  # in this form nan is refused, too
         return f"{name}: must be > 0 and at most {LARGEST:g}, got {text}"
     if not 0 <= value <= LARGEST:

@@ -27,7 +27,7 @@ def faults(read, path):
         ("pi,a,train,,,,16,1,", "seconds: is empty: write how long the phase took"),
         ("pi,a,train,-1,,,16,1,", "seconds: must be > 0 and at most 1e+18, got -1"),
         ("pi,a,train,nan,,,16,1,", "seconds: must be > 0 and at most 1e+18, got nan"),
-        ("pi,a,train,fast,,,16,1,", 'seconds: "fast" is no number'),
+        ("pi,a,train,fast,,,16,1,", 'seconds: must be a number, got "fast"'),
         ("pi,a,train,1,,-2,16,1,", "joules: must be from 0 to 1e+18, got -2"),
         ("pi,,train,1,,,16,1,", "network: is empty in a row of phase train: write the network's name"),
         ("pi,a,train,1,,,16,,", "steps: a row of phase train needs two of batch_size, steps and samples"),

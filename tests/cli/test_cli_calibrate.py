@@ -60,7 +60,7 @@ def test_a_folder_gets_scenario_table_and_picture(shell):
 
 def test_a_wrong_log_is_refused_in_a_line_and_nothing_is_written(shell):
     shell.write("wrong.csv", "device,phase,seconds\npi,idle,1\npi,idle,x\n")
-    assert shell.refused("calibrate", "wrong.csv", "-o", "new") == ['wrong.csv:3: seconds: "x" is no number']
+    assert shell.refused("calibrate", "wrong.csv", "-o", "new") == ['wrong.csv:3: seconds: must be a number, got "x"']
     assert not (shell.folder / "new").exists()
     assert shell.refused("calibrate", "nowhere.csv") == ["nowhere.csv: cannot be read: No such file or directory"]
 

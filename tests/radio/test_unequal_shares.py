@@ -88,7 +88,7 @@ def test_the_ends_are_those_of_weighted_processor_sharing():
 
 
 def test_a_weight_is_lognormal_and_its_devices_own():
-    """The ratio of two shares is that of their weights, whoever else takes part; by round and direction another."""
+    """The ratio of two shares is that of their weights, with any other participants; by round and direction another."""
     of = unequal(0.8)
     together = share_hz(of, np.arange(9))
     apart = share_hz(of, [2, 7])
