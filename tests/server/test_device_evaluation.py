@@ -327,7 +327,7 @@ def test_what_batteries_have_lost_is_what_the_books_say(name, sharing, radio_ene
 @pytest.mark.parametrize("devices", ["participants", "present"])
 @pytest.mark.parametrize("name", ON_BATTERIES)
 def test_batteries_that_ran_out_before_the_phase_may_be_charged_until_it(name, devices):
-    """level_end = level_start + charged - drained - spent over each round, also of devices that wait, run out and come again."""
+    """level_end = level_start + charged - drained - spent over each round, also of devices that run out and return."""
     charging = {"power_w": {"uniform": [0.05, 0.4]}, "from_h": 0, "to_h": 24}
     battery = {"capacity_j": 0.008, "start": {"uniform": [0.3, 1.0]}, "idle_w": 0.02, "base_w": 0.01}
     battery |= {"charging": charging, "resume": 0.001}
