@@ -21,7 +21,13 @@ def opened(chromium, open_page, tmp_path):
     """Makes the page of some folders and opens it; afterwards the console is empty, and nothing was fetched."""
 
     def build(*folders):
-        return open_page(write(folders, tmp_path / "page.html"))
+        page = write(folders, tmp_path / "page.html")
+        browser = open_page(page)
+        # Pages share what the browser stores, and another test's page may have been left dark.
+        if browser.execute_script("return localStorage.length"):
+            browser.execute_script("localStorage.clear()")
+            browser = open_page(page)
+        return browser
 
     chromium.get_log("browser")
     yield build
