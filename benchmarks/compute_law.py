@@ -16,14 +16,19 @@ import edgefl
 from edgefl.calibration.fitting import relative_fit
 
 PUBLISHED = Path(edgefl.__file__).parent / "reproductions" / "published"
+STEPS = Path(__file__).parents[1] / "scenarios" / "e2fl-steps.csv"
 BATCH_SIZE = 16
 PASSES = 3  # of a training step, in forward passes
 SCALED_BY = "resnet18"
 
 
-def rows(name):
-    with (PUBLISHED / name).open(encoding="utf-8") as stream:
+def rows_of(path):
+    with path.open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
+
+
+def rows(name):
+    return rows_of(PUBLISHED / name)
 
 
 def features(counts):
@@ -76,6 +81,18 @@ def main():
         macs = {name: counts[name][:3].sum() for name in found}
         speed = macs[SCALED_BY] / found[SCALED_BY]
         told(f"{title}, multiply-accumulates, scaled by {SCALED_BY}", [macs[n] / speed / found[n] - 1 for n in unseen])
+    small_images(counts, law)
+
+
+def small_images(counts, law):
+    """Tell how much longer E2FL's networks take on 28 x 28 pixels than the law says, beside what LeNet takes."""
+    steps = {(row["device"], row["network"]): float(row["step_s"]) for row in rows_of(STEPS)}
+    print(
+        "\nE2FL's networks on a Raspberry Pi 4, images of 28 x 28 pixels, over the law (less the time of LeNet's step):"
+    )
+    for (device, network), step_s in steps.items():
+        if device == "pi4b" and network != "lenet":
+            print(f"  {network:20s} {(step_s - steps[device, 'lenet']) / (counts[network] @ law):4.1f} times")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ComputeLaw:
+class FittedLaw:
     """The law of one type's steps at its highest clock: seconds per unit of each of its terms."""
 
     coefficients: Mapping[str, float]
@@ -152,7 +152,7 @@ def samples_a_step(row: LogRow) -> float:
     return row.batch_size
 
 
-def fit_law(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> ComputeLaw:
+def fit_law(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> FittedLaw:
     """Return the law with the terms that predict networks best that are left out of the fit.
 
     All sets of terms with the one speed among them are tried, small ones first. With k networks at one batch size a law
@@ -164,8 +164,8 @@ def fit_law(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) ->
     if len(networks) == 1:
         if len({setting.samples for setting in settings}) > 1:
             return _law(("speed", "step_s"), settings, counts) or _one_speed(settings, counts)
-        return ComputeLaw(_near_shipped(settings, counts), near_shipped=True)
-    best: ComputeLaw | None = None
+        return FittedLaw(_near_shipped(settings, counts), near_shipped=True)
+    best: FittedLaw | None = None
     for size in range(len(TERMS)):
         for further in combinations(TERMS[1:], size):
             law = _tried(("speed", *further), settings, counts, networks)
@@ -173,7 +173,7 @@ def fit_law(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) ->
                 best = law
     is_good = best is not None and best.left_out_error is not None and best.left_out_error < GOOD
     if len(networks) <= len(TERMS) and not is_good:
-        return ComputeLaw(
+        return FittedLaw(
             _near_shipped(settings, counts), _error_near_shipped(settings, counts, networks), near_shipped=True
         )
     return best or _one_speed(settings, counts)
@@ -192,12 +192,12 @@ def _error_near_shipped(
     """Return the mean relative error of networks left out in turn by laws near the one that is shipped."""
     errors = []
     for network in networks:
-        part = ComputeLaw(_near_shipped([setting for setting in settings if setting.network != network], counts))
+        part = FittedLaw(_near_shipped([setting for setting in settings if setting.network != network], counts))
         errors.append(_error_on(part, settings, counts, network))
     return math.fsum(errors) / len(errors)
 
 
-def _error_on(law: ComputeLaw, settings: Sequence[Setting], counts: Mapping[str, NetworkCounts], network: str) -> float:
+def _error_on(law: FittedLaw, settings: Sequence[Setting], counts: Mapping[str, NetworkCounts], network: str) -> float:
     """Return the mean relative error of a law on the settings of a network."""
     relative = [
         abs(law.step_s(counts[network], setting.samples) / setting.step_s - 1)
@@ -207,14 +207,14 @@ def _error_on(law: ComputeLaw, settings: Sequence[Setting], counts: Mapping[str,
     return math.fsum(relative) / len(relative)
 
 
-def _one_speed(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> ComputeLaw:
+def _one_speed(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> FittedLaw:
     law = _law(("speed",), settings, counts)
     if law is None:
         raise AssertionError("training takes time")
     return law
 
 
-def _is_better(law: ComputeLaw, than: ComputeLaw) -> bool:
+def _is_better(law: FittedLaw, than: FittedLaw) -> bool:
     """Return whether a law with as many terms, or more, predicts networks left out well enough to be taken instead."""
     if law.left_out_error is None or than.left_out_error is None or than.left_out_error <= EXACT:
         return False
@@ -227,7 +227,7 @@ def _tried(
     settings: Sequence[Setting],
     counts: Mapping[str, NetworkCounts],
     networks: Sequence[str],
-) -> ComputeLaw | None:
+) -> FittedLaw | None:
     """Return a law of some terms and its error; None if the rows cannot tell one of them."""
     law = _law(terms, settings, counts)
     if law is None:
@@ -238,17 +238,17 @@ def _tried(
         without = _coefficients(terms, kept, counts)
         if without is None:
             return None
-        part = ComputeLaw(dict(zip(terms, without.tolist(), strict=True)))
+        part = FittedLaw(dict(zip(terms, without.tolist(), strict=True)))
         errors.append(_error_on(part, settings, counts, network))
-    return ComputeLaw(law.coefficients, math.fsum(errors) / len(errors))
+    return FittedLaw(law.coefficients, math.fsum(errors) / len(errors))
 
 
-def _law(terms: tuple[str, ...], settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> ComputeLaw | None:
+def _law(terms: tuple[str, ...], settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> FittedLaw | None:
     """Return the law of some terms; None if the rows cannot tell one of them."""
     coefficients = _coefficients(terms, settings, counts)
     if coefficients is None:
         return None
-    return ComputeLaw(dict(zip(terms, coefficients.tolist(), strict=True)))
+    return FittedLaw(dict(zip(terms, coefficients.tolist(), strict=True)))
 
 
 def _coefficients(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.calibration.fitting import relative_fit
-from edgefl.calibration.log import LogRow
+from edgefl.calibration.log import PHASES, LogRow
 
 WIDE_RATES = 1.5  # rates within this ratio count as one: a line through them would tell of noise
 WIDE_CLOCKS = 1.2  # likewise
@@ -54,16 +54,24 @@ class EnergyFit:
 
 def fit_energy(rows: Sequence[LogRow]) -> EnergyFit:
     """Return what the rows of one type tell."""
-    setup = [row for row in rows if row.phase == "setup"]
-    setup_j = [row.joules for row in setup if row.joules is not None]
+    of_phase: dict[str, list[LogRow]] = {phase: [] for phase in PHASES}
+    for row in rows:
+        of_phase[row.phase].append(row)
+    setup = of_phase["setup"]
     return EnergyFit(
-        setup_s=float(np.mean([row.seconds for row in setup])) if setup else None,
-        setup_j=float(np.mean(setup_j)) if setup_j else None,
-        idle_w=_mean_power_w([row for row in rows if row.phase == "idle"]),
+        setup_s=_mean([row.seconds for row in setup]),
+        setup_j=_mean([row.joules for row in setup if row.joules is not None]),
+        idle_w=_mean_power_w(of_phase["idle"]),
         cpu=_cpu_power(rows),
-        rx=_radio_power([row for row in rows if row.phase == "download"]),
-        tx=_radio_power([row for row in rows if row.phase == "upload"]),
+        rx=_radio_power(of_phase["download"]),
+        tx=_radio_power(of_phase["upload"]),
     )
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    if not numbers:
+        return None
+    return float(np.mean(numbers))
 
 
 def _mean_power_w(rows: Sequence[LogRow]) -> float | None:

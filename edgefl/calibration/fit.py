@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from edgefl.calibration.compute_fit import (
-    ComputeLaw,
+    FittedLaw,
     MeasuredSteps,
     fit_law,
     highest_clock_hz,
@@ -34,7 +34,7 @@ class TypeFit:
     units: int
     rows: Sequence[LogRow]
     highest_hz: float | None
-    law: ComputeLaw | None  # where it is known what networks compute
+    law: FittedLaw | None  # where it is known what networks compute
     measured: MeasuredSteps | None  # where it is not
     jitter: float | None
     spread: float | None  # standard deviation of the logarithm of units' speeds
@@ -42,7 +42,10 @@ class TypeFit:
 
     def compute_s(self, row: LogRow, counts: Counts) -> float | None:
         """Return how long a row of phase train or evaluate takes; None if that is not known."""
-        seconds = self._train_s(row, counts) if row.phase == "train" else self._evaluate_s(row, counts)
+        if row.phase == "train":
+            seconds = self._train_s(row, counts)
+        else:
+            seconds = self._evaluate_s(row, counts)
         if seconds is None:
             return None
         return seconds * slower_by(row, self.highest_hz)
@@ -51,7 +54,9 @@ class TypeFit:
         if row.steps is None or row.batch_size is None:
             return None
         step_s = self._step_s(row.network, row.batch_size, samples_a_step(row), counts)
-        return None if step_s is None else row.steps * step_s
+        if step_s is None:
+            return None
+        return row.steps * step_s
 
     def _evaluate_s(self, row: LogRow, counts: Counts) -> float | None:
         """Return what an evaluation takes in an emulated round: a share of training in batches of the same size."""
@@ -61,7 +66,9 @@ class TypeFit:
         step_s = self._step_s(row.network, batch_size, batch_size, counts)
         if step_s is None:
             return None
-        passes = counts[row.network].passes if row.network in counts else USUAL_PASSES
+        passes = USUAL_PASSES
+        if row.network in counts:
+            passes = counts[row.network].passes
         return row.samples * float(forward_share(step_s, batch_size, passes))
 
     def _step_s(self, network: str, batch_size: float, samples: float, counts: Counts) -> float | None:
@@ -76,7 +83,9 @@ class TypeFit:
     def _batch_size(self) -> float | None:
         """The one batch size of training; None if there are several, or none."""
         sizes = {row.batch_size for row in self.rows if row.phase == "train"}
-        return sizes.pop() if len(sizes) == 1 else None
+        if len(sizes) != 1:
+            return None
+        return sizes.pop()
 
     def joules(self, row: LogRow) -> float | None:
         """Return the energy of a row, by the power of its phase and its measured seconds; None if it is not known."""
@@ -91,7 +100,9 @@ class TypeFit:
             power_w = self.energy.rx.at(row.mbit_s)
         elif row.phase == "upload" and self.energy.tx is not None:
             power_w = self.energy.tx.at(row.mbit_s)
-        return None if power_w is None else power_w * row.seconds
+        if power_w is None:
+            return None
+        return power_w * row.seconds
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from edgefl.calibration.comparison import PhaseErrors, mean_error
-from edgefl.calibration.compute_fit import NO_LIMIT, ComputeLaw
+from edgefl.calibration.compute_fit import NO_LIMIT, FittedLaw
 from edgefl.calibration.energy_fit import RadioPower
 from edgefl.calibration.fit import Fit, TypeFit
 
@@ -36,7 +36,9 @@ def fragment(fitted: Fit, name: str, told: str, errors: Sequence[PhaseErrors], r
         errors: of that fit.
         remarks: what the log cannot tell.
     """
-    without = f"A fit without {told}" if told else "The fit, from which no row was left out,"
+    without = "The fit, from which no row was left out,"
+    if told:
+        without = f"A fit without {told}"
     lines = [f"# By edgefl calibrate from all rows of {_plain(name)}."]
     if errors:
         lines += [f"# {without} predicts:", *(f"#   {text}" for text in _error_lines(errors))]
@@ -52,7 +54,11 @@ def fragment(fitted: Fit, name: str, told: str, errors: Sequence[PhaseErrors], r
 def _error_lines(errors: Sequence[PhaseErrors]) -> Iterator[str]:
     for of_phase in errors:
         found = of_phase.left_out or of_phase.fitted
-        which = f"row{'s' * (len(found) != 1)}{' left out' if of_phase.left_out else ', none left out'}"
+        which = f"row{'s' * (len(found) != 1)}"
+        if of_phase.left_out:
+            which = f"{which} left out"
+        else:
+            which = f"{which}, none left out"
         text = f"{of_phase.quantity} of {of_phase.phase}: mean error {100 * mean_error(found):.3g} %"
         yield f"{text} ({len(found)} {which})"
 
@@ -110,7 +116,9 @@ def _quoted(name: str) -> str:
 def _rows(device: TypeFit, phase: str, *, with_joules: bool = False) -> str:
     """Return how many rows of a phase a number comes from."""
     count = sum(row.phase == phase and (row.joules is not None or not with_joules) for row in device.rows)
-    kind = f"{phase}, joules" if with_joules else phase
+    kind = phase
+    if with_joules:
+        kind = f"{phase}, joules"
     return f"{count} row{'s' * (count != 1)} of {kind}"
 
 
@@ -126,7 +134,9 @@ def _hardware(device: TypeFit) -> list[Entry]:
     if energy.cpu is not None:
         where = _rows(device, "train", with_joules=True)
         entries.append(Entry("cpu_static_w", _number(energy.cpu.static_w), where))
-        why = where if energy.cpu.capacitance else "one clock: all is in cpu_static_w"
+        why = where
+        if not energy.cpu.capacitance:
+            why = "one clock: all is in cpu_static_w"
         entries.append(Entry("capacitance", _number(energy.cpu.capacitance or NO_CAPACITANCE), why))
     if energy.idle_w is not None:
         entries.append(Entry("idle_power_w", _number(energy.idle_w), _rows(device, "idle", with_joules=True)))
@@ -155,7 +165,7 @@ def _compute(device: TypeFit) -> list[Entry]:
     return entries
 
 
-def _law(device: TypeFit, law: ComputeLaw) -> list[Entry]:
+def _law(device: TypeFit, law: FittedLaw) -> list[Entry]:
     where = _rows(device, "train")
     if law.left_out_error is not None:
         where = f"{where}; networks left out in turn: {100 * law.left_out_error:.3g} %"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import NonNegativeFloat, PositiveFloat, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import NonNegativeFloat, PositiveFloat, model_validator
 
 from edgefl.coordination.csi import CSI, Csi
 from edgefl.coordination.csi.none import NoCsi
@@ -85,11 +85,3 @@ class ServerSection(Section):
             text = f"the policy {name} has no deadline: leave it out, or set policy to deadline"
             raise fault_at(("deadline_s",), text)
         return self
-
-    @model_serializer(mode="wrap")
-    def _dump_what_is_asked(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the evaluation out where there is none, so that folders of earlier versions have the same scenario."""
-        content: dict[str, Any] = handler(self)
-        if content["device_evaluation"] is None:
-            del content["device_evaluation"]
-        return content

@@ -15,7 +15,7 @@ from edgefl.learning.payload import Payload
 from edgefl.learning.workload import full_batch, local_steps, local_work
 from edgefl.scenario import Scenario
 from edgefl.world.compute_law import ComputeLaw, drawn_law, forward_share
-from edgefl.world.devices_section import DeviceGroup, Hardware
+from edgefl.world.devices_section import Hardware
 from edgefl.world.measured_times import step_s_of
 from edgefl.world.world import World
 
@@ -74,8 +74,9 @@ def _measured_step_s(scenario: Scenario, hardware: Hardware, place: int) -> floa
     batch_size = scenario.training.work.batch_size
     if table is None or batch_size is None:
         raise InputError("devices.compute.measured: holds steps of a batch size: set training.batch_size")
-    group: DeviceGroup | None = scenario.devices.groups[place] if scenario.devices.groups else None
-    device = table.device or (group.name if group else None) or hardware.preset
+    device = table.device or hardware.preset
+    if table.device is None and scenario.devices.groups:
+        device = scenario.devices.groups[place].name
     if device is None:
         raise InputError("devices.compute.measured: whose times are the devices'? Give device, as the table has it")
     network = table.network or _network(scenario)

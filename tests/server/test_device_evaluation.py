@@ -144,7 +144,7 @@ def test_events_tell_when_it_began_and_who_has_answered():
 def test_without_the_key_there_is_no_trace_of_it():
     result = run({})
     assert not {"evaluation_s", "evaluated", "evaluation_energy_j"} & set(result.rounds.columns)
-    assert "device_evaluation" not in result.scenario["server"]
+    assert result.scenario["server"]["device_evaluation"] is None
 
 
 def test_the_band_of_each_cell_is_shared_by_those_that_evaluate():
