@@ -195,7 +195,7 @@ class Model(Member):
     def _priced_counts(self, cost: ModelCost) -> ForwardCounts:
         if cost.forward is None:
             text = "has no kinds of operations, which devices.compute tells apart"
-            remedy = "give forward in place of flops_per_parameter, or leave out model.cost"
+            remedy = "give forward in place of flops_per_parameter, or set devices.compute to null"
             raise InputError(f"model.cost: {text}: {remedy}")
         return ForwardCounts(**cost.forward.model_dump())
 
