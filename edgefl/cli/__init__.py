@@ -75,6 +75,9 @@ def program() -> NoReturn:
     # Python would die of SIGTERM at once; as a KeyboardInterrupt it lets any command clear away what it has begun.
     interrupts.listen()
     code = main()
+    # All is written, and the exit code is known. Python restores the default handlers when it ends, so one more Ctrl-C
+    # would replace that code by the signal's own.
+    interrupts.ignore()
     # Python would look for garbage among all objects before it ends, a second's work once torch is there. But triton,
     # with which torch exports models, complains of all that it has not seen go.
     if "triton" not in sys.modules:

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -68,6 +69,22 @@ def test_signals_that_follow_each_other(edgefl, running):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
     check_interrupted(edgefl, process)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_after_the_last_line_keeps_the_exit_code(number):
+    """Python gives SIGINT its first meaning back while it ends, and a second Ctrl-C may come just then."""
+    program = f"""
+import atexit, signal, sys
+from edgefl.cli import program
+atexit.register(signal.raise_signal, {int(number)})
+sys.argv[1:] = ["list", "partitions"]
+program()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "dirichlet" in ended.stdout
 
 
 @pytest.mark.parametrize("to", ["the sweep", "all of its processes"])
