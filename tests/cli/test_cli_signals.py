@@ -74,11 +74,16 @@ def test_signals_that_follow_each_other(edgefl, running):
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_after_the_last_line_keeps_the_exit_code(number):
-    """Python gives SIGINT its first meaning back while it ends, and a second Ctrl-C may come just then."""
+    """Python restores the default handlers before it clears its modules, and a second Ctrl-C may come just then."""
     program = f"""
-import atexit, signal, sys
+import signal, sys
 from edgefl.cli import program
-atexit.register(signal.raise_signal, {int(number)})
+
+class Late:
+    def __del__(self, send=signal.raise_signal):
+        send({int(number)})
+
+sys.late = Late()  # these names are cleared last
 sys.argv[1:] = ["list", "partitions"]
 program()
 """
