@@ -86,7 +86,7 @@ gpu-check: setup
 docs: setup
 	$(SITE)
 
-# The pictures of the documentation, taken anew from pages of runs that are made for them; needs Chromium and chromedriver.
+# The pictures of the documentation, taken from pages of runs that are made for them; needs Chromium and chromedriver.
 pictures: setup
 	$(BIN)/python docs/pictures/take.py
 
@@ -95,11 +95,11 @@ notebooks: setup
 	$(BIN)/python docs/notebooks/execute.py
 	$(BIN)/python tests/cases/lessons.py docs/tutorial/*.md
 
-# The pages of keys, members, columns, options and Python names follow from the code: write them anew when it changes.
+# The pages of keys, members, columns, options and Python names follow from the code: write them again when it changes.
 reference: setup
 	$(BIN)/python -m edgefl.reference docs/reference
 
-# The pages about reproductions follow from recipes and recorded rows: write them anew when these change.
+# The pages about reproductions follow from recipes and recorded rows: write them again when these change.
 reproduction-pages: setup
 	$(BIN)/python -m edgefl.reproductions.docs docs/reproductions --picture docs/images/reproduction.svg \
 		--calibration docs/images/calibration.svg

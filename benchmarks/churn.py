@@ -42,7 +42,7 @@ def main():
         draw(found, args.out)
     heads = ["arrivals a second", "devices there", "reached", "rounds", "time to 80 %", "energy to 80 %", "lost parts"]
     rows = [row(rate, runs) for rate, runs in found.items()]
-    table([*heads, "energy in vain"], rows)
+    table([*heads, "wasted energy"], rows)
 
 
 def measured(rate, seed):

@@ -5,8 +5,8 @@
     python benchmarks/house.py --runs 5        # also times `edgefl run 01-skewed-data --no-train`, in turn
 
 Circles are strongly connected components of the graph of modules; imports inside functions and under TYPE_CHECKING
-count, too. Density is per 1,000 code lines (comments: per 100), where docstrings, comments and blank lines are no code.
-A parallel assignment gives several expressions to several targets in one statement, and is no swap.
+count, too. Density is per 1,000 code lines (comments: per 100), without docstrings, comments and blank lines.
+A parallel assignment gives several expressions to several targets in one statement, swaps excepted.
 """
 
 import argparse

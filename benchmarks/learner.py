@@ -138,7 +138,7 @@ def trials_of(
         return original(families, recorded, limit_bytes)
 
     with tempfile.TemporaryDirectory() as cache:
-        os.environ["XDG_CACHE_HOME"] = cache  # measure anew
+        os.environ["XDG_CACHE_HOME"] = cache  # measure again
         sys.modules["edgefl.learning.learner.plans.choice"].fastest = fastest  # type: ignore[attr-defined]
         section = Training(local_epochs=1, batch_size=batch, engine="measured")
         member = MODELS.load(model["kind"])()

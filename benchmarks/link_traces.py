@@ -1,7 +1,7 @@
 """Write the synthetic link traces that come with edgefl: `python benchmarks/link_traces.py scenarios/link-traces.csv`.
 
 Twelve recordings of a minute, second by second. A link is good or poor (a Markov chain), and around the level of its
-state the logarithm of its rate is a Gauss-Markov process. They look like drive tests, and nobody measured them.
+state the logarithm of its rate is a Gauss-Markov process. They look like drive tests but were not measured.
 """
 
 import argparse

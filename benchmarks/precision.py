@@ -58,7 +58,7 @@ def main() -> None:
         bfloat16 = accuracy(rounded, options.rounds)
         differences.append(bfloat16 - float32)
         print(f"| {seed} | {float32:.2f} % | {bfloat16:.2f} % | {apart:.4f} |", flush=True)
-    print(f"bfloat16 less float32: {statistics.mean(differences):+.2f} points in the mean")
+    print(f"bfloat16 less float32: {statistics.mean(differences):+.2f} points on average")
 
 
 if __name__ == "__main__":

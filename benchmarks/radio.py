@@ -77,7 +77,7 @@ def slot_bits(snr, h):
 
 
 def plain_walk(payload, snr, rows, chunk=2048):
-    """Walk the slots by the obvious program: draw, lfilter, log2, cumulative sum, until everybody is through."""
+    """Walk the slots by the obvious program: draw, lfilter, log2, cumulative sum, until all transfers end."""
     from scipy.signal import lfilter
 
     rng = np.random.default_rng(1)

@@ -6,7 +6,7 @@ Half of the time one asynchronous run goes on, with churn, handover, batteries a
 files, shared memory and processes are read off /proc. What its memory grows by is held against what the same run grows
 by without learning: that is the ledger, which has a row for each round, participant and event. In the other half a
 sweep is killed by SIGKILL again and again and resumed, until it has finished; its tables are then compared with
-those of a sweep that nobody has disturbed.
+those of an undisturbed sweep.
 Prints tables, and exits with 1 if something has grown or differs.
 """
 

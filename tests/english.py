@@ -23,7 +23,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".md", ".yaml", ".yml", ".toml")
 
-COMPARED = "longer|more|less|later|earlier|such|worse|better|larger|smaller|faster|matter"  # may follow "is no"
+COMPARED = r"\w+er|more|less|worse"  # "is no longer" is fine, and so is "there is no"
 # Each pattern with the words to use in its place.
 STRANGE = {
     r"nobody|no one": "no device, no user, none, or the sentence turned round",
@@ -36,7 +36,7 @@ STRANGE = {
     r"in vain": "without effect, or what happened",
     r"of alike": "of equal, of similar",
     r"comes? along": "travels with",
-    rf"(is|are) no (?!(?:{COMPARED})\b)\w+": "is not a",
+    rf"(?<!there )(is|are) no (?!(?:{COMPARED})\b)\w+": "is not a",
 }
 PATTERN = re.compile("|".join(rf"\b(?:{words})\b" for words in STRANGE), re.IGNORECASE)
 
@@ -116,7 +116,7 @@ def sentences(text: Text) -> Iterator[str]:
     """Yield the sentences of a text, of four words or more."""
     for sentence in re.split(r"(?<=[.!?])\s+|\n\s*\n", text.words):
         plain = " ".join(sentence.split())
-        if len(plain.split()) >= 4:
+        if len(plain.split()) >= 4 and plain.count("|") < 2:  # not a row of a table
             yield plain
 
 
