@@ -23,7 +23,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = (".py", ".md", ".yaml", ".yml", ".toml")
 
-COMPARED = r"\w+er|more|less|worse"  # "is no longer" is fine, and so is "there is no"
+# "is no longer" is fine, and so is "there is no".
+COMPARED = "longer|shorter|later|earlier|larger|smaller|higher|lower|wider|faster|slower|further|better|more|less|worse"
 # Each pattern with the words to use in its place.
 STRANGE = {
     r"nobody|no one": "no device, no user, none, or the sentence turned round",
