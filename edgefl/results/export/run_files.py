@@ -72,7 +72,7 @@ def finished_run(folder: Path, form: str) -> FinishedRun:
         raise InputError(f"{folder}: its run is {status}: finish it with `edgefl run --resume`")
     check_all(folder)
     digests = expected(folder)
-    files = []
+    files: list[RunFile] = []
     for file in (*result_files(), *tables_by_rows(folder)):
         path = folder / file.name
         if path.is_file() and file.name not in {known.name for known in files}:
