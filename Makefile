@@ -82,7 +82,8 @@ test-lowest test-newest: test-%:
 # Exports for archives, read by other programs: in an environment of their own, as roc-validator needs an older rich than Flower does.
 test-archives:
 	$(PYTHON) -m venv build/archives
-	build/archives/bin/python -m pip install --quiet --disable-pip-version-check --editable . mlcroissant roc-validator pytest pytest-timeout
+	build/archives/bin/python -m pip install --quiet --disable-pip-version-check uv
+	build/archives/bin/uv pip install --quiet --python build/archives/bin/python --editable . mlcroissant roc-validator pytest pytest-timeout
 	build/archives/bin/python -m pytest tests/results/test_export_archives.py
 
 # Which lines no test of CI passes.
@@ -168,4 +169,4 @@ soak: setup
 	$(BIN)/python benchmarks/soak.py
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
