@@ -34,7 +34,7 @@ DATES = {
 
 
 def values(patterns: dict[str, str], root: Path = ROOT) -> dict[str, str]:
-    """Return the value of each file; an error where it does not stand once."""
+    """Return the value in each file; a ValueError unless it occurs exactly once."""
     found = {}
     for name, pattern in patterns.items():
         (found[name],) = re.findall(pattern, (root / name).read_text(encoding="utf-8"), re.MULTILINE)
