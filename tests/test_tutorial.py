@@ -147,7 +147,7 @@ def test_links_of_a_notebook_lead_somewhere(name):
     notebook = nbformat.read(file, as_version=4)
     links = [link for cell in notebook.cells if cell.cell_type == "markdown" for link in LINK.findall(cell.source)]
     assert links
-    assert all((file.parent / link).is_file() for link in links)
+    assert all((file.parent / link).is_file() for link in links if not link.startswith("https://"))
 
 
 def texts(cell):

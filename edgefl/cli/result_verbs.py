@@ -83,7 +83,8 @@ def add_export(verbs: Any) -> None:
     from edgefl.results.export import EXPORT_FORMATS
 
     about = (
-        "write result folders as tables, a timeline or a model, or as tables and figures for papers (docs/export.md)"
+        "write result folders as tables, a timeline, a model or an archive, or as tables and figures for papers "
+        "(docs/export.md)"
     )
     parser = verbs.add_parser("export", help=about, description=about)
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="result folder, or the folder of a sweep")
@@ -99,8 +100,17 @@ def add_export(verbs: Any) -> None:
         parts.add_argument(f"--{option}", metavar="NAME", help=about)
     parser.add_argument("--over", metavar="KEY", help="key on the horizontal axis of --figure sweep")
     parser.add_argument("--target", metavar="A|none", help="target accuracy of --figure sweep; none: the whole run")
+    parser.add_argument(
+        "--license", metavar="NAME", help="licence of the results in ro-crate and croissant, such as CC-BY-4.0"
+    )
     add_no_plugins(parser)
-    parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="file to write (default: standard output)")
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="file to write (default: standard output); a folder for ro-crate, unless its name ends in .zip",
+    )
     parser.set_defaults(verb=_export)
 
 
@@ -116,7 +126,7 @@ def _export(options: argparse.Namespace) -> int:
     sweep_choice = {name: value for name, value in choices.items() if value is not None}
     here = working_directory()
     folders = [here / folder for folder in options.folders]
-    export(folders, options.format, part, here / options.out if options.out else None, sweep_choice)
+    export(folders, options.format, part, here / options.out if options.out else None, sweep_choice, options.license)
     if options.out is not None:  # else standard output holds the export, to which no line must be added
         print(options.out)
     return EXIT_DONE

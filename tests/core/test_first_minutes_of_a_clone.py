@@ -1,14 +1,11 @@
 """The installations that `make` asks for, by a Makefile whose Python writes down what it is told."""
 
 import os
-import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).parents[2]
 INSTALL = "pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable"
@@ -107,12 +104,3 @@ def test_an_unknown_choice_of_torch_installs_nothing(clone):
     lines, code, said = clone.make("demo", "TORCH=gpu")
     assert (lines, code) == ([], 2)
     assert "TORCH=gpu is unknown: leave it out, or write TORCH=cpu" in said
-
-
-def test_all_files_name_the_same_version():
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    newest = re.search(r"^## \[(\d.*)\] - (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert newest is not None
-    assert (newest[1], newest[2]) == (version, citation["date-released"])
-    assert citation["version"] == version

@@ -30,6 +30,8 @@ class ExportFormat(NamedTuple):
     option: str = ""  # the command-line option that asks for one of them
     binary: bool = False
     measures: bool = False  # whether tables of measures can be asked for, too, by their names
+    licensed: bool = False  # whether the licence of the results can be named
+    folder: bool = False  # whether `write_folder(folders, out, form)` writes it, where the output is no .zip
 
 
 EXPORT_FORMATS = {
@@ -41,6 +43,8 @@ EXPORT_FORMATS = {
     "markdown": ExportFormat("paper", PAPER_TABLES, "table"),
     "safetensors": ExportFormat("model_file", binary=True),
     "onnx": ExportFormat("model_file", binary=True),
+    "ro-crate": ExportFormat("ro_crate", binary=True, licensed=True, folder=True),
+    "croissant": ExportFormat("croissant", licensed=True),
     "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True),
     "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True),
 }
@@ -52,6 +56,7 @@ def export(
     part: tuple[str, str] | None,
     out: Path | None,
     sweep_choice: Mapping[str, str] | None = None,
+    licence: str | None = None,
 ) -> None:
     """Write result folders in one of the `EXPORT_FORMATS`: to a file, whole or not at all, or to standard output.
 
@@ -61,6 +66,7 @@ def export(
         part: an option and what it asks for, such as ("table", "rounds"); None leaves the choice to the format.
         out: the file; None for standard output.
         sweep_choice: what the figure of a sweep shows: `over` a key, `target` accuracy.
+        licence: the licence of the results, as an SPDX identifier or an address.
 
     Raises:
         InputError: a folder holds no results or damaged ones, the format does not have the part, or the file cannot
@@ -80,13 +86,20 @@ def export(
         if chosen.option != "figure":
             raise InputError(f"export: --{option} {value}: only with --figure sweep: leave it out")
         write = partial(write, choice=module.SweepChoice(**sweep_choice))
-    with _sink(out) as sink:
-        try:
+    if licence is not None and not chosen.licensed:
+        raise InputError(f"export: --license {licence}: only with --format ro-crate or croissant: leave it out")
+    if chosen.licensed:
+        write = partial(write, licence=licence)
+    try:
+        if chosen.folder and out is not None and out.suffix != ".zip":
+            module.write_folder(folders, out, form, licence=licence)
+            return
+        with _sink(out) as sink:
             write(folders, name, sink, form)
-        # A reader meets cells and keys that no finished run writes: one line instead of a traceback.
-        except (LookupError, TypeError, ValueError, csv.Error) as error:
-            names = ", ".join(map(str, folders))
-            raise InputError(f"{names}: its files are not those of a finished run ({error!r})") from None
+    # A reader meets cells and keys that no finished run writes: one line instead of a traceback.
+    except (LookupError, TypeError, ValueError, csv.Error) as error:
+        names = ", ".join(map(str, folders))
+        raise InputError(f"{names}: its files are not those of a finished run ({error!r})") from None
 
 
 def _check_part(chosen: ExportFormat, form: str, part: tuple[str, str] | None) -> None:

@@ -1,0 +1,124 @@
+"""The tables of a run as Croissant 1.0 (MLCommons): files with SHA-256, and each column with its type and meaning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from edgefl.core.errors import InputError
+from edgefl.records.columns import ResultColumn
+from edgefl.results.export.run_files import RunFile, finished_run, licence_url
+from edgefl.results.reader import EVENTS_FILE, header_of
+
+CROISSANT = "http://mlcommons.org/croissant/1.0"
+# The context that the format's specification prescribes, word by word
+CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+DATA_TYPES = {str: "sc:Text", bool: "sc:Boolean", int: "sc:Integer", float: "sc:Float"}
+
+
+def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str, *, licence: str | None) -> None:
+    """Write the description of one run's tables; the addresses in it are relative to the run's folder."""
+    if len(folders) > 1:
+        raise InputError(f"export: --format {form} describes one run: name one result folder")
+    run = finished_run(folders[0], form)
+    tables = [file for file in run.files if file.columns]
+    described: dict[str, Any] = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CROISSANT,
+        "name": run.title,
+        "description": f"Tables of an emulation of federated learning with edgefl {run.manifest['edgefl']}.",
+        "datePublished": run.ended,
+        "version": "1.0.0",
+        "distribution": [_file_object(table) for table in tables],
+        "recordSet": [_record_set(table, folders[0]) for table in tables],
+    }
+    if licence is not None:
+        described["license"] = licence_url(licence)
+    sink.write(json.dumps(described, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+def _file_object(table: RunFile) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": table.name,
+        "name": table.name,
+        "description": table.meaning,
+        "contentUrl": table.name,
+        "contentSize": f"{table.size_bytes} B",
+        "encodingFormat": table.media_type,
+        "sha256": table.sha256,
+    }
+
+
+def _record_set(table: RunFile, folder: Path) -> dict[str, Any]:
+    name = Path(table.name).stem
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": table.meaning,
+        "field": [_field(column, name, table.name) for column in _columns_in(table, folder)],
+    }
+
+
+def _columns_in(table: RunFile, folder: Path) -> Iterator[ResultColumn]:
+    """Yield the columns that the file of a table has; a column that no list knows is an algorithm's, a number."""
+    known = {column.name: column for column in table.columns}
+    names = list(known) if table.name == EVENTS_FILE else header_of(folder, table.name)
+    for name in names:
+        yield known.get(name) or ResultColumn(name, float, "", "a number that the algorithm traces")
+
+
+def _field(column: ResultColumn, table: str, file: str) -> dict[str, Any]:
+    unit = f" [{column.unit}]" if column.unit else ""
+    field = {
+        "@type": "cr:Field",
+        "@id": f"{table}/{column.name}",
+        "name": column.name,
+        "description": f"{column.meaning}{unit}",
+        "dataType": DATA_TYPES[column.type],
+        "source": {"fileObject": {"@id": file}, "extract": {"column": column.name}},
+    }
+    if column.unit:
+        field["unitText"] = column.unit
+    return field

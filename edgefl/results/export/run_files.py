@@ -1,0 +1,97 @@
+"""A finished run as descriptions for other programs name it: its title, its times, its files with their SHA-256."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from edgefl.core.errors import InputError
+from edgefl.records.columns import ResultColumn
+from edgefl.results.integrity import check_all, expected
+from edgefl.results.provenance import digest
+from edgefl.results.reader import FINISHED_STATUS, read_documents, tables_by_rows
+from edgefl.results.report.sweep import is_sweep
+from edgefl.results.result_tables import result_files
+
+MEDIA_TYPES = {
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".json": "application/json",
+    ".npy": "application/octet-stream",
+    ".parquet": "application/x-parquet",
+    ".safetensors": "application/octet-stream",
+    ".yaml": "application/yaml",
+}
+
+
+class RunFile(NamedTuple):
+    """A file of a result folder."""
+
+    name: str
+    meaning: str
+    columns: Sequence[ResultColumn]  # of a table
+    size_bytes: int
+    sha256: str
+
+    @property
+    def media_type(self) -> str:
+        """Return the media type (RFC 6838)."""
+        return MEDIA_TYPES[Path(self.name).suffix]
+
+
+class FinishedRun(NamedTuple):
+    """A result folder whose files are as its run wrote them."""
+
+    folder: Path
+    scenario: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+    started: str  # ISO 8601
+    ended: str
+    files: Sequence[RunFile]  # in the order of the pages about them
+
+    @property
+    def title(self) -> str:
+        """Return the name of the scenario with the seed."""
+        return f"{self.scenario['name']}, seed {self.scenario['seed']}"
+
+
+def finished_run(folder: Path, form: str) -> FinishedRun:
+    """Return the run of a result folder.
+
+    Raises:
+        InputError: the folder is a sweep's, its run has not finished, or a file is not as the run wrote it.
+    """
+    if is_sweep(folder):
+        raise InputError(f"{folder}: is a sweep's folder: --format {form} describes one run, name its folder")
+    documents = read_documents(folder)
+    status = documents.manifest.get("status")
+    if status != FINISHED_STATUS:
+        raise InputError(f"{folder}: its run is {status}: finish it with `edgefl run --resume`")
+    check_all(folder)
+    digests = expected(folder)
+    files: list[RunFile] = []
+    for file in (*result_files(), *tables_by_rows(folder)):
+        path = folder / file.name
+        if path.is_file() and file.name not in {known.name for known in files}:
+            sha256 = digests.get(file.name) or digest(path)
+            meaning = re.sub(r" \([^()]*`docs/[^()]*\)|`", "", file.meaning)
+            files.append(RunFile(file.name, meaning, file.columns, path.stat().st_size, sha256))
+    started = datetime.fromisoformat(documents.manifest["started"])
+    ended = started + timedelta(seconds=round(documents.manifest["wall_s"]))
+    return FinishedRun(folder, documents.scenario, documents.manifest, started.isoformat(), ended.isoformat(), files)
+
+
+def licence_url(licence: str) -> str:
+    """Return the address of a licence, given by its SPDX identifier or its address.
+
+    Raises:
+        InputError: it is neither.
+    """
+    if re.fullmatch(r"https?://\S+", licence):
+        return licence
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]*", licence):
+        return f"https://spdx.org/licenses/{licence}"
+    raise InputError(f"export: --license {licence}: write an SPDX identifier such as CC-BY-4.0, or an address")
