@@ -18,8 +18,20 @@ from mkdocs.structure.pages import Page
 
 FOLDER = "repository"  # of the site, where the pages of such files lie
 ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-# Pages of the site that say the same as a file outside of docs/
-SAME = {"README.md": "index.md", "results/README.md": "reference/columns.md"}
+# Files of the repository in whose place the site has pages of its own
+SAME = {
+    "README.md": "index.md",
+    "results/README.md": "reference/columns.md",
+    "docs/keys.md": "reference/scenario/README.md",
+    "docs/reproductions.md": "reproductions/README.md",
+}
+# Sections of docs/keys.md that are not sections of scenarios
+OF_KEYS = {
+    "presets": "reference/presets.md",
+    "catalogues": "reference/catalogues/README.md",
+    "what-goes-with-what": "reference/what-goes-with-what.md",
+    "command-line": "reference/command-line.md",
+}
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".csv": "text", ".sbatch": "sh", "Makefile": "make", ".toml": "toml"}
 
 NAMES_IN_FULL = re.compile(r"<!-- in full: ([\w.= ]+) -->")  # in the pages of Python names
@@ -60,7 +72,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         target = _target(source, match[1])
         if not _can_be_page(root, target):
             return match[0]
-        return f"]({_from(own, _site_path(target))}{match[2] or ''})"
+        return f"]({_from(own, _site_link(target, match[2] or ''))})"
 
     def named(match: re.Match[str]) -> str:
         target = match[1]
@@ -153,6 +165,16 @@ def _site_path(name: str) -> str:
     if name.endswith(".md"):
         return f"{FOLDER}/{name}"
     return f"{FOLDER}/{name}.md"
+
+
+def _site_link(name: str, anchor: str) -> str:
+    """Return where the site has a section of a file of the repository."""
+    section = anchor.removeprefix("#")
+    if name == "docs/reproductions.md" and section:
+        return f"reproductions/{section}.md"
+    if name == "docs/keys.md" and section:
+        return OF_KEYS.get(section, f"reference/scenario/{section}.md")
+    return f"{_site_path(name)}{anchor}"
 
 
 def _repository_path(site_path: str) -> str:

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from site_pages import validation
 
-from edgefl.reproductions import validation
 from edgefl.reproductions.library import Library
 
 ROOT = Path(__file__).parents[2]
