@@ -10,7 +10,7 @@ import numpy as np
 from channel import fading, tdl, waves
 from channel._arrays import Complex, Floats, Ints
 from channel.units import db_to_linear, linear_to_db
-from channel.validate.report import CARRIER_HZ, KS_ONE_PERCENT, SLOT_S, Check, even_shares, figure
+from channel_validation.report import CARRIER_HZ, KS_ONE_PERCENT, SLOT_S, Check, even_shares, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ from channel import mcs
 from channel._arrays import Floats
 from channel.link_adaptation import nr_block_error_rate
 from channel.units import db_to_linear
-from channel.validate.report import Check, figure
+from channel_validation.report import Check, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

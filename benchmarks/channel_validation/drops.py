@@ -9,7 +9,7 @@ import numpy as np
 
 from channel import geometry, penetration
 from channel._arrays import Floats
-from channel.validate.report import Check, share_error
+from channel_validation.report import Check, share_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ import numpy as np
 
 from channel import free_space, inh, log_distance, penetration, rma, uma, umi
 from channel._arrays import Floats
-from channel.validate.report import Check, figure
+from channel_validation.report import Check, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from channel import field, umi
 from channel._arrays import Floats
-from channel.validate.report import KS_ONE_PERCENT, Check, even_shares, figure, share_error
+from channel_validation.report import KS_ONE_PERCENT, Check, even_shares, figure, share_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from channel import fading, first_passage, rate, transfer
 from channel._arrays import Complex, Floats, Rows
 from channel.cumulants import sum_cumulants, tables_of
 from channel.units import db_to_linear
-from channel.validate.report import CARRIER_HZ, KS_ONE_PERCENT, SLOT_S, Check, even_shares, figure
+from channel_validation.report import CARRIER_HZ, KS_ONE_PERCENT, SLOT_S, Check, even_shares, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from channel import allocation, geometry, rate, sum_rate, umi, units
 from channel._arrays import Floats
 from channel.allocation import Shares
 from channel.rate import SHANNON
-from channel.validate.report import Check, even_shares, figure
+from channel_validation.report import Check, even_shares, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,4 +1,7 @@
-"""`python -m channel.validate [-o FOLDER] [TOPIC ...]`: print every check; with a folder, draw every figure as SVG."""
+"""Check every curve of the manual of the radio against its formula, and draw them.
+
+python benchmarks/validate_channel.py [-o FOLDER] [TOPIC ...]
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from channel.validate.report import Check
+from channel_validation.report import Check
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,8 +20,8 @@ TOPICS = ("path_loss", "sionna", "drops", "fields", "fading", "rates", "bler", "
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the topics; return 1 if any check fails, else 0."""
-    parser = argparse.ArgumentParser(prog="python -m channel.validate", description=__doc__)
+    """Check the topics; return 1 if any check fails, else 0."""
+    parser = argparse.ArgumentParser(description="Check every curve of the manual of the radio against its formula.")
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=f"of {', '.join(TOPICS)}; all by default")
     parser.add_argument("-o", "--out", type=Path, help="folder for the figures (SVG; needs matplotlib)")
     options = parser.parse_args(arguments)
@@ -28,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     failed = 0
     for topic in options.topics or TOPICS:
         # One topic at a time: a run of one does not import what the others need.
-        module = import_module(f"channel.validate.{topic}")
+        module = import_module(f"channel_validation.{topic}")
         print(f"\n{topic}")
         for check in module.checks():
             _print(check)

@@ -12,7 +12,7 @@ from channel import rate, units
 from channel._arrays import Floats
 from channel.mcs import TABLES, Mcs
 from channel.rate import SHANNON, TRUNCATED, Efficiency
-from channel.validate.report import Check, figure
+from channel_validation.report import Check, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,7 @@ import numpy as np
 
 from channel import penetration, rma, tr38901, uma, umi
 from channel._arrays import Floats
-from channel.validate.report import CARRIER_HZ, Check, figure
+from channel_validation.report import CARRIER_HZ, Check, figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
