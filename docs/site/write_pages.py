@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from site_pages import keys_page, reproduction_pages, results_readme, table_picture, validation
+from site_pages import calibration_picture, keys_page, reproduction_pages, results_readme, table_picture, validation
 
 from edgefl.core.files import write_atomically
-from edgefl.reproductions.figures import calibration
 from edgefl.reproductions.library import Library
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +34,8 @@ def main() -> None:
     for name, text in pages(library).items():
         write_atomically(ROOT / name, text.encode())
     table_picture.draw(reproduction_pages.recorded(library, library.load(PICTURED)), IMAGES / "reproduction.svg")
-    calibration.draw_file(reproduction_pages.recorded(library, library.load(CALIBRATION)), IMAGES / "calibration.svg")
+    calibrated = reproduction_pages.recorded(library, library.load(CALIBRATION))
+    calibration_picture.draw(calibrated, IMAGES / "calibration.svg")
     validation.draw(library, IMAGES / "validation.svg")
     print(validation.table(library))
 

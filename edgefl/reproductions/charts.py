@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.drawing import mean_curve
 from edgefl.reproductions.readings.base import numbers_of
 from edgefl.reproductions.readings.rounds import ColumnCurve
 from edgefl.reproductions.records import Row
@@ -218,9 +217,7 @@ def _curve_chart(name: str, title: str, lines: Mapping[str, Sequence[Row]], meas
         curves = [numbers_of(row.measures[measure]) for row in rows]
         if len(curves) > 1:
             traces += [_line(curve, every, colour, dash, 0.8, line) | {"opacity": 0.4} for curve in curves]
-        shortest = min(len(curve) for curve in curves)
-        mean = np.mean([curve[:shortest] for curve in curves], axis=0).tolist()
-        traces.append(_line(mean, every, colour, dash, 2.0, line))
+        traces.append(_line(mean_curve(rows, measure).tolist(), every, colour, dash, 2.0, line))
     values = [value for trace in traces for value in trace["y"] if value is not None]
     layout = {"xaxis": {"title": {"text": "round"}}, "yaxis": _axis(values)}
     return Chart(name, title, {"data": traces, "layout": layout}, tuple(key))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from edgefl.reproductions.figure import Figure
 from edgefl.reproductions.plan import Plan, PlannedCell
 from edgefl.reproductions.published import Printed
 from edgefl.reproductions.readings.base import Better, Reading, orders_better
@@ -99,7 +100,7 @@ class Comparison:
     runs_needed: int
     seeds: tuple[int, ...]
     rows: tuple[Row, ...]  # all that was measured of runs that came to their end, with version, commit and date
-    figure: str | None = None  # the module of the package figures that draws it
+    figure: Figure | None = None
     measures: Mapping[str, Reading] = field(default_factory=dict)  # what was read off the runs, and how
     diverged: tuple[Row, ...] = ()  # the runs that diverged
 

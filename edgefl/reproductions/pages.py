@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 from edgefl.core.files import write_atomically
-from edgefl.reproductions import web_page
+from edgefl.reproductions import drawing, web_page
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.paper_table import as_latex
 from edgefl.reproductions.study_folder import COMPARISON, LATEX, PAGE, RUNS
@@ -21,21 +20,12 @@ def write(comparison: Comparison, folder: Path) -> list[Path]:
         OSError: they cannot be written.
     """
     contents = {COMPARISON: as_csv(comparison), LATEX: as_latex(comparison).encode()}
-    pictures = _draw(comparison, folder)
+    folder.mkdir(parents=True, exist_ok=True)  # a comparison of recorded rows is the first thing in its folder
+    pictures = drawing.draw(comparison, folder)
     contents[PAGE] = web_page.render(comparison, folder / RUNS, pictures).encode()
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return [*(folder / name for name in contents), *pictures]
-
-
-def _draw(comparison: Comparison, folder: Path) -> list[Path]:
-    """Draw the figure that the recipe names, once there is something to draw."""
-    if comparison.figure is None or not comparison.rows:
-        return []
-    folder.mkdir(parents=True, exist_ok=True)  # a comparison of recorded rows is the first thing in its folder
-    module = import_module(f"edgefl.reproductions.figures.{comparison.figure}")
-    drawn: list[Path] = module.draw(comparison, folder)
-    return drawn
 
 
 def as_csv(comparison: Comparison) -> bytes:

@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from edgefl.core.section import Section, fault, fault_at, nearest
+from edgefl.reproductions.figure import Figure, Texts
 from edgefl.reproductions.readings import READINGS
 from edgefl.reproductions.readings.base import Reading
 from edgefl.reproductions.relations import RELATIONS, Relation
@@ -33,28 +34,11 @@ Point = dict[AxisName, AxisValue]
 """A value for each axis: what tells a run from the others, apart from its seed."""
 
 Scalar = str | int | float | bool
-Texts = Annotated[tuple[str, ...], Field(strict=False)]
 Scalars = Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]
 Seeds = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
 Overrides = dict[DottedKey, Any]
 ScaleName = Literal["full", "small"]
 ScaleNames = Annotated[tuple[ScaleName, ...], Field(strict=False)]
-FigureName = Literal[
-    "accuracy_and_loss",
-    "accuracy_curves",
-    "bandwidth",
-    "calibration",
-    "class_heatmaps",
-    "confusion_matrices",
-    "device_accuracies",
-    "drift_curves",
-    "gain_boxes",
-    "label_scatter",
-    "learning_curves",
-    "loss_changes",
-    "quadratics",
-    "time_to_target",
-]  # a module of the package figures
 RecipeName = Annotated[str, Field(pattern=r"^[\w-]+/[\w.-]+$")]
 
 MEASURE = "measure"
@@ -161,7 +145,7 @@ class Recipe(Section):
     check: bool | Literal["small"] = False  # `edgefl reproduce --check` runs it all the same, whole or at that scale
     scales: dict[ScaleName, Scale] = Field(default_factory=dict)
     not_at: ScaleNames = ()  # scales of the other recipe that say nothing here
-    figure: FigureName | None = None
+    figure: Figure | None = None  # drawn of what was measured
 
     @property
     def measure_names(self) -> list[str]:

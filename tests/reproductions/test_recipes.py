@@ -1,17 +1,12 @@
 """Recipes: what their files may say, and what is said of a wrong one, with file and line."""
 
-from pathlib import Path
-from typing import get_args
-
 import pytest
 from recipe_cases import PARABOLA, PRICES, write_library
 
 from edgefl.core.errors import InputError
-from edgefl.reproductions import figures
 from edgefl.reproductions.checks import check
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
-from edgefl.reproductions.recipe import FigureName
 from edgefl.reproductions.scenarios import scenario_of, scenarios_of
 
 
@@ -190,7 +185,6 @@ def test_a_check_at_a_scale_that_is_not_there(tmp_path):
     assert said.endswith("check: scales has no small: set check to true, or add it")
 
 
-def test_a_recipe_names_one_of_the_figures_that_there_are(tmp_path):
-    with_draw = [file.stem for file in Path(figures.__file__).parent.glob("*.py") if "\ndef draw(" in file.read_text()]
-    assert sorted(with_draw) == sorted(get_args(FigureName))
-    assert refused(tmp_path, PARABOLA + "figure: curves\n").partition(": ")[2].startswith("figure: must be ")
+def test_figure_of_an_unknown_kind_is_refused(tmp_path):
+    said = refused(tmp_path, PARABOLA + "figure: {kind: pie, y: last}\n")
+    assert said.partition(": ")[2].startswith("figure.kind: must be ")

@@ -21,7 +21,7 @@ seeds: [1, 2]
 measures: {last: {kind: column_final, column: parameter}}
 tolerance: {relative: 0.1, why: as an example}
 gap: fast is too fast
-figure: learning_curves
+figure: {y: last}
 """
 ABOUT = "# A textbook\n\nIts tables.\n\nWithout a recipe: Figure 1, a drawing.\n"
 

@@ -11,8 +11,8 @@ from comparison_cases import cell, comparison, curves, run
 
 from edgefl.reproductions import pages
 from edgefl.reproductions.charts import charts
-from edgefl.reproductions.figures.panels import rounds_of
-from edgefl.reproductions.paper_table import as_latex, as_markdown
+from edgefl.reproductions.figure import Figure
+from edgefl.reproductions.paper_table import as_latex
 from edgefl.reproductions.texts import difference_text, mean_text
 
 EVIL = "</script><script>document.title='owned'</script>"
@@ -83,11 +83,6 @@ def test_curves_have_each_seed_and_their_mean_over_the_rounds_that_were_kept():
     assert [line[0] for line in chart.lines] == ["FedAvg", "FedSSG"]
 
 
-def test_pictures_have_rounds_below_and_not_tests():
-    assert rounds_of(curves(), "path", 3).tolist() == [2, 4, 6]
-    assert rounds_of(comparison(), "rounds", 3).tolist() == [1, 2, 3]  # no curve of each nth round
-
-
 def test_the_page_says_what_is_asked_and_what_is_known_to_differ(written):
     page = written(comparison())["report.html"]
     for text in ("seeds differ by as much", "FedSSG is earlier than printed.", "a named gap", "not known yet"):
@@ -123,12 +118,6 @@ def test_latex_has_pairs_of_published_and_measured():
     assert r"DiD1 & 76 & 77.3 $\pm$ 4.6 & 24 & $>$100 \\" in lines
 
 
-def test_markdown_marks_what_is_outside_tolerance():
-    lines = as_markdown(comparison()).splitlines()
-    assert lines[0] == "| setting | FedAvg | FedSSG |"
-    assert lines[2] == "| IID | 45 / 42.0 ± 1.7 | **22 / 16.0 ± 1.0** |"
-
-
 @pytest.mark.parametrize(
     ("numbers", "text"),
     [
@@ -156,24 +145,15 @@ def test_hostile_text_stays_text(written):
     files = written(comparison(cells, rows=rows, title=EVIL, source=EVIL, gap=EVIL, covers=(EVIL,), name=f"a/{EVIL}"))
     assert EVIL not in files["report.html"]
     assert "&lt;/script&gt;" in files["report.html"]
-    assert "<script>" not in as_markdown(comparison(cells))
     tex = files["comparison.tex"]
     assert r"\&\_\%\$\#" in tex
     assert "<" not in tex.replace("$<$", "")
 
 
-def test_a_figure_is_drawn_and_shown(monkeypatch, tmp_path):
-    from edgefl.reproductions import figures
-
-    class Module:
-        @staticmethod
-        def draw(compared, folder):
-            (folder / "figure.svg").write_text(f"<svg>{len(compared.rows)}</svg>")
-            return [folder / "figure.svg"]
-
-    monkeypatch.setitem(__import__("sys").modules, f"{figures.__name__}.mine", Module)
-    files = pages.write(comparison(figure="mine"), tmp_path)
-    assert files[-1].read_text() == "<svg>12</svg>"
+def test_the_page_shows_the_figure_of_its_recipe(tmp_path):
+    pytest.importorskip("matplotlib")
+    files = pages.write(replace(curves(), figure=Figure(y=("path",), group=("algorithm",))), tmp_path)
+    assert files[-1].name == "figure.svg"
     assert '<img alt="figure" src="data:image/svg+xml;base64,' in (tmp_path / "report.html").read_text()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgefl.core.extras import require
 from edgefl.reproductions.comparison import Comparison
-from edgefl.reproductions.figures.panels import mean_curve, rows_with, values_of
+from edgefl.reproductions.drawing import mean_curve
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.published import TableRow, read_table
 from edgefl.results.export.figure_style import PAGE_IN, STYLE
@@ -29,28 +29,19 @@ HEIGHT_IN = 4.6
 COMPANIES_COLOUR = "#98a1ab"
 
 
-def draw(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write calibration.svg; nothing if no run has been measured."""
-    if not comparison.rows:
-        return []
-    path = folder / "calibration.svg"
-    draw_file(comparison, path)
-    return [path]
-
-
-def draw_file(comparison: Comparison, path: Path) -> None:
+def draw(comparison: Comparison, path: Path) -> None:
     """Draw a panel for each quantity and each environment; the same numbers give the same bytes.
 
     Args:
         comparison: of the recipe third-party/3gpp-calibration.
         path: the SVG file.
     """
-    require("matplotlib", "plot", "figures of `edgefl reproduce`")
+    require("matplotlib", "plot", "the pictures of the documentation")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     printed = read_table(Library().published(COMPANIES)).rows
-    scenarios = values_of(comparison.rows, "scenario")
+    scenarios = list(dict.fromkeys(row.point["scenario"] for row in comparison.rows))
     environments = list(dict.fromkeys(name.partition("-")[0] for name in scenarios))
     with mpl.rc_context({**STYLE, "svg.hashsalt": comparison.name, "svg.fonttype": "none"}):
         figure = Figure(figsize=(PAGE_IN, HEIGHT_IN), layout="constrained", facecolor="white")
@@ -79,7 +70,7 @@ def _draw_panel(
             panel.plot(levels_db, percentiles, color=COMPANIES_COLOUR, linewidth=0.6, label=label)
             label = None  # one entry in the legend stands for all
     for colour, scenario in zip(RUN_COLOURS, scenarios, strict=False):
-        curve = mean_curve(rows_with(rows, {"scenario": scenario}), f"{quantity}_distribution")
+        curve = mean_curve([row for row in rows if row.point["scenario"] == scenario], f"{quantity}_distribution")
         carrier = scenario.partition("-")[2]
         panel.plot(curve, PERCENTILES[: len(curve)], color=colour, linewidth=1.1, label=f"edgefl, {carrier} GHz")
     panel.set_ylim(0, 100)
