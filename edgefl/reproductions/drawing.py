@@ -66,11 +66,11 @@ def draw(comparison: Comparison, folder: Path) -> list[Path]:
     path = folder / FILE
     with mpl.rc_context({**STYLE, "svg.hashsalt": comparison.name, "svg.fonttype": "none"}):
         canvas = Canvas(figsize=(PANEL_IN[0] * across, PANEL_IN[1] * down), layout="constrained", facecolor="white")
-        places = canvas.subplots(down, across, squeeze=False).flat
+        places = list(canvas.subplots(down, across, squeeze=False).flat)
         for axes, panel in zip(places, panels, strict=False):
             axes.set(title=panel.title, xlabel=figure.x or "round", ylabel=panel.measure.replace("_", " "))
             _draw_panel(axes, figure, panel, comparison.measures.get(panel.measure))
-        for axes in list(places)[len(panels) :]:
+        for axes in places[len(panels) :]:
             axes.set_axis_off()
         canvas.savefig(path, metadata={"Date": None, "Creator": None})
     return [path]
@@ -121,6 +121,7 @@ def _draw_panel(axes: Axes, figure: Figure, panel: Panel, reading: Reading | Non
             axes.legend()
     if figure.log:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
 
 
 def _draw_line(
