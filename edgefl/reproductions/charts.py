@@ -1,4 +1,4 @@
-"""Charts of a comparison: published marks beside measured ones, and curves that were measured over the rounds."""
+"""Charts of a comparison: published marks beside measured ones."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.reproductions.comparison import Cell, Comparison
-from edgefl.reproductions.drawing import mean_curve
-from edgefl.reproductions.readings.base import numbers_of
-from edgefl.reproductions.readings.rounds import ColumnCurve
-from edgefl.reproductions.records import Row
 from edgefl.reproductions.texts import difference_text, mean_text, place_text, published_text
-from edgefl.results.report.shared.style import DASHES, INK, MUTED, RUN_COLOURS, Figure, plotly_text
+from edgefl.results.report.shared.style import INK, MUTED, RUN_COLOURS, Figure, plotly_text
 
 MOST_MARKED = 72  # cells with a mark each beside each other; more are drawn over what is printed
-MOST_CHARTS = 24  # of curves
 MOST_TICKS = 8  # of a logarithmic axis
 MEASURED_COLOUR = RUN_COLOURS[0]
 OUTSIDE_COLOUR = RUN_COLOURS[1]
@@ -27,7 +22,6 @@ class Chart(NamedTuple):
     name: str
     title: str
     figure: Figure
-    lines: tuple[tuple[str, str, str], ...] = ()  # name, colour and dash of each line of curves
 
 
 def charts(comparison: Comparison) -> list[Chart]:
@@ -37,10 +31,7 @@ def charts(comparison: Comparison) -> list[Chart]:
         cells = [cell for cell in comparison.cells if cell.measure == measure and (cell.asked or cell.is_measured)]
         if cells:
             found.append(Chart(f"cells-{number}", measure, _marks(comparison, cells)))
-    return found + _curve_charts(comparison)
-
-
-# Cells
+    return found
 
 
 def _marks(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
@@ -171,64 +162,3 @@ def _axis(numbers: Sequence[float]) -> dict[str, Any]:
         return {}
     decades = math.log10(max(numbers) / min(numbers))
     return {"type": "log", "dtick": math.ceil(decades / MOST_TICKS), "exponentformat": "power"}
-
-
-# Curves
-
-
-def _curve_charts(comparison: Comparison) -> list[Chart]:
-    """Return the charts of curves: one for each measure and combination of axes, with a line for each other value."""
-    found: list[Chart] = []
-    for measure, reading in comparison.measures.items():
-        if not isinstance(reading, ColumnCurve):
-            continue
-        rows = [row for row in comparison.rows if row.measures.get(measure)]
-        for title, lines in _panels(rows).items():
-            name = f"curves-{len(found)}"
-            heading = ", ".join(text for text in (measure, title) if text)
-            found.append(_curve_chart(name, heading, lines, measure, reading.every))
-    return found[:MOST_CHARTS]
-
-
-def _panels(rows: Sequence[Row]) -> dict[str, dict[str, list[Row]]]:
-    """Return the rows by chart, and in it by line: the last axis that varies tells lines apart, the others charts."""
-    if not rows:
-        return {}
-    varying = [axis for axis in rows[0].point if len({row.point[axis] for row in rows}) > 1]
-    panels: dict[str, dict[str, list[Row]]] = {}
-    for row in rows:
-        title = ", ".join(f"{axis} {row.point[axis]}" for axis in varying[:-1])
-        line = "measured"
-        if varying:
-            line = row.point[varying[-1]]
-        panels.setdefault(title, {}).setdefault(line, []).append(row)
-    return panels
-
-
-def _curve_chart(name: str, title: str, lines: Mapping[str, Sequence[Row]], measure: str, every: int) -> Chart:
-    """Return a chart of curves: each seed thin, and their mean thick."""
-    traces: list[Figure] = []
-    key = []
-    for number, (line, rows) in enumerate(lines.items()):
-        turn, place = divmod(number, len(RUN_COLOURS))
-        dash = DASHES[turn % len(DASHES)]
-        colour = RUN_COLOURS[place]
-        key.append((line, colour, dash))
-        curves = [numbers_of(row.measures[measure]) for row in rows]
-        if len(curves) > 1:
-            traces += [_line(curve, every, colour, dash, 0.8, line) | {"opacity": 0.4} for curve in curves]
-        traces.append(_line(mean_curve(rows, measure).tolist(), every, colour, dash, 2.0, line))
-    values = [value for trace in traces for value in trace["y"] if value is not None]
-    layout = {"xaxis": {"title": {"text": "round"}}, "yaxis": _axis(values)}
-    return Chart(name, title, {"data": traces, "layout": layout}, tuple(key))
-
-
-def _line(curve: Sequence[float], every: int, colour: str, dash: str, width: float, name: str) -> Figure:
-    values = [value if math.isfinite(value) else None for value in curve]
-    return {
-        "x": [every * (place + 1) for place in range(len(curve))],
-        "y": values,
-        "name": plotly_text(name),
-        "mode": "lines",
-        "line": {"color": colour, "dash": dash, "width": width},
-    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from edgefl.core.extras import require
 from edgefl.reproductions import time_to_target
+from edgefl.reproductions.figure import Figure
 from edgefl.reproductions.readings.base import Reading, numbers_of
 from edgefl.reproductions.readings.rounds import ColumnCurve
 from edgefl.results.export.figure_style import STYLE
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from edgefl.core.arrays import Floats
     from edgefl.reproductions.comparison import Comparison
-    from edgefl.reproductions.figure import Figure
     from edgefl.reproductions.records import Row
 
 FILE = "figure.svg"
@@ -47,7 +48,7 @@ def draw(comparison: Comparison, folder: Path) -> list[Path]:
     Raises:
         Unavailable: matplotlib is not installed.
     """
-    figure = comparison.figure
+    figure = comparison.figure or _of_curves(comparison)
     if figure is None:
         return []
     if figure.kind == "time_to_target":
@@ -74,6 +75,15 @@ def draw(comparison: Comparison, folder: Path) -> list[Path]:
             axes.set_axis_off()
         canvas.savefig(path, metadata={"Date": None, "Creator": None})
     return [path]
+
+
+def _of_curves(comparison: Comparison) -> Figure | None:
+    """Return the figure of a recipe that declares none: its curves, if there are any and matplotlib is installed."""
+    curves = [name for name, reading in comparison.measures.items() if isinstance(reading, ColumnCurve)]
+    if not curves or not comparison.rows or find_spec("matplotlib") is None:
+        return None
+    axes = [axis for axis in comparison.rows[0].point if len({row.point[axis] for row in comparison.rows}) > 1]
+    return Figure(y=tuple(curves), group=tuple(axes[-1:]))
 
 
 def panels_of(figure: Figure, rows: Sequence[Row]) -> list[Panel]:
@@ -147,7 +157,10 @@ def _draw_line(
             axes.set(xlabel=panel.measure.replace("_", " "), ylabel="percentile")
             axes.plot(curve, np.linspace(0.0, 100.0, len(curve) + 2)[1:-1], label=name)
         else:
-            axes.plot(rounds_of(reading, len(curve))[known], curve[known], label=name)
+            (mean,) = axes.plot(rounds_of(reading, len(curve))[known], curve[known], label=name)
+            for row in rows if len(rows) > 1 else ():
+                of_seed = np.array(numbers_of(row.measures[panel.measure]))
+                axes.plot(rounds_of(reading, len(of_seed)), of_seed, color=mean.get_color(), alpha=0.3, linewidth=0.5)
 
 
 def _pooled(rows: Sequence[Row], measure: str) -> Floats:

@@ -72,17 +72,6 @@ def test_a_table_of_many_cells_is_drawn_over_what_is_printed():
     assert inside["y"] == [2 * x for x in inside["x"]]
 
 
-def test_curves_have_each_seed_and_their_mean_over_the_rounds_that_were_kept():
-    (chart,) = charts(curves())
-    thin = [trace for trace in chart.figure["data"] if "opacity" in trace]
-    thick = {trace["name"]: trace for trace in chart.figure["data"] if "opacity" not in trace}
-    assert [trace["y"] for trace in thin] == [[8, 4, 2], [16, 8, 4], [4, 2, 1], [8, 4, 2]]
-    assert thick["FedAvg"]["x"] == [2, 4, 6]
-    assert thick["FedAvg"]["y"] == [12, 6, 3]
-    assert thick["FedSSG"]["y"] == [6, 3, 1.5]
-    assert [line[0] for line in chart.lines] == ["FedAvg", "FedSSG"]
-
-
 def test_the_page_says_what_is_asked_and_what_is_known_to_differ(written):
     page = written(comparison())["report.html"]
     for text in ("seeds differ by as much", "FedSSG is earlier than printed.", "a named gap", "not known yet"):
