@@ -18,6 +18,8 @@ from edgefl.scenario.source import Source, read
 
 SHIPPED = Path(__file__).parent  # the folder of those that come with edgefl
 _ROMAN = {"i": 1, "v": 5, "x": 10}
+DEPTH = 4  # of overrides: a key of a value of an axis, such as axes.board.pi5.devices
+LIKE = "like"  # the key of a recipe that overrides single keys of another one
 LISTED = "`edgefl reproduce` lists all"
 
 # What a recipe with `runs` takes from the other one; of its own it has the rest.
@@ -150,12 +152,37 @@ class Library:
     def _read_file(self, name: str) -> tuple[Path, Recipe, Source]:
         path = self.root / "recipes" / f"{name}.yaml"
         raw, source = read(path)
+        if LIKE in raw:
+            raw = self._with_keys_of_other(raw, source)
         try:
             recipe = Recipe.model_validate(raw)
         except ValidationError as error:
             lines = [source.fault(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
             raise InputError(*dict.fromkeys(lines)) from None
         return path, recipe, source
+
+    def _with_keys_of_other(self, own: dict[str, Any], source: Source) -> dict[str, Any]:
+        """Return the keys of a recipe, and those that it takes from the recipe that it names as `like`."""
+        other = own.pop(LIKE)
+        if other not in self.names:
+            raise InputError(source.fault((LIKE,), f"{other}: no such recipe{nearest(str(other), self.names)}"))
+        keys, _ = read(self.root / "recipes" / f"{other}.yaml")
+        if LIKE in keys:
+            raise InputError(source.fault((LIKE,), f"{other} is like another recipe: write {keys[LIKE]}"))
+        return _overridden(keys, own)
+
+
+def _overridden(keys: dict[str, Any], own: dict[str, Any], depth: int = DEPTH) -> dict[str, Any]:
+    """Return a mapping with some keys replaced, also in mappings within it; above the last level null removes a key."""
+    merged = dict(keys)
+    for key, value in own.items():
+        if depth > 1 and isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = _overridden(merged[key], value, depth - 1)
+        elif depth > 1 and value is None and key in keys:
+            del merged[key]
+        else:
+            merged[key] = value
+    return merged
 
 
 def _natural(text: str) -> list[tuple[int, int | str]]:

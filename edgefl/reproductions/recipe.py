@@ -11,7 +11,8 @@ docs/reproductions/recipes.md explains them with an example. In short:
   (relations.py), `compare` which of them stands beside a printed number.
 - `tolerance` says how far a number may be off, and why; `gap` names a known deviation.
 
-A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, and adds cells (and measures) of its own.
+A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, and adds cells and measures. One that has
+`like: PAPER/ITEM` takes all keys of that recipe and overrides some.
 """
 
 from __future__ import annotations

@@ -55,6 +55,21 @@ def test_a_scale_takes_a_part_and_overrides_the_rest(tmp_path):
     assert (scenario.rounds, scenario.training.lr) == (2, 0.5)
 
 
+def test_recipe_like_another_one_overrides_single_keys(tmp_path):
+    text = "title: Faster\nlike: textbook/table-1\naxes: {rate: {fast: {training.lr: 0.3}}, shape: {flat: null}}\n"
+    library = Library(write_library(tmp_path, table_1=PARABOLA, table_2=text))
+    found = plan(library, library.load("textbook/table-2"), "full")
+    assert found.recipe.title == "Faster"
+    rates = {tuple(run.point.values()): scenario_of(found, run).training.lr for run in found.runs}
+    assert rates == {("steep", "slow"): 0.1, ("steep", "fast"): 0.3}
+
+
+def test_recipe_like_an_unknown_one_is_refused(tmp_path):
+    library = Library(write_library(tmp_path, table_1=PARABOLA, table_2="like: textbook/table-3\n"))
+    with pytest.raises(InputError, match=r"table-2.yaml:1: like: textbook/table-3: no such recipe"):
+        library.load("textbook/table-2")
+
+
 def test_cases_override_axes(tmp_path):
     text = PARABOLA + "cases: [{when: {rate: slow, shape: [steep]}, set: {training.lr: 0.4}}]\n"
     library = Library(write_library(tmp_path, table_1=text))
