@@ -1,20 +1,16 @@
 """Predicted beside measured rounds, seconds and watts of testbeds: the table and the picture of docs/validation.md.
 
-    python -m edgefl.reproductions.validation                                          # prints the table
-    python -m edgefl.reproductions.validation --picture docs/images/validation.svg     # draws the picture, too
-
 All numbers are the recorded rows of the recipes below; `edgefl reproduce NAME` measures them again.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
+from edgefl.calibration.picture import Marks, draw_panel
 from edgefl.core.extras import require
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.library import Library
@@ -24,14 +20,10 @@ from edgefl.results.export.figure_style import PAGE_IN, STYLE
 from edgefl.results.report.shared.style import RUN_COLOURS
 from site_pages.reproduction_pages import recorded
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 PAPER = "third-party"
 HEIGHT_IN = 4.4
-FAR = 20.0  # an axis whose ends differ by a larger factor has marks at powers of ten
-NEAR = 0.1  # the band that is drawn around the line of equal numbers
-OTHER_COLOUR = "#98a1ab"
+OWN = {"color": RUN_COLOURS[0], "markersize": 3, "label": "edgefl"}
+SIMPLER = {"color": "#98a1ab", "markersize": 3, "markerfacecolor": "none", "label": "simpler law"}
 
 
 class Testbed(NamedTuple):
@@ -133,70 +125,17 @@ def draw(library: Library, path: Path) -> None:
         figure = Figure(figsize=(PAGE_IN, HEIGHT_IN), layout="constrained", facecolor="white")
         panels = figure.subplots(2, 4).ravel()
         for panel, testbed in zip(panels, TESTBEDS, strict=False):
-            _draw_panel(panel, library, testbed)
-        marks, names = panels[0].get_legend_handles_labels()
-        figure.legend(marks, names, loc="outside upper center", ncols=len(names))
+            marks = [_marks(compared(library, testbed.recipe), OWN)]
+            if testbed.counter_example is not None:
+                marks.insert(0, _marks(compared(library, testbed.counter_example), SIMPLER))
+            draw_panel(panel, marks, testbed.unit)
+            panel.set_title(testbed.title)
+        lines, names = panels[0].get_legend_handles_labels()
+        figure.legend(lines, names, loc="outside upper center", ncols=len(names))
         figure.savefig(path, metadata={"Date": None, "Creator": None})
 
 
-def _draw_panel(panel: Axes, library: Library, testbed: Testbed) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
-
-    predicted, measured = _points(compared(library, testbed.recipe))
-    ends = (0.7 * min(*predicted, *measured), 1.4 * max(*predicted, *measured))
-    panel.fill_between(
-        ends, [e * (1 - NEAR) for e in ends], [e * (1 + NEAR) for e in ends], color="#e8ebee", label="±10 %"
-    )
-    panel.plot(ends, ends, color=OTHER_COLOUR, linewidth=0.6)
-    if testbed.counter_example is not None:
-        other_predicted, other_measured = _points(compared(library, testbed.counter_example))
-        panel.plot(
-            other_measured,
-            other_predicted,
-            "o",
-            markerfacecolor="none",
-            color=OTHER_COLOUR,
-            markersize=3,
-            label="simpler law",
-        )
-    panel.plot(measured, predicted, "o", color=RUN_COLOURS[0], markersize=3, label="edgefl")
-    panel.set_xscale("log")
-    panel.set_yscale("log")
-    panel.set_xlim(ends)
-    panel.set_title(testbed.title)
-    panel.set_xlabel(f"measured [{testbed.unit}]")
-    panel.set_ylabel("predicted")
-    for axis in (panel.xaxis, panel.yaxis):
-        if ends[1] > FAR * ends[0]:
-            axis.set_major_locator(LogLocator())
-        else:
-            axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
-
-
-def _points(comparison: Comparison) -> tuple[list[float], list[float]]:
-    """Return predicted and measured numbers."""
-    predicted: list[float] = []
-    measured: list[float] = []
-    for cells in by_quantity(comparison).values():
-        for cell in cells:
-            if cell.mean is not None and cell.difference is not None:
-                predicted.append(cell.mean)
-                measured.append(cell.mean - cell.difference)
-    return predicted, measured
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Print the table, and draw the picture if a file is named."""
-    parser = argparse.ArgumentParser(prog="python -m edgefl.reproductions.validation")
-    parser.add_argument("--picture", metavar="FILE", type=Path, help="draw the picture into an SVG file")
-    options = parser.parse_args(arguments)
-    library = Library()
-    sys.stdout.write(table(library))
-    if options.picture is not None:
-        draw(library, options.picture)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def _marks(comparison: Comparison, look: Mapping[str, Any]) -> Marks:
+    cells = [cell for cells in by_quantity(comparison).values() for cell in cells]
+    known = [(cell.mean - cell.difference, cell.mean) for cell in cells if cell.mean and cell.difference is not None]
+    return Marks([measured for measured, _ in known], [predicted for _, predicted in known], look)
