@@ -22,7 +22,7 @@ DEPTH = 4  # of overrides: a key of a value of an axis, such as axes.board.pi5.d
 LIKE = "like"  # the key of a recipe that overrides single keys of another one
 LISTED = "`edgefl reproduce` lists all"
 
-# What a recipe with `runs` takes from the other one; of its own it has the rest.
+# What a recipe with `runs` takes from the other one.
 _TAKEN = (*RUN_KEYS, "learns", "check")
 
 
@@ -32,9 +32,9 @@ class Entry:
 
     name: str  # PAPER/ITEM
     path: Path
-    recipe: Recipe  # with what it takes from the recipe whose runs it shares
-    source: Source  # where its own keys stand
-    runs_of: str  # the name of the recipe whose runs these are; its own if it shares none
+    recipe: Recipe  # including what it takes from the recipe whose runs it shares
+    source: Source  # of its keys
+    runs_of: str  # the recipe that defines its runs, usually itself
     runs_path: Path
     runs_source: Source
 
@@ -71,11 +71,7 @@ class Library:
         return list(dict.fromkeys(name.partition("/")[0] for name in self.names))
 
     def find(self, name: str) -> list[str]:
-        """Return the recipes that a user means: one, or all of a paper.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Return the recipes of a name: one, or all of a paper; refuse unknown names."""
         if name in self.names:
             return [name]
         if name in self.papers:
@@ -120,7 +116,7 @@ class Library:
         return [self.load(name) for name in self.names]
 
     def measures(self, runs_of: str) -> dict[str, Reading]:
-        """Return all that is read off the runs of a recipe: its own measures, and those of recipes that share its runs.
+        """Return the measures of a recipe, and of the recipes that share its runs.
 
         Raises:
             InputError: a file is wrong, or two recipes have different measures of one name.
@@ -140,11 +136,11 @@ class Library:
         return self.root / "published" / file
 
     def recorded(self, entry: Entry, scale: ScaleName) -> Path:
-        """Return the path of the rows that have been measured of a recipe's runs, which need not exist."""
+        """Return the path of the recorded rows of a recipe's runs, which need not exist."""
         return self.root / "measured" / f"{entry.runs_of}-{scale}.csv"
 
     def _read(self, name: str) -> tuple[Path, Recipe, Source]:
-        """Return the file of a recipe, its content, and where its keys stand; each file is read once."""
+        """Return the file of a recipe, its content, and its source; each file is read once."""
         if name not in self._files:
             self._files[name] = self._read_file(name)
         return self._files[name]
@@ -186,7 +182,7 @@ def _overridden(keys: dict[str, Any], own: dict[str, Any], depth: int = DEPTH) -
 
 
 def _natural(text: str) -> list[tuple[int, int | str]]:
-    """Return a key that sorts table-2 before table-11, table-ix before table-x, and figure-3b before figure-6."""
+    """Return a key that sorts table-2 before table-11, and table-ix before table-x."""
     parts: list[tuple[int, int | str]] = []
     for part in re.findall(r"[0-9]+|[^0-9_-]+", text):
         key: tuple[int, int | str] = (1, part)
@@ -213,7 +209,7 @@ def _roman(text: str) -> int:
 
 
 def _with_runs_of(recipe: Recipe, other: Recipe) -> Recipe:
-    """Return a recipe with the runs of another one, and all that belongs to them."""
+    """Return a recipe with the runs of another one."""
     update: dict[str, Any] = {key: getattr(other, key) for key in _TAKEN}
     update["measures"] = {**other.measures, **recipe.measures}
     if not recipe.data:

@@ -140,7 +140,7 @@ class _Study:
         self._rows |= rows
         if is_begun(folder) and self._missing() and not (self._options.resume or self._options.record):
             left = len(self._missing())
-            text = f"holds a study, of whose {len(self._plan.runs)} runs {left} are missing"
+            text = f"holds a study with {left} of {len(self._plan.runs)} runs missing"
             raise InputError(f"{folder}: {text}: run them with --resume, or start again with --overwrite")
 
     def _missing(self) -> list[PlannedRun]:

@@ -1,4 +1,4 @@
-"""The page of a study: what is printed beside what was measured, as one HTML file that needs no network."""
+"""The page of a study: printed beside measured numbers, as one HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from edgefl.results.report.shared.tables import table
 RUN_PAGE = "report.html"
 MOST_WIDE = 2  # charts over the whole width
 MOST_LARGE = 12  # characters of a tile's value in large letters
-MOST_OPEN = 30  # runs that are listed without being asked for
-MOST_CHARACTERS = 60  # of a measured text in the table of runs: curves are longer
+MOST_OPEN = 30  # runs in a table that is open at first
+MOST_CHARACTERS = 60  # of a measured text in the table of runs; curves are longer
 
 STYLE = """
 .tile strong.long { font-size: 19px; line-height: 34px; white-space: normal; }
@@ -53,9 +53,9 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
     """Return the page.
 
     Args:
-        comparison: what it shows.
-        runs: the folder of the runs; those that have a page there are linked by a path relative to its parent.
-        pictures: the files of the recipe's figure, if it has one.
+        comparison: of the study.
+        runs: the folder of the runs, to whose pages the page has links.
+        pictures: the files of the recipe's figure.
     """
     drawn = charts(comparison)
     values = {
@@ -88,9 +88,9 @@ def _subtitle(comparison: Comparison) -> str:
 
 
 def _banner(comparison: Comparison) -> str:
-    """Return a line that says what is missing or out of tolerance; nothing where all holds."""
+    """Return a line for missing runs or numbers out of tolerance; empty if all holds."""
     if comparison.holds or comparison.state == "a named gap":
-        return ""  # the tile says it, and the text below what the gap is
+        return ""  # a tile and a text below it name the gap
     style = "bad" if comparison.state == "outside tolerance" else ""
     return f'<p class="banner {style}" role="status">{escape(comparison.state_text.capitalize())}.</p>'
 
@@ -119,7 +119,7 @@ def _tile(name: str, value: str, note: str) -> str:
 
 
 def _story(comparison: Comparison) -> str:
-    """Return what the tolerance is and why, and the gap that the recipe names."""
+    """Return the tolerance with its reason, and the known gap."""
     sentences = []
     if comparison.tolerance is not None:
         sentences.append(f"Tolerance: {tolerance_text(comparison.tolerance)}; {comparison.tolerance.why.strip()}.")
@@ -132,7 +132,7 @@ def _story(comparison: Comparison) -> str:
 
 
 def _pictures(files: Sequence[Path]) -> str:
-    """Return the pictures of the recipe's own figure; other files of it are only linked."""
+    """Return the pictures of the recipe's figure, and links to its other files."""
     parts = []
     for file in files:
         if file.suffix != ".svg":
@@ -198,7 +198,7 @@ def _cells_section(comparison: Comparison) -> str:
 
 
 def _orders_section(comparison: Comparison) -> str:
-    """Return which of the orders that the recipe asks for hold."""
+    """Return which of the required orders hold."""
     if not comparison.orders:
         return ""
     answers = {True: "holds", False: "does not hold", None: "not known yet"}
@@ -211,12 +211,12 @@ def _orders_section(comparison: Comparison) -> str:
 
 
 def _runs_section(comparison: Comparison, runs: Path) -> str:
-    """Return the table of runs, with links to the pages of those that are still there."""
+    """Return the table of runs, with links to existing folders."""
     rows = [*comparison.rows, *comparison.diverged]
     if not rows:
         return '<p class="note">No run has been measured.</p>'
     measures = list(dict.fromkeys(name for row in rows for name in row.measures))
-    origin = [name for name in ORIGIN if name != "settings"]  # a digest, which tells a reader nothing
+    origin = [name for name in ORIGIN if name != "settings"]  # a digest is nothing to read
     heads = ["run", "seed", *measures, *origin, ""]
     if comparison.diverged:
         heads.insert(2, "diverged")

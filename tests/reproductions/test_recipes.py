@@ -96,7 +96,7 @@ def test_columns_may_stand_for_several_axes_and_a_measure(tmp_path):
 
 
 def test_columns_that_are_left_out_name_no_rows(tmp_path):
-    """A printed column that the recipe does not run is no label of its rows."""
+    """A printed column that the recipe leaves out labels none of its rows."""
     columns = "columns_as: {slow: {rate: slow}}\n"
     text = PARABOLA.replace("columns: rate\n", columns)
     library = Library(write_library(tmp_path, table_1=text, table_2=text + "left_out: [fast]\n"))
@@ -151,9 +151,9 @@ def test_a_recipe_may_leave_out_a_scale_of_the_one_whose_runs_it_takes(tmp_path)
             17,
             'unknown reading "column_finel" (did you mean "column_final"?)',
         ),
-        ("columns: rate", "columns: rat", 6, 'rat is no axis (did you mean "rate"?)'),
+        ("columns: rate", "columns: rat", 6, 'rat is not an axis (did you mean "rate"?)'),
         ("{set: [tried]}", "{sets: [tried]}", 5, 'steps.csv has no column sets (did you mean "set"?)'),
-        ("{set: [tried]}", "{set: [none]}", 5, "scale full has no rows: nothing of steps.csv has these values"),
+        ("{set: [tried]}", "{set: [none]}", 5, "scale full has no rows: no row of steps.csv has these values"),
         ("training.lr: 0.1", "training.lr: -0.1", 13, "must be >= 0, got -0.1"),
         ("bases/parabola.yaml", "bases/hyperbola.yaml", 7, "does not exist: must be a scenario file"),
         ("{relative: 0.001, why: four digits are printed}", "{why: nothing}", 19, "asks nothing"),

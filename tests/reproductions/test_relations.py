@@ -78,9 +78,9 @@ def test_the_other_run_belongs_to_the_study(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("measure: path", "measure: paths", "relations.behind.measure: paths is no measure"),
-        ("to: {rate: fast}", "to: {rates: fast}", "relations.behind.to.rates: rates is no axis"),
-        ("to: {rate: fast}", "to: {rate: faster}", "relations.behind.to.rate: faster is no value of rate"),
+        ("measure: path", "measure: paths", "relations.behind.measure: paths is not a measure"),
+        ("to: {rate: fast}", "to: {rates: fast}", "relations.behind.to.rates: rates is not an axis"),
+        ("to: {rate: fast}", "to: {rate: faster}", "relations.behind.to.rate: faster is not a value of rate"),
         ("kind: mean_difference", "kind: mean", "unknown relation"),
     ],
 )
