@@ -62,7 +62,7 @@ def _buildings(rng: np.random.Generator) -> list[Check]:
     depth_m = penetration.indoor_distance_m(rng.random((COUNT, 2)))
     single_db = penetration.single_frequency_loss_db(penetration.single_frequency_indoor_distance_m(rng.random(COUNT)))
     return [
-        # n_fl is (N_fl + 1) / 2 in the mean, and N_fl is 6.
+        # n_fl is (N_fl + 1) / 2 on average, and N_fl is 6.
         _mean("floors of 4 to 8: mean height [m]", height_m, 3.0 * (3.5 - 1.0) + 1.5),
         _mean("depth in a building, the smaller of two U(0, 25): mean [m]", depth_m, 25.0 / 3.0),
         _mean("loss into buildings below 6 GHz: mean [dB]", single_db, 20.0 + 0.5 * 12.5),

@@ -28,7 +28,7 @@ MARKERS_INH_M = (1, 2, 4, 7, 10, 20, 35, 50, 70, 100, 149)
 
 
 class ScenarioCheck(NamedTuple):
-    """One scenario's model, a second evaluation of its table, and what somebody else printed."""
+    """One scenario's model, a second evaluation of its table, and values printed elsewhere."""
 
     title: str
     path_loss_db: Callable[..., Floats]

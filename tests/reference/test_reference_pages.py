@@ -89,7 +89,7 @@ def test_options_are_listed_under_their_verb(pages):
         ("TR 38.901", "TR 38.901"),
     ],
 )
-def test_numbers_are_as_short_as_a_person_writes_them(text, expected):
+def test_numbers_are_written_short(text, expected):
     assert with_short_numbers(text) == expected
 
 

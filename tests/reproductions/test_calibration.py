@@ -66,7 +66,7 @@ def test_recorded_percentiles_are_those_of_a_run_today(tmp_path):
 
 
 def test_the_picture_is_the_one_that_the_command_draws(tmp_path):
-    """Its curves, as numbers: drawn anew from the recorded rows, they are those of the file in docs."""
+    """Its curves, drawn again from the recorded rows, are those of the file in docs."""
     pytest.importorskip("matplotlib")
     calibration.draw(recorded(LIBRARY, ENTRY), tmp_path / "calibration.svg")
     drawn = lines_of((tmp_path / "calibration.svg").read_text(encoding="utf-8"))

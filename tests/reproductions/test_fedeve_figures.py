@@ -35,7 +35,7 @@ def test_devices_without_a_class_in_common(tmp_path):
     assert LabelDrift(of="period").read(run) == {"": pytest.approx(0.0)}
 
 
-def test_what_participants_hold_survives_as_text(tmp_path):
+def test_held_labels_can_be_read_back_from_text(tmp_path):
     text = HeldLabels().read(run_with(tmp_path, HELD))[""]
     assert np.array(numbers_of(text)).reshape(-1, 4).tolist() == [row[1:] for row in HELD]
 

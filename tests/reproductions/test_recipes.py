@@ -159,13 +159,13 @@ def test_a_recipe_may_leave_out_a_scale_of_the_one_whose_runs_it_takes(tmp_path)
         ("{relative: 0.001, why: four digits are printed}", "{why: nothing}", 19, "asks nothing"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(tmp_path, old, new, line, said):
+def test_faults_are_named_with_their_lines(tmp_path, old, new, line, said):
     fault = refused(tmp_path, PARABOLA.replace(old, new))
     assert fault.startswith(f"{line}: "), fault
     assert said in fault
 
 
-def test_recipes_stand_in_the_order_of_their_numbers(tmp_path):
+def test_recipes_are_sorted_by_their_numbers(tmp_path):
     names = ["figure-3a", "figure-3b", "figure-6", "figure-10", "table-iv", "table-v-small", "table-ix", "table-xiv"]
     folder = write_library(tmp_path, **{name.replace("-", "_"): PRICES for name in reversed(names)})
     for name in ("figure-1", "table-1"):
@@ -173,14 +173,14 @@ def test_recipes_stand_in_the_order_of_their_numbers(tmp_path):
     assert Library(folder).names == [f"textbook/{name}" for name in names]
 
 
-def test_an_unknown_recipe_is_told_the_nearest_one(library):
+def test_unknown_recipe_gets_the_nearest_name(library):
     with pytest.raises(InputError, match=r'textbook/tabel-1: no such recipe \(did you mean "textbook/table-1"\?\)'):
         library.load("textbook/tabel-1")
     with pytest.raises(InputError, match=r'textbok: no such recipe \(did you mean "textbook"\?\)'):
         library.find("textbok")
 
 
-def test_a_scale_that_does_not_exist_is_refused(library):
+def test_unknown_scale_is_refused(library):
     with pytest.raises(InputError, match="textbook/table-1: has no scale small; it has full"):
         plan(library, library.load("textbook/table-1"), "small")
 
@@ -195,7 +195,7 @@ def test_a_recipe_is_checked_at_the_scale_that_it_names(tmp_path):
     assert {cell.row["shape"] for cell in checked.comparison.cells} == {"steep"}
 
 
-def test_a_check_at_a_scale_that_is_not_there(tmp_path):
+def test_check_at_a_missing_scale_is_refused(tmp_path):
     said = refused(tmp_path, PARABOLA.replace("learns: false", "check: small"))
     assert said.endswith("check: scales has no small: set check to true, or add it")
 

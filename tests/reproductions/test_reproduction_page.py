@@ -51,7 +51,7 @@ def test_the_chart_has_each_number_once(written):
     assert traces["outside tolerance"]["y"] == [16]
 
 
-def test_a_cell_that_diverged_keeps_its_place_and_says_so():
+def test_diverged_cell_keeps_its_place_in_the_chart():
     cells = [
         replace(cell("IID", "FedAvg", None, {1: 43}), diverged=frozenset({2}), mean=None),
         replace(cell("IID", "SCAFFOLD", None, {}), diverged=frozenset({1, 2})),
@@ -64,7 +64,7 @@ def test_a_cell_that_diverged_keeps_its_place_and_says_so():
     assert said["y"] == [16, 16]  # at the foot of the chart: the lowest number in it
 
 
-def test_a_table_of_many_cells_is_drawn_over_what_is_printed():
+def test_many_cells_are_drawn_over_printed_numbers():
     cells = [cell(f"row {number}", "A", number + 1.0, {1: 2.0 * (number + 1)}) for number in range(80)]
     (chart,) = charts(comparison(cells))
     line, inside, _ = chart.figure["data"]
@@ -72,14 +72,14 @@ def test_a_table_of_many_cells_is_drawn_over_what_is_printed():
     assert inside["y"] == [2 * x for x in inside["x"]]
 
 
-def test_the_page_says_what_is_asked_and_what_is_known_to_differ(written):
+def test_page_has_tolerance_orders_and_gap(written):
     page = written(comparison())["report.html"]
     for text in ("seeds differ by as much", "FedSSG is earlier than printed.", "a named gap", "not known yet"):
         assert text in page
     assert "does not hold" not in page
 
 
-def test_pages_of_runs_that_are_still_there_are_linked(tmp_path):
+def test_page_links_existing_runs(tmp_path):
     folder = tmp_path / "runs" / "setting=IID,algorithm=FedAvg"
     (folder / "seed-2").mkdir(parents=True)
     (folder / "seed-2" / "report.html").write_text("a page")
