@@ -29,7 +29,6 @@ class Measured(NamedTuple):
 
     number: float
     bound: bool = False  # the target was not reached
-    std: float | None = None  # within the run
 
     @property
     def text(self) -> str:
@@ -178,10 +177,10 @@ def missing(plan: Plan, key: tuple[str, ...], rows: Rows) -> set[str]:
     return {measure for measure in wanted if measure not in row.measures}
 
 
-def measured(text: str, std: str = "") -> Measured | None:
+def measured(text: str) -> Measured | None:
     """Return a number of a row; None if the text is empty or a curve."""
     try:
-        found = Measured(float(text.removeprefix(">")), text.startswith(">"), float(std) if std else None)
+        found = Measured(float(text.removeprefix(">")), text.startswith(">"))
     except ValueError:
         return None
     return found if math.isfinite(found.number) else None
@@ -201,7 +200,7 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
         texts = row.measures
         if planned.measure in plan.recipe.relations:
             texts = _related(plan, planned, seed, rows)
-        found = measured(texts.get(planned.measure, ""), texts.get(f"{planned.measure}_std", ""))
+        found = measured(texts.get(planned.measure, ""))
         if found is not None:
             by_seed[seed] = found
     mean: float | None = None

@@ -17,7 +17,7 @@ from edgefl.reproductions.recipe import RUN_KEYS, Recipe, Scale, ScaleName
 from edgefl.scenario.source import Source, read
 
 SHIPPED = Path(__file__).parent  # the folder of those that come with edgefl
-_ROMAN = {"i": 1, "v": 5, "x": 10}
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii", "xiv", "xv")
 DEPTH = 4  # of overrides: a key of a value of an axis, such as axes.board.pi5.devices
 LIKE = "like"  # the key of a recipe that overrides single keys of another one
 LISTED = "`edgefl reproduce` lists all"
@@ -188,24 +188,10 @@ def _natural(text: str) -> list[tuple[int, int | str]]:
         key: tuple[int, int | str] = (1, part)
         if part.isdecimal():
             key = (0, int(part))
-        elif re.fullmatch("[ivx]+", part):
-            key = (0, _roman(part))
+        elif part in _ROMAN:
+            key = (0, 1 + _ROMAN.index(part))
         parts.append(key)
     return parts
-
-
-def _roman(text: str) -> int:
-    """Return the number of roman digits up to x."""
-    number = 0
-    after = 0  # the digit to the right
-    for digit in reversed(text):
-        value = _ROMAN[digit]
-        if value < after:
-            number -= value  # a digit before a larger one, as in IX
-        else:
-            number += value
-        after = value
-    return number
 
 
 def _with_runs_of(recipe: Recipe, other: Recipe) -> Recipe:

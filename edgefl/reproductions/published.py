@@ -20,7 +20,6 @@ class Printed(NamedTuple):
 
     text: str
     number: float | None = None  # None if nothing comparable is printed
-    std: float | None = None  # the number after ±
     bound: bool = False  # as in ">1000": the number is a bound, as the target was not reached
 
 
@@ -66,25 +65,16 @@ def printed(text: str, form: Form) -> Printed:
 
     Args:
         text: as printed: 45, 45|1.00, 98.08±0.03, >1000, or nothing.
-        form: how to read it; `first` reads up to the first bar, `text` compares nothing.
+        form: how to read it; `first` and `mean_std` read up to the first bar or ±, `text` compares nothing.
 
     Raises:
         ValueError: it is not a number of this form.
     """
     if form == "text" or not text.strip():
         return Printed(text)
-    main = text
-    deviation = ""
-    if form == "first":
-        main = text.partition("|")[0]
-    elif form == "mean_std":
-        main, _, deviation = text.partition("±")
-    main = main.strip()
+    mark = {"number": None, "first": "|", "mean_std": "±"}[form]
+    main = text.partition(mark)[0].strip() if mark else text.strip()
     try:
-        number = float(main.removeprefix(">"))
-        std: float | None = None
-        if deviation:
-            std = float(deviation)
-        return Printed(text, number, std, main.startswith(">"))
+        return Printed(text, float(main.removeprefix(">")), main.startswith(">"))
     except ValueError:
         raise ValueError(f"{shown(text)} is not of the form {form}") from None
