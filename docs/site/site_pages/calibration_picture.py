@@ -61,7 +61,7 @@ def draw(comparison: Comparison, path: Path) -> None:
 def _draw_panel(
     panel: Axes, printed: Sequence[TableRow], rows: Sequence[Row], quantity: str, scenarios: Sequence[str]
 ) -> None:
-    """Draw the companies' curves as thin lines, and those that were measured over them."""
+    """Draw the companies' curves as thin lines, and measured curves over them."""
     label: str | None = "companies"
     for row in printed:
         if row["quantity"] == quantity and row["scenario"] in scenarios:

@@ -1,4 +1,4 @@
-"""The pages of catalogues: every member with what it is, its source, its keys and an example."""
+"""The pages of catalogues: every member with its description, source, keys and an example."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ GUIDES = {
     "csi": "csi.md",
     "optimisers": "optimisers.md",
 }
-"""The page that explains when to take which member, by catalogue."""
+"""The guide to the members of each catalogue."""
 
 INTRODUCTION = """\
-A key of a scenario that holds a *kind* takes the name of a member of a catalogue: `algorithm: fedprox`, or with keys of
-its own `algorithm: {kind: fedprox, mu: 0.1}`. In place of a name there may be a class of yours
-([your own](../../your-own.md)). `edgefl list KIND` prints a catalogue, `edgefl list NAME` a member.
+Some keys of a scenario take the name of a member of a catalogue: `algorithm: fedprox`, or with the member's keys
+`algorithm: {kind: fedprox, mu: 0.1}`. A class of yours may replace a name ([your own](../../your-own.md)).
+`edgefl list KIND` prints a catalogue, `edgefl list NAME` a member.
 """
 
 
@@ -98,14 +98,14 @@ def _catalogue_page(kind: str, catalogue: Catalogue[Any]) -> str:
     own = f"{FOLDER}/{kind}.md"
     guide = link("The guide", own, GUIDES[kind])
     introduction = (
-        f"These may stand in the key `{PLACES[kind]}`. {guide} says which to take when; "
+        f"The values of the key `{PLACES[kind]}`. {guide} explains when to choose which; "
         f"`edgefl list {kind}` prints them."
     )
     rows = [[link(f"`{name}`", own, f"{own}#{name}"), escaped(catalogue.summary(name))] for name in catalogue.members]
     members = [_member(kind, name, own) for name in catalogue.members]
     classes = [catalogue.load(name) for name in catalogue.members]
     inner = inner_tables([part for cls in classes for part in parts_of(cls, PLACES[kind])], own)
-    return page(TITLES[kind], introduction, table(("name", "what it is"), rows), *members, *inner)
+    return page(TITLES[kind], introduction, table(("name", "description"), rows), *members, *inner)
 
 
 def _member(kind: str, name: str, own: str) -> str:

@@ -1,4 +1,4 @@
-"""The page of the command line: every verb, and every option with what it does."""
+"""The page of the command line: every verb and option."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def pages() -> dict[str, str]:
     rows = [[link(code(name), OWN, f"{OWN}#{name.replace(' ', '-')}"), _text(about)] for name, about, _ in verbs]
     sections = [_section(name, about, verb) for name, about, verb in verbs]
     exits = f"## Exit codes\n{_text(EPILOG.partition(': ')[2])}"
-    return {OWN: page("Verbs and options", INTRODUCTION, table(("verb", "what it does"), rows), *sections, exits)}
+    return {OWN: page("Verbs and options", INTRODUCTION, table(("verb", "description"), rows), *sections, exits)}
 
 
 def _verbs(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
-    """Return each verb that does something by its full name, with its help and its parser."""
+    """Return each verb without verbs below it: its full name, help and parser."""
     for action in parser._actions:  # noqa: SLF001  # argparse has no other way to ask
         if not isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             continue
@@ -42,7 +42,7 @@ def _verbs(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, st
 
 
 def _section(name: str, about: str, parser: argparse.ArgumentParser) -> str:
-    """Return the section of a verb: how it is written, and its options."""
+    """Return the section of a verb: its usage and options."""
     actions = [action for action in parser._actions if _HELP not in action.option_strings]  # noqa: SLF001
     arguments = [_argument(action) for action in actions if not action.option_strings]
     options = any(action.option_strings for action in actions)
@@ -51,7 +51,7 @@ def _section(name: str, about: str, parser: argparse.ArgumentParser) -> str:
     rows = [[code(_spelling(action)), _text(_help(action))] for action in actions]
     parts = [f"## {name}", _text(about[:1].upper() + about[1:]) + ".", f"```sh\n{usage}\n```"]
     if rows:
-        parts.append(table(("argument or option", "what it does"), rows).strip("\n"))
+        parts.append(table(("argument or option", "meaning"), rows).strip("\n"))
     return "\n\n".join(parts)
 
 
@@ -68,7 +68,7 @@ def _argument(action: argparse.Action) -> str:
 
 
 def _spelling(action: argparse.Action) -> str:
-    """Return how an option is written, with its value."""
+    """Return an option with its value."""
     if not action.option_strings:
         return _argument(action)
     value = ""
@@ -78,7 +78,7 @@ def _spelling(action: argparse.Action) -> str:
 
 
 def _value(action: argparse.Action) -> str:
-    """Return what stands for an argument's value."""
+    """Return the placeholder of an argument's value."""
     if isinstance(action.metavar, str):
         return action.metavar
     if action.choices is not None:
@@ -91,5 +91,5 @@ def _help(action: argparse.Action) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a help text, in which the names of pages are links."""
+    """Return a help text with links for the names of pages."""
     return _PAGE_NAME.sub(lambda match: link(words(match[1]), OWN, match[1]), escaped(text))

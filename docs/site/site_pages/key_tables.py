@@ -1,4 +1,4 @@
-"""Tables of keys: each with its type and bounds, its default and its meaning."""
+"""Tables of keys: type and bounds, default, meaning."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def key_rows(cls: type[BaseModel], place: str, own: str, without: tuple[str, ...
 
 
 def parts_of(cls: type[BaseModel], place: str) -> list[Part]:
-    """Return the sections that stand in keys of a class."""
+    """Return the sections in the keys of a class."""
     found: list[Part] = []
     for name, field in cls.model_fields.items():
         found += [Part(_dotted(place, name), section) for section in _sections_in(field)]
@@ -65,7 +65,7 @@ def parts_of(cls: type[BaseModel], place: str) -> list[Part]:
 
 
 def inner_tables(parts: Sequence[Part], own: str, outer: Part | None = None) -> list[str]:
-    """Return headings and tables of sections within a section, those within them included."""
+    """Return headings and tables of the sections within a section, at any depth."""
     texts = []
     for key in dict.fromkeys(part.key for part in parts):
         texts.append(f"## `{key}`")
@@ -75,7 +75,7 @@ def inner_tables(parts: Sequence[Part], own: str, outer: Part | None = None) -> 
             inherited = inherited_keys(outer, part)
             texts.append(escaped(summary(part.section)))
             if outer is not None and inherited:
-                texts.append(f"It has all keys of `{outer.key}` that say what a device is, and these:")
+                texts.append(f"All keys of `{outer.key}` that describe a device, and these:")
             else:
                 deeper += parts_of(part.section, key)
             texts.append(key_table(part.section, key, own, inherited))
@@ -89,7 +89,7 @@ def summary(section: type[BaseModel]) -> str:
 
 
 def inherited_keys(outer: Part | None, inner: Part) -> tuple[str, ...]:
-    """Return the keys that an inner section has from a class from which the outer one has them, too."""
+    """Return the keys that an inner section inherits from a base class of the outer one."""
     if outer is None:
         return ()
     for base in inner.section.__mro__:
@@ -99,7 +99,7 @@ def inherited_keys(outer: Part | None, inner: Part) -> tuple[str, ...]:
 
 
 def _type(note: KeyNote, field: FieldInfo, place: str, own: str) -> str:
-    """Return the type of a key; what has a page, or a table of its own, is linked."""
+    """Return the type of a key, with a link to its page or table."""
     catalogue = next((found for found in _walk(field) if isinstance(found, Catalogue)), None)
     if catalogue is not None:
         return link(
@@ -150,7 +150,7 @@ def _sections_in(field: FieldInfo) -> list[type[Section]]:
 
 
 def _walk(field: FieldInfo) -> Iterator[Any]:
-    """Return the classes and catalogues that stand in a field's type."""
+    """Return the classes and catalogues in a field's type."""
     yield from _inside(field.annotation)
     yield from field.metadata
 

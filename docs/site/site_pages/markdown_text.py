@@ -11,10 +11,7 @@ _MANY_ZEROS = 1e5  # from here on a number reads better with an exponent
 
 
 def escaped(text: str) -> str:
-    """Return a text on one line in which Markdown finds code between backticks, and nothing else.
-
-    The text may stand in a cell of a table.
-    """
+    """Return a text on one line for a cell of a table, in which only backticks are markup."""
     # YAML in a text, such as {kind: time}, is code, too.
     parts = re.split(r"(`+[^`]*`+|\{[^{}`]*\})", " ".join(text.split()))
     for number, part in enumerate(parts):
@@ -26,7 +23,7 @@ def escaped(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text as code that may stand in a cell of a table."""
+    """Return a text as code in a cell of a table."""
     return "`" + text.replace("|", "\\|") + "`"
 
 
@@ -46,7 +43,7 @@ def link(text: str, own: str, target: str) -> str:
 
 
 def words(name: str) -> str:
-    """Return what a link to a page in docs/ says: the name of its file, as words."""
+    """Return the words of a link to a page in docs/: the name of its file."""
     return posixpath.basename(name).removesuffix(".md").replace("-", " ")
 
 
@@ -56,7 +53,7 @@ def slug(heading: str) -> str:
 
 
 def with_short_numbers(text: str) -> str:
-    """Return a text whose numbers read as a person would write them: 3.5e9, not 3500000000.0."""
+    """Return a text with short numbers: 3.5e9, not 3500000000.0."""
     return _NUMBER.sub(lambda match: _short(match[0]), text)
 
 

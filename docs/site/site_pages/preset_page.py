@@ -7,10 +7,10 @@ from site_pages.markdown_text import escaped, page
 
 OWN = "reference/presets.md"
 INTRODUCTION = """\
-`radio: {preset: nr}` and `devices: {preset: phone}` stand for the keys below. A key beside `preset` wins over the
-preset's own, also inside of a part of the same kind: `radio: {preset: nr, overhead: {uplink: 0.1}}` keeps the overhead
-of the downlink. `battery: null` leaves a preset's battery out. A scenario that was written with its results has all
-keys, so that it means the same with a later version. [What is modelled, and what is not](../realism.md).
+`radio: {preset: nr}` and `devices: {preset: phone}` stand for the keys below. A key beside `preset` wins, also inside a
+part of the same kind: `radio: {preset: nr, overhead: {uplink: 0.1}}` keeps the overhead of the downlink.
+`battery: null` removes a preset's battery. The scenario in a result folder has all keys, so that later versions read it
+alike. [What is modelled, and what is not](../realism.md).
 """
 TITLES = {"radio": "Radios", "devices": "Devices"}
 
@@ -25,7 +25,7 @@ def pages() -> dict[str, str]:
 
 
 def _preset(section: str, name: str) -> str:
-    """Return what a preset is, and its keys: the lines below the first one of its file."""
+    """Return the description of a preset, and its keys: the lines of its file after the first."""
     about = escaped(presets.about(section, name))
     keys = presets.text(section, name).rstrip().partition("\n")[2]
     return f"### `{section}: {{preset: {name}}}`\n{about}\n\n```yaml\n{keys}\n```"

@@ -1,4 +1,4 @@
-"""The pages of the Python names: what a program may import, each with its first sentence; the site adds the rest."""
+"""The pages of the public Python names, each with its first sentence; mkdocstrings adds the rest."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ LIBRARIES = (
         "edgefl.testing", "edgefl.testing: checks of your own members", "One check for each kind.", "testing-plugins.md"
     ),
     Library("edgefl.gym", "edgefl.gym: agents", "Environments of Gymnasium and PettingZoo.", "gym.md"),
-    Library("edgefl.flower", "edgefl.flower: Flower apps", "What a Flower app may tell the emulation.", "flower.md"),
+    Library("edgefl.flower", "edgefl.flower: Flower apps", "Calls of a Flower app to the emulation.", "flower.md"),
 )
 INTRODUCTION = """\
-These names are public: a program may import them, and their meaning changes only with a line in the
-[changes](../../../CHANGELOG.md). Everything else is edgefl's own. The site shows signatures, arguments and errors; in
-the repository these stand in the docstrings.
+Programs may import these public names; a change of their meaning is a line in the [changes](../../../CHANGELOG.md).
+All other names are private.
 """
 ABOUT_CHANNEL = "The physics of the radio as functions of arrays: no state, no random numbers, no SimPy, no torch."
 
@@ -78,8 +77,8 @@ def _index() -> str:
     return page(
         "Python names",
         INTRODUCTION,
-        table(("package", "what it is for", "names"), rows),
-        channel + table(("module", "what it computes"), modules),
+        table(("package", "purpose", "names"), rows),
+        channel + table(("module", "description"), modules),
     )
 
 
@@ -96,7 +95,7 @@ def _module_page(module: str) -> str:
 
 
 def _names(module: str) -> list[str]:
-    """Return the table of a module's public names, and a comment in whose place the site puts each of them in full."""
+    """Return the table of a module's public names, and a comment that the site replaces by their documentation."""
     names = public_names(module)
     rows = []
     in_full = []
@@ -105,7 +104,7 @@ def _names(module: str) -> list[str]:
         rows.append([code(name), escaped(_summary(docstring))])
         in_full.append(f"{module}.{name}={definition}")
     comment = f"<!-- in full: {' '.join(in_full)} -->"
-    return [table(("name", "what it returns or does"), rows), comment]
+    return [table(("name", "description"), rows), comment]
 
 
 def _path(module: str) -> str:
@@ -124,7 +123,7 @@ def _docstring(module: str) -> str:
 
 
 def _definition(module: str, name: str) -> tuple[str, str]:
-    """Return the full name under which a name is defined, which may be in another module, and its docstring."""
+    """Return the full name of a definition, which may be in another module, and its docstring."""
     tree = _tree(module)
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef) and statement.name == name:

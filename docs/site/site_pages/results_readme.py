@@ -39,7 +39,7 @@ def text() -> str:
 
 
 def sections() -> list[str]:
-    """Return what a result folder holds, and the columns of each of its tables, as Markdown."""
+    """Return the files of a result folder and the columns of each table, as Markdown."""
     rows = [("file", "content"), ("---", "---")] + [(f"`{file.name}`", file.meaning) for file in result_files()]
     texts = ["".join(_line(row) for row in rows) + f"\n{NOTES}"]
     for file, columns in columns_of_files().items():
@@ -53,7 +53,7 @@ def sections() -> list[str]:
 
 
 def _table(columns: Sequence[ResultColumn]) -> str:
-    """Return a Markdown table; which runs have a column is told where some do without it."""
+    """Return a Markdown table, with a column `only with` if some columns are optional."""
     some_optional = any(column.optional for column in columns)
     head = ["column", "type", "unit", "meaning"]
     if some_optional:

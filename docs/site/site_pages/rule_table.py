@@ -12,13 +12,13 @@ from site_pages.markdown_text import code, escaped, page, table
 
 OWN = "reference/what-goes-with-what.md"
 INTRODUCTION = """\
-Sections of a scenario that are valid by themselves may not go together. Each row is a rule: where all of the first
-column holds, `edgefl` names the key in the second one, says why, and what to do. Each of the remedies alone is enough.
-Of a scenario that breaks several rules only the first one is told. Words *in italics* stand for what the scenario says,
-such as the name of its policy.
+Sections of a scenario that are each valid may exclude each other. Each row is a rule: if all of the first column holds,
+`edgefl` refuses the key in the second column with the reason and the remedies, each of which is enough. If a scenario
+breaks several rules, the first one is reported. Words *in italics* stand for values of the scenario, such as the name
+of its policy.
 """
-HEAD = ("where", "the key that is named", "why", "what to do")
-BY_ITSELF = "the reason says it"
+HEAD = ("if", "refused key", "reason", "remedies")
+BY_ITSELF = "see the reason"
 ALWAYS = "always"
 
 
@@ -45,7 +45,7 @@ def _row(rule: Rule) -> list[str]:
 
 
 def _told(remedy: Remedy, named: str) -> str:
-    """Return a remedy in words, as the message of the rule says it."""
+    """Return a remedy in the words of the rule's message."""
     if remedy.said:
         text = _with_names(remedy.said)
     else:

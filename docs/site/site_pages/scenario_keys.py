@@ -24,23 +24,22 @@ GUIDES = {
     "radio": "channel.md",
     "report": "evaluation.md",
 }
-"""The page that explains a section, by its key."""
+"""The guide to a section, by its key."""
 
 INTRODUCTION = """\
-A scenario is a YAML file ([how it is written](../../scenario.md)). These pages have every key that may stand in one.
-*Default* is what counts where a key is left out; *none* means that there is nothing of the kind. Units stand at the end
-of a key's name: `_s` seconds, `_hz` hertz, `_m` metres, `_j` joules, `_w` watts, `_dbm` and `_db` decibels.
+A scenario is a YAML file ([how it is written](../../scenario.md)). These pages have all of its keys. A key's unit is at
+the end of its name: `_s` seconds, `_hz` hertz, `_m` metres, `_j` joules, `_w` watts, `_dbm` and `_db` decibels.
 """
 TARGETS = """\
-A list of accuracies whose time and energy are reported. Each entry is a number from 0 to 1, such as `0.9`, or a mapping
-with the keys below.
+A list of accuracies whose time and energy are reported: numbers from 0 to 1, such as `0.9`, or mappings with the keys
+below.
 """
 PER_DEVICE = """\
 ## Numbers of each device
-Where the type is *number for each device*, the value is one number for all, or a distribution. Each device draws from
-it once; the same seed gives the same draws.
+A *number for each device* is one number for all devices, or a distribution from which each device draws once; the same
+seed gives the same draws.
 
-| value | what a device gets |
+| value | number of a device |
 | --- | --- |
 | `1e9` | this number |
 | `{uniform: [a, b]}` | any number from a to b |
@@ -72,7 +71,7 @@ def _index() -> str:
 def _sections_table() -> str:
     rows = [_row(f"`{part.key}`", part.key, part.section) for part in parts_of(Sections, "")]
     rows.append(_row("sweep files", "sweep-file", SweepFile))
-    return "## Sections\n" + table(("page", "what it says"), rows)
+    return "## Sections\n" + table(("page", "content"), rows)
 
 
 def _row(text: str, name: str, section: type[Section]) -> list[str]:
@@ -90,6 +89,6 @@ def _section_page(part: Part) -> str:
         members = link(
             f"Each {part.section.inlined} has keys of its own", own, f"reference/catalogues/{part.section.inlined}s.md"
         )
-        texts.append(f"{members}, which stand beside these.")
+        texts.append(f"{members}, beside these.")
     texts += inner_tables(parts_of(part.section, part.key), own, part)
     return page(f"`{part.key}`", *texts)

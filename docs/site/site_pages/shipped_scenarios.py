@@ -11,8 +11,8 @@ from site_pages.markdown_text import escaped, page, table
 
 OWN = "reference/scenarios.md"
 INTRODUCTION = """\
-`edgefl run NAME` runs one of these scenarios, `edgefl sweep NAME` one of the sweeps, and `edgefl init NAME` copies its
-file into the working directory. The numbered ones, from `00-hello` on, are a ladder: each adds one idea.
+`edgefl run NAME` runs a scenario, `edgefl sweep NAME` a sweep, and `edgefl init NAME` copies its file into the working
+directory. The numbered ones, from `00-hello` on, form a ladder: each adds one idea.
 """
 
 
@@ -34,4 +34,4 @@ def _table(files: Mapping[str, Path]) -> str:
     for name, path in files.items():
         place = path.relative_to(shipped_folder()).as_posix()
         rows.append([f"[`{name}`](../../scenarios/{place})", escaped(shipped.about(path))])
-    return table(("name", "what it shows"), rows)
+    return table(("name", "description"), rows)

@@ -1,4 +1,4 @@
-"""A picture of a comparison for documents: a panel for each row, published marks beside measured ones."""
+"""A picture of a comparison: a panel for each row, published marks beside measured ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def draw(comparison: Comparison, path: Path) -> None:
     """Draw the numbers of a comparison of one measure; the same numbers give the same bytes.
 
     Args:
-        comparison: a table with few rows, of which each becomes a panel.
+        comparison: a table with few rows, one for each panel.
         path: the SVG file.
     """
     import matplotlib as mpl

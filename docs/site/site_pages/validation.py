@@ -53,7 +53,7 @@ def compared(library: Library, recipe: str) -> Comparison:
 
 
 def by_quantity(comparison: Comparison) -> dict[str, list[Cell]]:
-    """Return the cells that were printed and measured, by what they are."""
+    """Return the printed and measured cells by quantity."""
     found: dict[str, list[Cell]] = {}
     for cell in comparison.cells:
         if cell.relative is not None:
