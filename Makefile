@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 TORCH ?= default
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: light setup setup-locked lock demo test test-ci test-all test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks reference reproduction-pages benchmarks soak clean
+.PHONY: light setup setup-locked lock demo test test-ci test-all test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks pages benchmarks soak clean
 
 # What edgefl needs to run, without what its development needs.
 light: .venv/.light
@@ -130,14 +130,10 @@ notebooks: setup
 	$(BIN)/python docs/notebooks/execute.py
 	$(BIN)/python tests/cases/lessons.py docs/tutorial/*.md
 
-# The pages of keys, members, columns, options and Python names follow from the code: write them again when it changes.
-reference: setup
-	$(BIN)/python -m edgefl.reference docs/reference
-
-# The pages about reproductions follow from recipes and recorded rows: write them again when these change.
-reproduction-pages: setup
-	$(BIN)/python -m edgefl.reproductions.docs docs/reproductions --picture docs/images/reproduction.svg \
-		--calibration docs/images/calibration.svg
+# The committed pages and pictures that follow from the code and the recorded rows: docs/keys.md, docs/reproductions.md,
+# results/README.md. The rest of the reference is built with the site.
+pages: setup
+	$(BIN)/python docs/site/write_pages.py
 
 benchmarks: setup
 	$(BIN)/python benchmarks/house.py --runs 5

@@ -80,7 +80,7 @@ def nr_block_error_rate(
     """Return the block error rate of NR's LDPC codes over AWGN: the normal approximation of a worse, shorter code.
 
     Its gap to the best code is `0.6 + 0.54 log2(1 + R)` dB, and its length 0.7 n: fitted to the link-level tables that
-    Sionna publishes, meeting them to 0.17 dB (root mean square, 500 to 2,000 bits: `python -m channel.validate bler`).
+    Sionna publishes, meeting them to 0.17 dB (root mean square, 500 to 2,000 bits: `benchmarks/validate_channel.py`).
 
     Args:
         efficiency_bps_hz: rate R of the scheme in bits a symbol [bit/s/Hz].

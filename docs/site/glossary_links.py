@@ -12,7 +12,7 @@ import re
 from mkdocs.structure.pages import Page
 
 GLOSSARY = "glossary.md"
-# Pages that are lists of such words, or that say everything in their own tables
+# Pages that explain words in their tables, or list them
 NOT_IN = (GLOSSARY, "index.md", "reference/", "repository/", "reproductions/", "architecture.md", "notebooks/")
 LINKED = (
     *("Age of updates", "AirComp", "Backhaul", "BLER", "Boresight", "Checkpoint", "Churn", "Codec", "Coupling loss"),
@@ -32,7 +32,7 @@ LINKED = (
     ),
     "Wrap-around",
 )
-"""Headings of the glossary that a page links to; everyday words such as "round" are left as they are."""
+"""Headings of the glossary that a page links to; everyday words such as "round" are not links."""
 
 FENCE = re.compile(r"^\s*(```|~~~)")
 KEPT = re.compile(r"(`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<[^>]+>)")  # code, links, HTML
@@ -59,7 +59,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def _with_links(line: str, patterns: dict[str, re.Pattern[str]], glossary: str) -> str:
-    """Return a line in which words that come for the first time are links; they leave the patterns."""
+    """Return a line with links for new words, and remove these from the patterns."""
     parts = KEPT.split(line)
     for word, pattern in list(patterns.items()):
         for number in range(0, len(parts), 2):
@@ -75,6 +75,6 @@ def _with_links(line: str, patterns: dict[str, re.Pattern[str]], glossary: str) 
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    """Return what finds a word, also in the plural; an acronym in capitals only."""
+    """Return the pattern of a word and its plural; of an acronym in capitals only."""
     flags = re.NOFLAG if word.isupper() else re.IGNORECASE
     return re.compile(rf"(?<![\w-]){re.escape(word)}(?:e?s)?(?![\w-])", flags)

@@ -1,5 +1,5 @@
 # ruff: noqa: INP001  # MkDocs reads this file; nothing imports it
-"""Lets pages of the site link to files outside of docs/: they become pages, too.
+"""Makes files outside docs/ that pages link to pages of the site.
 
 MkDocs calls the functions below while it builds. A link such as ``../scenarios/quickstart.yaml`` works in a clone of
 the repository; on the site it leads to a page with that file. The name of a file between backticks becomes a link, too.
@@ -16,10 +16,22 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-FOLDER = "repository"  # of the site, where the pages of such files lie
+FOLDER = "repository"  # of these pages on the site
 ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-# Pages of the site that say the same as a file outside of docs/
-SAME = {"README.md": "index.md", "results/README.md": "reference/columns.md"}
+# Files of the repository that pages of the site replace
+SAME = {
+    "README.md": "index.md",
+    "results/README.md": "reference/columns.md",
+    "docs/keys.md": "reference/scenario/README.md",
+    "docs/reproductions.md": "reproductions/README.md",
+}
+# Sections of docs/keys.md that are not sections of scenarios
+OF_KEYS = {
+    "presets": "reference/presets.md",
+    "catalogues": "reference/catalogues/README.md",
+    "what-goes-with-what": "reference/what-goes-with-what.md",
+    "command-line": "reference/command-line.md",
+}
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".csv": "text", ".sbatch": "sh", "Makefile": "make", ".toml": "toml"}
 
 NAMES_IN_FULL = re.compile(r"<!-- in full: ([\w.= ]+) -->")  # in the pages of Python names
@@ -31,7 +43,7 @@ NAMED = re.compile(r"(?<![`\[])`((?:docs|scenarios|results|benchmarks)/[\w./-]+\
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for each file of the repository that a page links to, and for those that the navigation names."""
+    """Add a page for each file of the repository that a page or the navigation links to."""
     root = Path(config.config_file_path).parent
     wanted = set(ALWAYS)
     for name in ALWAYS:
@@ -49,7 +61,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return the text of a page, whose links to files outside of docs/ lead to their pages."""
+    """Return the text of a page, with links to the pages of files outside docs/."""
     root = Path(config.config_file_path).parent
     own = page.file.src_uri
     source = _repository_path(own)
@@ -60,7 +72,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         target = _target(source, match[1])
         if not _can_be_page(root, target):
             return match[0]
-        return f"]({_from(own, _site_path(target))}{match[2] or ''})"
+        return f"]({_from(own, _site_link(target, match[2] or ''))})"
 
     def named(match: re.Match[str]) -> str:
         target = match[1]
@@ -80,21 +92,21 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
-    """Return the content of a page; notebooks fetch no drawing program, and their links lead to pages of the site."""
+    """Return the content of a page; of notebooks without fetched scripts, and with links to pages of the site."""
     if page.file.src_uri.endswith(".ipynb"):
         return MARKDOWN_LINK.sub(r'href="\1.html\2"', FETCHING.sub("", html))
     return html
 
 
 def on_post_page(output: str, **_: object) -> str:
-    """Return a page whose search has a name for screen readers, which the theme leaves out."""
+    """Return a page whose search has a name for screen readers."""
     return output.replace(
         'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
     )
 
 
 def _in_full(match: re.Match[str]) -> str:
-    """Return what mkdocstrings replaces by all that is to be said about some names."""
+    """Return the directives that mkdocstrings replaces by the documentation of names."""
     texts = []
     for pair in match[1].split():
         name, _, definition = pair.partition("=")
@@ -140,12 +152,12 @@ def _as_page(name: str, content: str) -> str:
 
 
 def _target(source: str, link: str) -> str:
-    """Return the path in the repository that a link in a file means."""
+    """Return the target of a link as a path in the repository."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(source), link))
 
 
 def _site_path(name: str) -> str:
-    """Return where the site has a file of the repository."""
+    """Return the page of a file of the repository."""
     if name in SAME:
         return SAME[name]
     if name.startswith("docs/"):
@@ -155,8 +167,18 @@ def _site_path(name: str) -> str:
     return f"{FOLDER}/{name}.md"
 
 
+def _site_link(name: str, anchor: str) -> str:
+    """Return the page, with its anchor, of a section of a file of the repository."""
+    section = anchor.removeprefix("#")
+    if name == "docs/reproductions.md" and section:
+        return f"reproductions/{section}.md"
+    if name == "docs/keys.md" and section:
+        return OF_KEYS.get(section, f"reference/scenario/{section}.md")
+    return f"{_site_path(name)}{anchor}"
+
+
 def _repository_path(site_path: str) -> str:
-    """Return which file of the repository a page of the site shows."""
+    """Return the file of the repository that a page of the site shows."""
     if not site_path.startswith(f"{FOLDER}/"):
         return f"docs/{site_path}"
     name = site_path.removeprefix(f"{FOLDER}/")

@@ -1,4 +1,4 @@
-"""A calibration: the fit to all rows of a log, and how well a fit to some of them predicts the others."""
+"""A calibration: the fit to all rows of a log, and how well a fit to some rows predicts the others."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ PICTURE_FILE = "calibration.svg"
 
 @dataclass(frozen=True)
 class Calibration:
-    """What has come of a log."""
+    """The results of a log."""
 
     fitted: Fit  # to all rows
     compared: Sequence[Compared]  # by a fit without the rows left out
     errors: Sequence[PhaseErrors]
-    told: str  # which rows were left out; empty: none
-    remarks: Sequence[str]  # what the log cannot tell
+    told: str  # names the rows left out; empty: none
+    remarks: Sequence[str]  # unknowns of the log
     scenario: str  # the sections as YAML
 
 
 def calibrate(
     log: Path, counts: Path | None = None, hold_out: str | None = None, models: Mapping[str, str] | None = None
 ) -> Calibration:
-    """Return the sections of a scenario that a log tells, with the errors on rows left out of a fit.
+    """Return the sections of a scenario that a log gives, with the errors on rows left out of a fit.
 
     Args:
         log: the log.
         counts: a table of what its networks compute.
-        hold_out: the rows left out of the fit whose errors are told (see `holdout.left_out`).
-        models: files or names of scenarios whose models are networks of the log, by the name that the log has; with
-            neither these nor a table, times are told for the log's networks alone.
+        hold_out: the rows left out of the fit whose errors are reported (see `holdout.left_out`).
+        models: files or names of scenarios whose models are networks of the log, by their names in the log; without
+            these and without a table, times hold for the log's networks alone.
 
     Raises:
-        InputError: a file cannot be read or is wrong, or `hold_out` or `models` name what is not there.
+        InputError: a file cannot be read or is wrong, or `hold_out` or `models` name unknown networks.
     """
     rows = read_log(log)
     known: dict[str, NetworkCounts] | None = None
@@ -64,11 +64,7 @@ def calibrate(
 
 
 def _known(log: Path, rows: Sequence[LogRow], path: Path | None, models: Mapping[str, str]) -> dict[str, NetworkCounts]:
-    """Return what all networks of a log compute, by a table and by models.
-
-    Raises:
-        InputError: a network is missing, has both, or is not in the log.
-    """
+    """Return what all networks of a log compute, by a table and by models; each must be in exactly one of these."""
     found = read_counts(path) if path else {}
     lines = {row.network: row.line for row in reversed(rows) if row.phase in {"train", "evaluate"}}
     for network in models:
@@ -94,19 +90,21 @@ def write(calibration: Calibration, folder: Path, *, overwrite: bool, with_pictu
 
     Args:
         calibration: the calibration.
-        folder: where they are to lie.
-        overwrite: replace files of the same names.
+        folder: of the files.
+        overwrite: replace existing files.
         with_picture: draw it, too, which needs Matplotlib.
 
     Raises:
-        InputError: one of them exists and is not to be replaced, or cannot be written.
+        InputError: a file exists and may not be replaced, or cannot be written.
     """
     contents = {SCENARIO_FILE: calibration.scenario.encode(), TABLE_FILE: csv_bytes(_table(calibration.compared))}
     times = _times(calibration.fitted)
     if times["device"]:
         contents[TIMES_FILE] = csv_bytes(times)
     if with_picture and calibration.compared:
-        contents[PICTURE_FILE] = _picture(calibration.compared)
+        from edgefl.calibration.picture import drawn
+
+        contents[PICTURE_FILE] = drawn(calibration.compared)
     for name in contents:
         if (folder / name).exists() and not overwrite:
             raise InputError(f"{folder / name}: exists: choose another folder, or add --overwrite")
@@ -119,30 +117,14 @@ def write(calibration: Calibration, folder: Path, *, overwrite: bool, with_pictu
     return [folder / name for name in contents]
 
 
-def _picture(compared: Sequence[Compared]) -> bytes:
-    from io import BytesIO
-
-    from edgefl.calibration.picture import draw
-
-    sink = BytesIO()
-    draw(compared, sink)
-    return sink.getvalue()
-
-
 def _table(compared: Sequence[Compared]) -> dict[str, list[object]]:
     """Return all compared numbers as columns."""
-    return {
-        "line": [number.row.line for number in compared],
-        "device": [number.row.device for number in compared],
-        "network": [number.row.network for number in compared],
-        "round": [number.row.round for number in compared],
-        "phase": [number.row.phase for number in compared],
-        "quantity": [number.quantity for number in compared],
-        "predicted": [number.predicted for number in compared],
-        "measured": [number.measured for number in compared],
-        "error": [number.error for number in compared],
-        "left_out": [number.left_out for number in compared],
-    }
+    columns: dict[str, list[object]] = {}
+    for name in ("line", "device", "network", "round", "phase"):
+        columns[name] = [getattr(number.row, name) for number in compared]
+    for name in ("quantity", "predicted", "measured", "error", "left_out"):
+        columns[name] = [getattr(number, name) for number in compared]
+    return columns
 
 
 def _times(fitted: Fit) -> dict[str, list[object]]:

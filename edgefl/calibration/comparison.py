@@ -1,4 +1,4 @@
-"""Predicted beside measured, row by row of a log."""
+"""Predicted and measured numbers, row by row of a log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Compared(NamedTuple):
     quantity: str  # one of QUANTITIES
     predicted: float
     measured: float
-    left_out: bool  # of the fit that predicts it
+    left_out: bool  # the fit does not use the row
 
     @property
     def error(self) -> float:
@@ -40,14 +40,14 @@ class PhaseErrors(NamedTuple):
 def compare(rows: Sequence[LogRow], counts: Counts | None, fitted: Fit, left_out: frozenset[int]) -> list[Compared]:
     """Return all numbers of a log that a fit predicts.
 
-    Of messages under way at the same time only the last is compared. Energy is predicted by the measured seconds, so
-    that its error is that of the power.
+    Of messages exchanged at the same time only the last is compared. Energy is predicted by the measured seconds, so
+    that its error is the error of the power.
 
     Args:
         rows: of the log.
         counts: what the networks compute; None: unknown.
         fitted: the fit.
-        left_out: the lines of rows that are left out of it.
+        left_out: the lines of rows that the fit leaves out.
     """
     transfer_s = _transfers_s(rows, fitted)
     found: list[Compared] = []

@@ -1,4 +1,4 @@
-"""The time of a training step of one type of device: a law over what networks compute, or a table of what was measured.
+"""The time of a training step of one type of device: a law of what networks compute, or a table of measured times.
 
     step = batch (6 conv / r1 + 6 matmul / r2 + 6 grouped / r3 + 3 bytes / bandwidth + groups tau) + t0
 
@@ -23,16 +23,16 @@ from edgefl.calibration.shipped_law import near_shipped
 from edgefl.core.arrays import Floats
 from edgefl.world.compute_law import OPERATIONS, USUAL_PASSES
 
-# The order in which a term is taken rather than a later one. A kind without a speed of its own has the one speed.
+# In order of preference. A kind without a speed of its own has the one speed.
 TERMS = ("speed", "step_s", "group_s", "matmul", "bandwidth", "grouped")
-WORTH = 0.9  # a further term must lower the error of networks left out to this share of it, or less
-NO_LIMIT = 1e18  # operations a second of a kind of layer whose operations take no time beside its bytes
-GOOD = 0.05  # few networks that a law of few terms predicts so well need no other law
+WORTH = 0.9  # a further term must lower the error of networks left out at least to this share
+NO_LIMIT = 1e18  # operations a second of a kind of layer whose bytes take all of its time
+GOOD = 0.05  # error below which a law of few terms is kept
 EXACT = 1e-9  # a lower error is rounding
 
 
 class Setting(NamedTuple):
-    """The mean of what was measured of one unit with one network and batch size."""
+    """The mean of all measurements of one unit with one network and batch size."""
 
     device: str
     network: str
@@ -46,8 +46,8 @@ class FittedLaw:
     """The law of one type's steps at its highest clock: seconds per unit of each of its terms."""
 
     coefficients: Mapping[str, float]
-    left_out_error: float | None = None  # mean relative error of networks left out in turn; None: there is only one
-    near_shipped: bool = False  # whether it is one near the law that is shipped
+    left_out_error: float | None = None  # mean relative error of networks left out in turn; None: a single network
+    near_shipped: bool = False
 
     def step_s(self, counts: NetworkCounts, samples: float) -> float:
         """Return the seconds of a training step."""
@@ -66,12 +66,12 @@ class FittedLaw:
 
 @dataclass(frozen=True)
 class MeasuredSteps:
-    """The seconds of a step by network and batch size, where nothing is known of what networks compute."""
+    """The seconds of a step by network and batch size, for networks without counts."""
 
     table: Mapping[tuple[str, float], float]
 
     def step_s(self, network: str, batch_size: float) -> float | None:
-        """Return the seconds of a step; None if neither a row nor a line through two batch sizes tells them."""
+        """Return the seconds of a step, of a row or on a line through two batch sizes; None if there is neither."""
         if (network, batch_size) in self.table:
             return self.table[network, batch_size]
         line = self.line(network)
@@ -93,7 +93,7 @@ class MeasuredSteps:
 def settings_of(rows: Sequence[LogRow]) -> list[Setting]:
     """Return the settings of training rows of one type, at the highest clock among them.
 
-    A row at a lower clock counts with the time that it would take at the highest one: time goes with 1 / f.
+    The time of a row at a lower clock is scaled to the highest clock: it is proportional to 1 / f.
     """
     highest_hz = highest_clock_hz(rows)
     found: dict[tuple[str, str, float], list[LogRow]] = {}
@@ -109,9 +109,9 @@ def settings_of(rows: Sequence[LogRow]) -> list[Setting]:
 
 
 def typical(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings of a typical unit: of units with the same training the geometric mean.
+    """Return the settings of a typical unit: the geometric mean of units with the same training.
 
-    It has the median of their speeds, which a lognormal distribution around 1 keeps.
+    Its speed is the median of a lognormal distribution around 1.
     """
     found: dict[tuple[str, float, float], list[Setting]] = {}
     for setting in settings:
@@ -120,7 +120,7 @@ def typical(settings: Sequence[Setting]) -> list[Setting]:
 
 
 def _geometric_mean(numbers: Sequence[float]) -> float:
-    first = numbers[0]  # relative to which a single number is itself, without rounding
+    first = numbers[0]  # so that a single number is not rounded
     return first * math.exp(math.fsum(math.log(number / first) for number in numbers) / len(numbers))
 
 
@@ -153,115 +153,103 @@ def samples_a_step(row: LogRow) -> float:
 
 
 def fit_law(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> FittedLaw:
-    """Return the law with the terms that predict networks best that are left out of the fit.
+    """Return the law whose terms best predict networks that are left out of the fit.
 
-    All sets of terms with the one speed among them are tried, small ones first. With k networks at one batch size a law
-    has at most k - 1 terms, as each network is left out in turn. Where that predicts a few networks badly, the law is
-    one near that of the presets (`shipped_law`), as it is with a single network of a single batch size. Several batch
-    sizes of one network tell a time of a step and a speed.
+    All sets of terms that include the one speed are tried, small ones first. With k networks at one batch size a law
+    has at most k - 1 terms, as each network is left out in turn. If such a law predicts a few networks badly, the
+    result is a law near that of the presets (`shipped_law`), as it is with a single network of a single batch size.
+    Several batch sizes of one network give the time of a step and a speed.
     """
+    data = _Steps(settings, counts)
     networks = list(dict.fromkeys(setting.network for setting in settings))
     if len(networks) == 1:
         if len({setting.samples for setting in settings}) > 1:
-            return _law(("speed", "step_s"), settings, counts) or _one_speed(settings, counts)
-        return FittedLaw(_near_shipped(settings, counts), near_shipped=True)
+            return data.law(("speed", "step_s")) or _one_speed(data)
+        return FittedLaw(data.near_shipped().coefficients, near_shipped=True)
     best: FittedLaw | None = None
     for size in range(len(TERMS)):
         for further in combinations(TERMS[1:], size):
-            law = _tried(("speed", *further), settings, counts, networks)
+            law = _tried(("speed", *further), data, networks)
             if law is not None and (best is None or _is_better(law, best)):
                 best = law
     is_good = best is not None and best.left_out_error is not None and best.left_out_error < GOOD
     if len(networks) <= len(TERMS) and not is_good:
-        return FittedLaw(
-            _near_shipped(settings, counts), _error_near_shipped(settings, counts, networks), near_shipped=True
-        )
-    return best or _one_speed(settings, counts)
+        errors = [data.error_on(data.without(network).near_shipped(), network) for network in networks]
+        law = data.near_shipped()
+        return FittedLaw(law.coefficients, math.fsum(errors) / len(errors), near_shipped=True)
+    return best or _one_speed(data)
 
 
-def _near_shipped(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> dict[str, float]:
-    """Return the coefficients of a law near the one that is shipped."""
-    features = np.array([_features(TERMS, counts[setting.network], setting.samples) for setting in settings])
-    coefficients = near_shipped(TERMS, features, np.array([setting.step_s for setting in settings]))
-    return dict(zip(TERMS, coefficients.tolist(), strict=True))
+class _Steps(NamedTuple):
+    """The steps that a law is fitted to, and what their networks compute."""
+
+    settings: Sequence[Setting]
+    counts: Mapping[str, NetworkCounts]
+
+    def without(self, network: str) -> _Steps:
+        """Return the steps of all other networks."""
+        return _Steps([setting for setting in self.settings if setting.network != network], self.counts)
+
+    def features(self, terms: tuple[str, ...]) -> Floats:
+        """Return how much of each term the steps have, [steps, terms]."""
+        return np.array([_features(terms, self.counts[one.network], one.samples) for one in self.settings])
+
+    @property
+    def steps_s(self) -> Floats:
+        """The measured seconds [steps]."""
+        return np.array([setting.step_s for setting in self.settings])
+
+    def law(self, terms: tuple[str, ...]) -> FittedLaw | None:
+        """Return the law of some terms; None if the steps cannot tell one of them from the others."""
+        relative = self.features(terms) / self.steps_s[:, None]
+        size = np.linalg.norm(relative, axis=0)
+        if not size.all() or np.linalg.matrix_rank(relative / size) < len(terms):
+            return None
+        coefficients = relative_fit(self.features(terms), self.steps_s)
+        return FittedLaw(dict(zip(terms, coefficients.tolist(), strict=True)))
+
+    def near_shipped(self) -> FittedLaw:
+        """Return a law near the shipped one."""
+        coefficients = near_shipped(TERMS, self.features(TERMS), self.steps_s)
+        return FittedLaw(dict(zip(TERMS, coefficients.tolist(), strict=True)))
+
+    def error_on(self, law: FittedLaw, network: str) -> float:
+        """Return the mean relative error of a law on the steps of a network."""
+        relative = [
+            abs(law.step_s(self.counts[network], setting.samples) / setting.step_s - 1)
+            for setting in self.settings
+            if setting.network == network
+        ]
+        return math.fsum(relative) / len(relative)
 
 
-def _error_near_shipped(
-    settings: Sequence[Setting], counts: Mapping[str, NetworkCounts], networks: Sequence[str]
-) -> float:
-    """Return the mean relative error of networks left out in turn by laws near the one that is shipped."""
-    errors = []
-    for network in networks:
-        part = FittedLaw(_near_shipped([setting for setting in settings if setting.network != network], counts))
-        errors.append(_error_on(part, settings, counts, network))
-    return math.fsum(errors) / len(errors)
-
-
-def _error_on(law: FittedLaw, settings: Sequence[Setting], counts: Mapping[str, NetworkCounts], network: str) -> float:
-    """Return the mean relative error of a law on the settings of a network."""
-    relative = [
-        abs(law.step_s(counts[network], setting.samples) / setting.step_s - 1)
-        for setting in settings
-        if setting.network == network
-    ]
-    return math.fsum(relative) / len(relative)
-
-
-def _one_speed(settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> FittedLaw:
-    law = _law(("speed",), settings, counts)
+def _one_speed(data: _Steps) -> FittedLaw:
+    law = data.law(("speed",))
     if law is None:
         raise AssertionError("training takes time")
     return law
 
 
 def _is_better(law: FittedLaw, than: FittedLaw) -> bool:
-    """Return whether a law with as many terms, or more, predicts networks left out well enough to be taken instead."""
+    """Return whether a law with at least as many terms predicts networks left out well enough to replace another."""
     if law.left_out_error is None or than.left_out_error is None or than.left_out_error <= EXACT:
         return False
     further = len(law.coefficients) - len(than.coefficients)
     return law.left_out_error < than.left_out_error * WORTH**further
 
 
-def _tried(
-    terms: tuple[str, ...],
-    settings: Sequence[Setting],
-    counts: Mapping[str, NetworkCounts],
-    networks: Sequence[str],
-) -> FittedLaw | None:
-    """Return a law of some terms and its error; None if the rows cannot tell one of them."""
-    law = _law(terms, settings, counts)
+def _tried(terms: tuple[str, ...], data: _Steps, networks: Sequence[str]) -> FittedLaw | None:
+    """Return the law of some terms and its error; None if the steps cannot tell one of them."""
+    law = data.law(terms)
     if law is None:
         return None
     errors: list[float] = []
     for network in networks:
-        kept = [setting for setting in settings if setting.network != network]
-        without = _coefficients(terms, kept, counts)
-        if without is None:
+        part = data.without(network).law(terms)
+        if part is None:
             return None
-        part = FittedLaw(dict(zip(terms, without.tolist(), strict=True)))
-        errors.append(_error_on(part, settings, counts, network))
+        errors.append(data.error_on(part, network))
     return FittedLaw(law.coefficients, math.fsum(errors) / len(errors))
-
-
-def _law(terms: tuple[str, ...], settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]) -> FittedLaw | None:
-    """Return the law of some terms; None if the rows cannot tell one of them."""
-    coefficients = _coefficients(terms, settings, counts)
-    if coefficients is None:
-        return None
-    return FittedLaw(dict(zip(terms, coefficients.tolist(), strict=True)))
-
-
-def _coefficients(
-    terms: tuple[str, ...], settings: Sequence[Setting], counts: Mapping[str, NetworkCounts]
-) -> Floats | None:
-    """Return the coefficients [terms]; None if the rows cannot tell one of them from the others."""
-    features = np.array([_features(terms, counts[setting.network], setting.samples) for setting in settings])
-    steps_s = np.array([setting.step_s for setting in settings])
-    relative = features / steps_s[:, None]
-    size = np.linalg.norm(relative, axis=0)
-    if not size.all() or np.linalg.matrix_rank(relative / size) < len(terms):
-        return None
-    return relative_fit(features, steps_s)
 
 
 def _features(terms: tuple[str, ...], counts: NetworkCounts, samples: float) -> list[float]:
@@ -285,16 +273,13 @@ def _features(terms: tuple[str, ...], counts: NetworkCounts, samples: float) -> 
 
 
 def measured_steps(settings: Sequence[Setting]) -> MeasuredSteps:
-    """Return a type's table: that of a typical unit."""
+    """Return the table of a typical unit of a type."""
     alike = [setting._replace(samples=setting.batch_size) for setting in settings]
     return MeasuredSteps({(of.network, of.batch_size): of.step_s for of in typical(alike)})
 
 
 def jitter_of(rows: Sequence[LogRow]) -> float | None:
-    """Return the coefficient of variation of a step's time from round to round, pooled over settings.
-
-    None where no setting was repeated.
-    """
+    """Return the coefficient of variation of a step's time over rounds, pooled over settings; None without repeats."""
     highest_hz = highest_clock_hz(rows)
     repeats: dict[tuple[str, str, float | None], list[float]] = {}
     for row in rows:
@@ -309,7 +294,7 @@ def spread_of(settings: Sequence[Setting]) -> float | None:
     measured: dict[tuple[str, float], dict[str, float]] = {}
     for setting in settings:
         measured.setdefault((setting.network, setting.batch_size), {})[setting.device] = math.log(setting.step_s)
-    # A network that only some units have trained says nothing of the others: units count against their mean on it.
+    # Some units may not have trained a network: units are compared with the mean of those that have.
     differences: dict[str, list[float]] = {}
     for logarithms in measured.values():
         if len(logarithms) < 2:

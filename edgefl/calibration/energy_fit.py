@@ -1,4 +1,4 @@
-"""What one type of device draws in each phase, and what it spends to set itself up."""
+"""The power of one type of device in each phase, and the energy of its set-up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from edgefl.calibration.fitting import relative_fit
 from edgefl.calibration.log import PHASES, LogRow
 
-WIDE_RATES = 1.5  # rates within this ratio count as one: a line through them would tell of noise
+WIDE_RATES = 1.5  # rates within this ratio count as one: a line through them would fit noise
 WIDE_CLOCKS = 1.2  # likewise
 
 
@@ -31,7 +31,7 @@ class CpuPower(NamedTuple):
     """The power of a device while it computes: `static_w + capacitance f^3`."""
 
     static_w: float
-    capacitance: float  # 0: clocks do not tell it
+    capacitance: float  # 0: unknown, as clocks are alike
 
     def at(self, clock_hz: float | None) -> float:
         """Return the power [W] at a clock."""
@@ -42,7 +42,7 @@ class CpuPower(NamedTuple):
 
 @dataclass(frozen=True)
 class EnergyFit:
-    """One type of device; None where no row tells a number."""
+    """One type of device; None where no row has the number."""
 
     setup_s: float | None
     setup_j: float | None
@@ -53,7 +53,7 @@ class EnergyFit:
 
 
 def fit_energy(rows: Sequence[LogRow]) -> EnergyFit:
-    """Return what the rows of one type tell."""
+    """Return the fit to the rows of one type."""
     of_phase: dict[str, list[LogRow]] = {phase: [] for phase in PHASES}
     for row in rows:
         of_phase[row.phase].append(row)

@@ -1,4 +1,4 @@
-"""All that a log tells of a testbed: each type of device, and the link that they share."""
+"""The fit to a log: each type of device, and the link that they share."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Counts = Mapping[str, NetworkCounts]
 
 @dataclass(frozen=True)
 class TypeFit:
-    """One type of device; None where no row tells it."""
+    """One type of device; None where no row tells a value."""
 
     name: str
     units: int
     rows: Sequence[LogRow]
     highest_hz: float | None
-    law: FittedLaw | None  # where it is known what networks compute
-    measured: MeasuredSteps | None  # where it is not
+    law: FittedLaw | None  # for networks with counts
+    measured: MeasuredSteps | None  # for networks without
     jitter: float | None
     spread: float | None  # standard deviation of the logarithm of units' speeds
     energy: EnergyFit
@@ -59,7 +59,7 @@ class TypeFit:
         return row.steps * step_s
 
     def _evaluate_s(self, row: LogRow, counts: Counts) -> float | None:
-        """Return what an evaluation takes in an emulated round: a share of training in batches of the same size."""
+        """Return the seconds of an emulated evaluation: a share of a training step of the same size."""
         batch_size = row.batch_size or self._batch_size
         if row.samples is None or batch_size is None:
             return None
@@ -115,12 +115,7 @@ class Fit:
 
 
 def fit(rows: Sequence[LogRow], counts: Counts | None) -> Fit:
-    """Return what rows of a log tell.
-
-    Args:
-        rows: of the log.
-        counts: what the networks compute that they train; None: unknown.
-    """
+    """Return the fit to rows of a log, given what their networks compute (None: unknown)."""
     of_type: dict[str, list[LogRow]] = {}
     for row in rows:
         of_type.setdefault(row.type, []).append(row)

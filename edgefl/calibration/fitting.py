@@ -15,7 +15,7 @@ def relative_fit(features: Floats, measured: Floats) -> Floats:
     from scipy.optimize import nnls
 
     relative = features / measured[:, None]
-    # Coefficients differ by many orders of magnitude, the columns that they are fitted with must not.
+    # Coefficients differ by many orders of magnitude, so the columns are scaled.
     scale = np.linalg.norm(relative, axis=0)
     scale[scale == 0] = 1.0
     scaled, _ = nnls(relative / scale, np.ones(len(measured)))

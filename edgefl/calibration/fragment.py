@@ -1,4 +1,4 @@
-"""The sections `devices` and `radio` of a scenario, as text with comments that say where each number comes from."""
+"""The sections `devices` and `radio` of a scenario as text, with the origin of each number in a comment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from edgefl.calibration.fit import Fit, TypeFit
 
 TIMES_FILE = "times.csv"
 ASSUMED_DBM = 15.0  # of Wi-Fi
-NO_CAPACITANCE = 1e-40  # the key must be above 0: at any clock this draws nothing
+NO_CAPACITANCE = 1e-40  # the key must be above 0; this draws nothing at any clock
 LEAST_W = 1e-9  # of `rx_power_w`, which must be above 0
 COMMENT_COLUMN = 52
 
@@ -32,9 +32,9 @@ def fragment(fitted: Fit, name: str, told: str, errors: Sequence[PhaseErrors], r
     Args:
         fitted: the fit to all rows of the log.
         name: of the log.
-        told: which rows were left out of the fit whose errors are told; empty: none.
+        told: the rows left out of the fit that `errors` are of; empty: none.
         errors: of that fit.
-        remarks: what the log cannot tell.
+        remarks: unknowns of the log.
     """
     without = "The fit, from which no row was left out,"
     if told:
@@ -86,7 +86,7 @@ def _lines(entries: Sequence[Entry], depth: int) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """Return a file's name that stays on its line."""
+    """Return a file's name without line breaks."""
     return name if name.isprintable() else ascii(name)
 
 
@@ -108,7 +108,7 @@ def _devices(fitted: Fit) -> list[Entry]:
 
 
 def _quoted(name: str) -> str:
-    """Return a name as YAML reads it as text, whatever it holds."""
+    """Return a name as quoted YAML text."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -209,7 +209,7 @@ def _radio_energy(device: TypeFit) -> list[Entry]:
 
 
 def _sent_dbm(sent: RadioPower) -> float:
-    """Return the assumed power sent, which is less than what the device draws in all."""
+    """Return the assumed power sent, which is less than all that the device draws."""
     if sent.base_w >= _watts(ASSUMED_DBM):
         return ASSUMED_DBM
     return 10 * math.log10(max(sent.base_w, LEAST_W) * 1e3)

@@ -1,4 +1,4 @@
-"""Which rows of a log are left out of a fit, to be predicted by it."""
+"""The rows of a log that are left out of a fit, and predicted by it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from edgefl.core.errors import InputError
 
 Item = TypeVar("Item")
 
-EVERY = 4  # network, or round, is left out
+EVERY = 4  # each fourth network, or round, is left out
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class LeftOut:
     """The rows that are left out."""
 
     lines: frozenset[int]
-    told: str  # which these are; empty: none
+    told: str  # their names; empty: none
 
 
 def left_out(rows: Sequence[LogRow], choice: str | None, *, by_network: bool) -> LeftOut:
@@ -28,8 +28,8 @@ def left_out(rows: Sequence[LogRow], choice: str | None, *, by_network: bool) ->
     Args:
         rows: of the log.
         choice: a share below 1, or names of networks with commas between them; None: a quarter.
-        by_network: whole networks are left out if there are several; else, and with a single one, whole rounds, of
-            which the first of each network stays.
+        by_network: leave out whole networks if there are several; otherwise whole rounds, but never the first round of
+            a network.
 
     Raises:
         InputError: the choice is neither.
@@ -49,12 +49,12 @@ def left_out(rows: Sequence[LogRow], choice: str | None, *, by_network: bool) ->
 
 
 def _rounds(rows: Sequence[LogRow], every: int) -> LeftOut:
-    """Return the rows of every so many-th round; and those of no network in rounds of these numbers."""
+    """Return the rows of each `every`-th round, including rows without a network."""
     named = [row for row in rows if row.round and row.network] or [row for row in rows if row.round]
     rounds: dict[str, dict[str, None]] = {}
     for row in named:
         rounds.setdefault(row.network, {})[row.round] = None
-    # Without the first round of a network nothing might be known of it.
+    # Without its first round a network might be unknown.
     later = [(network, number) for network, numbers in rounds.items() for number in list(numbers)[1:]]
     if not later:
         return LeftOut(frozenset(), "")
@@ -68,16 +68,12 @@ def _rounds(rows: Sequence[LogRow], every: int) -> LeftOut:
 
 
 def _share(choice: str) -> float | None:
-    """Return the share that a choice is; None if it is a list of names.
-
-    Raises:
-        InputError: it is another number.
-    """
+    """Return the share; None if the choice is a list of names."""
     try:
         share = float(choice)
     except ValueError:
         return None
-    if not 0 <= share <= 0.5:  # in this form nan is refused, too
+    if not 0 <= share <= 0.5:  # refuses nan, too
         raise InputError(f"--hold-out {choice}: must be a share from 0 to 0.5, or names of networks")
     return share
 

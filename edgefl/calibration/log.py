@@ -1,4 +1,4 @@
-"""The log of a testbed, and the table of what its networks compute: two CSV files that users write."""
+"""The log of a testbed, and the table of counts of its networks: two CSV files that users write."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ABOVE_ZERO = ("seconds", "bytes", "batch_size", "steps", "samples", "clients", "
 LARGEST = 1e18  # of any number in a log or a table of counts
 BITS = 8  # of a byte
 MOST_CHARACTERS = 100  # of a name
-MOST_FAULTS = 20  # that are told at a time
+MOST_FAULTS = 20  # that an error lists
 
 COUNTS = ("macs", "depthwise_macs", "matmul_macs", "conv1x1_macs", "convkxk_macs", "activation_bytes", "conv_groups")
 
@@ -42,8 +42,8 @@ class LogRow:
     joules: float | None = None
     batch_size: float | None = None
     steps: float | None = None
-    samples: float | None = None  # gone through: in training those of all epochs
-    clients: float | None = None  # that exchange messages at the same time
+    samples: float | None = None  # in training those of all epochs
+    clients: float | None = None  # exchanging messages at the same time
     clock_hz: float | None = None
 
     @property
@@ -135,7 +135,7 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
 
 
 def _log_row(row: _Cells) -> LogRow | list[str]:
-    """Return a row of a log; or what is wrong with it, a line each."""
+    """Return a row of a log, or its faults."""
     faults: list[str] = []
     cells = {name: row.cells.get(name, "") for name in (*TEXTS, *NUMBERS)}
     numbers: dict[str, float | None] = {}
@@ -166,7 +166,7 @@ def _log_row(row: _Cells) -> LogRow | list[str]:
 
 
 def _what_is_missing(phase: str, network: str, numbers: dict[str, float | None]) -> list[str]:
-    """Return what a row lacks that its phase needs, a line each."""
+    """Return the faults of a row without the numbers that its phase needs."""
     missing: list[str] = []
     if numbers["seconds"] is None:
         missing.append("seconds: is empty: write how long the phase took")
@@ -181,7 +181,7 @@ def _what_is_missing(phase: str, network: str, numbers: dict[str, float | None])
 
 
 def _fill_steps(numbers: dict[str, float | None]) -> None:
-    """Fill in the batch size or the number of steps that the other numbers of a row tell."""
+    """Fill in the batch size, or the number of steps, that follows from the other numbers of a row."""
     batch_size = numbers["batch_size"]
     steps = numbers["steps"]
     samples = numbers["samples"]
@@ -192,14 +192,14 @@ def _fill_steps(numbers: dict[str, float | None]) -> None:
 
 
 def _number(name: str, text: str) -> float | str | None:
-    """Return the number that a cell holds, None if it is empty; or what is wrong with it."""
+    """Return the number of a cell, None if it is empty, or its fault as text."""
     if not text:
         return None
     try:
         value = float(text)
     except ValueError:
         return f"{name}: must be a number, got {shown(text)}"
-    if name in ABOVE_ZERO and not 0 < value <= LARGEST:  # in this form nan is refused, too
+    if name in ABOVE_ZERO and not 0 < value <= LARGEST:  # refuses nan, too
         return f"{name}: must be > 0 and at most {LARGEST:g}, got {text}"
     if not 0 <= value <= LARGEST:
         return f"{name}: must be from 0 to {LARGEST:g}, got {text}"
@@ -207,11 +207,7 @@ def _number(name: str, text: str) -> float | str | None:
 
 
 def _rows(path: Path, required: tuple[str, ...], known: tuple[str, ...]) -> Iterator[_Cells]:
-    """Yield the rows of a CSV file whose header has the required columns, in any order, among others.
-
-    Raises:
-        InputError: it cannot be read, or is no such file.
-    """
+    """Yield the rows of a CSV file whose header has the required columns, in any order, among others."""
     try:
         with unpacked(path) as stream:
             # -sig drops the byte order mark that spreadsheets write.
@@ -233,11 +229,7 @@ def _rows(path: Path, required: tuple[str, ...], known: tuple[str, ...]) -> Iter
 
 
 def _check_header(path: Path, header: list[str], required: tuple[str, ...], known: tuple[str, ...]) -> None:
-    """Check the names of a file's columns.
-
-    Raises:
-        InputError: a required one is missing, or a known one stands twice.
-    """
+    """Refuse a header without a required column, or with a known one twice."""
     for name in required:
         if name not in header:
             alike = nearest(name, header).replace("did you mean", "is it")

@@ -1,4 +1,4 @@
-"""What the models of scenarios compute, in place of a table of counts."""
+"""Counts of the models of scenarios, in place of a table."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def counts_of_models(models: Mapping[str, str]) -> dict[str, NetworkCounts]:
     Raises:
         InputError: a scenario or its data cannot be loaded, or its model cannot be counted.
     """
-    here = Path.cwd()  # before any code that a scenario names, which may change it
+    here = Path.cwd()  # now, as code that a scenario names may change it
     found: dict[str, NetworkCounts] = {}
     for network, file in models.items():
         scenario, source = load_with_source(file, here=here)
         try:
             found[network] = _counts(scenario)
-        except InputError as error:  # from parts that know keys, but not the file and its lines
+        except InputError as error:  # names keys, but not the file and its lines
             raise InputError(*(source.place(fault) for fault in error.faults)) from None
     return found
 

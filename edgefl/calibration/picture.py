@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgefl.calibration.comparison import QUANTITIES, Compared
 from edgefl.calibration.log import PHASES
@@ -13,22 +13,23 @@ from edgefl.results.export.figure_style import COLUMN_IN, STYLE, look_of
 from edgefl.results.report.shared.style import INK
 
 if TYPE_CHECKING:
-    from typing import IO
-
     from matplotlib.axes import Axes
 
-TOLERANCE = 0.1  # of the lines beside the identity
+TOLERANCE = 0.1  # of the band around the line of equal numbers
 UNITS = {"seconds": "s", "joules": "J"}
 HEIGHT_IN = 3.6
 
 
-def draw(compared: Sequence[Compared], sink: Path | IO[bytes]) -> None:
-    """Draw a panel for seconds and one for joules, if any were measured; the same numbers give the same bytes.
+class Marks(NamedTuple):
+    """Marks of one look."""
 
-    Args:
-        compared: at least one number.
-        sink: the SVG file.
-    """
+    measured: Sequence[float]
+    predicted: Sequence[float]
+    look: Mapping[str, Any]  # of Matplotlib's `plot`
+
+
+def drawn(compared: Sequence[Compared]) -> bytes:
+    """Return an SVG with a panel for seconds and one for joules; the same numbers give the same bytes."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -37,44 +38,45 @@ def draw(compared: Sequence[Compared], sink: Path | IO[bytes]) -> None:
         figure = Figure(figsize=(COLUMN_IN * len(panels), HEIGHT_IN), layout="constrained", facecolor="white")
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for panel, quantity in zip(axes, panels, strict=True):
-            _draw_panel(panel, [number for number in compared if number.quantity == quantity], UNITS[quantity])
+            draw_panel(panel, _marks([one for one in compared if one.quantity == quantity]), UNITS[quantity])
         looks = {name: line for panel in axes for line, name in zip(*panel.get_legend_handles_labels(), strict=True)}
         figure.legend(looks.values(), looks.keys(), loc="outside lower center", ncols=2, fontsize=6)
+        sink = io.BytesIO()
         figure.savefig(sink, format="svg", metadata={"Date": None, "Creator": None})
+    return sink.getvalue()
 
 
-def _draw_panel(panel: Axes, compared: Sequence[Compared], unit: str) -> None:
+def _marks(compared: Sequence[Compared]) -> list[Marks]:
+    """Return the marks of each phase, filled for rows left out of the fit."""
+    marks = []
+    for number, phase in enumerate(PHASES):
+        colour = look_of(number).colour
+        for left_out in (True, False):
+            shown = [one for one in compared if (one.row.phase, one.left_out) == (phase, left_out)]
+            look = {
+                "color": colour,
+                "markersize": 4,
+                "markerfacecolor": colour if left_out else "none",
+                "label": f"{phase}, {'left out' if left_out else 'fitted'}",
+            }
+            if shown:
+                marks.append(Marks([one.measured for one in shown], [one.predicted for one in shown], look))
+    return marks
+
+
+def draw_panel(panel: Axes, marks: Sequence[Marks], unit: str) -> None:
+    """Draw predicted over measured numbers, the line where they are equal, and a band of 10 % around it."""
     from matplotlib.ticker import NullFormatter
 
-    numbers = [number.measured for number in compared] + [number.predicted for number in compared]
-    logarithms = [math.log10(number) for number in numbers if number > 0]
-    ends = [10.0 ** math.floor(min(logarithms)), 10.0 ** (math.floor(max(logarithms)) + 1)]
+    numbers = [number for one in marks for number in (*one.measured, *one.predicted) if number > 0]
+    ends = [10.0 ** math.floor(math.log10(min(numbers))), 10.0 ** (math.floor(math.log10(max(numbers))) + 1)]
+    lower, upper = ([end * factor for end in ends] for factor in (1 - TOLERANCE, 1 + TOLERANCE))
+    panel.fill_between(ends, lower, upper, color="#e8ebee", label=f"± {TOLERANCE:.0%}")
     panel.plot(ends, ends, color=INK, linewidth=0.8, label="predicted = measured")
-    for factor in (1 - TOLERANCE, 1 + TOLERANCE):
-        label = f"± {TOLERANCE:.0%}" if factor > 1 else "_"
-        panel.plot(ends, [end * factor for end in ends], color=INK, linewidth=0.6, linestyle=":", label=label)
-    for phase in PHASES:
-        for left_out in (True, False):
-            shown = [number for number in compared if (number.row.phase, number.left_out) == (phase, left_out)]
-            if not shown:
-                continue
-            look = look_of(PHASES.index(phase))
-            panel.plot(
-                [number.measured for number in shown],
-                [number.predicted for number in shown],
-                linestyle="none",
-                marker="o",
-                markersize=4,
-                color=look.colour,
-                markerfacecolor=look.colour if left_out else "none",
-                label=f"{phase}, {'left out' if left_out else 'fitted'}",
-            )
-    panel.set_xscale("log")
-    panel.set_yscale("log")
-    panel.set_xlim(*ends)
-    panel.set_ylim(*ends)
+    for one in marks:
+        panel.plot(one.measured, one.predicted, "o", **one.look)
+    panel.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+    panel.set(xlabel=f"measured [{unit}]", ylabel=f"predicted [{unit}]")
     for axis in (panel.xaxis, panel.yaxis):
-        axis.set_major_formatter(lambda value, _: f"{value:g}")  # Matplotlib's own are formulas
+        axis.set_major_formatter("{x:g}")  # Matplotlib's own are formulas
         axis.set_minor_formatter(NullFormatter())
-    panel.set_xlabel(f"measured [{unit}]")
-    panel.set_ylabel(f"predicted [{unit}]")

@@ -1,7 +1,7 @@
 """The radio link that devices share: its capacity, and the time before a message's first bit.
 
-The last of n devices that exchange messages at the same time is done when the link has carried all n, however it has
-divided itself meanwhile. So its seconds are `access_s + clients * bits / capacity`.
+The last of n devices that exchange messages at the same time is done when the link has carried all n, however they
+shared it. So its seconds are `access_s + clients * bits / capacity`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from edgefl.calibration.fitting import relative_fit, variation
 from edgefl.calibration.log import BITS, LogRow
 
-WIDE = 1.2  # sizes within this ratio count as one: a line through them would tell of noise
+WIDE = 1.2  # sizes within this ratio count as one: a line through them would fit noise
 
 
 class Exchange(NamedTuple):
-    """Messages that were under way at the same time."""
+    """Messages that devices exchange at the same time."""
 
     last: LogRow  # of the device that was done last
     bits: float  # of all of them together
@@ -36,15 +36,15 @@ class LinkFit:
     spread: float | None  # coefficient of variation between exchanges of one size; None: none was repeated
 
     def seconds(self, bits: float) -> float:
-        """Return how long the last device takes when all messages together have so many bits."""
+        """Return how long the last device takes for all messages together."""
         return self.access_s + bits / self.capacity_bps
 
 
 def exchanges_of(rows: Sequence[LogRow], phase: str) -> list[Exchange]:
     """Return the exchanges of one phase, in the order of the log.
 
-    Downloads of one round belong together. Uploads do if `clients` says that they overlap: otherwise devices end their
-    training one after another, and each is alone. A row without a round is an exchange of its own.
+    Downloads of one round belong together. Uploads do if `clients` says that they overlap; otherwise devices upload one
+    after another. A row without a round is a separate exchange.
     """
     found: dict[tuple[object, ...], list[LogRow]] = {}
     times: dict[tuple[object, ...], int] = {}  # a device may exchange messages several times in a round
@@ -68,10 +68,7 @@ def _exchange(rows: Sequence[LogRow]) -> Exchange:
 
 
 def fit_link(exchanges: Sequence[Exchange]) -> LinkFit | None:
-    """Return what exchanges tell of a link; None without any.
-
-    Single transfers stall, so the fit goes through the median of each size.
-    """
+    """Return the fit to the median of each size, as single transfers stall; None without exchanges."""
     if not exchanges:
         return None
     of_size: dict[float, list[float]] = {}
@@ -87,6 +84,6 @@ def fit_link(exchanges: Sequence[Exchange]) -> LinkFit | None:
         if fitted_s_per_bit > 0:
             access_s = fitted_s
             s_per_bit = fitted_s_per_bit
-        else:  # larger messages take no longer: the rows tell of something else than a link's capacity
+        else:  # larger messages take no longer, so something else limits the link
             knows_access = False
     return LinkFit(1 / s_per_bit, access_s, knows_access, len(exchanges), variation(list(of_size.values())))

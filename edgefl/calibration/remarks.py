@@ -1,4 +1,4 @@
-"""What a log cannot tell, a line each."""
+"""The unknowns of a log, one line each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ POOR = 0.3  # relative error of networks left out beyond which a law predicts no
 
 
 def remarks(fitted: Fit) -> list[str]:
-    """Return what the log of a fit cannot tell; types of which the same is to be said share a line."""
+    """Return the unknowns of a fit's log; types with the same unknown share a line."""
     types: dict[str, list[str]] = {}
     for device in fitted.types.values():
         for text in (*_of_computing(device), *_of_energy(device)):

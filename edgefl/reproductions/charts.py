@@ -1,4 +1,4 @@
-"""Charts of a comparison: published marks beside measured ones, and curves that were measured over the rounds."""
+"""Charts of a comparison: published marks beside measured ones."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from edgefl.reproductions.comparison import Cell, Comparison
-from edgefl.reproductions.readings.base import numbers_of
-from edgefl.reproductions.readings.rounds import ColumnCurve
-from edgefl.reproductions.records import Row
 from edgefl.reproductions.texts import difference_text, mean_text, place_text, published_text
-from edgefl.results.report.shared.style import DASHES, INK, MUTED, RUN_COLOURS, Figure, plotly_text
+from edgefl.results.report.shared.style import INK, MUTED, RUN_COLOURS, Figure, plotly_text
 
-MOST_MARKED = 72  # cells with a mark each beside each other; more are drawn over what is printed
-MOST_CHARTS = 24  # of curves
+MOST_MARKED = 72  # cells with a place each; more cells are drawn over the printed numbers
 MOST_TICKS = 8  # of a logarithmic axis
 MEASURED_COLOUR = RUN_COLOURS[0]
 OUTSIDE_COLOUR = RUN_COLOURS[1]
@@ -28,20 +22,16 @@ class Chart(NamedTuple):
     name: str
     title: str
     figure: Figure
-    lines: tuple[tuple[str, str, str], ...] = ()  # name, colour and dash of each line of curves
 
 
 def charts(comparison: Comparison) -> list[Chart]:
-    """Return all charts of a comparison; none where nothing was measured or printed that can be drawn."""
+    """Return a chart for each measure that was measured or printed."""
     found = []
     for number, measure in enumerate(dict.fromkeys(cell.measure for cell in comparison.cells)):
         cells = [cell for cell in comparison.cells if cell.measure == measure and (cell.asked or cell.is_measured)]
         if cells:
             found.append(Chart(f"cells-{number}", measure, _marks(comparison, cells)))
-    return found + _curve_charts(comparison)
-
-
-# Cells
+    return found
 
 
 def _marks(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
@@ -52,7 +42,7 @@ def _marks(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
 
 
 def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
-    """Return the chart with a place for each cell, one beside the other."""
+    """Return the chart with a place for each cell, side by side."""
     places = _places(comparison, cells)
     printed = [cell.printed_number for cell in cells]
     traces = [_seed_marks(cells, places), *_mean_marks(comparison, cells, places)]
@@ -65,14 +55,14 @@ def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
 
 
 def _places(comparison: Comparison, cells: Sequence[Cell]) -> Any:
-    """Return the horizontal places of cells: columns, below them the rows where there are several."""
+    """Return the horizontal places of cells: columns, and below them the rows if there are several."""
     columns = [plotly_text(cell.column or "measured") for cell in cells]
     names = _telling(comparison.row_names, cells)
     outer = [plotly_text(place_text(names, cell.row)) for cell in cells]
     if len(set(outer)) < 2:
         return columns
     inner = columns
-    if len(set(columns)) < 2:  # then the last name of rows is what stands below the marks
+    if len(set(columns)) < 2:  # the last name of rows labels the marks
         inner = [plotly_text(cell.row.get(names[-1], "")) for cell in cells]
         outer = [plotly_text(place_text(names[:-1], cell.row)) for cell in cells]
     if len(set(outer)) < 2:
@@ -81,7 +71,7 @@ def _places(comparison: Comparison, cells: Sequence[Cell]) -> Any:
 
 
 def _telling(names: Sequence[str], cells: Sequence[Cell]) -> list[str]:
-    """Return as few names of rows as tell the rows apart: labels below a chart must be short."""
+    """Return as few names of rows as tell the rows apart, for short labels."""
     kept = list(names)
     rows = len({tuple(cell.row.items()) for cell in cells})
     for name in reversed(names):
@@ -101,12 +91,12 @@ def _seed_marks(cells: Sequence[Cell], places: Any) -> Figure:
 
 
 def _mean_marks(comparison: Comparison, cells: Sequence[Cell], places: Any) -> list[Figure]:
-    """Return the means of cells, in two colours: those outside tolerance in another one."""
+    """Return the means of cells; those outside tolerance have another colour."""
     traces = []
     for is_outside, colour, name in ((False, MEASURED_COLOUR, "measured"), (True, OUTSIDE_COLOUR, "outside tolerance")):
         rows = [row for row, cell in enumerate(cells) if cell.mean is not None and (cell.within is False) == is_outside]
         chosen = [cells[row] for row in rows]
-        # A mean of runs that did not all reach the target is a bound: the true one lies above it.
+        # If some runs did not reach the target, the mean is a lower bound.
         symbols = ["triangle-up-open" if cell.bound else "circle" for cell in chosen]
         marker = {"symbol": symbols, "size": 9, "color": colour}
         texts = [f"{mean_text(cell)}<br>{difference_text(cell)}" for cell in chosen]
@@ -118,7 +108,7 @@ def _mean_marks(comparison: Comparison, cells: Sequence[Cell], places: Any) -> l
 
 
 def _diverged_marks(cells: Sequence[Cell], places: Any, lowest: float) -> list[Figure]:
-    """Return the word "diverged" in the place of each cell of which a run did: such a cell has no mean."""
+    """Return the word "diverged" in the place of each cell with a diverged run, which has no mean."""
     rows = [row for row, cell in enumerate(cells) if cell.diverged]
     if not rows:
         return []
@@ -128,7 +118,7 @@ def _diverged_marks(cells: Sequence[Cell], places: Any, lowest: float) -> list[F
 
 
 def _over_printed(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
-    """Return the chart of many cells: each measured number over the printed one, and the line where they are equal."""
+    """Return the chart of many cells: measured over printed numbers, and the line where they are equal."""
     printed = [cell.printed_number for cell in cells if cell.printed_number is not None]
     measured = [cell.mean for cell in cells if cell.mean is not None]
     traces = []
@@ -172,66 +162,3 @@ def _axis(numbers: Sequence[float]) -> dict[str, Any]:
         return {}
     decades = math.log10(max(numbers) / min(numbers))
     return {"type": "log", "dtick": math.ceil(decades / MOST_TICKS), "exponentformat": "power"}
-
-
-# Curves
-
-
-def _curve_charts(comparison: Comparison) -> list[Chart]:
-    """Return the charts of curves: one for each measure and combination of axes, with a line for each other value."""
-    found: list[Chart] = []
-    for measure, reading in comparison.measures.items():
-        if not isinstance(reading, ColumnCurve):
-            continue
-        rows = [row for row in comparison.rows if row.measures.get(measure)]
-        for title, lines in _panels(rows).items():
-            name = f"curves-{len(found)}"
-            heading = ", ".join(text for text in (measure, title) if text)
-            found.append(_curve_chart(name, heading, lines, measure, reading.every))
-    return found[:MOST_CHARTS]
-
-
-def _panels(rows: Sequence[Row]) -> dict[str, dict[str, list[Row]]]:
-    """Return the rows by chart, and in it by line: the last axis that varies tells lines apart, the others charts."""
-    if not rows:
-        return {}
-    varying = [axis for axis in rows[0].point if len({row.point[axis] for row in rows}) > 1]
-    panels: dict[str, dict[str, list[Row]]] = {}
-    for row in rows:
-        title = ", ".join(f"{axis} {row.point[axis]}" for axis in varying[:-1])
-        line = "measured"
-        if varying:
-            line = row.point[varying[-1]]
-        panels.setdefault(title, {}).setdefault(line, []).append(row)
-    return panels
-
-
-def _curve_chart(name: str, title: str, lines: Mapping[str, Sequence[Row]], measure: str, every: int) -> Chart:
-    """Return a chart of curves: each seed thin, and their mean thick."""
-    traces: list[Figure] = []
-    key = []
-    for number, (line, rows) in enumerate(lines.items()):
-        turn, place = divmod(number, len(RUN_COLOURS))
-        dash = DASHES[turn % len(DASHES)]
-        colour = RUN_COLOURS[place]
-        key.append((line, colour, dash))
-        curves = [numbers_of(row.measures[measure]) for row in rows]
-        if len(curves) > 1:
-            traces += [_line(curve, every, colour, dash, 0.8, line) | {"opacity": 0.4} for curve in curves]
-        shortest = min(len(curve) for curve in curves)
-        mean = np.mean([curve[:shortest] for curve in curves], axis=0).tolist()
-        traces.append(_line(mean, every, colour, dash, 2.0, line))
-    values = [value for trace in traces for value in trace["y"] if value is not None]
-    layout = {"xaxis": {"title": {"text": "round"}}, "yaxis": _axis(values)}
-    return Chart(name, title, {"data": traces, "layout": layout}, tuple(key))
-
-
-def _line(curve: Sequence[float], every: int, colour: str, dash: str, width: float, name: str) -> Figure:
-    values = [value if math.isfinite(value) else None for value in curve]
-    return {
-        "x": [every * (place + 1) for place in range(len(curve))],
-        "y": values,
-        "name": plotly_text(name),
-        "mode": "lines",
-        "line": {"color": colour, "dash": dash, "width": width},
-    }

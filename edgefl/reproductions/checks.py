@@ -1,4 +1,4 @@
-"""The check of all recipes that do not learn, or learn in seconds: run in a temporary folder, and held to tolerance."""
+"""The check of all recipes that do not learn, or learn in seconds: run in a temporary folder, and compared."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from edgefl.scenario import Sweep, SweepPoint
 
 
 class Checked(NamedTuple):
-    """A recipe that has been checked."""
+    """A checked recipe."""
 
     comparison: Comparison
     failed: tuple[str, ...]  # why runs of it failed
 
     @property
     def passed(self) -> bool:
-        """True if nothing failed, and it is within tolerance or its deviation is a named gap."""
+        """True if no run failed, and the recipe is within tolerance or names its gap."""
         return not self.failed and (self.comparison.holds or self.comparison.state in {"a named gap", "needs data"})
 
 
@@ -43,13 +43,13 @@ class _Task(NamedTuple):
 def check(
     library: Library, names: Sequence[str], *, workers: int | None = None, on_run_end: OnRunEnd = ignore
 ) -> list[Checked]:
-    """Run those of the recipes that are to be checked, all side by side, and compare them.
+    """Run the checked ones of some recipes, side by side, and compare them.
 
     Args:
-        library: that they are from.
+        library: the recipes' library.
         names: of recipes.
         workers: runs at a time; None: one for each core.
-        on_run_end: called after each run, as that of a sweep.
+        on_run_end: called after each run.
 
     Raises:
         InputError: a recipe is wrong.
@@ -89,7 +89,7 @@ def check(
 
 
 def _tasks(plans: Sequence[Plan], *, train: bool) -> Iterator[_Task]:
-    """Yield the runs of recipes that learn, or do not; those that several recipes share come several times."""
+    """Yield the runs of recipes that learn, or do not; a run that recipes share may repeat."""
     for one in plans:
         if one.recipe.train != train:
             continue

@@ -1,4 +1,4 @@
-"""A published table beside what was measured: every cell with its difference, and the state of the whole."""
+"""A published table beside measured numbers: the difference of every cell, and the state of the whole."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from edgefl.reproductions.figure import Figure
 from edgefl.reproductions.plan import Plan, PlannedCell
 from edgefl.reproductions.published import Printed
 from edgefl.reproductions.readings.base import Better, Reading, orders_better
@@ -18,17 +19,16 @@ from edgefl.reproductions.relations import related
 State = Literal[
     "within tolerance", "a named gap", "outside tolerance", "measured", "partly measured", "not measured", "needs data"
 ]  # fmt: skip
-"""`measured`: nothing is printed, and nothing asked, that it could be held against."""
+"""`measured`: neither a printed number nor an order can be compared."""
 
-ROUNDING = 1e-9  # of a printed number: its tolerance is not missed by the rounding of a float
+ROUNDING = 1e-9  # relative to a printed number: rounding of floats misses no tolerance
 
 
 class Measured(NamedTuple):
     """A measured number."""
 
     number: float
-    bound: bool = False  # the number is a bound, as the target was not reached
-    std: float | None = None  # within the run, where its measure has one
+    bound: bool = False  # the target was not reached
 
     @property
     def text(self) -> str:
@@ -38,47 +38,45 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """A printed cell beside what was measured."""
+    """A printed cell beside measured numbers."""
 
-    row: Mapping[str, str]  # the names of its row, by the columns of the printed table
+    row: Mapping[str, str]  # the labels of its row, by the columns of the printed table
     column: str
     measure: str
     point: Mapping[str, str]  # the values of the axes
     published: Printed | None  # None where nothing is printed
     by_seed: Mapping[int, Measured]  # the seeds that have been measured
-    mean: float | None  # over the seeds; None where nothing was measured, or a run diverged
+    mean: float | None  # over the seeds; None if nothing was measured, or a run diverged
     std: float | None  # over the seeds, n - 1; None with fewer than two, or with a bound among them
     bound: bool  # the mean is a bound
-    difference: float | None  # the mean minus what is printed, in its unit; None where one of them is not known
-    relative: float | None  # the difference, as a part of what is printed
-    within: bool | None  # the tolerance; None where nothing is asked, or it cannot be decided
+    difference: float | None  # the mean minus the printed number; None if one of them is unknown
+    relative: float | None  # the difference over the printed number
+    within: bool | None  # the tolerance; None if there is none, or it cannot be decided
     diverged: frozenset[int] = frozenset()  # the seeds whose runs diverged
 
     @property
     def is_measured(self) -> bool:
-        """True if a run of it has ended, be it that it diverged."""
+        """True if one of its runs has ended or diverged."""
         return bool(self.by_seed or self.diverged)
 
     @property
     def printed_number(self) -> float | None:
-        """The number that is printed; None where none is."""
-        if self.published is None:
-            return None
-        return self.published.number
+        """The printed number, if any."""
+        return None if self.published is None else self.published.number
 
     @property
     def asked(self) -> bool:
-        """True if a number is printed that can be compared."""
+        """True if a number is printed to compare with."""
         return self.printed_number is not None
 
 
 @dataclass(frozen=True)
 class Order:
-    """An order of columns that a recipe asks for, in one row."""
+    """An order of columns in one row, which the recipe's tolerance requires."""
 
     text: str
     row: Mapping[str, str]
-    holds: bool | None  # None as long as one of them has not been measured
+    holds: bool | None  # None if one of them is missing
 
 
 @dataclass(frozen=True)
@@ -98,26 +96,26 @@ class Comparison:
     runs_done: int
     runs_needed: int
     seeds: tuple[int, ...]
-    rows: tuple[Row, ...]  # all that was measured of runs that came to their end, with version, commit and date
-    figure: str | None = None  # the module of the package figures that draws it
-    measures: Mapping[str, Reading] = field(default_factory=dict)  # what was read off the runs, and how
+    rows: tuple[Row, ...]  # of finished runs, with version, commit and date
+    figure: Figure | None = None
+    measures: Mapping[str, Reading] = field(default_factory=dict)
     diverged: tuple[Row, ...] = ()  # the runs that diverged
 
     @property
     def holds(self) -> bool:
-        """True if all was measured, and what the recipe asks for holds."""
+        """True if all was measured, and the tolerance holds."""
         return self.state in {"within tolerance", "measured"}
 
     @property
     def row_names(self) -> list[str]:
-        """The names of the columns that tell rows apart; of a single row those that the recipe gives."""
+        """The names of the columns that tell rows apart, or all of them if none does."""
         names = list(dict.fromkeys(name for cell in self.cells for name in cell.row))
         telling = [name for name in names if len({cell.row.get(name) for cell in self.cells}) > 1]
         return telling or names
 
     @property
     def state_text(self) -> str:
-        """The state, with the number of runs where not all have been measured."""
+        """The state, with the number of measured runs if some are missing."""
         if self.state != "partly measured":
             return self.state
         text = f"partly measured ({self.runs_done} of {self.runs_needed} runs)"
@@ -138,9 +136,9 @@ def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison
     """Return the comparison of a recipe's printed numbers with measured rows.
 
     Args:
-        plan: the recipe's.
-        rows: all that have been measured; rows of other runs are ignored.
-        data_are_here: whether the data that the runs need are on this machine.
+        plan: the recipe's plan.
+        rows: measured rows; those of other runs are ignored.
+        data_are_here: whether this machine has the data of the runs.
     """
     cells = tuple(_cell(plan, cell, rows) for cell in plan.cells)
     orders = _orders(plan, cells)
@@ -169,7 +167,7 @@ def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison
 
 
 def missing(plan: Plan, key: tuple[str, ...], rows: Rows) -> set[str]:
-    """Return the measures of a run's cells that its row lacks; all of them where there is no row."""
+    """Return the measures of a run's cells that its row lacks, or all of them without a row."""
     wanted = plan.needed_measures(key)
     row = rows.get(key)
     if row is None:
@@ -179,17 +177,17 @@ def missing(plan: Plan, key: tuple[str, ...], rows: Rows) -> set[str]:
     return {measure for measure in wanted if measure not in row.measures}
 
 
-def measured(text: str, std: str = "") -> Measured | None:
-    """Return a number of a row; None where there is none, or it is a curve."""
+def measured(text: str) -> Measured | None:
+    """Return a number of a row; None if the text is empty or a curve."""
     try:
-        found = Measured(float(text.removeprefix(">")), text.startswith(">"), float(std) if std else None)
+        found = Measured(float(text.removeprefix(">")), text.startswith(">"))
     except ValueError:
         return None
     return found if math.isfinite(found.number) else None
 
 
 def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
-    """Return a cell with what was measured."""
+    """Return a cell with its measured numbers."""
     by_seed: dict[int, Measured] = {}
     diverged: set[int] = set()
     for seed in plan.seeds:
@@ -202,13 +200,13 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
         texts = row.measures
         if planned.measure in plan.recipe.relations:
             texts = _related(plan, planned, seed, rows)
-        found = measured(texts.get(planned.measure, ""), texts.get(f"{planned.measure}_std", ""))
+        found = measured(texts.get(planned.measure, ""))
         if found is not None:
             by_seed[seed] = found
     mean: float | None = None
     std: float | None = None
     bound = any(one.bound for one in by_seed.values())
-    if by_seed and not diverged:  # the mean of those that did not diverge would flatter
+    if by_seed and not diverged:  # a mean without the diverged runs would flatter
         numbers = [one.number for one in by_seed.values()]
         mean = statistics.fmean(numbers)
         if len(numbers) > 1 and not bound:
@@ -239,7 +237,7 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
 
 
 def _diverged(plan: Plan, planned: PlannedCell, seed: int, rows: Rows) -> bool:
-    """Return whether a cell's run with a seed diverged, or the one to which it is related."""
+    """Return whether a cell's run with a seed, or the other run of its relation, diverged."""
     points = [planned.point]
     if planned.measure in plan.recipe.relations:
         points.append(plan.related_point(planned))
@@ -248,7 +246,7 @@ def _diverged(plan: Plan, planned: PlannedCell, seed: int, rows: Rows) -> bool:
 
 
 def _related(plan: Plan, planned: PlannedCell, seed: int, rows: Rows) -> Mapping[str, str]:
-    """Return the relation of a cell's run to the other one of its seed by its name; nothing where one is missing."""
+    """Return the value of a cell's relation by its name; empty if one of the two runs is missing."""
     own = rows.get((*planned.point.values(), str(seed)))
     other = rows.get((*plan.related_point(planned).values(), str(seed)))
     if own is None or other is None:
@@ -257,11 +255,11 @@ def _related(plan: Plan, planned: PlannedCell, seed: int, rows: Rows) -> Mapping
 
 
 def _difference(published: Printed | None, mean: float | None, *, bound: bool) -> float | None:
-    """Return mean minus printed number; of bounds only what is certain: at least, or at most, so much."""
+    """Return mean minus printed number; of bounds only the certain part of the difference."""
     if published is None or published.number is None or mean is None:
         return None
     difference = mean - published.number
-    # What ended before it reached the target says nothing about a number beyond that.
+    # Both did not reach the target, or the measured run ended later than the printed one.
     if published.bound and (bound or difference >= 0):
         return None
     if bound and difference < 0:
@@ -270,7 +268,7 @@ def _difference(published: Printed | None, mean: float | None, *, bound: bool) -
 
 
 def _tolerance_of(plan: Plan, planned: PlannedCell) -> Tolerance | None:
-    """Return what a recipe asks of a cell's number; None where it asks nothing."""
+    """Return the tolerance of a cell's number, if any."""
     if plan.tolerance is None:
         return None
     tolerance = plan.tolerance.by_measure.get(planned.measure, plan.tolerance)
@@ -282,7 +280,7 @@ def _tolerance_of(plan: Plan, planned: PlannedCell) -> Tolerance | None:
 def _within(
     published: Printed | None, tolerance: Tolerance | None, mean: float | None, difference: float | None, *, bound: bool
 ) -> bool | None:
-    """Return whether a mean is within a tolerance; None where nothing is asked, or it cannot be decided."""
+    """Return whether a mean is within a tolerance; None if there is none, or it cannot be decided."""
     if published is None or published.number is None or tolerance is None or mean is None:
         return None
     if published.bound and (bound or mean >= published.number):
@@ -297,7 +295,7 @@ def _within(
 
 
 def _orders(plan: Plan, cells: Sequence[Cell]) -> tuple[Order, ...]:
-    """Return the orders that the recipe asks for, in each row."""
+    """Return the required orders in each row."""
     if plan.tolerance is None:
         return ()
     rows: dict[tuple[tuple[str, str], ...], dict[str, Cell]] = {}
@@ -306,7 +304,7 @@ def _orders(plan: Plan, cells: Sequence[Cell]) -> tuple[Order, ...]:
     found = []
     for order in plan.tolerance.orders:
         for row, by_column in rows.items():
-            # A scale may run a part of the columns.
+            # A scale may run only some columns.
             names = [name for name in (part.strip() for part in order.split(">")) if name in by_column]
             if len(names) > 1:
                 text = " > ".join(names)
@@ -315,9 +313,9 @@ def _orders(plan: Plan, cells: Sequence[Cell]) -> tuple[Order, ...]:
 
 
 def _ordered(plan: Plan, cells: Sequence[Cell]) -> bool | None:
-    """Return whether cells go from better to worse; None as long as this is not known.
+    """Return whether cells go from better to worse; None if a cell is missing, or two are bounds or diverged.
 
-    A run that diverged is worse than any that did not; of two that diverged, neither is the better one.
+    A diverged run is worse than any other.
     """
     if any(cell.mean is None and not cell.diverged for cell in cells):
         return None
@@ -328,7 +326,7 @@ def _ordered(plan: Plan, cells: Sequence[Cell]) -> bool | None:
 
 
 def _in_order(cell: Cell, direction: Better) -> float:
-    """Return the number by which a cell is put in order."""
+    """Return the number that orders a cell."""
     if cell.diverged:
         return math.inf if direction == "lower" else -math.inf
     if cell.bound:  # a target that was not reached
@@ -337,7 +335,7 @@ def _in_order(cell: Cell, direction: Better) -> float:
 
 
 def _state(plan: Plan, cells: Sequence[Cell], orders: Sequence[Order], done: float, *, data_are_here: bool) -> State:
-    """Return the state of a comparison, of whose runs a part `done` has been measured."""
+    """Return the state of a comparison with a measured share `done` of its runs."""
     if done == 0:
         return "not measured" if data_are_here else "needs data"
     if done < 1:
@@ -357,7 +355,7 @@ def _outside(gap: str | None) -> Literal["outside tolerance", "a named gap"]:
 
 
 def _asks_numbers(plan: Plan) -> bool:
-    """Return whether the recipe has a tolerance for numbers, not for orders alone."""
+    """Return whether the tolerance limits numbers, not orders alone."""
     tolerance = plan.tolerance
     if tolerance is None:
         return False

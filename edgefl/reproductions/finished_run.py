@@ -1,4 +1,4 @@
-"""A finished run, as readings see it: its curve, tables and summary, read when they are asked for."""
+"""A finished run for readings: its curve, tables and summary, read on demand."""
 
 from __future__ import annotations
 
@@ -22,11 +22,7 @@ class FinishedRun:
 
     @cached_property
     def documents(self) -> Documents:
-        """Scenario, manifest and summary.
-
-        Raises:
-            InputError: one of them cannot be read.
-        """
+        """Scenario, manifest and summary."""
         return read_documents(self.folder)
 
     @property
@@ -72,20 +68,12 @@ class FinishedRun:
 
     @property
     def device_accuracies(self) -> Floats:
-        """The final model's accuracy [n] on the own samples of each device that has any.
-
-        Raises:
-            InputError: the run has not measured them.
-        """
+        """The final model's accuracy [n] on the samples of each device that has any."""
         return self._optional("device_accuracy.csv", "learned nothing, or its samples have no classes")["accuracy"]
 
     @property
     def contributions(self) -> ColumnArrays:
-        """The columns of contributions.csv.
-
-        Raises:
-            InputError: the run has not computed any.
-        """
+        """The columns of contributions.csv."""
         return self._optional("contributions.csv", "has no report.contributions")
 
     def _optional(self, name: str, reason: str) -> ColumnArrays:

@@ -17,10 +17,12 @@ from edgefl.reproductions.recipe import RUN_KEYS, Recipe, Scale, ScaleName
 from edgefl.scenario.source import Source, read
 
 SHIPPED = Path(__file__).parent  # the folder of those that come with edgefl
-_ROMAN = {"i": 1, "v": 5, "x": 10}
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii", "xiv", "xv")
+DEPTH = 4  # of overrides: a key of a value of an axis, such as axes.board.pi5.devices
+LIKE = "like"  # the key of a recipe that overrides single keys of another one
 LISTED = "`edgefl reproduce` lists all"
 
-# What a recipe with `runs` takes from the other one; of its own it has the rest.
+# What a recipe with `runs` takes from the other one.
 _TAKEN = (*RUN_KEYS, "learns", "check")
 
 
@@ -30,9 +32,9 @@ class Entry:
 
     name: str  # PAPER/ITEM
     path: Path
-    recipe: Recipe  # with what it takes from the recipe whose runs it shares
-    source: Source  # where its own keys stand
-    runs_of: str  # the name of the recipe whose runs these are; its own if it shares none
+    recipe: Recipe  # including what it takes from the recipe whose runs it shares
+    source: Source  # of its keys
+    runs_of: str  # the recipe that defines its runs, usually itself
     runs_path: Path
     runs_source: Source
 
@@ -69,11 +71,7 @@ class Library:
         return list(dict.fromkeys(name.partition("/")[0] for name in self.names))
 
     def find(self, name: str) -> list[str]:
-        """Return the recipes that a user means: one, or all of a paper.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Return the recipes of a name: one, or all of a paper; refuse unknown names."""
         if name in self.names:
             return [name]
         if name in self.papers:
@@ -118,7 +116,7 @@ class Library:
         return [self.load(name) for name in self.names]
 
     def measures(self, runs_of: str) -> dict[str, Reading]:
-        """Return all that is read off the runs of a recipe: its own measures, and those of recipes that share its runs.
+        """Return the measures of a recipe, and of the recipes that share its runs.
 
         Raises:
             InputError: a file is wrong, or two recipes have different measures of one name.
@@ -138,11 +136,11 @@ class Library:
         return self.root / "published" / file
 
     def recorded(self, entry: Entry, scale: ScaleName) -> Path:
-        """Return the path of the rows that have been measured of a recipe's runs, which need not exist."""
+        """Return the path of the recorded rows of a recipe's runs, which need not exist."""
         return self.root / "measured" / f"{entry.runs_of}-{scale}.csv"
 
     def _read(self, name: str) -> tuple[Path, Recipe, Source]:
-        """Return the file of a recipe, its content, and where its keys stand; each file is read once."""
+        """Return the file of a recipe, its content, and its source; each file is read once."""
         if name not in self._files:
             self._files[name] = self._read_file(name)
         return self._files[name]
@@ -150,6 +148,8 @@ class Library:
     def _read_file(self, name: str) -> tuple[Path, Recipe, Source]:
         path = self.root / "recipes" / f"{name}.yaml"
         raw, source = read(path)
+        if LIKE in raw:
+            raw = self._with_keys_of_other(raw, source)
         try:
             recipe = Recipe.model_validate(raw)
         except ValidationError as error:
@@ -157,36 +157,45 @@ class Library:
             raise InputError(*dict.fromkeys(lines)) from None
         return path, recipe, source
 
+    def _with_keys_of_other(self, own: dict[str, Any], source: Source) -> dict[str, Any]:
+        """Return the keys of a recipe, and those that it takes from the recipe that it names as `like`."""
+        other = own.pop(LIKE)
+        if other not in self.names:
+            raise InputError(source.fault((LIKE,), f"{other}: no such recipe{nearest(str(other), self.names)}"))
+        keys, _ = read(self.root / "recipes" / f"{other}.yaml")
+        if LIKE in keys:
+            raise InputError(source.fault((LIKE,), f"{other} is like another recipe: write {keys[LIKE]}"))
+        return _overridden(keys, own)
+
+
+def _overridden(keys: dict[str, Any], own: dict[str, Any], depth: int = DEPTH) -> dict[str, Any]:
+    """Return a mapping with some keys replaced, also in mappings within it; above the last level null removes a key."""
+    merged = dict(keys)
+    for key, value in own.items():
+        if depth > 1 and isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = _overridden(merged[key], value, depth - 1)
+        elif depth > 1 and value is None and key in keys:
+            del merged[key]
+        else:
+            merged[key] = value
+    return merged
+
 
 def _natural(text: str) -> list[tuple[int, int | str]]:
-    """Return a key that sorts table-2 before table-11, table-ix before table-x, and figure-3b before figure-6."""
+    """Return a key that sorts table-2 before table-11, and table-ix before table-x."""
     parts: list[tuple[int, int | str]] = []
     for part in re.findall(r"[0-9]+|[^0-9_-]+", text):
         key: tuple[int, int | str] = (1, part)
         if part.isdecimal():
             key = (0, int(part))
-        elif re.fullmatch("[ivx]+", part):
-            key = (0, _roman(part))
+        elif part in _ROMAN:
+            key = (0, 1 + _ROMAN.index(part))
         parts.append(key)
     return parts
 
 
-def _roman(text: str) -> int:
-    """Return the number of roman digits up to x."""
-    number = 0
-    after = 0  # the digit to the right
-    for digit in reversed(text):
-        value = _ROMAN[digit]
-        if value < after:
-            number -= value  # a digit before a larger one, as in IX
-        else:
-            number += value
-        after = value
-    return number
-
-
 def _with_runs_of(recipe: Recipe, other: Recipe) -> Recipe:
-    """Return a recipe with the runs of another one, and all that belongs to them."""
+    """Return a recipe with the runs of another one."""
     update: dict[str, Any] = {key: getattr(other, key) for key in _TAKEN}
     update["measures"] = {**other.measures, **recipe.measures}
     if not recipe.data:

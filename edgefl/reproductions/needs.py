@@ -1,4 +1,4 @@
-"""The data that a recipe needs: whether they are on this machine and, if not, which files go where."""
+"""The data of a recipe: whether this machine has them and, if not, which files go where."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from edgefl.reproductions.library import Entry
 from edgefl.reproductions.plan import Plan
 
 PART_FILES = ("cifar10_12k.npz", "emnist_*_part.npz", "ag_news_train20k.csv.gz")
-"""Names of files that hold a part of a dataset: loaders take them, but a table of the whole set needs the whole set."""
+"""Names of files with a part of a dataset, which loaders take, but not recipes of the whole set."""
 
 PART = "part"
-"""The key of an entry of `data` that says that a part of the dataset will do."""
+"""The key of an entry of `data` for which a part of the dataset is enough."""
 
 
 class Need(NamedTuple):
@@ -35,7 +35,7 @@ class Need(NamedTuple):
 
 
 def needs(plan: Plan) -> list[Need]:
-    """Return the datasets that a plan's runs need; no file of data is read.
+    """Return the datasets of a plan's runs, without reading any.
 
     Raises:
         InputError: there is no such dataset.
@@ -44,7 +44,7 @@ def needs(plan: Plan) -> list[Need]:
 
 
 def lacking(found: Sequence[Need]) -> list[Need]:
-    """Return the datasets that are not here."""
+    """Return the missing datasets."""
     return [need for need in found if not need.here]
 
 
@@ -74,18 +74,18 @@ def _is_part(file: str) -> bool:
 
 
 def _remedy(name: str, dataset: Dataset) -> str:
-    """Return which files of a dataset go where, as its loader says it where it finds nothing."""
+    """Return which files of a dataset go where, by the message of its loader."""
     fetching = ""
     if name in REMOTES:
         fetching = f"`edgefl data fetch {name}` downloads it. "
     try:
         dataset.model_copy(update={"path": Path("nowhere")}).load()
     except Unavailable as error:
-        # Its first sentence names the folder `nowhere`. Those where the loader really looks are named here instead.
+        # Its first sentence names the folder `nowhere`; the loader's real folders replace it.
         text = str(error).partition(". ")[2]
         text = text.replace("one of these folders", " or ".join(str(folder) for folder in data_folders()))
         for alternative in re.findall(r" or ([\w.]+)", text):
-            if _is_part(alternative):  # which the loader takes, but the recipe does not
+            if _is_part(alternative):  # the loader takes it, but the recipe does not
                 text = text.replace(f" or {alternative}", "")
         return f"{fetching}{text}"
     except InputError as error:

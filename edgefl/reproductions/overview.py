@@ -1,4 +1,4 @@
-"""The list of all recipes: what each needs, how long it takes, when it was measured last, and its state."""
+"""The list of all recipes: data, duration, day of the last measurement, and state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Takes(NamedTuple):
     """The duration of all runs of a recipe, one after the other."""
 
     seconds: float
-    basis: str  # where the number comes from: a trial on this machine, or the recorded rows
+    basis: str  # its origin: a trial on this machine, or recorded rows
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Line:
     """A recipe in the list."""
 
     entry: Entry
-    comparison: Comparison  # at the largest scale of which something was measured, or else the whole one
+    comparison: Comparison  # at the largest measured scale, or else the whole one
     needs: Sequence[Need]
-    takes: Takes | None  # None if not known
-    measured: str  # the last day on which one of the runs was measured
+    takes: Takes | None  # None if unknown
+    measured: str  # the last day of a measurement
 
     @property
     def state(self) -> str:
-        """The state, with the scale where it is not the whole one."""
+        """The state, with the scale if it is not the whole one."""
         text = self.comparison.state_text
         if self.comparison.scale != "full":
             text = f"{text} (scale {self.comparison.scale})"
@@ -50,7 +50,7 @@ def overview(library: Library, names: Sequence[str], studies: Path) -> list[Line
     """Return the list of some recipes.
 
     Args:
-        library: that they are from.
+        library: the recipes' library.
         names: of the recipes.
         studies: the folder of the studies on this machine.
 
@@ -78,7 +78,7 @@ def line_of(library: Library, entry: Entry, studies: Path) -> Line:
 
 
 def _takes(planned: Plan, study: Rows, known: Rows) -> Takes | None:
-    """Return how long all runs of a plan take: on this machine if that is known, or else where they were recorded."""
+    """Return the duration of all runs of a plan, on this machine if known, or else as recorded."""
     here_s = _mean_s(planned, study)
     if here_s is not None:
         return Takes(here_s * len(planned.runs), "as here before")
@@ -92,6 +92,6 @@ def _takes(planned: Plan, study: Rows, known: Rows) -> Takes | None:
 
 
 def _mean_s(planned: Plan, rows: Rows) -> float | None:
-    """Return how long a run took on average; None if that is not known."""
+    """Return the mean duration of a run; None if unknown."""
     known = [row.took_s for run in planned.runs if (row := rows.get(run.key)) and row.took_s is not None]
     return statistics.fmean(known) if known else None

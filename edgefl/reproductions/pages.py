@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 from edgefl.core.files import write_atomically
-from edgefl.reproductions import web_page
+from edgefl.reproductions import drawing, web_page
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.paper_table import as_latex
 from edgefl.reproductions.study_folder import COMPARISON, LATEX, PAGE, RUNS
@@ -15,27 +14,14 @@ from edgefl.results.csv_format import csv_bytes
 
 
 def write(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write a comparison, and the figure of its recipe, into a folder; return the files.
-
-    Raises:
-        OSError: they cannot be written.
-    """
+    """Write a comparison and its figure into a folder; return the files."""
     contents = {COMPARISON: as_csv(comparison), LATEX: as_latex(comparison).encode()}
-    pictures = _draw(comparison, folder)
+    folder.mkdir(parents=True, exist_ok=True)  # a comparison of recorded rows is the first thing in its folder
+    pictures = drawing.draw(comparison, folder)
     contents[PAGE] = web_page.render(comparison, folder / RUNS, pictures).encode()
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return [*(folder / name for name in contents), *pictures]
-
-
-def _draw(comparison: Comparison, folder: Path) -> list[Path]:
-    """Draw the figure that the recipe names, once there is something to draw."""
-    if comparison.figure is None or not comparison.rows:
-        return []
-    folder.mkdir(parents=True, exist_ok=True)  # a comparison of recorded rows is the first thing in its folder
-    module = import_module(f"edgefl.reproductions.figures.{comparison.figure}")
-    drawn: list[Path] = module.draw(comparison, folder)
-    return drawn
 
 
 def as_csv(comparison: Comparison) -> bytes:
@@ -58,19 +44,19 @@ def as_csv(comparison: Comparison) -> bytes:
 
 
 def _printed(cell: Cell) -> str | None:
-    """Return the text that is printed; None where there is none."""
+    """Return the printed text, if any."""
     if cell.published is None:
         return None
     return cell.published.text
 
 
 def _measured(cell: Cell, seed: int) -> str | None:
-    """Return the text that was measured with a seed; None where that has not been run."""
+    """Return the measured text of a seed, if any."""
     return seed_text(cell, seed) or None
 
 
 def _mean(cell: Cell) -> str | float | None:
-    """Return the mean, with > before a bound; how many seeds diverged in place of it, if any did."""
+    """Return the mean, with > before a bound, or how many seeds diverged."""
     if cell.diverged:
         return mean_text(cell)
     if cell.mean is None or not cell.bound:

@@ -1,14 +1,13 @@
-"""The table of a comparison for a paper in LaTeX, or for a document in Markdown."""
+"""The table of a comparison for a paper, in LaTeX."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from edgefl.core.units import NO_NUMBER
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.texts import mean_text, published_text
 from edgefl.results.export.dialects import Cell as TextCell
-from edgefl.results.export.dialects import TextColumn, latex, markdown
+from edgefl.results.export.dialects import TextColumn, latex
 
 NOTE = "Mean and standard deviation over seeds. >T: not reached within T."
 RowKey = tuple[tuple[str, str], ...]
@@ -16,8 +15,8 @@ RowKey = tuple[tuple[str, str], ...]
 
 def as_latex(comparison: Comparison) -> str:
     """Return a tabular with a pair of columns, published and measured, for each printed column."""
-    rows = _by_row(comparison)
-    columns = _labels(comparison, list(rows))
+    rows = by_row(comparison)
+    columns = labels(comparison, list(rows))
     for name in dict.fromkeys(cell.column for cell in comparison.cells):
         found = [of_row.get(name) for of_row in rows.values()]
         published = [_text_cell(cell, published_text) for cell in found]
@@ -35,27 +34,7 @@ def _text_cell(cell: Cell | None, text_of: Callable[[Cell], str]) -> TextCell:
     return TextCell(text_of(cell))
 
 
-def as_markdown(comparison: Comparison) -> str:
-    """Return a table with a cell for each printed one: published / measured."""
-    rows = _by_row(comparison)
-    columns = _labels(comparison, list(rows))
-    for name in dict.fromkeys(cell.column for cell in comparison.cells):
-        cells = [_both(of_row.get(name)) for of_row in rows.values()]
-        columns.append(TextColumn("", name or "measured", cells))
-    return markdown(columns, "")
-
-
-def _both(cell: Cell | None) -> TextCell:
-    """Return published / measured; bold where the measured number is outside tolerance."""
-    if cell is None:
-        return TextCell("")
-    text = mean_text(cell)
-    if cell.published is not None:
-        text = f"{published_text(cell) or NO_NUMBER} / {text or NO_NUMBER}"
-    return TextCell(text, best=cell.within is False)
-
-
-def _by_row(comparison: Comparison) -> dict[RowKey, dict[str, Cell]]:
+def by_row(comparison: Comparison) -> dict[RowKey, dict[str, Cell]]:
     """Return the cells of each row by their columns."""
     rows: dict[RowKey, dict[str, Cell]] = {}
     for cell in comparison.cells:
@@ -63,7 +42,7 @@ def _by_row(comparison: Comparison) -> dict[RowKey, dict[str, Cell]]:
     return rows
 
 
-def _labels(comparison: Comparison, rows: list[RowKey]) -> list[TextColumn]:
+def labels(comparison: Comparison, rows: list[RowKey]) -> list[TextColumn]:
     """Return the columns that name the rows."""
     columns = []
     for name in comparison.row_names:

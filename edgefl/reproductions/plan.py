@@ -1,6 +1,6 @@
-"""The plan of a recipe at a scale: which printed cells there are, and which runs they need.
+"""The plan of a recipe at a scale: its printed cells, and the runs that they need.
 
-Making a plan loads no scenario; `scenarios.py` does, and checks each of them.
+A plan loads no scenario; `scenarios.py` loads and checks them.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ MOST_LABEL_CHARACTERS = 80  # of a folder's name
 
 
 class PlannedCell(NamedTuple):
-    """A cell of the table: where it stands, what is printed there, and which runs it needs."""
+    """A cell of the table: its place, its printed number, and the runs that it needs."""
 
-    row: Mapping[str, str]  # the names of its row, by the columns of the printed table
+    row: Mapping[str, str]  # the labels of its row, by the columns of the printed table
     column: str
     measure: str
     point: Point
@@ -53,7 +53,7 @@ class PlannedRun(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The point and the seed, which no other run has."""
+        """The point and the seed, unique to the run."""
         return (*self.point.values(), str(self.seed))
 
     @property
@@ -61,7 +61,7 @@ class PlannedRun(NamedTuple):
         """The name of its point's folder."""
         text = ",".join(f"{axis}={value}" for axis, value in self.point.items()) or "run"
         name = re.sub(r"[^\w.,=+-]", "_", text)
-        if len(name) > MOST_LABEL_CHARACTERS or name != text:  # then two points might have the same name
+        if len(name) > MOST_LABEL_CHARACTERS or name != text:  # two points could have the same name
             digest = hashlib.sha256(text.encode()).hexdigest()[:8]
             name = f"{name[: MOST_LABEL_CHARACTERS - 9]}-{digest}"
         return name
@@ -96,7 +96,7 @@ class Plan:
 
     @cached_property
     def points(self) -> list[Point]:
-        """The combinations of values that the cells need, also those that only relations need."""
+        """The combinations of values that cells and their relations need."""
         needed = {tuple(cell.point.values()): cell.point for cell in self.cells}
         for cell in self.cells:
             if cell.measure in self.recipe.relations:
@@ -105,7 +105,7 @@ class Plan:
         return list(needed.values())
 
     def related_point(self, cell: PlannedCell) -> Point:
-        """Return the values of the run that a cell's relation is to."""
+        """Return the point of the other run of a cell's relation."""
         recipe = self.recipe
         point = dict(cell.point)
         for axis, value in recipe.relations[cell.measure].to.items():
@@ -114,7 +114,7 @@ class Plan:
         return point
 
     def needed_measures(self, key: tuple[str, ...]) -> set[str]:
-        """Return the measures that cells need of the run with a key."""
+        """Return the measures that cells need from the run with a key."""
         return self._needed_measures.get(key[:-1], set())
 
     @cached_property
@@ -131,11 +131,11 @@ class Plan:
 
     @property
     def runs(self) -> list[PlannedRun]:
-        """All runs: those of the first seed first, so that an interrupted study has all cells as soon as possible."""
+        """All runs, seed by seed, so that an interrupted study soon has all cells."""
         return [PlannedRun(point, seed) for seed in self.seeds for point in self.points]
 
     def reading(self, measure: str) -> Reading | Relation:
-        """Return the reading, or the relation, that gives a measure."""
+        """Return the reading or relation of a measure."""
         return self.recipe.measures.get(measure) or self.recipe.relations[measure]
 
 
@@ -143,13 +143,13 @@ def plan(library: Library, entry: Entry, scale: ScaleName, seeds: int | None = N
     """Return the plan of a recipe.
 
     Args:
-        library: that the recipe is from.
+        library: the recipe's library.
         entry: the recipe.
-        scale: which of its scales.
-        seeds: how many; beyond those of the recipe they count on from the last one. None: those of the recipe.
+        scale: one of its scales.
+        seeds: how many; beyond the recipe's they count up from the greatest one. None: the recipe's.
 
     Raises:
-        InputError: the recipe has no such scale, or its cells make no sense.
+        InputError: the recipe has no such scale, or its keys contradict its table.
     """
     recipe = entry.recipe
     if scale not in recipe.scale_names:
@@ -162,7 +162,7 @@ def plan(library: Library, entry: Entry, scale: ScaleName, seeds: int | None = N
         if scale in recipe.scales:
             place = ("scales", scale)
         table = recipe.published or "its axes"
-        raise InputError(entry.source.fault(place, f"scale {scale} has no rows: nothing of {table} has these values"))
+        raise InputError(entry.source.fault(place, f"scale {scale} has no rows: no row of {table} has these values"))
     listed = chosen.seeds or recipe.seeds
     if seeds is not None:
         listed = _first(listed, seeds)
@@ -181,7 +181,7 @@ def plan(library: Library, entry: Entry, scale: ScaleName, seeds: int | None = N
 
 
 def _first(seeds: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Return the first `count` seeds; beyond those that are listed they count on from the greatest one."""
+    """Return `count` seeds; beyond the listed ones they count up from the greatest one."""
     if count < 1:
         raise InputError(f"--seeds {count}: must be >= 1")
     more = range(max(seeds) + 1, max(seeds) + 1 + max(0, count - len(seeds)))
@@ -201,7 +201,7 @@ class _Cells:
             self._table = self._without_left_out(read_table(library.published(entry.recipe.published)))
 
     def _without_left_out(self, table: Table) -> Table:
-        """Return the columns of a table that belong to the recipe."""
+        """Return the table without the columns that the recipe leaves out."""
         for column in self._recipe.left_out:
             if column not in table.header:
                 text = f"{table.file} has no column {column}{nearest(column, table.header)}"
@@ -209,11 +209,7 @@ class _Cells:
         return table.without(self._recipe.left_out)
 
     def all(self) -> Iterator[PlannedCell]:
-        """Yield all cells, row by row.
-
-        Raises:
-            InputError: a column, axis or measure does not exist, or a cell is no number.
-        """
+        """Yield all cells, row by row; refuse unknown columns, axes and measures, and cells without a number."""
         self._check_relations()
         columns = self._columns()
         for row in self._rows():
@@ -226,11 +222,11 @@ class _Cells:
     def _of_cell(
         self, row: TableRow, column: str, given: Mapping[str, Any], columns: Mapping[str, Any]
     ) -> Iterator[PlannedCell]:
-        """Yield the cell of a row and column; several where axes remain that neither of them names."""
+        """Yield the cells of a row and column: one for each value of the axes that neither of them names."""
         measure = str(given.get(MEASURE) or self._recipe.compare or next(iter(self._recipe.measures)))
         names = self._recipe.measure_names
         if measure not in names:
-            text = f"{measure} is no measure{nearest(measure, names)}"
+            text = f"{measure} is not a measure{nearest(measure, names)}"
             raise self._fault(("compare",), f"{text}; measures: {', '.join(names)}")
         published = None
         if self._table is not None:
@@ -251,15 +247,15 @@ class _Cells:
             yield PlannedCell({**labels, **more}, column, measure, self._shared(point), published)
 
     def _check_relations(self) -> None:
-        """Refuse relations of measures, or to values of axes, that do not exist."""
+        """Refuse relations of unknown measures, or to unknown values of axes."""
         for name, relation in self._recipe.relations.items():
             if relation.measure not in self._recipe.measures:
                 near = nearest(relation.measure, self._recipe.measures)
-                raise self._fault(("relations", name, "measure"), f"{relation.measure} is no measure{near}")
+                raise self._fault(("relations", name, "measure"), f"{relation.measure} is not a measure{near}")
             self._check_axes(("relations", name, "to"), relation.to)
 
     def _columns(self) -> dict[str, Mapping[str, Any]]:
-        """Return the columns that hold numbers, each with the values of axes, or the measure, that it stands for."""
+        """Return the columns with numbers, each with the values of axes, or the measure, that it stands for."""
         recipe = self._recipe
         header: tuple[str, ...] = ()
         if self._table is not None:
@@ -269,7 +265,7 @@ class _Cells:
             columns[recipe.value] = {}
         if recipe.columns is not None:
             names = self._names(recipe.columns)
-            # Columns of the table that the recipe does not run are no part of it.
+            # Other values of the axis may be columns of the table.
             columns |= {name: {recipe.columns: name} for name in names if self._table is None or name in header}
         columns |= recipe.columns_as
         for name in columns:
@@ -283,21 +279,21 @@ class _Cells:
         return columns or {"": {}}
 
     def _names(self, axis: str) -> list[str]:
-        """Return the values of an axis, also those that share the runs of another one; or the measures."""
+        """Return the values of an axis, including those that share runs; or the measures."""
         if axis == MEASURE:
             return self._recipe.measure_names
         if axis not in self._recipe.axes:
             known = ", ".join([*self._recipe.axes, MEASURE])
-            raise self._fault(("columns",), f"{axis} is no axis{nearest(axis, self._recipe.axes)}; axes: {known}")
+            raise self._fault(("columns",), f"{axis} is not an axis{nearest(axis, self._recipe.axes)}; axes: {known}")
         return [*self._recipe.axes[axis], *self._recipe.same.get(axis, {})]
 
     def _rows(self) -> Iterator[TableRow]:
-        """Yield the rows of the table that belong to the recipe, or, without a table, one for each combination."""
+        """Yield the recipe's rows of the table, or, without a table, one for each combination of values."""
         recipe = self._recipe
         if self._table is None:
             by_row = {axis: self._names(axis) for axis in recipe.axes if axis != recipe.columns}
             for axis, names in by_row.items():
-                # A recipe whose printed rows a scale cuts down may share its runs with one that has none.
+                # A recipe without a table may share runs with one whose printed rows a scale cuts down.
                 kept = self._scale.rows.get(axis, names)
                 by_row[axis] = [name for name in names if any(same_text(name, value) for value in kept)]
             for values in itertools.product(*by_row.values()):
@@ -313,7 +309,7 @@ class _Cells:
                 yield row
 
     def _of_row(self, row: TableRow, columns: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the values of axes that a row stands for; None if it is no part of the recipe."""
+        """Return the values of axes that a row stands for; None if the recipe does not have it."""
         given: dict[str, Any] = {}
         for column, text in row.items():
             if column in columns:
@@ -333,22 +329,22 @@ class _Cells:
         return given
 
     def _check_axes(self, place: tuple[str | int, ...], given: Mapping[str, Any]) -> None:
-        """Refuse values of axes that do not exist."""
+        """Refuse unknown axes and values."""
         for axis, value in given.items():
             if axis == MEASURE:
                 continue
             if axis not in self._recipe.axes:
-                text = f"{axis} is no axis{nearest(axis, self._recipe.axes)}"
+                text = f"{axis} is not an axis{nearest(axis, self._recipe.axes)}"
                 raise self._fault((*place, axis), f"{text}; axes: {', '.join(self._recipe.axes)}, {MEASURE}")
             if find_value(value, dict.fromkeys(self._names(axis))) is None:
                 known = ", ".join(self._names(axis))
-                raise self._fault((*place, axis), f"{value} is no value of {axis}; values: {known}")
+                raise self._fault((*place, axis), f"{value} is not a value of {axis}; values: {known}")
 
     def _value(self, axis: str, value: Any) -> str:
-        """Return the name of an axis' value, which exists."""
+        """Return the name of an axis' value."""
         name = find_value(value, dict.fromkeys(self._names(axis)))
         if name is None:
-            raise self._fault((axis,), f"{value} is no value of {axis}")
+            raise self._fault((axis,), f"{value} is not a value of {axis}")
         return name
 
     def _is_run(self, axis: str, value: str) -> bool:
@@ -357,7 +353,7 @@ class _Cells:
         return wanted is None or any(same_text(value, one) for one in wanted)
 
     def _shared(self, point: Point) -> Point:
-        """Return the point whose runs a point shares; itself, as a rule."""
+        """Return the point whose runs a point shares, usually itself."""
         return {axis: self._recipe.same.get(axis, {}).get(value, value) for axis, value in point.items()}
 
     def _fault(self, path: tuple[str | int, ...], text: str) -> InputError:

@@ -1,4 +1,4 @@
-"""Printed tables: CSV files of the folder published, one for each table, with its numbers as they were printed."""
+"""Printed tables: CSV files of the folder `published`, with numbers as they are printed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ class Printed(NamedTuple):
     """A printed cell."""
 
     text: str
-    number: float | None = None  # None where nothing comparable is printed
-    std: float | None = None  # the number after ±
+    number: float | None = None  # None if nothing comparable is printed
     bound: bool = False  # as in ">1000": the number is a bound, as the target was not reached
 
 
@@ -32,7 +31,7 @@ class Table(NamedTuple):
     rows: tuple[TableRow, ...]
 
     def without(self, columns: Iterable[str]) -> Table:
-        """Return the table without some of its columns."""
+        """Return the table without some columns."""
         left_out = set(columns)
         header = tuple(name for name in self.header if name not in left_out)
         rows = tuple({name: row[name] for name in header} for row in self.rows)
@@ -66,25 +65,16 @@ def printed(text: str, form: Form) -> Printed:
 
     Args:
         text: as printed: 45, 45|1.00, 98.08±0.03, >1000, or nothing.
-        form: how to read it; `first` takes what stands before the first bar, `text` compares nothing.
+        form: how to read it; `first` and `mean_std` read up to the first bar or ±, `text` compares nothing.
 
     Raises:
-        ValueError: it is no number of this form.
+        ValueError: it is not a number of this form.
     """
     if form == "text" or not text.strip():
         return Printed(text)
-    main = text
-    deviation = ""
-    if form == "first":
-        main = text.partition("|")[0]
-    elif form == "mean_std":
-        main, _, deviation = text.partition("±")
-    main = main.strip()
+    mark = {"number": None, "first": "|", "mean_std": "±"}[form]
+    main = text.partition(mark)[0].strip() if mark else text.strip()
     try:
-        number = float(main.removeprefix(">"))
-        std: float | None = None
-        if deviation:
-            std = float(deviation)
-        return Printed(text, number, std, main.startswith(">"))
+        return Printed(text, float(main.removeprefix(">")), main.startswith(">"))
     except ValueError:
         raise ValueError(f"{shown(text)} is not of the form {form}") from None

@@ -1,17 +1,18 @@
-"""Recipes: what a published table or figure takes to be run again, as data.
+"""Recipes: how to run a published table or figure again, as data.
 
 A recipe is a YAML file, recipes/PAPER/ITEM.yaml. Its keys are the fields of `Recipe` below;
 docs/reproductions/recipes.md explains them with an example. In short:
 
-- `published`, `rows`, `left_out`, `columns`, `columns_as`, `rows_as`, `value` and `cell` say which printed numbers
-  stand in which cells, and which values of the axes each cell has.
-- `base`, `set`, `axes`, `cases` and `seeds` say what is run: one run for each combination of values that a cell needs,
-  and each seed. What stands in `cases` overrides the axes, these override `set`, and a scale's `set` overrides all.
-- `measures` says what is read off a finished run (readings.py), `relations` what is computed from two runs of one seed
-  (relations.py), `compare` which of them stands beside a printed number.
-- `tolerance` says how far a number may be off, and why; `gap` names a known deviation.
+- `published`, `rows`, `left_out`, `columns`, `columns_as`, `rows_as`, `value` and `cell` name the printed number and
+  the values of the axes of each cell.
+- `base`, `set`, `axes`, `cases` and `seeds` define the runs: one for each combination of values that a cell needs, and
+  each seed. `cases` override the axes, these override `set`, and a scale's `set` overrides all.
+- `measures` are read off a finished run (readings.py), `relations` are computed from two runs of one seed
+  (relations.py), and `compare` names the one to compare with a printed number.
+- `tolerance` is the allowed difference, with its reason; `gap` names a known deviation.
 
-A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, and adds cells (and measures) of its own.
+A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, and adds cells and measures. One that has
+`like: PAPER/ITEM` takes all keys of that recipe and overrides some.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from edgefl.core.section import Section, fault, fault_at, nearest
+from edgefl.reproductions.figure import Figure, Texts
 from edgefl.reproductions.readings import READINGS
 from edgefl.reproductions.readings.base import Reading
 from edgefl.reproductions.relations import RELATIONS, Relation
@@ -30,51 +32,34 @@ from edgefl.scenario.sweep_file import DottedKey
 AxisName = str
 AxisValue = str
 Point = dict[AxisName, AxisValue]
-"""A value for each axis: what tells a run from the others, apart from its seed."""
+"""A value for each axis, which with the seed identifies a run."""
 
 Scalar = str | int | float | bool
-Texts = Annotated[tuple[str, ...], Field(strict=False)]
 Scalars = Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]
 Seeds = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
 Overrides = dict[DottedKey, Any]
 ScaleName = Literal["full", "small"]
 ScaleNames = Annotated[tuple[ScaleName, ...], Field(strict=False)]
-FigureName = Literal[
-    "accuracy_and_loss",
-    "accuracy_curves",
-    "bandwidth",
-    "calibration",
-    "class_heatmaps",
-    "confusion_matrices",
-    "device_accuracies",
-    "drift_curves",
-    "gain_boxes",
-    "label_scatter",
-    "learning_curves",
-    "loss_changes",
-    "quadratics",
-    "time_to_target",
-]  # a module of the package figures
 RecipeName = Annotated[str, Field(pattern=r"^[\w-]+/[\w.-]+$")]
 
 MEASURE = "measure"
-"""Among the values that `columns_as` and `rows_as` give a cell: not an axis, but which measure is compared there."""
+"""In `columns_as` and `rows_as` not an axis, but the measure of a cell."""
 
 BASE = "base"
-"""Among the overrides of an axis' value: not a key of scenarios, but the scenario that replaces the recipe's base."""
+"""In the value of an axis not a key of scenarios, but the scenario that replaces the recipe's base."""
 
 RUN_KEYS = ("base", "set", "axes", "cases", "same", "seeds", "train", "apart")
-"""The keys that say what is run; a recipe with `runs` has none of them."""
+"""The keys that define runs; a recipe with `runs` has none of them."""
 
 
 class Tolerance(Section):
-    """The allowed distance of measured means from printed numbers, with its reason; all that is given must hold."""
+    """The allowed difference between measured means and printed numbers, with its reason; all limits must hold."""
 
     relative: PositiveFloat | None = None  # of the printed number: 0.25 is 25 %
     absolute: PositiveFloat | None = None  # in the unit of the printed number
     trials: PositiveInt | None = None  # the number is a share of so many trials: three standard deviations of it
-    orders: Texts = ()  # "FedSSG > FedAvg": columns from better to worse, within each row, in the means over the seeds
-    by_measure: dict[str, Tolerance] = Field(default_factory=dict)  # for the cells of a measure, in place of the rest
+    orders: Texts = ()  # "FedSSG > FedAvg": columns from better to worse, within each row, of means over seeds
+    by_measure: dict[str, Tolerance] = Field(default_factory=dict)  # for the cells of a measure, instead
     why: str
 
     @model_validator(mode="after")
@@ -88,11 +73,11 @@ class Tolerance(Section):
 
     @property
     def asks_numbers(self) -> bool:
-        """Whether it holds numbers to something, not orders alone."""
+        """True if it limits numbers, not orders alone."""
         return self.relative is not None or self.absolute is not None or self.trials is not None
 
     def limits(self, printed: float) -> list[float]:
-        """Return the allowed distances from a printed number, in its unit."""
+        """Return the allowed differences from a printed number, in its unit."""
         found = []
         if self.relative is not None:
             found.append(self.relative * abs(printed))
@@ -112,7 +97,7 @@ class Case(Section):
 
 
 class Scale(Section):
-    """The differences between a smaller study and the whole one; what is not given is as in the recipe."""
+    """The differences between a smaller study and the whole one."""
 
     set: Overrides = Field(default_factory=dict)  # overrides everything else
     rows: dict[str, Scalars] = Field(default_factory=dict)
@@ -133,7 +118,7 @@ class Recipe(Section):
     # The printed numbers
     published: str | None = None  # a file of the folder published
     rows: dict[str, Scalars] = Field(default_factory=dict)  # which rows of it, by its columns
-    left_out: Texts = ()  # columns of it that are no part of the recipe
+    left_out: Texts = ()  # columns of it that the recipe leaves out
     columns: str | None = None  # the axis whose values are the names of columns; or `measure`
     columns_as: dict[str, dict[str, Scalar]] = Field(default_factory=dict)  # column -> values of axes, or of `measure`
     rows_as: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)  # column -> its value -> as above
@@ -150,7 +135,7 @@ class Recipe(Section):
     )  # a value -> the one whose runs it shares
     seeds: Seeds = (1,)
     train: bool = True  # false: only price the world
-    apart: bool = False  # each run has a process of its own, and learns all by itself: for processor time and memory
+    apart: bool = False  # a process for each run, without shared learning: for processor time and memory
     # What is read off, and how it is judged
     measures: dict[str, Annotated[Reading, READINGS]] = Field(default_factory=dict)
     relations: dict[str, Annotated[Relation, RELATIONS]] = Field(default_factory=dict)  # measures between two runs
@@ -158,10 +143,10 @@ class Recipe(Section):
     tolerance: Tolerance | None = None
     gap: str | None = None
     learns: bool = True  # false: `edgefl reproduce --check` runs it
-    check: bool | Literal["small"] = False  # `edgefl reproduce --check` runs it all the same, whole or at that scale
+    check: bool | Literal["small"] = False  # `edgefl reproduce --check` runs it although it learns, whole or small
     scales: dict[ScaleName, Scale] = Field(default_factory=dict)
-    not_at: ScaleNames = ()  # scales of the other recipe that say nothing here
-    figure: FigureName | None = None
+    not_at: ScaleNames = ()  # scales of the other recipe that this one lacks
+    figure: Figure | None = None  # drawn of what was measured
 
     @property
     def measure_names(self) -> list[str]:
@@ -216,7 +201,7 @@ class Recipe(Section):
     @model_validator(mode="after")
     def _axes_are_known(self) -> Recipe:
         if self.runs is not None:
-            return self  # they stand in the other recipe
+            return self  # the other recipe has them
         for number, case in enumerate(self.cases):
             for axis, wanted in case.when.items():
                 self._check_values(("cases", number, "when", axis), axis, as_tuple(wanted))
@@ -231,14 +216,14 @@ class Recipe(Section):
         return self
 
     def _check_values(self, place: tuple[str | int, ...], axis: str, values: tuple[Scalar, ...]) -> None:
-        """Refuse the name of an axis, or values of it, that do not exist."""
+        """Refuse an unknown axis, or unknown values of it."""
         if axis not in self.axes:
-            raise fault_at(place, f"is no axis{nearest(axis, self.axes)}; axes: {', '.join(self.axes) or 'none'}")
+            raise fault_at(place, f"is not an axis{nearest(axis, self.axes)}; axes: {', '.join(self.axes) or 'none'}")
         for value in values:
             if find_value(value, self.axes[axis]) is None:
                 known = ", ".join(self.axes[axis])
                 raise fault_at(
-                    place, f"{value} is no value of {axis}{nearest(value, self.axes[axis])}; values: {known}"
+                    place, f"{value} is not a value of {axis}{nearest(value, self.axes[axis])}; values: {known}"
                 )
 
     @model_validator(mode="after")
@@ -255,14 +240,14 @@ class Recipe(Section):
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """Return a value as the only one of a tuple, and a tuple as it is."""
+    """Return a value in a tuple, and a tuple unchanged."""
     if isinstance(value, tuple):
         return value
     return (value,)
 
 
 def same_text(one: object, other: object) -> bool:
-    """Return whether two values are the same, be it as texts or as numbers: 0.10 in a table is 0.1 in a recipe."""
+    """Return whether two values are equal as texts or as numbers: 0.10 in a table is 0.1 in a recipe."""
     if str(one) == str(other):
         return True
     try:
@@ -272,5 +257,5 @@ def same_text(one: object, other: object) -> bool:
 
 
 def find_value(value: object, names: dict[str, Any]) -> str | None:
-    """Return the name that is the same as a value; None if there is none."""
+    """Return the name that equals a value; None if there is none."""
     return next((name for name in names if same_text(value, name)), None)

@@ -1,6 +1,6 @@
-"""Measured rows: what has been read off each run, kept when the runs' folders are deleted.
+"""Measured rows: the readings of each run, which stay when the run's folder is deleted.
 
-A file has one row a run: the values of the axes, the seed, what was measured, and where it comes from.
+A file has one row for each run: the values of the axes, the seed, the measures, and their origin.
 """
 
 from __future__ import annotations
@@ -18,41 +18,40 @@ from edgefl.results.csv_format import csv_bytes
 
 SEED = "seed"
 ORIGIN = ("version", "commit", "date", "took_s", "settings")
-"""Columns that say by which edgefl a row was measured, on which day, how long the run took there, and what the
-recipe said of the run, as a digest (`plan.settings_digest`): a row that an edited recipe has left does not count."""
+"""Columns of a row's origin: version, commit, day, duration of the run, and a digest of the recipe's settings for the
+run (`scenarios.settings_digest`): rows from before a change of the recipe do not count."""
 
 DIVERGED = "diverged"
-"""The column that says what diverged in a run, and in which round: such a run has measured nothing else."""
+"""The column that names what diverged, and in which round; such a row has no measures."""
 
 DIGEST = "digest"
-"""The column with the digest of a row's scenario, in the rows of a study: they are used for that scenario alone."""
+"""The column of studies with the digest of the scenario for which a row counts."""
 
 NOTHING = "nothing"
-"""The text in a file for a measure of which a run has nothing; an empty cell was not measured, as the recipe did not
-ask for it when the run was read."""
+"""The text for a measure that a run lacks; an empty cell was not measured, as the recipe had no such measure then."""
 
 RowKey = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Row:
-    """The measured numbers of a run, with their origin."""
+    """The measures of a run, with their origin."""
 
     point: Mapping[str, str]  # the values of the axes
     seed: int
-    measures: Mapping[str, str]  # texts by column; "" where the run has nothing of the kind
+    measures: Mapping[str, str]  # texts by column; "" if the run lacks it
     origin: Mapping[str, str] = field(default_factory=dict)
     digest: str = ""  # of its scenario; "" if not known
-    diverged: str = ""  # what diverged, and in which round; "" for a run that has come to its end
+    diverged: str = ""  # what diverged, and in which round; "" for a finished run
 
     @property
     def key(self) -> RowKey:
-        """The point and the seed, which no other row has."""
+        """The point and the seed, unique to the row."""
         return (*self.point.values(), str(self.seed))
 
     @property
     def took_s(self) -> float | None:
-        """The run's duration [s] where it was measured; None if that is not known."""
+        """The run's duration [s]; None if unknown."""
         text = self.origin.get("took_s", "")
         return float(text) if text else None
 
@@ -61,14 +60,10 @@ Rows = dict[RowKey, Row]
 
 
 def read_rows(path: Path, axes: Sequence[str]) -> Rows:
-    """Return the rows of a file by run; none if it does not exist.
-
-    Args:
-        path: the file.
-        axes: the recipe's.
+    """Return the rows of a file by run, given the recipe's axes; none if the file does not exist.
 
     Raises:
-        InputError: the file is damaged, or is about other axes.
+        InputError: the file is damaged, or has other axes.
     """
     try:
         with opened_text(path) as file:
@@ -87,18 +82,8 @@ def read_rows(path: Path, axes: Sequence[str]) -> Rows:
 
 
 def current(rows: Rows, settings: Callable[[Row], str]) -> Rows:
-    """Return the rows that were measured with what a recipe says now; those whose settings are not known count, too.
-
-    Args:
-        rows: to choose from.
-        settings: returns the digest of what the recipe says of a row's run.
-    """
-    return {key: row for key, row in rows.items() if _is_current(row, settings)}
-
-
-def _is_current(row: Row, settings: Callable[[Row], str]) -> bool:
-    known = row.origin.get("settings", "")
-    return not known or known == settings(row)
+    """Return the rows without settings, and those with the current ones, whose digest `settings` returns."""
+    return {key: row for key, row in rows.items() if row.origin.get("settings", "") in {"", settings(row)}}
 
 
 def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Sequence[str]) -> Row:
@@ -119,7 +104,7 @@ def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Se
     return Row(
         point={axis: texts[axis] for axis in axes},
         seed=seed,
-        measures={name: _from_cell(text) for name, text in texts.items() if text and name not in named},
+        measures={name: "" if text == NOTHING else text for name, text in texts.items() if text and name not in named},
         origin={name: texts.get(name, "") for name in ORIGIN},
         digest=texts.get(DIGEST, ""),
         diverged=texts.get(DIVERGED, ""),
@@ -127,7 +112,7 @@ def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Se
 
 
 def _is_measured(cell: str) -> bool:
-    """Return whether a cell holds what readings write: a number, a bound such as ">60", a curve of numbers, or none."""
+    """Return whether a cell is from a reading: a number, a bound such as ">60", a curve of numbers, or nothing."""
     if cell == NOTHING:
         return True
     try:
@@ -138,29 +123,15 @@ def _is_measured(cell: str) -> bool:
     return not any(math.isinf(number) for number in numbers)
 
 
-def _to_cell(text: str | None) -> str:
-    """Return how a measured text is written; None stands for a measure that has not been read off the run."""
-    if text is None:
-        return ""
-    return text or NOTHING
-
-
-def _from_cell(cell: str) -> str:
-    """Return the measured text of a cell that is not empty."""
-    if cell == NOTHING:
-        return ""
-    return cell
-
-
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows into a file in place of those that it has."""
+    """Write rows into a file, in place of its rows."""
     listed = list(rows)
     axes = list(listed[0].point)
     measures = list(dict.fromkeys(name for row in listed for name in row.measures))
     columns: dict[str, list[str]] = {axis: [row.point[axis] for row in listed] for axis in axes}
     columns[SEED] = [str(row.seed) for row in listed]
     for name in measures:
-        columns[name] = [_to_cell(row.measures.get(name)) for row in listed]
+        columns[name] = [(row.measures[name] or NOTHING) if name in row.measures else "" for row in listed]
     for name in ORIGIN:
         columns[name] = [row.origin.get(name, "") for row in listed]
     if any(row.diverged for row in listed):
@@ -171,7 +142,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def merged(below: Row | None, above: Row) -> Row:
-    """Return a new row of a run with what only an earlier one has measured."""
+    """Return a new row of a run with the measures that only the earlier one has."""
     if below is None or above.diverged:
         return above
     return Row(above.point, above.seed, {**below.measures, **above.measures}, above.origin, above.digest)

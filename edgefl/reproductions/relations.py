@@ -1,7 +1,7 @@
-"""Relations: what is measured between two runs of one seed for a recipe's `relations`, such as a paired t-test.
+"""Relations: measures between two runs of one seed for a recipe's `relations`, such as a paired t-test.
 
-A relation is computed from what readings have kept of both runs (curves are texts of numbers), so that recorded rows
-are enough for it. To add one: a class here, its line in RELATIONS, and a test with a known answer.
+A relation is computed from readings of both runs (curves are texts of numbers), so that recorded rows are enough. To
+add one: a class here, its line in RELATIONS, and a test with a known answer.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Scalar = str | int | float | bool
 
 
 class Relation(Member):
-    """Base of all relations of a run, the own one, to another one."""
+    """Base of all relations of a run to another one."""
 
     measure: str  # of both runs
-    to: Annotated[dict[str, Scalar], Field(min_length=1)]  # the other run: values of axes that differ from the own ones
+    to: Annotated[dict[str, Scalar], Field(min_length=1)]  # the other run: its differing values of axes
     better: Better = "higher"  # which of two values is the better one, for a recipe's orders
 
     @property
@@ -79,7 +79,7 @@ class AccumulatedGain(Relation):
 
 
 def related(relation: Relation, own: Mapping[str, str], other: Mapping[str, str]) -> str:
-    """Return a relation as a text, from what was measured of both runs by columns; "" where one lacks the measure."""
+    """Return a relation as text, from the measures of both runs; "" if one lacks the measure."""
     texts = [measures.get(relation.measure, "") for measures in (own, other)]
     if not all(texts):
         return ""
@@ -90,7 +90,7 @@ def related(relation: Relation, own: Mapping[str, str], other: Mapping[str, str]
 
 
 def _in_same_rounds(own: str, other: str) -> tuple[Floats, Floats]:
-    """Return the numbers [n] of both curves in those rounds in which both have one."""
+    """Return the numbers [n] of both curves in rounds for which both have one."""
     first = np.array(numbers_of(own))
     second = np.array(numbers_of(other))
     rounds = min(len(first), len(second))

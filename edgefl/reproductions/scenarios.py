@@ -1,4 +1,4 @@
-"""The scenarios of a plan's runs: a base, and what the recipe says of each run."""
+"""The scenarios of a plan's runs: a base, and the recipe's overrides for each run."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def scenario_of(plan: Plan, run: PlannedRun) -> Scenario:
 
 
 def settings_digest(plan: Plan, run: PlannedRun) -> str:
-    """Return a digest of what base and recipe say of a run, without the defaults of keys that they leave out.
+    """Return a digest of the keys that base and recipe give a run, without defaults of other keys.
 
-    It changes when the recipe is edited, and not when a later edgefl knows more keys.
+    It changes with the recipe, and not when a later edgefl has more keys.
 
     Raises:
         InputError: the base does not exist, or cannot be read.
@@ -60,13 +60,13 @@ def settings_digest(plan: Plan, run: PlannedRun) -> str:
 
 @cache
 def _content(path: Path) -> dict[str, Any]:
-    """Return what a scenario file holds, apart from its comments; recipes have few bases and many runs."""
+    """Return the content of a scenario file; recipes have few bases and many runs."""
     content, _ = read(path)
     return content
 
 
 def _settings(plan: Plan, run: PlannedRun) -> tuple[Path, list[Override]]:
-    """Return the base of a run, and what replaces its values, the strongest last."""
+    """Return the base of a run, and its overrides, the strongest last."""
     recipe = plan.recipe
     entry = plan.entry
     base = recipe.base
@@ -89,13 +89,13 @@ def _settings(plan: Plan, run: PlannedRun) -> tuple[Path, list[Override]]:
 
 
 def _matches(value: str, wanted: Any) -> bool:
-    """Return whether a point's value is the one, or one of those, that a case is for."""
+    """Return whether a point's value is one of those of a case."""
     return any(same_text(value, choice) for choice in as_tuple(wanted))
 
 
 @cache
 def _found(base: str, folder: Path) -> Path:
-    """Return the file that a recipe in a folder means; see `shipped.find`, which looks at many files."""
+    """Return the file of a base, as `shipped.find`, which looks at many files."""
     return shipped.find(base, folder)
 
 

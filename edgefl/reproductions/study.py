@@ -1,6 +1,7 @@
-"""A study: the runs of a recipe in a folder, what was read off each of them, and the comparison that comes of it.
+"""A study: the runs of a recipe in a folder, a row of readings for each run, and their comparison.
 
-The folder holds `runs`, a sweep; `measured.csv`, a row a run, which is kept when the runs are deleted; and the pages.
+The folder holds `runs`, a sweep; `measured.csv`, a row for each run, which stays when the runs are deleted; and the
+pages.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class StudyOptions:
     device: str = "auto"
     resume: bool = False  # run what is missing in the folder
     overwrite: bool = False  # replace what is in the folder
-    record: bool = False  # take recorded rows as measured, and add the new ones to them
+    record: bool = False  # count recorded rows as measured, and add the new ones to them
 
 
 @dataclass(frozen=True)
@@ -64,16 +65,16 @@ class StudyResult:
 
 
 def run(library: Library, plan: Plan, options: StudyOptions, on_run_end: OnRunEnd = ignore) -> StudyResult:
-    """Run what is missing of a recipe's runs, read them, and write the comparison.
+    """Run the missing runs of a recipe, read them, and write the comparison.
 
     Args:
-        library: that the recipe is from.
-        plan: the recipe's.
+        library: the recipe's library.
+        plan: the recipe's plan.
         options: how to run it.
-        on_run_end: called after each run, as that of a sweep.
+        on_run_end: called after each run.
 
     Raises:
-        InputError: data are missing, the folder holds another study, or another process is running there; nothing was
+        InputError: data are missing, the folder holds another study, or another process runs there; nothing was
             written.
         RunError: results cannot be written or read.
     """
@@ -89,7 +90,7 @@ def run(library: Library, plan: Plan, options: StudyOptions, on_run_end: OnRunEn
 
 
 def _smaller(library: Library, plan: Plan) -> str:
-    """Return that the recipe has another scale, for which all data are here; empty if it has none."""
+    """Return a remedy: another scale of the recipe, whose data are all here; empty if there is none."""
     for scale in plan.entry.recipe.scale_names:
         if scale != plan.scale and not lacking(needs(plan_of(library, plan.entry, scale))):
             return f"; --scale {scale} takes only data that are here"
@@ -113,11 +114,7 @@ class _Study:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes out of the folder.
-
-        Raises:
-            InputError: it holds something else, or another process is running there.
-        """
+        """Keep other processes out of the folder."""
         check_folder(self._folder, overwrite=self._options.overwrite)
         with own_files.alone(self._folder / LOCK):
             check_folder(self._folder, overwrite=self._options.overwrite)  # files may have come since
@@ -125,11 +122,7 @@ class _Study:
             yield
 
     def _read_rows(self) -> None:
-        """Read the rows that the folder has.
-
-        Raises:
-            InputError: it holds an unfinished study that is not to be resumed, or that of another recipe.
-        """
+        """Read the folder's rows; refuse an unfinished study without --resume, and another recipe's."""
         folder = self._folder
         self._rows = {}
         if self._options.record:
@@ -142,20 +135,20 @@ class _Study:
             text = f"{len(changed)} of its runs were measured with other scenarios: the recipe has been edited since"
             if any(row.origin.get("version") != changed[0].origin.get("version") for row in rows.values()):
                 text = f"{text}, or edgefl is another version"
-            remedy = "choose another folder with -o, or begin anew with --overwrite"
+            remedy = "choose another folder with -o, or start again with --overwrite"
             raise InputError(f"{folder / MEASURED}: {text}; {remedy}")
         self._rows |= rows
         if is_begun(folder) and self._missing() and not (self._options.resume or self._options.record):
             left = len(self._missing())
-            text = f"holds a study, of which {left} of {len(self._plan.runs)} runs are missing"
-            raise InputError(f"{folder}: {text}: run them with --resume, or begin anew with --overwrite")
+            text = f"holds a study with {left} of {len(self._plan.runs)} runs missing"
+            raise InputError(f"{folder}: {text}: run them with --resume, or start again with --overwrite")
 
     def _missing(self) -> list[PlannedRun]:
-        """Return the runs that have no row with all that the cells need."""
+        """Return the runs without all readings that the cells need."""
         return [run for run in self._plan.runs if missing(self._plan, run.key, self._rows)]
 
     def run(self, on_run_end: OnRunEnd) -> StudyResult:
-        """Run what is missing; return the comparison, which has been written."""
+        """Run the missing runs, and write and return the comparison."""
         runs = {str(run.place): run for run in self._missing()}
         failed: dict[str, str] = {}
         interrupted = False
@@ -182,7 +175,7 @@ class _Study:
         return StudyResult(self._folder, comparison, {**failed, **self._unreadable}, interrupted)
 
     def _begin(self) -> None:
-        """Remove what a killed process has left and its rows if the study starts over; the sweep removes its runs."""
+        """Remove half-written files, and the rows of a study that starts over; the sweep removes its runs."""
         own_files.remove_half_written(self._folder)
         if self._options.overwrite:
             own_files.remove(self._folder / MEASURED, MARKS[MEASURED])
@@ -206,8 +199,7 @@ class _Study:
         )
 
     def _reading(self, runs: Mapping[str, PlannedRun], on_run_end: OnRunEnd) -> OnRunEnd:
-        """Return what the sweep calls after each run: read it at once, so that an interrupted study keeps it."""
-
+        # Each run is read as soon as it ends, so that an interrupted study keeps its row.
         def ended(statuses: Sequence[str], place: str, status: str) -> None:
             if status == "finished":
                 self._read(runs[place])
@@ -216,7 +208,6 @@ class _Study:
         return ended
 
     def _read(self, run: PlannedRun) -> None:
-        """Read a finished run, and keep what it has measured."""
         try:
             row = read_run(self._plan, run, self._folder / RUNS / run.place, self._measures, self._digests[run.key])
         except InputError as error:
@@ -225,7 +216,7 @@ class _Study:
         self._keep(row)
 
     def _note_divergence(self, run: PlannedRun) -> bool:
-        """Keep that a failed run has diverged, which is a result; return False if it has failed for another reason."""
+        """Keep a divergence, which is a result; return False if the run failed for another reason."""
         row = read_divergence(self._plan, run, self._folder / RUNS / run.place, self._digests[run.key])
         if row is None:
             return False
@@ -233,7 +224,7 @@ class _Study:
         return True
 
     def _keep(self, row: Row) -> None:
-        """Keep what a run has measured, in the folder and, if asked for, in the record."""
+        """Write a row into the folder and, with `record`, into the record."""
         self._rows[row.key] = merged(self._rows.get(row.key), row)
         order = {planned.key: number for number, planned in enumerate(self._plan.runs)}
         own = [row for row in self._rows.values() if row.digest]  # recorded rows have none
@@ -251,17 +242,17 @@ class _Study:
 
 
 def read_run(plan: Plan, run: PlannedRun, folder: Path, measures: Mapping[str, Reading], digest: str = "") -> Row:
-    """Return what a finished run has measured.
+    """Return the row of a finished run.
 
     Args:
-        plan: that it belongs to.
-        run: which one it is.
+        plan: the plan that has the run.
+        run: the run.
         folder: its result folder.
-        measures: what is read.
+        measures: the readings.
         digest: of its scenario.
 
     Raises:
-        InputError: the folder is damaged, or has nothing of the kind.
+        InputError: the folder is damaged, or lacks what a reading needs.
     """
     finished = FinishedRun(folder)
     texts: dict[str, str] = {}
@@ -271,19 +262,12 @@ def read_run(plan: Plan, run: PlannedRun, folder: Path, measures: Mapping[str, R
 
 
 def read_divergence(plan: Plan, run: PlannedRun, folder: Path, digest: str = "") -> Row | None:
-    """Return the row of a failed run that has diverged; None if it has failed for another reason.
-
-    Args:
-        plan: that it belongs to.
-        run: which one it is.
-        folder: its result folder.
-        digest: of its scenario.
-    """
+    """Return the row of a failed run that diverged; None if it failed for another reason (arguments: `read_run`)."""
     failed = FinishedRun(folder)
     try:
         manifest = failed.documents.manifest
         origin = _origin(plan, run, failed)
-    except InputError:  # it failed before there was anything to write
+    except InputError:  # it failed before it wrote anything
         return None
     if "diverged" not in manifest:
         return None
@@ -291,11 +275,7 @@ def read_divergence(plan: Plan, run: PlannedRun, folder: Path, digest: str = "")
 
 
 def _origin(plan: Plan, run: PlannedRun, finished: FinishedRun) -> dict[str, str]:
-    """Return where a row comes from, by the columns of `records.ORIGIN`.
-
-    Raises:
-        InputError: the manifest does not say when the run began, or how long it took.
-    """
+    """Return the origin of a row, by the columns `records.ORIGIN`."""
     manifest = finished.documents.manifest
     try:
         began = datetime.fromisoformat(manifest["started"])

@@ -1,4 +1,4 @@
-"""The folder of a study, which holds the runs of a recipe and a row of what was read off each of them."""
+"""The folder of a study, with the runs of a recipe and a row of readings for each."""
 
 from __future__ import annotations
 
@@ -37,14 +37,10 @@ MARKS: dict[str, Mark] = {  # of a study's own files
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
-    """Check that a study can be run in a folder, or its pages be written there.
-
-    Args:
-        folder: the folder; it need not exist.
-        overwrite: a study that is there is replaced, or a comparison of recorded rows.
+    """Check that a folder, which need not exist, can hold a study or the pages of one.
 
     Raises:
-        InputError: it holds other files, or one with a name of edgefl's that another program has written.
+        InputError: it has other files, or another program wrote a file with one of edgefl's names.
     """
     names = run_folder.names_in(folder)
     known = is_begun(folder) or (overwrite and is_own(folder / COMPARISON, MARKS[COMPARISON]))
@@ -56,26 +52,26 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
 
 
 def is_begun(folder: Path) -> bool:
-    """Return whether the folder holds a study, whether its runs have been deleted or not."""
+    """Return whether the folder holds a study, with or without its runs."""
     return is_own(folder / MEASURED, MARKS[MEASURED]) or sweep_folder.is_begun(folder / RUNS)
 
 
 def default_folder(entry: Entry, scale: ScaleName) -> Path:
-    """Return the folder of a recipe's study if the user names none; recipes with the same runs share it."""
+    """Return the default folder of a recipe's study; recipes with the same runs share it."""
     return STUDIES / entry.runs_of / scale
 
 
 def recorded_rows(library: Library, plan: Plan) -> Rows:
-    """Return the rows that come with edgefl; those that were measured before the recipe was edited are left out.
+    """Return the rows that come with edgefl, without those that are older than the recipe's last change.
 
     Raises:
-        InputError: they are damaged, or about other axes.
+        InputError: they are damaged, or have other axes.
     """
     return _current(plan, read_rows(library.recorded(plan.entry, plan.scale), plan.axes))
 
 
 def known_rows(library: Library, plan: Plan, folder: Path) -> Rows:
-    """Return all rows of a plan's runs: the recorded ones and, in their place, those of the study in a folder."""
+    """Return all rows of a plan's runs; those of the study in a folder replace recorded ones."""
     return recorded_rows(library, plan) | _current(plan, local_rows(plan, folder))
 
 
@@ -87,9 +83,9 @@ def _current(plan: Plan, rows: Rows) -> Rows:
 
 
 def local_rows(plan: Plan, folder: Path) -> Rows:
-    """Return what the study in a folder has measured; nothing if there is none.
+    """Return the rows of the study in a folder; none if it has no study.
 
     Raises:
-        InputError: its rows are damaged, or about another recipe.
+        InputError: the rows are damaged, or belong to another recipe.
     """
     return read_rows(folder / MEASURED, plan.axes)

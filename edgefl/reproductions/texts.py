@@ -1,4 +1,4 @@
-"""The numbers of a comparison as short texts, the same in the terminal, on pages and in documents."""
+"""The numbers of a comparison as short texts, for the terminal and for pages."""
 
 from __future__ import annotations
 
@@ -8,22 +8,19 @@ from collections.abc import Mapping, Sequence
 from edgefl.reproductions.comparison import Cell, Comparison
 from edgefl.reproductions.recipe import Tolerance
 
-LARGEST_RELATIVE = 100.0  # differences beyond this many times the printed number are told in its unit alone
+LARGEST_RELATIVE = 100.0  # larger differences, relative to the printed number, are told in its unit alone
 DIVERGED = "diverged"
 MINUS = "−"
 MOST_DECIMALS = 6
 
 
 def number_text(number: float) -> str:
-    """Return a measured number in five digits, which is more than tables print."""
+    """Return a measured number in five digits, more than tables print."""
     return f"{number:.5g}"
 
 
 def mean_text(cell: Cell) -> str:
-    """Return the mean of a cell's seeds with their standard deviation, with > before a bound; empty if not measured.
-
-    Where a run diverged there is no mean: the text says so.
-    """
+    """Return the mean of a cell's seeds with their standard deviation, with > before a bound, or how many diverged."""
     if cell.diverged:
         return _divergence_text(cell)
     if cell.mean is None:
@@ -32,7 +29,7 @@ def mean_text(cell: Cell) -> str:
         return f">{number_text(cell.mean)}"
     if not cell.std:  # a single seed, or seeds that agree
         return number_text(cell.mean)
-    # Two digits of the deviation; more digits of the mean than that would pretend to be known.
+    # Two digits of the deviation; further digits of the mean are noise.
     decimals = 1 - math.floor(math.log10(cell.std))
     if decimals > MOST_DECIMALS:
         return f"{number_text(cell.mean)} ± {cell.std:.2g}"
@@ -49,7 +46,7 @@ def _divergence_text(cell: Cell) -> str:
 
 
 def seed_text(cell: Cell, seed: int) -> str:
-    """Return what a seed has given; empty if it has not been measured."""
+    """Return the number of a seed; empty if it was not measured."""
     if seed in cell.diverged:
         return DIVERGED
     if seed in cell.by_seed:
@@ -58,34 +55,34 @@ def seed_text(cell: Cell, seed: int) -> str:
 
 
 def published_text(cell: Cell) -> str:
-    """Return what is printed in a cell, as it is printed; empty if nothing is."""
+    """Return the text that is printed in a cell; empty if none is."""
     if cell.published is None:
         return ""
     text = cell.published.text
     if cell.asked:
-        text = text.partition("|")[0]  # behind the bar stands a speed-up, which follows from the number
+        text = text.partition("|")[0]  # the speed-up after the bar follows from the number
     return text.replace("±", " ± ")
 
 
 def seeds_text(cell: Cell, seeds: Sequence[int]) -> str:
-    """Return what each seed has given, in the order of the seeds."""
+    """Return the numbers of the seeds in their order."""
     texts = [seed_text(cell, seed) for seed in seeds]
     return ", ".join(text for text in texts if text)
 
 
 def difference_text(cell: Cell) -> str:
-    """Return the difference in the unit of the table, and as a part of what is printed; empty if it is not known."""
+    """Return the difference in the unit of the table, and relative to the printed number; empty if unknown."""
     if cell.difference is None:
         return ""
     text = f"{cell.difference:+.3g}"
-    # A p value of 1e-9 where 1e-200 is printed is no percentage that anybody could read.
+    # A p value of 1e-9 in place of 1e-200 would be an unreadable percentage.
     if cell.relative is not None and abs(cell.relative) < LARGEST_RELATIVE:
         text = f"{text} ({100 * cell.relative:+.1f} %)"
     return text.replace("-", MINUS)
 
 
 def tolerance_text(tolerance: Tolerance) -> str:
-    """Return what a tolerance asks for, in a few words."""
+    """Return a tolerance in a few words."""
     parts = []
     if tolerance.relative is not None:
         parts.append(f"{100 * tolerance.relative:g} % of the printed number")
@@ -101,12 +98,12 @@ def tolerance_text(tolerance: Tolerance) -> str:
 
 
 def place_text(names: Sequence[str], row: Mapping[str, str]) -> str:
-    """Return where a row stands: its values of the columns `names` that it has."""
+    """Return the labels of a row in the columns `names`."""
     return ", ".join(row[name] for name in names if row.get(name))
 
 
 def within_text(comparison: Comparison) -> str:
-    """Return how many of the compared cells are within tolerance; empty where none was compared."""
+    """Return how many of the compared cells are within tolerance; empty if none was compared."""
     inside, compared = comparison.counts()
     if not compared:
         return ""
@@ -114,7 +111,7 @@ def within_text(comparison: Comparison) -> str:
 
 
 def last_day(comparison: Comparison) -> str:
-    """Return the last day on which a run was measured; `earlier` where rows do not say it, empty without rows."""
+    """Return the last day on which a run was measured; `earlier` if rows have no date, empty without rows."""
     rows = [*comparison.rows, *comparison.diverged]
     if not rows:
         return ""

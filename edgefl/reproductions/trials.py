@@ -1,4 +1,4 @@
-"""Trials: how long a recipe's runs take on this machine, told by the first rounds of some of them, and kept."""
+"""Trials: the duration of a recipe's runs on this machine, estimated by the first rounds of some of them, and kept."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from edgefl.reproductions.plan import Plan, PlannedRun
 from edgefl.reproductions.scenarios import scenario_of
 
 FILE = "reproductions.json"  # in the cache, which belongs to one machine
-MOST_TRIED = 3  # runs of a recipe: its algorithms differ in what they cost
+MOST_TRIED = 3  # runs of a recipe, whose algorithms differ in their cost
 
 
 def kept_trial_s(plan: Plan) -> float | None:
-    """Return how long all runs of a plan take [s], one after the other, by a trial that was made before; or None."""
+    """Return the duration of all runs of a plan, one by one [s], by an earlier trial; None without one."""
     run_s = _kept().get(_key(plan))
     if run_s is None:
         return None
@@ -25,7 +25,7 @@ def kept_trial_s(plan: Plan) -> float | None:
 
 
 def trial_s(plan: Plan) -> float:
-    """Try some of a plan's runs, keep the result, and return how long all of them take [s], one after the other.
+    """Try some of a plan's runs, keep the result, and return the duration of all of them, one by one [s].
 
     Raises:
         InputError: a scenario is wrong, or its data are not here.
@@ -36,7 +36,7 @@ def trial_s(plan: Plan) -> float:
 
     options = Options(train=plan.recipe.train)
     tried = _tried(plan)
-    # The first run imports libraries and measures how to train here, which the later ones of a study do not repeat.
+    # The first run imports libraries and measures how to train here, which later runs do not repeat.
     whole_run_s(scenario_of(plan, tried[0]), options)
     run_s = statistics.fmean(whole_run_s(scenario_of(plan, run), options) for run in tried)
     write_for_user(_file(), json.dumps(_kept() | {_key(plan): run_s}, indent=2).encode())
@@ -51,7 +51,7 @@ def _tried(plan: Plan) -> list[PlannedRun]:
 
 
 def _key(plan: Plan) -> str:
-    """Return the recipe, its scale, and a digest of its file: an edited recipe is tried again."""
+    """Return the recipe, its scale, and a digest of its file, so that an edited recipe is tried again."""
     digest = hashlib.sha256(read_bytes(plan.entry.runs_path)).hexdigest()[:16]
     return f"{plan.entry.runs_of} {plan.scale} {digest}"
 
@@ -61,7 +61,7 @@ def _file() -> Path:
 
 
 def _kept() -> dict[str, float]:
-    """Return the trials that were made before; none if their file is damaged, as they can be made again."""
+    """Return the earlier trials; none if their file is damaged, as they can be repeated."""
     try:
         kept = json.loads(read_bytes(_file()))
         return {str(key): float(value) for key, value in kept.items()}

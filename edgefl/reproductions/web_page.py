@@ -1,4 +1,4 @@
-"""The page of a study: what is printed beside what was measured, as one HTML file that needs no network."""
+"""The page of a study: printed beside measured numbers, as one HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from string import Template
 
 from edgefl.core.files import read_bytes
 from edgefl.reproductions.charts import MEASURED_COLOUR, OUTSIDE_COLOUR, Chart, charts
-from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.comparison import Comparison
 from edgefl.reproductions.plan import PlannedRun
 from edgefl.reproductions.records import ORIGIN, Row
 from edgefl.reproductions.texts import (
@@ -24,6 +24,7 @@ from edgefl.reproductions.texts import (
     tolerance_text,
     within_text,
 )
+from edgefl.results.report.shared.card import plot_area, titled_card
 from edgefl.results.report.shared.resources import as_json, plotly, resource, scripts
 from edgefl.results.report.shared.style import DARK, on_page, prose, template
 from edgefl.results.report.shared.tables import table
@@ -31,10 +32,9 @@ from edgefl.results.report.shared.tables import table
 RUN_PAGE = "report.html"
 MOST_WIDE = 2  # charts over the whole width
 MOST_LARGE = 12  # characters of a tile's value in large letters
-MOST_OPEN = 30  # runs that are listed without being asked for
-MOST_CHARACTERS = 60  # of a measured text in the table of runs: curves are longer
+MOST_OPEN = 30  # runs in a table that is open at first
+MOST_CHARACTERS = 60  # of a measured text in the table of runs; curves are longer
 
-PICTURE_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 STYLE = """
 .tile strong.long { font-size: 19px; line-height: 34px; white-space: normal; }
 .wide .plot { height: 430px; }
@@ -43,7 +43,6 @@ STYLE = """
 .wide .grid .card + .card { margin-top: 0; }
 .cells td, .cells th { white-space: nowrap; }
 .cells th:not(:first-child) { text-align: right; }
-.cells .outside > * { background: var(--bad); }
 .story + .story { margin-top: 8px; }
 .measured td:last-child { text-align: left; }
 .figure img { max-width: 100%; }
@@ -54,9 +53,9 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
     """Return the page.
 
     Args:
-        comparison: what it shows.
-        runs: the folder of the runs; those that have a page there are linked by a path relative to its parent.
-        pictures: the files of the recipe's figure, if it has one.
+        comparison: of the study.
+        runs: the folder of the runs, to whose pages the page has links.
+        pictures: the files of the recipe's figure.
     """
     drawn = charts(comparison)
     values = {
@@ -74,35 +73,25 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
         "style": resource("shared/style.css") + STYLE,
         "early": resource("shared/theme.js"),
         "plotly": plotly(),
-        "figures": _data(drawn),
+        "figures": as_json({"template": template(), "dark": DARK, "figures": {one.name: one.figure for one in drawn}}),
         "script": scripts("shared/page.js"),
     }
     return Template(resource("shared/template.html")).substitute(values)
-
-
-def _data(drawn: Sequence[Chart]) -> str:
-    """Return what the page's script draws."""
-    figures = {chart.name: chart.figure for chart in drawn}
-    return as_json({"template": template(), "dark": DARK, "figures": figures})
 
 
 # The head of the page
 
 
 def _subtitle(comparison: Comparison) -> str:
-    seeds = "1 seed"
-    if len(comparison.seeds) != 1:
-        seeds = f"{len(comparison.seeds)} seeds"
+    seeds = "1 seed" if len(comparison.seeds) == 1 else f"{len(comparison.seeds)} seeds"
     return " · ".join([comparison.source, f"scale {comparison.scale}", seeds])
 
 
 def _banner(comparison: Comparison) -> str:
-    """Return a line that says what is missing or out of tolerance; nothing where all holds."""
+    """Return a line for missing runs or numbers out of tolerance; empty if all holds."""
     if comparison.holds or comparison.state == "a named gap":
-        return ""  # the tile says it, and the text below what the gap is
-    style = ""
-    if comparison.state == "outside tolerance":
-        style = "bad"
+        return ""  # a tile and a text below it name the gap
+    style = "bad" if comparison.state == "outside tolerance" else ""
     return f'<p class="banner {style}" role="status">{escape(comparison.state_text.capitalize())}.</p>'
 
 
@@ -122,9 +111,7 @@ def _tiles(comparison: Comparison) -> str:
 
 
 def _tile(name: str, value: str, note: str) -> str:
-    long = ""
-    if len(value) > MOST_LARGE:
-        long = ' class="long"'
+    long = ' class="long"' if len(value) > MOST_LARGE else ""
     return (
         f'<div class="tile"><span class="name">{escape(name)}</span><strong{long}>{escape(value)}</strong>'
         f'<span class="note">{escape(note)}</span></div>'
@@ -132,7 +119,7 @@ def _tile(name: str, value: str, note: str) -> str:
 
 
 def _story(comparison: Comparison) -> str:
-    """Return what the tolerance is and why, and the gap that the recipe names."""
+    """Return the tolerance with its reason, and the known gap."""
     sentences = []
     if comparison.tolerance is not None:
         sentences.append(f"Tolerance: {tolerance_text(comparison.tolerance)}; {comparison.tolerance.why.strip()}.")
@@ -145,41 +132,28 @@ def _story(comparison: Comparison) -> str:
 
 
 def _pictures(files: Sequence[Path]) -> str:
-    """Return the pictures of the recipe's own figure; other files of it are only linked."""
+    """Return the pictures of the recipe's figure, and links to its other files."""
     parts = []
     for file in files:
-        kind = PICTURE_TYPES.get(file.suffix)
-        if kind is None:
+        if file.suffix != ".svg":
             parts.append(f'<p class="note"><a href="{escape(file.name)}">{escape(file.name)}</a></p>')
             continue
         content = base64.b64encode(read_bytes(file)).decode("ascii")
-        parts.append(f'<div class="card"><img alt="{escape(file.stem)}" src="data:{kind};base64,{content}"></div>')
+        parts.append(
+            f'<div class="card"><img alt="{escape(file.stem)}" src="data:image/svg+xml;base64,{content}"></div>'
+        )
     if not parts:
         return ""
     return f'<section class="figure" id="figure"><h2>Figure</h2>{"".join(parts)}</section>'
 
 
 def _charts_section(comparison: Comparison, drawn: Sequence[Chart]) -> str:
-    marks = [chart for chart in drawn if not chart.lines]
-    curves = [chart for chart in drawn if chart.lines]
-    text = ""
-    if marks:
-        cards = "".join(_card(chart) for chart in marks)
-        grid = ""
-        if len(marks) > MOST_WIDE:
-            grid = ' class="grid"'
-        title = "Measured"
-        if any(cell.asked for cell in comparison.cells):
-            title = "Published and measured"
-        head = f'<section id="published" class="wide"><h2>{title}</h2>{_key()}'
-        text += f"{head}<div{grid}>{cards}</div></section>"
-    if curves:
-        cards = "".join(_card(chart) for chart in curves)
-        text += (
-            '<section id="curves"><h2>Curves</h2><p class="note">Each seed, and their mean in a thicker line.</p>'
-            f'<div class="grid">{cards}</div></section>'
-        )
-    return text
+    if not drawn:
+        return ""
+    grid = ' class="grid"' if len(drawn) > MOST_WIDE else ""
+    title = "Published and measured" if any(cell.asked for cell in comparison.cells) else "Measured"
+    cards = "".join(titled_card(chart.title, plot_area(chart.name)) for chart in drawn)
+    return f'<section id="published" class="wide"><h2>{title}</h2>{_key()}<div{grid}>{cards}</div></section>'
 
 
 def _key() -> str:
@@ -197,25 +171,6 @@ def _mark(sign: str, colour: str) -> str:
     return f'<i class="sign" style="color:{on_page(colour)}">{sign}</i>'
 
 
-def _card(chart: Chart) -> str:
-    key = "".join(
-        f'<span><i class="dot" style="background:{on_page(colour)}"></i>{escape(name)}{_dashed(dash)}</span>'
-        for name, colour, dash in chart.lines
-    )
-    if key:
-        key = f'<div class="key">{key}</div>'
-    return (
-        f'<div class="card"><h3>{escape(chart.title)}</h3>{key}'
-        f'<div class="plot" data-figure="{escape(chart.name)}"></div></div>'
-    )
-
-
-def _dashed(dash: str) -> str:
-    if dash == "solid":
-        return ""
-    return f" ({dash})"
-
-
 # Tables
 
 
@@ -230,33 +185,20 @@ def _cells_section(comparison: Comparison) -> str:
     heads = [*comparison.row_names, "column", "published", "measured", "by seed", "difference", "verdict"]
     if has_measures:
         heads.insert(len(comparison.row_names) + 1, "measure")
-    lines = "".join(_cell_line(comparison, cell, has_measures=has_measures) for cell in cells)
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
-    return (
-        '<section id="cells"><h2>Numbers</h2><div class="card scroll"><table class="cells">'
-        f'<caption class="unseen">Numbers</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div></section>"
-    )
-
-
-def _cell_line(comparison: Comparison, cell: Cell, *, has_measures: bool) -> str:
-    texts = [cell.row.get(name, "") for name in comparison.row_names]
-    texts.append(cell.column)
-    if has_measures:
-        texts.append(cell.measure)
-    texts += [published_text(cell), mean_text(cell), seeds_text(cell, comparison.seeds), difference_text(cell)]
-    style = ""
-    verdict = ""
-    if cell.within is False:
-        style = ' class="outside"'
-        verdict = "outside"
-    texts.append(verdict)
-    first = f'<th scope="row">{escape(texts[0])}</th>'
-    return f"<tr{style}>{first}{''.join(f'<td>{escape(text)}</td>' for text in texts[1:])}</tr>"
+    body = []
+    for cell in cells:
+        texts = [cell.row.get(name, "") for name in comparison.row_names] + [cell.column]
+        if has_measures:
+            texts.append(cell.measure)
+        texts += [published_text(cell), mean_text(cell), seeds_text(cell, comparison.seeds), difference_text(cell)]
+        verdict = '<b class="outside">outside</b>' if cell.within is False else ""
+        body.append([*map(escape, texts), verdict])
+    content = table(list(map(escape, heads)), body, "cells", "Numbers")
+    return f'<section id="cells"><h2>Numbers</h2><div class="card">{content}</div></section>'
 
 
 def _orders_section(comparison: Comparison) -> str:
-    """Return which of the orders that the recipe asks for hold."""
+    """Return which of the required orders hold."""
     if not comparison.orders:
         return ""
     answers = {True: "holds", False: "does not hold", None: "not known yet"}
@@ -269,12 +211,12 @@ def _orders_section(comparison: Comparison) -> str:
 
 
 def _runs_section(comparison: Comparison, runs: Path) -> str:
-    """Return the table of runs, with links to the pages of those that are still there."""
+    """Return the table of runs, with links to existing folders."""
     rows = [*comparison.rows, *comparison.diverged]
     if not rows:
         return '<p class="note">No run has been measured.</p>'
     measures = list(dict.fromkeys(name for row in rows for name in row.measures))
-    origin = [name for name in ORIGIN if name != "settings"]  # a digest, which tells a reader nothing
+    origin = [name for name in ORIGIN if name != "settings"]  # a digest is nothing to read
     heads = ["run", "seed", *measures, *origin, ""]
     if comparison.diverged:
         heads.insert(2, "diverged")
@@ -286,9 +228,7 @@ def _runs_section(comparison: Comparison, runs: Path) -> str:
         texts += [row.origin.get(name, "") for name in origin]
         name = ", ".join(row.point.values()) or "run"
         body.append([escape(name), str(row.seed), *map(escape, texts), _link(row, runs)])
-    state = ""
-    if len(rows) <= MOST_OPEN:
-        state = " open"
+    state = " open" if len(rows) <= MOST_OPEN else ""
     content = table(list(map(escape, heads)), body, "measured", "Runs")
     return f'<details{state}><summary>{len(rows)} runs</summary><div class="card">{content}</div></details>'
 

@@ -73,7 +73,7 @@ def shipped(speed, generator, deviation=0.3):
     return dict(zip(TERMS, seconds.tolist(), strict=True))
 
 
-def test_few_networks_tell_a_law_near_the_one_that_is_shipped(calibrated):
+def test_few_networks_give_a_law_near_the_shipped_one(calibrated):
     """Five networks of ten boards: 25 others are predicted within 25 % on average; by multiply-accumulates worse."""
     errors = []
     by_speed_alone = []
@@ -90,7 +90,7 @@ def test_few_networks_tell_a_law_near_the_one_that_is_shipped(calibrated):
     assert np.mean(errors) < 0.25 < np.mean(by_speed_alone)
 
 
-def test_one_network_scales_the_law_that_is_shipped(calibrated):
+def test_one_network_scales_the_shipped_law(calibrated):
     """One number a board: whatever is asked of another network, the ratios are those of the preset."""
     counts = networks(1)
     truth = dict(zip(TERMS, (shipped_coefficients(TERMS) / 0.4).tolist(), strict=True))
@@ -115,7 +115,7 @@ def test_one_network_and_two_batch_sizes_tell_a_step_from_its_samples(calibrated
     assert measured.step_s("net0", 8) == pytest.approx(step_s({"speed": 1e-10, "step_s": 0.3}, counts["net0"], 8))
 
 
-def test_a_smaller_last_batch_counts_as_what_it_is(calibrated):
+def test_smaller_last_batch_counts_with_its_samples(calibrated):
     counts = networks(4)
     rows = training({"speed": 1e-10}, counts)
     for row in rows:  # ten steps, the last of them with one sample
@@ -196,13 +196,13 @@ def test_uploads_that_overlap_share_the_link(calibrated):
     assert (up.exchanges, up.capacity_bps) == (2, pytest.approx(16e6))
 
 
-def test_sizes_that_hardly_differ_count_as_one(calibrated):
+def test_nearly_equal_sizes_count_as_one(calibrated):
     down = calibrated(downloads(16e6, 0.3, {"a": 1e6, "b": 1.1e6}, 3, "1")).fitted.down
     assert not down.knows_access
     assert down.access_s == 0
 
 
-def test_summaries_without_a_round_are_exchanges_of_their_own(calibrated):
+def test_rows_without_a_round_are_separate_exchanges(calibrated):
     summary = {"phase": "download", "seconds": 2.5, "bytes": 1e6, "clients": 5}
     rows = [{**summary, "device": device} for device in ("pi4", "pi5")]
     down = calibrated(rows).fitted.down
@@ -246,7 +246,7 @@ def test_setup_and_waiting(calibrated):
     assert (energy.setup_s, energy.setup_j, energy.idle_w) == (7, 30, 2)
 
 
-def test_what_a_log_cannot_tell_is_named_once(calibrated):
+def test_unknowns_of_a_log_are_named_once(calibrated):
     counts = networks(2)
     rows = [*training(LAW, counts, "pi4"), *training(LAW, counts, "pi5")]
     told = calibrated(rows, counts).remarks

@@ -83,7 +83,7 @@ def test_all_keys_of_two_types(sections):
 
 
 @pytest.mark.parametrize("with_counts", [True, False])
-def test_a_scenario_takes_them(tmp_path, with_counts):
+def test_scenario_loads_the_sections(tmp_path, with_counts):
     counts = networks(9)
     rows = [*rows_of_two_types(counts), *downloads(16e6, 0.2, {"a": 1e6, "b": 4e6}, 3, "1")]
     (tmp_path / "log.csv").write_text(log_text(rows))

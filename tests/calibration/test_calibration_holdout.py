@@ -28,7 +28,7 @@ def test_every_fourth_network_is_left_out_with_all_its_rows(rows):
     assert out.told == "net3, net7"
 
 
-def test_a_share_or_names_choose_otherwise(rows):
+def test_share_or_names_choose_rows_to_leave_out(rows):
     assert left_out(rows, "0.5", by_network=True).told == "net1, net3, net5, net7"
     assert left_out(rows, "0", by_network=True).lines == frozenset()
     assert names(rows, left_out(rows, "net2", by_network=False)) == ["net2/1", "net2/2"]

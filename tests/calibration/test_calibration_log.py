@@ -42,7 +42,7 @@ def test_rows(tmp_path, row, fault):
     assert faults(read_log, path) == [f"log.csv:3: {fault}"]
 
 
-def test_all_faults_of_a_log_are_told_up_to_twenty(tmp_path):
+def test_up_to_twenty_faults_of_a_log_are_listed(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text(HEADER + "pi,a,sleep,0,,,,,\n" * 30)
     assert len(faults(read_log, path)) == 20
@@ -67,11 +67,11 @@ def test_files(tmp_path, content, fault):
     assert faults(read_log, path) == [fault]
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_missing_file_is_refused(tmp_path):
     assert faults(read_log, tmp_path / "log.csv") == ["log.csv: cannot be read: No such file or directory"]
 
 
-def test_what_two_columns_tell_a_third_need_not(tmp_path):
+def test_third_of_batch_size_steps_and_samples_may_be_empty(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text(f"{HEADER}pi,a,train,1,,,16,,33\npi,a,train,1,,,,4,32\n\npi,a,idle,1,,,,,\n")
     first, second, idle = read_log(path)

@@ -72,7 +72,7 @@ def test_a_table_and_models_complete_each_other(files):
         ({"fcn": "absent.yaml"}, "absent.yaml:1: data.path:"),
     ],
 )
-def test_faults_are_told_in_a_line(files, monkeypatch, models, told):
+def test_faults_have_one_line_each(files, monkeypatch, models, told):
     counts = networks(1)
     rows = training({"speed": 1e-10}, counts | counts_of_models({"fcn": str(files / "fcn.yaml")}))
     (files / "log.csv").write_text(log_text(rows))

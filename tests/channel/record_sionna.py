@@ -1,4 +1,4 @@
-"""Records what Sionna computes for random links, which is `channel/validate/sionna.csv`; the tests do not need Sionna.
+"""Records what Sionna computes for random links, so that the tests do not need it: `channel_validation/sionna.csv`.
 
 In an environment of its own: `pip install sionna-no-rt==2.2.0`, then `python tests/channel/record_sionna.py OUT.csv`.
 Losses are medians, of devices that are in no car: the random part of the penetration loss is set to 0.

@@ -1,4 +1,4 @@
-"""Records points of Sionna's tables of block errors, which is `channel/validate/sionna_bler.csv`.
+"""Records points of Sionna's tables of block errors, which is `benchmarks/channel_validation/sionna_bler.csv`.
 
 In an environment of its own: `pip install sionna-no-rt==2.2.0`, then run this file with OUT.csv as its argument. The
 tables are Monte-Carlo simulations of the LDPC codes of NR over AWGN. Recorded are the points that say something of a

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from channel_validation import drops
 from scipy import stats
 
 from channel import geometry, umi
-from channel.validate import drops
 
 
 def cdf(distance_m, inner_m=10.0, outer_m=250.0):

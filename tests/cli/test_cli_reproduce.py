@@ -114,7 +114,7 @@ def test_an_interrupted_study_goes_on_to_the_same_bytes(edgefl):
     kept = rows(measured)
     assert 0 < len(kept) < 6
     [line] = edgefl.refused(*FIGURE)
-    assert line.startswith("study: holds a study, of which ")
+    assert line.startswith("study: holds a study with ")
 
     half_written = edgefl.write("study/.measured.csv.0123456789ab.part", "bandwidth,se")  # as after kill -9
     done = edgefl(*FIGURE, "--resume")

@@ -20,8 +20,6 @@ NOT_OF_USERS = {
     "learning/datasets/cache.py",
     "learning/datasets/digits.py",
     "learning/learner/plans/cache.py",
-    "reference/python_names.py",
-    "reproductions/docs.py",
     "results/live/page.py",
     "results/report/shared/resources.py",
     "scenario/presets/__init__.py",

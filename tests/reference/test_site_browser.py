@@ -90,7 +90,7 @@ def test_a_narrow_window_scrolls_tables_and_not_the_page(site, browser):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nobody_is_kept_out(site, browser, scheme):
+def test_pages_are_accessible(site, browser, scheme):
     package = pytest.importorskip("axe_core_python")
     axe = next(Path(package.__file__).parent.rglob("axe.min.js")).read_text(encoding="utf-8")
     features = [{"name": "prefers-color-scheme", "value": scheme}]

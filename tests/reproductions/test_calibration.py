@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from site_pages import calibration_picture as calibration
+from site_pages.reproduction_pages import recorded
 
 import edgefl
-from edgefl.reproductions import docs
-from edgefl.reproductions.figures import calibration
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
@@ -66,9 +66,9 @@ def test_recorded_percentiles_are_those_of_a_run_today(tmp_path):
 
 
 def test_the_picture_is_the_one_that_the_command_draws(tmp_path):
-    """Its curves, as numbers: drawn anew from the recorded rows, they are those of the file in docs."""
+    """Its curves, drawn again from the recorded rows, are those of the file in docs."""
     pytest.importorskip("matplotlib")
-    calibration.draw_file(docs.recorded(LIBRARY, ENTRY), tmp_path / "calibration.svg")
+    calibration.draw(recorded(LIBRARY, ENTRY), tmp_path / "calibration.svg")
     drawn = lines_of((tmp_path / "calibration.svg").read_text(encoding="utf-8"))
     kept = lines_of(PICTURE.read_text(encoding="utf-8"))
     assert len(drawn) == len(kept) >= 360 + 18

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from edgefl.reproductions.comparison import compare
-from edgefl.reproductions.figures import bandwidth, time_to_target
+from edgefl.reproductions.drawing import draw
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import Row, read_rows
@@ -36,7 +36,7 @@ def session(strategy, curve, seed=100):
 
 
 def written(name, rows, folder):
-    (path,) = time_to_target.draw(compared(name, rows), folder)
+    (path,) = draw(compared(name, rows), folder)
     with path.open() as file:
         return list(csv.DictReader(file))
 
@@ -69,11 +69,3 @@ def test_proposed_is_first_in_all_recorded_rows():
     found = [order for order in comparison.orders if order.holds is not None]
     assert len(found) == 4 * 32
     assert all(order.holds for order in found)
-
-
-def test_the_figure_over_the_bandwidth(tmp_path):
-    measures = {"latency_s": "7", "energy_j": "78"}
-    rows = [Row({"bandwidth_mhz": str(mhz)}, 1, measures) for mhz in (50, 100)]
-    (path,) = bandwidth.draw(compared("dynamic-devices/figure-4", rows), tmp_path)
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert bandwidth.draw(compared("dynamic-devices/figure-4", []), tmp_path) == []

@@ -1,12 +1,9 @@
 """FedAR's recipes: all printed items, the scenario of Figure 1, and the figures that they draw."""
 
-import numpy as np
 import pytest
-from scipy.stats import gaussian_kde
 
 import edgefl
 from edgefl.reproductions.comparison import compare
-from edgefl.reproductions.figures import accuracy_and_loss, device_accuracies
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.records import Row
@@ -68,20 +65,3 @@ def test_table_2_compares_each_run_with_fedar():
             row.measures["curve"] = "0.3 0.39 0.5 0.52"
     by_column = {cell.column: cell for cell in compare(found, rows).cells if cell.row["p_min"] == "0.1"}
     assert by_column["MIFA"].mean < 0.001
-
-
-def test_figures_are_drawn_from_rows(tmp_path):
-    found = planned("figure-2", "small")
-    rows = measured(found, curve="0.1 0.2 0.4", loss_curve="2.3 nan 1.5")
-    assert [path.stat().st_size > 0 for path in accuracy_and_loss.draw(compare(found, rows), tmp_path)] == [True]
-    found = planned("figure-3", "small")
-    rows = measured(found, device_accuracies="10 40 45 70")
-    assert [path.stat().st_size > 0 for path in device_accuracies.draw(compare(found, rows), tmp_path)] == [True]
-    assert device_accuracies.draw(compare(found, {}), tmp_path) == []
-
-
-def test_the_density_is_scotts():
-    values = np.array([10.0, 40.0, 45.0, 70.0])
-    at = np.linspace(0, 100, 11)
-    scott = gaussian_kde(values, bw_method=len(values) ** -0.2 * values.std() / values.std(ddof=1))
-    assert device_accuracies.density(values, at) == pytest.approx(scott(at))

@@ -1,21 +1,16 @@
 """The recipes of FedSSG: all give sound scenarios, every item has one, and figures show what was measured."""
 
 import csv
-import importlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
-from edgefl.reproductions.comparison import Comparison, compare
-from edgefl.reproductions.figures import learning_curves
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.readings.devices import Confusion, LargestShare, LossSpread
 from edgefl.reproductions.readings.rounds import RoundsTo
-from edgefl.reproductions.records import Row
 from edgefl.reproductions.scenarios import scenarios_of
 from edgefl.results.result_tables import columns_of_files
 
@@ -43,19 +38,6 @@ def test_recipes_have_the_printed_rows(name, rows):
     planned = plan(LIBRARY, LIBRARY.load(f"fedssg/{name}"), "full", 1)
     assert len({tuple(cell.row.items()) for cell in planned.cells}) == rows
     assert all(cell.published is not None for cell in planned.cells)
-
-
-def test_a_figure_has_a_line_for_each_algorithm(tmp_path):
-    planned = plan(LIBRARY, LIBRARY.load("fedssg/figure-7"), "full", 1)
-    rows = {}
-    for run in planned.runs[:3]:
-        row = Row(run.point, run.seed, {"curve": "0.1 0.5 0.9"})
-        rows[row.key] = row
-    comparison = compare(planned, rows)
-    (file,) = learning_curves.draw(comparison, tmp_path)
-    text = file.read_text()
-    assert all(f"<!-- {run.point['algorithm']} -->" in text for run in planned.runs[:3])
-    assert learning_curves.draw(compare(planned, {}), tmp_path) == []
 
 
 def finished(folder, name, header, rows):
@@ -95,19 +77,3 @@ def test_a_confusion_matrix_by_hand(tmp_path):
     assert Confusion(round=5).read(run) == {"": pytest.approx(75.0), "_entries": "0 0 3 1 0 1"}
     with pytest.raises(InputError, match=r"predictions\.csv: has no round 4: name it in report\.predictions"):
         Confusion(round=4).read(run)
-
-
-@pytest.mark.parametrize(
-    ("figure", "rows"),
-    [
-        ("loss_changes", [Row({"algorithm": "A"}, 1, {"spread_local": "-1 0", "spread_global": "0.5 2"})]),
-        ("confusion_matrices", [Row({"algorithm": "A"}, 1, {"late_entries": "0 0 3 1 0 1"})]),
-        ("class_heatmaps", [Row({"distribution": "D"}, 1, {"largest_share_counts": " ".join(["1 2 3"] * 20)})]),
-    ],
-)
-def test_pictures_of_recorded_numbers(figure, rows, tmp_path):
-    draw = importlib.import_module(f"edgefl.reproductions.figures.{figure}").draw
-    empty = Comparison("fedssg/x", "", "", (), "full", (), (), None, None, "measured", 1, 1, (1,), ())
-    assert draw(empty, tmp_path) == []
-    (path,) = draw(replace(empty, rows=tuple(rows)), tmp_path)
-    assert path.read_bytes().startswith(b"\x89PNG")

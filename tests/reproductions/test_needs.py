@@ -28,7 +28,7 @@ def needed(library, scale="full"):
     return need
 
 
-def test_files_go_into_folders_that_are_named(library, tmp_path):
+def test_remedy_names_the_folders_of_missing_files(library, tmp_path):
     need = needed(library)
     assert not need.here
     assert f"into {tmp_path / 'data'} or {tmp_path / 'home' / '.cache' / 'edgefl'}, or name a folder" in need.remedy
@@ -44,7 +44,7 @@ def test_a_part_is_enough_where_the_recipe_says_so(library, tmp_path):
 
 
 @pytest.mark.parametrize("part", [True, False])
-def test_a_scale_whose_data_are_here_is_offered(library, tmp_path, part):
+def test_scale_with_available_data_is_offered(library, tmp_path, part):
     if part:
         (tmp_path / "data" / "cifar10_12k.npz").write_bytes(b"never read")
     with pytest.raises(InputError) as caught:

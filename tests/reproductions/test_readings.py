@@ -116,7 +116,7 @@ def test_summaries(run):
         ("first_rounds_mean", {"session": 3}, "has no session 3"),
     ],
 )
-def test_what_a_run_has_not_is_an_error(run, kind, keys, said):
+def test_reading_that_a_run_lacks_is_an_error(run, kind, keys, said):
     with pytest.raises(InputError, match=said):
         read(run, kind, **keys)
 

@@ -1,17 +1,12 @@
 """Recipes: what their files may say, and what is said of a wrong one, with file and line."""
 
-from pathlib import Path
-from typing import get_args
-
 import pytest
 from recipe_cases import PARABOLA, PRICES, write_library
 
 from edgefl.core.errors import InputError
-from edgefl.reproductions import figures
 from edgefl.reproductions.checks import check
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
-from edgefl.reproductions.recipe import FigureName
 from edgefl.reproductions.scenarios import scenario_of, scenarios_of
 
 
@@ -60,6 +55,21 @@ def test_a_scale_takes_a_part_and_overrides_the_rest(tmp_path):
     assert (scenario.rounds, scenario.training.lr) == (2, 0.5)
 
 
+def test_recipe_like_another_one_overrides_single_keys(tmp_path):
+    text = "title: Faster\nlike: textbook/table-1\naxes: {rate: {fast: {training.lr: 0.3}}, shape: {flat: null}}\n"
+    library = Library(write_library(tmp_path, table_1=PARABOLA, table_2=text))
+    found = plan(library, library.load("textbook/table-2"), "full")
+    assert found.recipe.title == "Faster"
+    rates = {tuple(run.point.values()): scenario_of(found, run).training.lr for run in found.runs}
+    assert rates == {("steep", "slow"): 0.1, ("steep", "fast"): 0.3}
+
+
+def test_recipe_like_an_unknown_one_is_refused(tmp_path):
+    library = Library(write_library(tmp_path, table_1=PARABOLA, table_2="like: textbook/table-3\n"))
+    with pytest.raises(InputError, match=r"table-2.yaml:1: like: textbook/table-3: no such recipe"):
+        library.load("textbook/table-2")
+
+
 def test_cases_override_axes(tmp_path):
     text = PARABOLA + "cases: [{when: {rate: slow, shape: [steep]}, set: {training.lr: 0.4}}]\n"
     library = Library(write_library(tmp_path, table_1=text))
@@ -86,7 +96,7 @@ def test_columns_may_stand_for_several_axes_and_a_measure(tmp_path):
 
 
 def test_columns_that_are_left_out_name_no_rows(tmp_path):
-    """A printed column that the recipe does not run is no label of its rows."""
+    """A printed column that the recipe leaves out labels none of its rows."""
     columns = "columns_as: {slow: {rate: slow}}\n"
     text = PARABOLA.replace("columns: rate\n", columns)
     library = Library(write_library(tmp_path, table_1=text, table_2=text + "left_out: [fast]\n"))
@@ -141,21 +151,21 @@ def test_a_recipe_may_leave_out_a_scale_of_the_one_whose_runs_it_takes(tmp_path)
             17,
             'unknown reading "column_finel" (did you mean "column_final"?)',
         ),
-        ("columns: rate", "columns: rat", 6, 'rat is no axis (did you mean "rate"?)'),
+        ("columns: rate", "columns: rat", 6, 'rat is not an axis (did you mean "rate"?)'),
         ("{set: [tried]}", "{sets: [tried]}", 5, 'steps.csv has no column sets (did you mean "set"?)'),
-        ("{set: [tried]}", "{set: [none]}", 5, "scale full has no rows: nothing of steps.csv has these values"),
+        ("{set: [tried]}", "{set: [none]}", 5, "scale full has no rows: no row of steps.csv has these values"),
         ("training.lr: 0.1", "training.lr: -0.1", 13, "must be >= 0, got -0.1"),
         ("bases/parabola.yaml", "bases/hyperbola.yaml", 7, "does not exist: must be a scenario file"),
         ("{relative: 0.001, why: four digits are printed}", "{why: nothing}", 19, "asks nothing"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(tmp_path, old, new, line, said):
+def test_faults_are_named_with_their_lines(tmp_path, old, new, line, said):
     fault = refused(tmp_path, PARABOLA.replace(old, new))
     assert fault.startswith(f"{line}: "), fault
     assert said in fault
 
 
-def test_recipes_stand_in_the_order_of_their_numbers(tmp_path):
+def test_recipes_are_sorted_by_their_numbers(tmp_path):
     names = ["figure-3a", "figure-3b", "figure-6", "figure-10", "table-iv", "table-v-small", "table-ix", "table-xiv"]
     folder = write_library(tmp_path, **{name.replace("-", "_"): PRICES for name in reversed(names)})
     for name in ("figure-1", "table-1"):
@@ -163,14 +173,14 @@ def test_recipes_stand_in_the_order_of_their_numbers(tmp_path):
     assert Library(folder).names == [f"textbook/{name}" for name in names]
 
 
-def test_an_unknown_recipe_is_told_the_nearest_one(library):
+def test_unknown_recipe_gets_the_nearest_name(library):
     with pytest.raises(InputError, match=r'textbook/tabel-1: no such recipe \(did you mean "textbook/table-1"\?\)'):
         library.load("textbook/tabel-1")
     with pytest.raises(InputError, match=r'textbok: no such recipe \(did you mean "textbook"\?\)'):
         library.find("textbok")
 
 
-def test_a_scale_that_does_not_exist_is_refused(library):
+def test_unknown_scale_is_refused(library):
     with pytest.raises(InputError, match="textbook/table-1: has no scale small; it has full"):
         plan(library, library.load("textbook/table-1"), "small")
 
@@ -185,12 +195,11 @@ def test_a_recipe_is_checked_at_the_scale_that_it_names(tmp_path):
     assert {cell.row["shape"] for cell in checked.comparison.cells} == {"steep"}
 
 
-def test_a_check_at_a_scale_that_is_not_there(tmp_path):
+def test_check_at_a_missing_scale_is_refused(tmp_path):
     said = refused(tmp_path, PARABOLA.replace("learns: false", "check: small"))
     assert said.endswith("check: scales has no small: set check to true, or add it")
 
 
-def test_a_recipe_names_one_of_the_figures_that_there_are(tmp_path):
-    with_draw = [file.stem for file in Path(figures.__file__).parent.glob("*.py") if "\ndef draw(" in file.read_text()]
-    assert sorted(with_draw) == sorted(get_args(FigureName))
-    assert refused(tmp_path, PARABOLA + "figure: curves\n").partition(": ")[2].startswith("figure: must be ")
+def test_figure_of_an_unknown_kind_is_refused(tmp_path):
+    said = refused(tmp_path, PARABOLA + "figure: {kind: pie, y: last}\n")
+    assert said.partition(": ")[2].startswith("figure.kind: must be ")

@@ -46,13 +46,13 @@ def test_differences():
     assert value("accumulated_gain") == pytest.approx(sum(OWN) - sum(OTHER))
 
 
-def test_rounds_that_only_one_has_do_not_count():
+def test_relation_skips_rounds_that_one_run_lacks():
     own = [*OWN[:2], "nan", *OWN[3:], 9.0]
     expected = np.mean(np.delete(OWN, 2)) - np.mean(np.delete(OTHER, 2))
     assert value("mean_difference", own) == pytest.approx(expected)
 
 
-def test_each_seed_is_compared_with_its_own(tmp_path):
+def test_relation_compares_runs_of_one_seed(tmp_path):
     """The mean over the seeds is that of the relations; the run that all are compared with is 0 to itself."""
     found = planned(tmp_path, RELATED.replace("seeds: [1]", "seeds: [1, 2]"))
     rows = {}
@@ -78,12 +78,12 @@ def test_the_other_run_belongs_to_the_study(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("measure: path", "measure: paths", "relations.behind.measure: paths is no measure"),
-        ("to: {rate: fast}", "to: {rates: fast}", "relations.behind.to.rates: rates is no axis"),
-        ("to: {rate: fast}", "to: {rate: faster}", "relations.behind.to.rate: faster is no value of rate"),
+        ("measure: path", "measure: paths", "relations.behind.measure: paths is not a measure"),
+        ("to: {rate: fast}", "to: {rates: fast}", "relations.behind.to.rates: rates is not an axis"),
+        ("to: {rate: fast}", "to: {rate: faster}", "relations.behind.to.rate: faster is not a value of rate"),
         ("kind: mean_difference", "kind: mean", "unknown relation"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path, old, new, said):
+def test_faults_of_relations_are_named(tmp_path, old, new, said):
     with pytest.raises(InputError, match=said):
         planned(tmp_path, RELATED.replace(old, new))

@@ -1,15 +1,13 @@
-"""The documents about reproductions follow from the recipes and the recorded rows."""
+"""The pages of reproductions follow from the recipes and the recorded rows."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from comparison_cases import comparison
+from site_pages import reproduction_pages, table_picture
 
-from edgefl.reproductions import docs, picture
 from edgefl.reproductions.library import Library
 
-FOLDER = Path(__file__).parents[2] / "docs" / "reproductions"
 RECIPE = """\
 title: Numbers | of a <b>table</b>
 source: Textbook, Table 9
@@ -23,7 +21,7 @@ seeds: [1, 2]
 measures: {last: {kind: column_final, column: parameter}}
 tolerance: {relative: 0.1, why: as an example}
 gap: fast is too fast
-figure: learning_curves
+figure: {y: last}
 """
 ABOUT = "# A textbook\n\nIts tables.\n\nWithout a recipe: Figure 1, a drawing.\n"
 
@@ -42,22 +40,16 @@ def library(tmp_path):
     return Library(tmp_path)
 
 
-def test_the_pages_are_those_that_the_command_writes():
-    pages = docs.pages_of(Library())
-    for name, text in pages.items():
-        assert (FOLDER / name).read_text(encoding="utf-8") == text, "make reproduction-pages"
-    assert {path.name for path in FOLDER.glob("*.md")} == {*pages, "recipes.md"}
-
-
-def test_a_page_has_what_was_measured_and_what_was_not(library):
-    pages = docs.pages_of(library)
+def test_pages_tell_measured_recipes_from_others(library):
+    pages = reproduction_pages.pages(library)
     state = "partly measured (3 of 4 runs), so far a named gap"
-    row = f"| Table 9 | textbook/table-9 | quadratic | {state} | 1 of 2 | 2026-01-03 |"
-    assert row in pages["README.md"]
-    assert "| Table 9 | textbook/table-10 | mnist | needs data |  |  |" in pages["README.md"]
-    page = pages["textbook.md"]
+    row = f"| Table 9 | table-9 | {state} | 1 of 2 | 26 % |"
+    overview = pages["reproductions/README.md"]
+    assert row in overview
+    assert "| Table 9 | table-10 | needs data: mnist |  |  |" in overview
+    page = pages["reproductions/textbook.md"]
     assert page.startswith(ABOUT)
-    assert "\n\nWithout a recipe: Figure 1, a drawing.\n" in pages["README.md"]
+    assert "\n\nWithout a recipe: Figure 1, a drawing.\n" in overview
     assert "| 10 / 10.30 ± 0.14 | **20 / 30** |" in page
     assert "- **Gap**: fast is too fast" in page
     assert "`edgefl reproduce textbook/table-9 --recorded -o FOLDER` writes the figure." in page
@@ -65,11 +57,11 @@ def test_a_page_has_what_was_measured_and_what_was_not(library):
     assert page.count("\n## ") == 1
 
 
-def test_the_picture_has_each_mark_and_is_the_same_again(tmp_path):
+def test_the_picture_has_each_mark_and_the_same_bytes_again(tmp_path):
     compared = replace(comparison(), title="Rounds <to> a target")
     texts = []
     for name in ("first.svg", "second.svg"):
-        picture.draw(compared, tmp_path / name)
+        table_picture.draw(compared, tmp_path / name)
         texts.append((tmp_path / name).read_text())
     assert texts[0] == texts[1]
     assert "Rounds &lt;to&gt; a target" in texts[0]

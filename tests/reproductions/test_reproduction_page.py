@@ -11,8 +11,8 @@ from comparison_cases import cell, comparison, curves, run
 
 from edgefl.reproductions import pages
 from edgefl.reproductions.charts import charts
-from edgefl.reproductions.figures.panels import rounds_of
-from edgefl.reproductions.paper_table import as_latex, as_markdown
+from edgefl.reproductions.figure import Figure
+from edgefl.reproductions.paper_table import as_latex
 from edgefl.reproductions.texts import difference_text, mean_text
 
 EVIL = "</script><script>document.title='owned'</script>"
@@ -51,7 +51,7 @@ def test_the_chart_has_each_number_once(written):
     assert traces["outside tolerance"]["y"] == [16]
 
 
-def test_a_cell_that_diverged_keeps_its_place_and_says_so():
+def test_diverged_cell_keeps_its_place_in_the_chart():
     cells = [
         replace(cell("IID", "FedAvg", None, {1: 43}), diverged=frozenset({2}), mean=None),
         replace(cell("IID", "SCAFFOLD", None, {}), diverged=frozenset({1, 2})),
@@ -64,7 +64,7 @@ def test_a_cell_that_diverged_keeps_its_place_and_says_so():
     assert said["y"] == [16, 16]  # at the foot of the chart: the lowest number in it
 
 
-def test_a_table_of_many_cells_is_drawn_over_what_is_printed():
+def test_many_cells_are_drawn_over_printed_numbers():
     cells = [cell(f"row {number}", "A", number + 1.0, {1: 2.0 * (number + 1)}) for number in range(80)]
     (chart,) = charts(comparison(cells))
     line, inside, _ = chart.figure["data"]
@@ -72,30 +72,14 @@ def test_a_table_of_many_cells_is_drawn_over_what_is_printed():
     assert inside["y"] == [2 * x for x in inside["x"]]
 
 
-def test_curves_have_each_seed_and_their_mean_over_the_rounds_that_were_kept():
-    (chart,) = charts(curves())
-    thin = [trace for trace in chart.figure["data"] if "opacity" in trace]
-    thick = {trace["name"]: trace for trace in chart.figure["data"] if "opacity" not in trace}
-    assert [trace["y"] for trace in thin] == [[8, 4, 2], [16, 8, 4], [4, 2, 1], [8, 4, 2]]
-    assert thick["FedAvg"]["x"] == [2, 4, 6]
-    assert thick["FedAvg"]["y"] == [12, 6, 3]
-    assert thick["FedSSG"]["y"] == [6, 3, 1.5]
-    assert [line[0] for line in chart.lines] == ["FedAvg", "FedSSG"]
-
-
-def test_pictures_have_rounds_below_and_not_tests():
-    assert rounds_of(curves(), "path", 3).tolist() == [2, 4, 6]
-    assert rounds_of(comparison(), "rounds", 3).tolist() == [1, 2, 3]  # no curve of each nth round
-
-
-def test_the_page_says_what_is_asked_and_what_is_known_to_differ(written):
+def test_page_has_tolerance_orders_and_gap(written):
     page = written(comparison())["report.html"]
     for text in ("seeds differ by as much", "FedSSG is earlier than printed.", "a named gap", "not known yet"):
         assert text in page
     assert "does not hold" not in page
 
 
-def test_pages_of_runs_that_are_still_there_are_linked(tmp_path):
+def test_page_links_existing_runs(tmp_path):
     folder = tmp_path / "runs" / "setting=IID,algorithm=FedAvg"
     (folder / "seed-2").mkdir(parents=True)
     (folder / "seed-2" / "report.html").write_text("a page")
@@ -121,12 +105,6 @@ def test_latex_has_pairs_of_published_and_measured():
     assert r"\multicolumn{2}{c}{FedAvg} & \multicolumn{2}{c}{FedSSG}" in lines[4]
     assert r"IID & 45 & 42.0 $\pm$ 1.7 & 22 & 16.0 $\pm$ 1.0 \\" in lines
     assert r"DiD1 & 76 & 77.3 $\pm$ 4.6 & 24 & $>$100 \\" in lines
-
-
-def test_markdown_marks_what_is_outside_tolerance():
-    lines = as_markdown(comparison()).splitlines()
-    assert lines[0] == "| setting | FedAvg | FedSSG |"
-    assert lines[2] == "| IID | 45 / 42.0 ± 1.7 | **22 / 16.0 ± 1.0** |"
 
 
 @pytest.mark.parametrize(
@@ -156,24 +134,15 @@ def test_hostile_text_stays_text(written):
     files = written(comparison(cells, rows=rows, title=EVIL, source=EVIL, gap=EVIL, covers=(EVIL,), name=f"a/{EVIL}"))
     assert EVIL not in files["report.html"]
     assert "&lt;/script&gt;" in files["report.html"]
-    assert "<script>" not in as_markdown(comparison(cells))
     tex = files["comparison.tex"]
     assert r"\&\_\%\$\#" in tex
     assert "<" not in tex.replace("$<$", "")
 
 
-def test_a_figure_is_drawn_and_shown(monkeypatch, tmp_path):
-    from edgefl.reproductions import figures
-
-    class Module:
-        @staticmethod
-        def draw(compared, folder):
-            (folder / "figure.svg").write_text(f"<svg>{len(compared.rows)}</svg>")
-            return [folder / "figure.svg"]
-
-    monkeypatch.setitem(__import__("sys").modules, f"{figures.__name__}.mine", Module)
-    files = pages.write(comparison(figure="mine"), tmp_path)
-    assert files[-1].read_text() == "<svg>12</svg>"
+def test_the_page_shows_the_figure_of_its_recipe(tmp_path):
+    pytest.importorskip("matplotlib")
+    files = pages.write(replace(curves(), figure=Figure(y=("path",), group=("algorithm",))), tmp_path)
+    assert files[-1].name == "figure.svg"
     assert '<img alt="figure" src="data:image/svg+xml;base64,' in (tmp_path / "report.html").read_text()
 
 

@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 
-from edgefl.reproductions.comparison import compare
-from edgefl.reproductions.figures import quadratics
 from edgefl.reproductions.finished_run import FinishedRun
 from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import PlannedRun, plan
 from edgefl.reproductions.readings.devices import ClassesHeld
-from edgefl.reproductions.records import Row
 from edgefl.reproductions.scenarios import scenario_of
 
 LIBRARY = Library()
@@ -68,20 +65,6 @@ def test_the_ends_stand_for_all_trajectories_of_parallel_learning():
         (p["functions"].split()[0], p["steps"], p["rate"]) for p in found.points if p["functions"].startswith("0.5")
     }
     assert (len(found.points), stand_for, len(alike)) == (140, 200, 20)
-
-
-def test_the_figure_shows_means_over_seeds(tmp_path):
-    found = plan(LIBRARY, LIBRARY.load("sequential-fl/figures-1-and-6"), "small")
-    rows = {}
-    for point in found.points:
-        row = Row(point, 1, {"end": "1", "distance": "4 2 1 0"})
-        rows[row.key] = row
-    comparison = compare(found, rows)
-    assert set(map(tuple, quadratics.curves_of(comparison).values())) == {(4.0, 2.0, 1.0, 0.0)}
-    pytest.importorskip("matplotlib")
-    (path,) = quadratics.draw(comparison, tmp_path)
-    text = path.read_text()
-    assert text.count("<!-- a = ") == len(found.recipe.scales["small"].axes["functions"]) == 4
 
 
 def test_classes_held_by_hand(tmp_path):

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from site_pages import validation
 
-from edgefl.reproductions import validation
 from edgefl.reproductions.library import Library
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def test_the_page_has_what_the_benchmark_prints():
 
 
 @pytest.mark.parametrize(("recipe", "quantity"), REACHES)
-def test_reaches(recipe, quantity):
+def test_errors_stay_within_the_promised_reach(recipe, quantity):
     mean, largest = REACHES[recipe, quantity]
     cells = validation.by_quantity(validation.compared(LIBRARY, recipe))[quantity]
     assert validation.mean_error(cells) <= mean

@@ -11,7 +11,6 @@ from edgefl.learning.learner.ranking import ranking
 from edgefl.records.columns import DEVICE_COLUMNS, INDEX_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
 from edgefl.records.ledger import Ledger
 from edgefl.results import reader
-from edgefl.results.readme import readme
 from edgefl.results.result_tables import columns_of_files
 from tests.digests import EVERYTHING, of_numbers
 
@@ -116,10 +115,6 @@ def written(tmp_path_factory):
 @pytest.mark.parametrize("file", columns_of_files())
 def test_the_table_has_the_columns_that_runs_write_and_no_others(written, file):
     assert written[file] == {column.name for column in columns_of_files()[file]}
-
-
-def test_the_page_of_result_folders_is_made_from_the_table():
-    assert PAGE.read_text(encoding="utf-8") == readme(), "python -m edgefl.results.readme > results/README.md"
 
 
 @pytest.mark.parametrize("columns", columns_of_files().values(), ids=columns_of_files())

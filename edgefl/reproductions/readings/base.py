@@ -35,10 +35,10 @@ class Reading(Member):
         return self.better
 
     def read(self, run: FinishedRun) -> Values:
-        """Return what is read off a run.
+        """Return the values of a run.
 
         Raises:
-            InputError: the run has nothing of the kind, or its folder is damaged.
+            InputError: the run lacks them, or its folder is damaged.
         """
         raise NotImplementedError
 
@@ -57,24 +57,24 @@ class AccuracyReading(Reading):
 
 
 def numbers_of(text: str) -> list[float]:
-    """Return the numbers of a curve that a reading has kept as text."""
-    # In CSV files a text that begins with a minus sign is quoted, as spreadsheets would compute it.
+    """Return the numbers of a curve that a reading returned as text."""
+    # In CSV files a text that begins with a minus sign is quoted for spreadsheets.
     return [float(number) for number in text.removeprefix("'").split()]
 
 
 def columns_of(name: str, values: Values) -> dict[str, str]:
-    """Return the values of the measure of a name by their columns, as texts of a CSV file."""
+    """Return the values of a measure by their columns, as texts of a CSV file."""
     return {f"{name}{ending}": _text(value) for ending, value in values.items()}
 
 
 def _text(value: Value) -> str:
     if isinstance(value, float):
-        return f"{value:.8g}" if np.isfinite(value) else ""  # enough for every comparison, and no noise of a machine
+        return f"{value:.8g}" if np.isfinite(value) else ""  # enough to compare, without a machine's noise
     return csv_cell(value)
 
 
 def orders_better(better: Better, values: Sequence[float]) -> bool:
-    """Return whether values go from better to worse, where the higher or the lower ones are better."""
+    """Return whether values go from better to worse."""
     pairs = itertools.pairwise(values)
     if better == "lower":
         return all(first < second for first, second in pairs)
@@ -82,10 +82,6 @@ def orders_better(better: Better, values: Sequence[float]) -> bool:
 
 
 def check_tested(run: FinishedRun) -> None:
-    """Check that accuracies were measured.
-
-    Raises:
-        InputError: they were not.
-    """
+    """Refuse a run without test accuracies."""
     if not run.curve.tests.size:
         raise InputError(f"{run.folder}: has no test accuracy; a recipe that reads it must learn")

@@ -130,15 +130,11 @@ class DeviceColumn(Reading):
     column: str
     scale: float = 1.0  # the values are multiplied by it: -1 turns losses into gains
     status: str | None = None  # only rows with this status: received, evaluated
-    plus: str | None = None  # another column, which is added: a download with the set-up before it
-    per: str | None = None  # another column, by which each value is divided: joules per second are watts
+    plus: str | None = None  # another column to add: the set-up before a download
+    per: str | None = None  # another column to divide by: joules over seconds are watts
 
     def values(self, run: FinishedRun) -> npt.NDArray[np.float64]:
-        """Return the values of the column that are numbers.
-
-        Raises:
-            InputError: there are none.
-        """
+        """Return the numbers of the column; raise `InputError` if there are none."""
         table = run.table("devices.csv")
         if self.column not in table:
             raise InputError(f"{run.folder}/devices.csv: has no column {self.column}")
@@ -211,7 +207,7 @@ class DeviceAccuracies(AccuracyReading):
 class ContributionShare(Reading):
     """A device's share of all contributions to the model in the last round that has them [%] (FedAR, Fig. 1).
 
-    The share is that of Shapley values, which add up to what the round has gained. It says nothing where that is 0.
+    Shapley values add up to the gain of the round; there is no share of a gain of 0.
     """
 
     device: Annotated[int, Field(ge=0)]

@@ -48,13 +48,13 @@ class RoundsTo(Reading):
 
 
 class CostTo(Reading):
-    """Base of readings of what a run takes to reach an accuracy; ">C" if it never did, where the whole run takes C."""
+    """Base of readings of the cost of an accuracy; ">C" if a run of cost C does not reach it."""
 
     better: ClassVar[Better] = "lower"
     accuracy: Fraction
 
     def cost(self, found: metrics.Reach) -> float:
-        """Return the cost, or that of the whole run."""
+        """Return the cost, or the cost of the whole run."""
         raise NotImplementedError
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
@@ -66,14 +66,14 @@ class CostTo(Reading):
 
 
 class TimeTo(CostTo):
-    """The virtual time [s] until an accuracy; ">T" if it was not reached in the T seconds of the run."""
+    """The virtual time [s] until an accuracy; ">T" if it was not reached in T seconds."""
 
     def cost(self, found: metrics.Reach) -> float:  # noqa: D102 - the base class says it
         return found.time_s
 
 
 class EnergyTo(CostTo):
-    """The energy [J] of all devices until an accuracy; ">E" if it was not reached for the E joules of the run."""
+    """The energy [J] of all devices until an accuracy; ">E" if it was not reached with E joules."""
 
     def cost(self, found: metrics.Reach) -> float:  # noqa: D102 - the base class says it
         return found.energy_j
@@ -129,13 +129,13 @@ class ColumnReading(Reading):
 
     @property
     def direction(self) -> Better:
-        """See Reading: of losses, distances, times and energies the lower value is better."""
+        """See `Reading`: lower losses, distances, times and energies are better."""
         if LOWER_IS_BETTER.search(self.column):
             return "lower"
         return "higher"
 
     def values(self, run: FinishedRun) -> npt.NDArray[np.float64]:
-        """Return the values of the column that are numbers, in order; raise `InputError` if there are none."""
+        """Return the numbers of the column in order; raise `InputError` if there are none."""
         numbers = _numbers(run, self.column)
         if self.without is not None:
             numbers = numbers - _numbers(run, self.without)
@@ -143,11 +143,7 @@ class ColumnReading(Reading):
 
 
 def _numbers(run: FinishedRun, column: str) -> npt.NDArray[np.float64]:
-    """Return the values of a column of rounds.csv that are numbers, in order.
-
-    Raises:
-        InputError: there are none.
-    """
+    """Return the numbers of a column of rounds.csv in order; raise `InputError` if there are none."""
     numbers = [value for value in run.column(column) if isinstance(value, (int, float))]
     if not numbers:
         raise InputError(f"{run.folder}/rounds.csv: the column {column} has no numbers")
@@ -186,7 +182,7 @@ class ColumnMaximum(ColumnReading):
 
 
 class ColumnMinimum(ColumnReading):
-    """The least value of a column of rounds.csv."""
+    """The smallest value of a column of rounds.csv."""
 
     def read(self, run: FinishedRun) -> Values:  # noqa: D102 - the base class says it
         return {"": float(self.values(run).min())}

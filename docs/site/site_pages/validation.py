@@ -1,0 +1,141 @@
+"""Predicted beside measured rounds, seconds and watts of testbeds: the table and the picture of docs/validation.md.
+
+All numbers are the recorded rows of the recipes below; `edgefl reproduce NAME` measures them again.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from edgefl.calibration.picture import Marks, draw_panel
+from edgefl.core.extras import require
+from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.library import Library
+from edgefl.results.export.dialects import Cell as TableCell
+from edgefl.results.export.dialects import TextColumn, markdown
+from edgefl.results.export.figure_style import PAGE_IN, STYLE
+from edgefl.results.report.shared.style import RUN_COLOURS
+from site_pages.reproduction_pages import recorded
+
+PAPER = "third-party"
+HEIGHT_IN = 4.4
+OWN = {"color": RUN_COLOURS[0], "markersize": 3, "label": "edgefl"}
+SIMPLER = {"color": "#98a1ab", "markersize": 3, "markerfacecolor": "none", "label": "simpler law"}
+
+
+class Testbed(NamedTuple):
+    """A recipe that predicts a testbed."""
+
+    recipe: str
+    counter_example: str | None  # the recipe that predicts the same by a simpler law
+    title: str  # of its panel
+    unit: str  # of its numbers
+
+
+TESTBEDS = (
+    Testbed("e2fl-wifi", "e2fl-wifi-constant", "E2FL\nrounds on Wi-Fi", "s"),
+    Testbed("e2fl-wifi-unequal", None, "E2FL\nunequal shares", "s"),
+    Testbed("fedconiot", None, "FedConIoT\nrounds of boards", "s"),
+    Testbed("pi-compute", "pi-compute-macs", "Raspberry Pis\ntraining steps", "s"),
+    Testbed("phone-energy", "phone-energy-proportional", "a phone\ntraining steps", "s, J"),
+    Testbed("radio-power", "radio-power-constant", "a phone\nradio power", "W"),
+    Testbed("e2fl-energy", None, "E2FL\npower by state", "W"),
+    Testbed("pi-clocks", "pi-clocks-cubic", "a Raspberry Pi\npower by clock", "W"),
+)
+
+
+def compared(library: Library, recipe: str) -> Comparison:
+    """Return the recorded comparison of a recipe."""
+    return recorded(library, library.load(f"{PAPER}/{recipe}"))
+
+
+def by_quantity(comparison: Comparison) -> dict[str, list[Cell]]:
+    """Return the printed and measured cells by quantity."""
+    found: dict[str, list[Cell]] = {}
+    for cell in comparison.cells:
+        if cell.relative is not None:
+            found.setdefault(cell.column, []).append(cell)
+    return found
+
+
+def table(library: Library) -> str:
+    """Return the table of errors as Markdown."""
+    names: list[str] = []
+    quantities: list[str] = []
+    counts: list[str] = []
+    means: list[str] = []
+    worst: list[str] = []
+    others: list[str] = []
+    for testbed in TESTBEDS:
+        without: dict[str, list[Cell]] = {}
+        if testbed.counter_example is not None:
+            without = by_quantity(compared(library, testbed.counter_example))
+        for quantity, cells in by_quantity(compared(library, testbed.recipe)).items():
+            names.append(testbed.recipe)
+            quantities.append(_words(quantity))
+            counts.append(str(len(cells)))
+            means.append(f"{100 * mean_error(cells):.1f} %")
+            worst.append(f"{100 * max(_errors(cells), key=abs):+.1f} %")
+            others.append(f"{100 * mean_error(without[quantity]):.1f} %" if quantity in without else "")
+    columns = {
+        "recipe": names,
+        "what": quantities,
+        "numbers": counts,
+        "mean error": means,
+        "worst": worst,
+        "mean error of the counter-example": others,
+    }
+    left = {"recipe", "what"}
+    return markdown(
+        [
+            TextColumn("", name, [TableCell(text) for text in texts], left=name in left)
+            for name, texts in columns.items()
+        ],
+        "",
+    )
+
+
+def _words(quantity: str) -> str:
+    """Return the name of a measure in words, such as last download [s] for last_download_s."""
+    name, _, unit = quantity.rpartition("_")
+    if not name:  # a board's name: its training steps
+        return f"step on {unit} [s]"
+    return f"{name.replace('_', ' ')} [{unit.upper() if unit in 'jw' else unit}]"
+
+
+def mean_error(cells: Sequence[Cell]) -> float:
+    """Return the mean relative error of predictions, without its sign."""
+    return statistics.fmean(abs(error) for error in _errors(cells))
+
+
+def _errors(cells: Sequence[Cell]) -> list[float]:
+    return [cell.relative for cell in cells if cell.relative is not None]
+
+
+def draw(library: Library, path: Path) -> None:
+    """Draw predicted against measured numbers, a panel for each testbed; the same numbers give the same bytes."""
+    require("matplotlib", "plot", "the picture of docs/validation.md")
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "validation", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(PAGE_IN, HEIGHT_IN), layout="constrained", facecolor="white")
+        panels = figure.subplots(2, 4).ravel()
+        for panel, testbed in zip(panels, TESTBEDS, strict=False):
+            marks = [_marks(compared(library, testbed.recipe), OWN)]
+            if testbed.counter_example is not None:
+                marks.insert(0, _marks(compared(library, testbed.counter_example), SIMPLER))
+            draw_panel(panel, marks, testbed.unit)
+            panel.set_title(testbed.title)
+        lines, names = panels[0].get_legend_handles_labels()
+        figure.legend(lines, names, loc="outside upper center", ncols=len(names))
+        figure.savefig(path, metadata={"Date": None, "Creator": None})
+
+
+def _marks(comparison: Comparison, look: Mapping[str, Any]) -> Marks:
+    cells = [cell for cells in by_quantity(comparison).values() for cell in cells]
+    known = [(cell.mean - cell.difference, cell.mean) for cell in cells if cell.mean and cell.difference is not None]
+    return Marks([measured for measured, _ in known], [predicted for _, predicted in known], look)
