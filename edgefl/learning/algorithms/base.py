@@ -6,7 +6,7 @@ learning rate), so that the same lines serve one client and a whole batch. All h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
@@ -84,6 +84,27 @@ class LocalContext:
     def rate(self, which: Literal["initial", "current"]) -> Tensor | float:
         """Return the learning rate that the schedule starts from, or that of this round."""
         return self.run.lr if which == "initial" else self.lr
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> LocalContext:
+        """Return the same context with `change` applied to every tensor."""
+
+        def changed(value: Tensor | float) -> Tensor | float:
+            if isinstance(value, float):  # the same for all devices
+                return value
+            return change(value)
+
+        return LocalContext(
+            start=change(self.start),
+            lr=changed(self.lr),
+            received={name: change(value) for name, value in self.received.items()},
+            state={name: change(value) for name, value in self.state.items()},
+            steps=changed(self.steps),
+            weight=changed(self.weight),
+            index=changed(self.index),
+            gradient=changed(self.gradient),
+            run=self.run,
+            epoch_steps=changed(self.epoch_steps),
+        )
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Rehearsal:
             ids = admitted
         together = self._train(self._context(ids, index), ids)
         for device in ids.tolist():  # called only to be checked: the results are those of `together`
-            self._train(_row(self._context(np.array([device]), index)), device)
+            self._train(self._context(np.array([device]), index).each(lambda value: value[0]), device)
         for row, device in enumerate(ids.tolist()):
             self.states[device] = {name: value[row] for name, value in together.state.items()}
         updates = self._updates(ids, together.uploads, index)
@@ -201,24 +201,3 @@ def rehearse_outside(algorithm: Algorithm, population: int) -> None:
         Rehearsal(Watched(base=algorithm), population).play()
     except HookError as error:
         raise InputError(str(error)) from error
-
-
-def _row(local: LocalContext) -> LocalContext:
-    """Return the context of the only device in one, without the axis of devices, as the serial engine has it."""
-
-    def cut(value: Tensor | float) -> Tensor | float:
-        if isinstance(value, float):
-            return value
-        return value[0]
-
-    return LocalContext(
-        local.start[0],
-        local.lr,
-        {name: value[0] for name, value in local.received.items()},
-        {name: value[0] for name, value in local.state.items()},
-        cut(local.steps),
-        cut(local.weight),
-        cut(local.index),
-        cut(local.gradient),
-        local.run,
-    )

@@ -1,4 +1,4 @@
-"""The classes that the model predicts."""
+"""Predicted classes."""
 
 from __future__ import annotations
 
@@ -37,4 +37,4 @@ class Predictions(Measure):
 
     def rows(self, learned: LearnedRound) -> Sequence[tuple[Any, ...]]:
         """Return label, predicted class and number of samples."""
-        return learned.predictions()
+        return learned.outputs().pairs()

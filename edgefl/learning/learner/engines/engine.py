@@ -141,24 +141,7 @@ class TrainingEngine:
 
 def select_clients(local: LocalContext, which: int | slice) -> LocalContext:
     """Return the context of one client (without the client axis), or of several."""
-
-    def cut(value: Tensor | float) -> Tensor | float:
-        if isinstance(value, float):  # the same for all clients
-            return value
-        return value[which]
-
-    return LocalContext(
-        local.start[which],
-        cut(local.lr),
-        {name: value[which] for name, value in local.received.items()},
-        {name: value[which] for name, value in local.state.items()},
-        cut(local.steps),
-        cut(local.weight),
-        cut(local.index),
-        cut(local.gradient),
-        local.run,
-        cut(local.epoch_steps),
-    )
+    return local.each(lambda value: value[which])
 
 
 def shortened(cohort: Cohort, steps: int) -> Cohort:

@@ -9,8 +9,8 @@ counts are never recorded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -40,67 +40,40 @@ class CohortTensors:
     references: References | None
     statistics: Tensor  # [C, b] of batch normalisation, as received
 
-    def named(self) -> dict[str, Tensor]:
-        """Return the tensors by name."""
-        local = self.local
-        scalars = {
-            "start": local.start,
-            "lr": local.lr,
-            "steps": local.steps,
-            "weight": local.weight,
-            "index": local.index,
-            "gradient": local.gradient,
-            "epoch_steps": local.epoch_steps,
-        }
-        tensors = {name: value for name, value in scalars.items() if isinstance(value, Tensor)}
-        tensors |= {f"received.{name}": value for name, value in local.received.items()}
-        tensors |= {f"state.{name}": value for name, value in local.state.items()}
+    def tensors(self) -> list[Tensor]:
+        """Return the tensors in a fixed order."""
+        found = []
+
+        def note(tensor: Tensor) -> Tensor:
+            found.append(tensor)
+            return tensor
+
+        self.local.each(note)
         if self.references is not None:
-            tensors |= {f"reference.{name}": value for name, value in self.references.models.items()}
-        return {**tensors, "statistics": self.statistics}
+            found += self.references.models.values()
+        return [*found, self.statistics]
 
     def copied(self) -> CohortTensors:
-        """Return the same in memory of its own; what all clients share stays a single row."""
-        local = self.local
-
-        def copies(table: Mapping[str, Tensor]) -> dict[str, Tensor]:
-            return {name: _copied(value) for name, value in table.items()}
-
-        def copied_or_plain(value: Tensor | float) -> Tensor | float:
-            if isinstance(value, Tensor):
-                return _copied(value)
-            return value
-
-        own = replace(
-            local,
-            start=_copied(local.start),
-            lr=copied_or_plain(local.lr),
-            received=copies(local.received),
-            state=copies(local.state),
-            steps=copied_or_plain(local.steps),
-            weight=copied_or_plain(local.weight),
-            index=copied_or_plain(local.index),
-            gradient=copied_or_plain(local.gradient),
-            epoch_steps=copied_or_plain(local.epoch_steps),
-        )
+        """Return a copy in new memory; what all clients share stays a single row."""
+        local = self.local.each(_copied)
         statistics = _copied(self.statistics)
         references = None
         if self.references is not None:
-            references = References(copies(self.references.models), statistics, own.received)
-        return CohortTensors(own, references, statistics)
+            models = {name: _copied(model) for name, model in self.references.models.items()}
+            references = References(models, statistics, local.received)
+        return CohortTensors(local, references, statistics)
 
     def load(self, other: CohortTensors) -> None:
         """Take the values of a cohort with the same shape."""
-        values = other.named()
-        for name, tensor in self.named().items():
-            _row_or_all(tensor).copy_(_row_or_all(values[name]))
+        for own, value in zip(self.tensors(), other.tensors(), strict=True):
+            _row_or_all(own).copy_(_row_or_all(value))
 
 
 @dataclass(frozen=True)
 class Shape:
     """The key of a recorded step: cohorts with the same one differ in the values in their memory alone."""
 
-    tensors: Mapping[str, tuple[tuple[int, ...], bool]]  # the size of each, and whether all clients share one row
+    tensors: tuple[tuple[tuple[int, ...], bool], ...]  # the size of each, and whether all clients share one row
     inputs: tuple[tuple[int, ...], ...]  # of a full step
     run: RunInfo
 
@@ -178,11 +151,11 @@ class StepGraphs:
 
     def _made(self, begun: Training, shape: Shape, tensors: CohortTensors, inputs: StepInputs) -> RecordedStep:
         training = begun(tensors.local, tensors.references, tensors.statistics)
-        everybody = slice(0, len(tensors.local.start))
+        all_clients = slice(0, len(tensors.local.start))
 
         def take() -> None:
             # the number of the step means nothing: a solver that asks for it is not recorded
-            training.step([inputs.mini_batch(everybody, self._samples)], everybody.stop, 1)
+            training.step([inputs.mini_batch(all_clients, self._samples)], all_clients.stop, 1)
 
         try:
             replay = self._record(take)
@@ -196,8 +169,8 @@ class StepGraphs:
 
 
 def _shape(tensors: CohortTensors, inputs: StepInputs) -> Shape:
-    named = {name: (tuple(tensor.shape), _is_shared(tensor)) for name, tensor in tensors.named().items()}
-    return Shape(named, tuple(tuple(tensor.shape) for tensor in inputs.tensors()), tensors.local.run)
+    of_cohort = tuple((tuple(tensor.shape), _is_shared(tensor)) for tensor in tensors.tensors())
+    return Shape(of_cohort, tuple(tuple(tensor.shape) for tensor in inputs.tensors()), tensors.local.run)
 
 
 def _is_shared(tensor: Tensor) -> bool:

@@ -228,20 +228,10 @@ class Trainer:
             right = right[counts]
         return losses.sum(), right.sum(), scores
 
-    def hits(self, w: Tensor, statistics: Tensor, begin: int, end: int, own: str) -> Tensor:
-        """Return for each of the samples [begin, end) of a set, `train` or `test`, if it is classified correctly."""
-        samples = self.samples[own]
-        outputs = self._outputs(w, statistics, samples, begin, end)
-        return self.task.model.predicted(outputs) == samples.y[begin:end]
-
-    def predicted(self, w: Tensor, statistics: Tensor, begin: int, end: int) -> Tensor:
-        """Return the class [samples] that the model w [d] predicts for each of the test samples [begin, end)."""
-        return self.task.model.predicted(self._outputs(w, statistics, self.samples["test"], begin, end))
-
     def outputs(self, w: Tensor, statistics: Tensor, begin: int, end: int, which: str) -> tuple[Tensor, Tensor]:
         """Return outputs [n, k] and predicted classes [n] of the samples [begin, end) of a set, `train` or `test`.
 
-        Where samples have no classes, the latter are empty.
+        Without classes the second tensor is empty.
         """
         outputs = self._outputs(w, statistics, self.samples[which], begin, end)
         predicted = torch.empty(0, dtype=torch.int64)
@@ -249,34 +239,26 @@ class Trainer:
             predicted = self.task.model.predicted(outputs)
         return outputs, predicted
 
-    def train_hits(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
-        """Return how many of the training samples `rows` [n] are classified correctly."""
+    def test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sum of the losses of the training samples `rows` [n], and how many are classified correctly."""
         w = w.to(self.device)
         statistics = statistics.to(self.device)
         samples = self.samples["train"]
+        loss = w.new_zeros((), dtype=torch.float64)
         hits = torch.zeros((), dtype=torch.int64, device=w.device)
         with torch.no_grad():
             for chunk in torch.split(rows.to(self.device), TESTED[w.device.type]):
                 outputs = self._forward(w, statistics, samples.batch(chunk))
-                hits += (self.task.model.predicted(outputs) == samples.labels(chunk)).sum()
-        return hits
-
-    def loss(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
-        """Return the mean loss of the training samples `rows` [n]."""
-        w = w.to(self.device)
-        statistics = statistics.to(self.device)
-        samples = self.samples["train"]
-        total = w.new_zeros((), dtype=torch.float64)
-        with torch.no_grad():
-            for chunk in torch.split(rows.to(self.device), TESTED[w.device.type]):
-                outputs = self._forward(w, statistics, samples.batch(chunk))
-                total += self.task.model.sample_losses(outputs, samples.labels(chunk)).double().sum()
-        return total / len(rows)
+                y = samples.labels(chunk)
+                loss += self.task.model.sample_losses(outputs, y).double().sum()
+                if self.task.data.classes:
+                    hits += (self.task.model.predicted(outputs) == y).sum()
+        return loss, hits
 
     def gradient(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
         """Return the gradient [d] of the sum of the losses of the training samples `rows` [n], in double precision.
 
-        The network is that of a test: without dropout, and with the statistics of batch normalisation as they are.
+        The network is in evaluation mode: no dropout, and batch normalisation keeps its statistics.
         """
         leaf = w.to(self.device).detach().requires_grad_()
         parameters = self.network.parameters.views(leaf)
