@@ -1,4 +1,4 @@
-"""The cost of a device's round: the floats that the algorithm really sends, and the operations of its training."""
+"""The cost of a device's round: the floats that the algorithm sends, and the operations of its training."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Payload:
     flops: Floats  # [devices] operations of a round
     model_bits: float  # the model alone
     samples: Ints  # [devices] samples that each device holds
-    passes: Floats  # [devices] times that training on one sample goes into `flops`, besides what steps take
+    passes: Floats  # [devices] how often training on one sample goes into `flops`
     loss_flops: Floats | float  # operations of one sample's forward pass, of each device [devices] or of all
     first_bits: float = 0.0  # besides `down_bits`, for a device that has not received a model before: frozen parameters
     once_bits: float = 0.0  # besides `down_bits`, for a device that has not received them in this session
@@ -53,11 +53,7 @@ class Payload:
     def flops_in(self, ids: Ids, index: int, workload: Workload, sizes: Ints | None = None) -> Floats:
         """Return the operations [n] of the devices `ids` [n] in round `index`; stragglers take fewer than `flops`.
 
-        Args:
-            ids: ids [n] of the devices.
-            index: index of the round, from 0.
-            workload: says how many steps they take.
-            sizes: [n] samples that each of them has in this round; None: all that it holds.
+        They hold `sizes` [n] samples in this round, or all of theirs if None; `workload` says how many steps they take.
         """
         sample_flops = self._of(self.sample_flops, ids)
         step_flops = self._of(self.step_flops, ids)
@@ -78,11 +74,11 @@ class Payload:
         return np.asarray(self._of(self.loss_flops, ids) * samples, dtype=np.float64)
 
     def in_time(self, sample_flops: Floats, step_flops: Floats, forward_flops: Floats, steps: Floats) -> Payload:
-        """Return the same payload, with other operations: those that take as long on each device as it really does.
+        """Return the same payload with the operations that take as long on each device as measured.
 
         Args:
             sample_flops: [devices] of training on one sample.
-            step_flops: [devices] of each step besides.
+            step_flops: [devices] of each step, whatever its samples.
             forward_flops: [devices] of one sample's forward pass.
             steps: [devices] steps of a round.
         """
@@ -112,11 +108,11 @@ def measure(
     """Return what one round of an algorithm costs.
 
     The hooks for the way down and up run on vectors of one and of two zeros, and what they return is counted: an
-    algorithm that sends two vectors pays for two without having to say so. The same goes for `references`: each model
-    that the loss compares with costs a forward pass, a third of training, on every sample. The hook `correct` runs,
-    too, and its operations are counted. A shipped algorithm's hooks get NumPy arrays, so that runs without learning
-    never load torch; any other algorithm's hooks get torch tensors and may call any torch function. As hooks run on
-    zeros, an `if` in a hook costs what the branch for zeros costs.
+    algorithm that sends two vectors pays for two. Each model of `references`, with which the loss compares, costs a
+    forward pass, a third of training, on every sample. The operations of the hook `correct` are counted while it runs.
+    The hooks of shipped algorithms get NumPy arrays, so that runs without learning never load torch; those of other
+    algorithms get torch tensors and may call any torch function. As hooks run on zeros, an `if` in a hook costs what
+    the branch for zeros costs.
 
     Args:
         model: gives the number of parameters and the operations for a sample.
@@ -128,8 +124,8 @@ def measure(
             forward and backward, whatever else is sent and computed.
 
     Raises:
-        InputError: the algorithm cannot work with this number of devices; or it comes from outside the package, and a
-            hook fails or returns what it must not.
+        InputError: the algorithm cannot work with this number of devices, or a hook from outside edgefl fails or
+            returns a wrong value.
     """
     if reason := algorithm.check(len(sizes)):
         raise InputError(f"algorithm: {reason}")
@@ -271,10 +267,9 @@ def _traffic(algorithm: Algorithm, *, minimal: bool) -> tuple[Traffic, Traffic, 
 
 
 def _check_traffic(algorithm: Algorithm, traffic: Sequence[Traffic], d: int, training: Training) -> None:
-    """Check on a vector of the model's real size, or of a million numbers, what small ones have told about the traffic.
+    """Check with a vector of the model's size, or of a million numbers, the traffic that small ones have shown.
 
-    Raises:
-        InputError: what is sent is not a number of vectors of the model's size and some further floats.
+    It must be a number of vectors of the model's size and some further floats.
     """
     d = min(d, LARGEST_TRIAL)
     floats = _floats_sent(algorithm, d, minimal=training.minimal_uploads)

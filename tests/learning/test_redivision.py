@@ -257,7 +257,7 @@ class TestBadInput:
         result = edgefl.run(scenario({"kind": "exdir", "classes": 11}), out=tmp_path / "run", device="cpu")
         assert result.status == "failed"
         assert result.error.startswith("round 1: data.redivide: ")
-        assert "participants cannot be divided so: " in result.error
+        assert "participants cannot be divided: " in result.error
         assert "\n" not in result.error
 
     def test_regression_has_no_classes(self):

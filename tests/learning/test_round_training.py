@@ -18,7 +18,6 @@ from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.learner import round_training
-from edgefl.learning.learner.engines.batched import padding
 from edgefl.learning.learner.engines.batches import PAD, mini_batches, stack
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.learner.round_training import RoundTraining, cohorts
@@ -77,9 +76,9 @@ def wasted(order, sizes, training, width):
         batches = [
             mini_batches(np.arange(sizes[device]), training, lambda: np.random.default_rng(0)) for device in longest
         ]
-        own = sum(int((batch != PAD).sum()) for batch in batches)
-        samples = samples + own
-        computed = computed + own / (1 - padding(batches))
+        taken = (stack(batches) != PAD).sum(axis=2)  # [clients, steps]
+        samples += taken.sum()
+        computed += (taken.max(axis=0) * (taken > 0).sum(axis=0)).sum()
     return 1 - samples / computed
 
 
@@ -101,15 +100,6 @@ def test_large_models_come_back_in_more_messages(learner, monkeypatch, models, m
     assert sent == messages
     assert got_loss == loss
     assert torch.equal(got.vectors["delta"], expected.vectors["delta"])
-
-
-def test_padding_of_a_cohort_against_hand_count():
-    """Three steps of 2, 2, 1 samples beside two steps of 2 and one of a single sample: 2 x 2 + 2 x 2 + 1 computed."""
-    first = np.array([[0, 1], [2, 3], [4, PAD]])
-    second = np.array([[5, 6], [7, PAD]])
-    assert padding([first, second]) == pytest.approx(1 - 8 / 9)
-    assert padding([first]) == 0
-    assert stack([first, second]).shape == (2, 3, 2)
 
 
 @pytest.mark.parametrize("seed", range(3))

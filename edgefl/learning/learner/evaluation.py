@@ -1,4 +1,4 @@
-"""Tests of models on the test set and on each device's own samples, in the background, divided among the workers."""
+"""Tests of models in the background, divided among the workers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Tested(NamedTuple):
 
 
 class OutputsPart(NamedTuple):
-    """What a model gives for some samples."""
+    """Outputs of a model for some samples."""
 
     outputs: npt.NDArray[np.floating]  # [n, k]
     predicted: npt.NDArray[np.int64]  # [n] classes, empty if samples have none
@@ -56,7 +56,7 @@ class Evaluation:
 
 
 class Pending:
-    """An evaluation that is under way in the background."""
+    """An evaluation in the background."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class Evaluator:
         return self._workers.submit("test_rows", partial(as_is, (w, statistics, rows)), take)
 
     def outputs(self, w: Tensor, statistics: Tensor, which: str) -> ModelOutputs:
-        """Return what the model w [d] gives for each sample of a set, `test` or `train`."""
+        """Return the outputs of the model w [d] for each sample of a set, `test` or `train`."""
         labels = self._data.test_y
         if which == "train":
             labels = self._data.train_y
@@ -162,7 +162,7 @@ class Evaluator:
         return ModelOutputs(outputs, labels, predicted)
 
     def own_outputs(self, w: Tensor, statistics: Tensor) -> tuple[ModelOutputs, Sequence[Indices]]:
-        """Return what the model w [d] gives for samples, and which of them belong to each device [devices]."""
+        """Return outputs of the model w [d], and the places in them of each device's samples [devices]."""
         return self.outputs(w, statistics, self._own_set), self._own_parts
 
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
@@ -229,7 +229,7 @@ class Evaluator:
         take: Callable[..., CallResult],
         *args: object,
     ) -> list[Future[CallResult]]:
-        """Call a method of the trainers on `count` samples, a part of them at a time."""
+        """Call a method of the trainers for `count` samples, a part of them at a time."""
         # the parts do not depend on the number of workers, so neither do the sums over them
         edges = [*range(0, count, EVALUATION_SAMPLES), count]
         futures = []

@@ -35,7 +35,7 @@ def shapley(players: int, value: Value) -> Floats:
 
 
 def _weight(size: int, players: int) -> float:
-    """Return |U|! (n - |U| - 1)! / n! for a coalition of `size` players; nobody can join that of all players."""
+    """Return |U|! (n - |U| - 1)! / n! for a coalition of `size` players; 0 for that of all players."""
     if size == players:
         return 0.0
     return 1 / (players * comb(players - 1, size))
@@ -44,7 +44,8 @@ def _weight(size: int, players: int) -> float:
 def sampled(orders: Ints, value: Value) -> Floats:
     """Return estimates [players] from some orders [count, players] of all players (Castro et al., 2009).
 
-    Unbiased for random orders, with a standard error of the gains' deviation over sqrt(count); they add up as well.
+    Unbiased for random orders, with a standard error of the gains' deviation over sqrt(count). They add up like exact
+    values.
     """
     gains = np.zeros(orders.shape[1])
     known_value = cache(value)  # orders meet the same coalitions, above all the small and the large ones

@@ -25,7 +25,7 @@ from edgefl.learning.workload import Workload, local_steps
 
 @dataclass(frozen=True)
 class LearningTask:
-    """All that a scenario says about learning; it stays the same throughout a run."""
+    """Everything that a scenario says about learning; it stays the same throughout a run."""
 
     model: Model
     algorithm: Algorithm
@@ -59,7 +59,7 @@ class LearningTask:
         return torch.float32
 
     def run_info(self, ids: Ints | None = None) -> RunInfo:
-        """Return what rounds have in common, as far as local training and the data of devices `ids` [n] or all say."""
+        """Return the facts that all rounds share, over devices `ids` [n], or over all devices."""
         sizes = self.sizes
         parts = self.parts
         devices: tuple[int, ...] = ()
@@ -83,7 +83,7 @@ class LearningTask:
         )
 
     def class_counts(self, parts: Sequence[Indices]) -> Ints:
-        """Return how many training samples of each class there are in each of `parts` [C]: [C, classes]."""
+        """Return the number of training samples of each class in each of `parts` [C]: [C, classes]."""
         return np.array([self._samples_by_class(self.data.train_y[part]) for part in parts])
 
     def _samples_by_class(self, labels: Ints) -> Ints:

@@ -44,7 +44,7 @@ class Cohort:
 
         Args:
             gradient: [C, d] over all samples, if a hook needs it.
-            rate_on_device: the learning rate is a tensor even if it is one for all.
+            rate_on_device: the learning rate is a tensor even if all clients have the same.
         """
         steps = self.start.new_tensor([[len(batch)] for batch in self.batches])
         lr: Tensor | float
@@ -81,7 +81,7 @@ class Trained:
     losses: Tensor  # [C] mean training loss
 
     def tensors(self) -> list[Tensor]:
-        """Return all that has been learned, in a fixed order."""
+        """Return all learned tensors in a fixed order."""
         return [*self.uploads.values(), *self.state.values(), self.statistics, self.losses]
 
 
@@ -120,7 +120,7 @@ class TrainingEngine:
         raise NotImplementedError
 
     def references(self, local: LocalContext, cohort: Cohort) -> References | None:
-        """Return the models that the algorithm's loss compares with, if any; None if the loss is the task's."""
+        """Return the models that the algorithm's loss compares with; None if the loss is the task's."""
         algorithm = self.solver.algorithm
         models = algorithm.references(local)
         if not models and not has_own_loss(algorithm):

@@ -21,7 +21,7 @@ class ClientGradients:
     Args:
         kernel: computes them.
         w: [C, d] the models, which may change from step to step.
-        statistics: [C, b] of batch normalisation; updated.
+        statistics: [C, b] of batch normalisation, which are updated.
         references: models that the algorithm's loss compares with.
     """
 
@@ -58,7 +58,7 @@ class LocalTraining:
         solver: takes the steps.
         kernel: computes the gradients.
         layout: of the models' parameters.
-        local: what the algorithm's hooks see.
+        local: the context of the algorithm's hooks.
         references: models that the algorithm's loss compares with.
         statistics: [C, b] of batch normalisation, as received.
     """
@@ -86,7 +86,7 @@ class LocalTraining:
         self._losses = torch.empty_like(self.loss_sum)
 
     def begin(self, start: Tensor, statistics: Tensor) -> None:
-        """Begin anew in the same memory, from the models [C, d] and statistics [C, b] that were received."""
+        """Begin again in the same memory, from received models [C, d] and statistics [C, b]."""
         self.w.copy_(start)
         self.statistics.copy_(statistics)
         for tensor in (self.loss_sum, *self._moments):

@@ -41,11 +41,11 @@ class StepInputs:
         return MiniBatch(group, x, samples.labels(self.rows), self.weight, self.keys)
 
     def tensors(self) -> list[Tensor]:
-        """Return the tensors that there are, in a fixed order."""
+        """Return the tensors that are not None, in a fixed order."""
         return [tensor for tensor in (self.rows, self.weight, self.draws, self.keys) if tensor is not None]
 
     def copied(self) -> StepInputs:
-        """Return the same in memory of its own."""
+        """Return a copy in new memory."""
 
         def copy(tensor: Tensor | None) -> Tensor | None:
             if tensor is None:
@@ -61,8 +61,8 @@ class StackedBatches:
     Args:
         cohort: its clients, those with the most steps first.
         samples: all training samples, on the training device.
-        couples_samples: whether batch normalisation lets samples see each other: padding would then change the means,
-            so that only clients with batches of equal sizes are stacked.
+        couples_samples: whether batch normalisation couples samples: padding would then change the means, so only
+            clients with batches of equal sizes are stacked.
     """
 
     def __init__(self, cohort: Cohort, samples: Samples, *, couples_samples: bool) -> None:
@@ -91,7 +91,7 @@ class StackedBatches:
         self._last_step = -1
 
     def active(self, step: int) -> int:
-        """Return how many clients still train; these come first, as clients are sorted by steps."""
+        """Return how many clients still train; they come first, as clients are sorted by steps."""
         # counted on the host, where the indices are: asking a GPU would wait for it
         return self._active[step]
 
@@ -104,7 +104,7 @@ class StackedBatches:
         return sum(self.is_full(step) for step in range(self.steps))
 
     def inputs(self, step: int, group: slice) -> StepInputs:
-        """Return what the mini-batches of a group of clients are taken from."""
+        """Return the tensors for the mini-batches of a group of clients."""
         size = self._size(step, group)
         draws = None
         if self._draws is not None:
@@ -117,7 +117,7 @@ class StackedBatches:
     def mini_batches(self, step: int) -> Iterator[MiniBatch]:
         """Yield the mini-batch of each group of clients that may share one.
 
-        Full-batch training asks for the same samples at every step: they are gathered once, unless they are augmented.
+        Full-batch training takes the same samples at every step: they are gathered once, unless they are augmented.
         """
         groups = list(self._groups(step))
         for group in groups:

@@ -1,10 +1,9 @@
-"""Steps of local training that are recorded once for each shape of cohorts, and then replayed as a whole.
+"""Steps of local training that are recorded once for each shape of a cohort, and then replayed as a whole.
 
-A step of a small model on a GPU is a hundred kernels, each so short that launching it takes longer than computing it. A
-recorded step is launched at once. A record knows the memory that it works in, and every number that the host computed
-when it was made: so a cohort is copied into the memory of the record of its shape, numbers that differ from cohort to
-cohort (such as learning rates) stand in that memory, too, and solvers whose steps depend on a number that the host
-counts are never recorded.
+On a GPU a step of a small model is a hundred kernels, each of which takes longer to launch than to compute; a recorded
+step is launched in one go. A record knows the memory that it works in, and every number that the host computed when it
+was made. So a cohort is copied into the memory of its shape's record, with the numbers that differ between cohorts
+(such as learning rates), and solvers whose steps depend on a number that the host counts are never recorded.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Recorder = Callable[[Callable[[], None]], Replay]
 
 @dataclass(frozen=True)
 class CohortTensors:
-    """All that a step of a cohort reads besides its mini-batches."""
+    """Everything that a step of a cohort reads besides its mini-batches."""
 
     local: LocalContext
     references: References | None
@@ -71,7 +70,7 @@ class CohortTensors:
 
 @dataclass(frozen=True)
 class Shape:
-    """The key of a recorded step: cohorts with the same one differ in the values in their memory alone."""
+    """The key of a recorded step: cohorts with the same key differ only in the values in their memory."""
 
     tensors: tuple[tuple[tuple[int, ...], bool], ...]  # the size of each, and whether all clients share one row
     inputs: tuple[tuple[int, ...], ...]  # of a full step
@@ -124,8 +123,8 @@ class StepGraphs:
         """Return the record of a cohort's shape with its memory filled; None if a record is not worth making.
 
         Args:
-            begun: returns the training of the cohort, of which no step has been taken.
-            local: what the algorithm's hooks see.
+            begun: returns the training of the cohort before its first step.
+            local: the context of the algorithm's hooks.
             references: models that the algorithm's loss compares with.
             statistics: [C, b] of batch normalisation, as received.
             batches: the cohort's mini-batches.
@@ -174,7 +173,7 @@ def _shape(tensors: CohortTensors, inputs: StepInputs) -> Shape:
 
 
 def _is_shared(tensor: Tensor) -> bool:
-    """Return True if all clients have the same memory, as that of a model that all of them received."""
+    """Return True if all clients have the same memory, such as that of a model that all of them received."""
     return len(tensor) > 1 and tensor.stride(0) == 0
 
 

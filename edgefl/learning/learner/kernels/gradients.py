@@ -62,13 +62,10 @@ class GradientKernel(Protocol):
 
 
 class VmapGradient:
-    """torch.func.vmap over stacked parameters; works for any module.
+    """Gradients by torch.func.vmap over stacked parameters, for any module.
 
-    Args:
-        network: the module.
-        model: gives the loss.
-        algorithm: gives the loss that replaces it if the algorithm compares models.
-        bfloat16: compute in bfloat16 as far as torch's autocast allows; parameters and their updates stay in float32.
+    The `algorithm` gives the loss that replaces the model's if it compares models. With `bfloat16` torch's autocast
+    computes in bfloat16 where it can; parameters and their updates stay in float32.
     """
 
     def __init__(self, network: Network, model: Model, algorithm: Algorithm, *, bfloat16: bool = False) -> None:

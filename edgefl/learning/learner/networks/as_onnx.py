@@ -28,8 +28,8 @@ def onnx_bytes(module: nn.Module, trained: TrainedModel, about: Mapping[str, str
 
     Args:
         module: the trained module in evaluation mode.
-        trained: its tensors, and what it takes.
-        about: texts for the file's metadata, where the normalisation of the samples stands, too.
+        trained: its tensors, and the samples that it takes.
+        about: texts for the file's metadata, which also hold the normalisation of the samples.
 
     Raises:
         InputError: torch's exporter cannot translate the module.
@@ -65,15 +65,12 @@ def onnx_bytes(module: nn.Module, trained: TrainedModel, about: Mapping[str, str
 def _try(content: bytes, module: nn.Module, trained: TrainedModel) -> None:
     """Check that a file's graph gives the outputs of the module, for several sizes of a batch.
 
-    The exporter follows one call of the module. What depended on that call, such as a size of the batch or a branch
-    that it has taken, is a constant of the graph; what the module draws is drawn again.
-
-    Raises:
-        InputError: it gives others, or none.
+    The exporter follows one call of the module. What depended on that call, such as the size of the batch or a branch,
+    is a constant of the graph; random draws are not.
     """
     import onnxruntime
 
-    onnxruntime.set_default_logger_severity(FATAL)  # what the engine complains of is told in one line
+    onnxruntime.set_default_logger_severity(FATAL)  # one line below tells what is wrong
     failed = "export: --format onnx: the graph that torch has made of this model"
     generator = torch.Generator().manual_seed(1)
     for size in TRIED_SIZES:
@@ -105,7 +102,7 @@ def _free_name(name: str, trained: TrainedModel) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporter from warning, logging and printing: its words are about torch, not about the user's model."""
+    """Keep the exporter from warning, logging and printing: its messages do not concern the user's model."""
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)
     printed = io.StringIO()

@@ -1,4 +1,4 @@
-"""Measurement of a way to train: seconds for a step and memory for a client, on the training device."""
+"""Measurement of a plan: seconds for a step and memory for a client, on the training device."""
 
 from __future__ import annotations
 
@@ -38,10 +38,9 @@ def attempt(train: Callable[[int], object], width: int, device: str, most_steps:
 
 
 def _seconds(train: Callable[[int], object], steps: int, device: str) -> float:
-    """Return the seconds that some steps take.
+    """Return the seconds that some steps take: of the thread on a CPU, where other processes may want the core, too.
 
-    On a CPU, where one thread computes, only the time of that thread counts: other processes may want the core, too.
-    On a GPU it is the time on the wall, as the thread only waits.
+    On a GPU it is wall-clock time, as the thread only waits.
     """
     on_gpu = device.startswith("cuda")
     clock = time.perf_counter if on_gpu else time.thread_time

@@ -20,14 +20,10 @@ log = logging.getLogger("edgefl")
 
 
 def remembered(key: dict[str, Any], measure: Callable[[], Plan], possible: Collection[Plan]) -> Plan:
-    """Return the plan in the cache; measure it and put it there if it is missing, or none of the possible ones.
+    """Return the plan in the cache, or measure and keep it if it is missing or not among the `possible` ones.
 
-    Of two processes that measure at the same time, both take the plan of the one that is done first.
-
-    Args:
-        key: everything that the best plan depends on.
-        measure: finds it.
-        possible: the plans that can train the model at all.
+    If two processes measure at the same time, both take the plan of the first one. The `key` is all that the best plan
+    depends on.
     """
     # the file is named by its key, so that other work, another machine or another version finds no file and measures
     text = json.dumps(key, sort_keys=True)
@@ -73,7 +69,7 @@ def folder() -> Path:
 
 
 def _read(path: Path, possible: Collection[Plan]) -> Plan | None:
-    """Return the plan of a file; None if there is none, or none of the possible ones."""
+    """Return the plan of a file; None if there is none, or it is not possible."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))["plan"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):

@@ -29,8 +29,8 @@ class CohortBuilder:
 
     Args:
         task: the learning task.
-        network: tells if batch normalisation couples samples, and if training is random.
-        samples: the training samples; they tell how samples are augmented.
+        network: says whether batch normalisation couples samples, and whether training is random.
+        samples: the training samples, which say how they are augmented.
     """
 
     def __init__(self, task: LearningTask, network: Network, samples: Samples) -> None:
@@ -78,7 +78,6 @@ class CohortBuilder:
         return completed
 
     def _samples(self, job: JobKey) -> Indices:
-        """Return the training samples [n] of a job."""
         if job.samples is None:
             return self._task.parts[job.device]
         return job.samples

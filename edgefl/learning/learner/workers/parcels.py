@@ -36,7 +36,7 @@ class Parcels:
         return Parcel(rest, tensors)
 
     def unpack(self, content: Parcel) -> Any:
-        """Return the message, with tensors of its own."""
+        """Return the message, with new tensors."""
 
         def find(number: int, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
             """Return the tensor of an array."""

@@ -109,11 +109,7 @@ class Trainer:
         return joined(results)
 
     def _trained(self, plan: Plan, engine: TrainingEngine, cohort: Cohort) -> Trained:
-        """Train a cohort.
-
-        Raises:
-            HookError: the algorithm comes from outside the package, and one of its hooks fails or makes NaN of numbers.
-        """
+        """Train a cohort; raise a `HookError` if a hook from outside edgefl fails, or makes NaN of numbers."""
         watched = watched_outside(self.task.algorithm)
         if watched is self.task.algorithm:
             return engine.train(cohort)
@@ -155,10 +151,7 @@ class Trainer:
     def _check_independence(self, plan: Plan, inputs: ClientInputs) -> None:
         """Check that two clients of a user's network learn together what each learns alone, on batches of two sizes.
 
-        The smaller batch is filled up with samples that weigh nothing: a mean over the batch would see them.
-
-        Raises:
-            CannotBatchError: they learn something else, or torch.func.vmap refuses the module.
+        The smaller batch is padded with samples of weight 0: a mean over the batch would see them.
         """
         if plan.kernel != "vmap" or not self.network.own_code:
             return
@@ -178,7 +171,7 @@ class Trainer:
     def _typical_cohort(self, plan: Plan, inputs: ClientInputs) -> Cohort:
         """Return a cohort of devices of typical size, which all start from the inputs of a single client."""
         sizes = self.task.sizes
-        # cohorts are of alike clients: those nearest the median are what most cohorts look like
+        # cohorts have similar clients, and most have clients near the median
         nearest = np.argsort(np.abs(sizes - np.median(sizes)), kind="stable")
         devices = np.sort(np.resize(nearest, plan.width)).tolist()
         jobs = sorted([JobKey(device, 0) for device in devices], key=lambda job: -sizes[job.device])
@@ -206,7 +199,7 @@ class Trainer:
             begin: number of the first sample.
             end: number after the last one.
             ranked: scores are wanted.
-            classes: losses and hits are of samples of these only; all if None.
+            classes: losses and hits are only of samples of these; None: of all.
 
         Returns:
             The sum of the losses, how many samples are classified correctly, and scores [samples], empty if not wanted.
@@ -287,12 +280,7 @@ class Trainer:
 
 @contextmanager
 def _refusals(plan: Plan) -> Iterator[None]:
-    """Turn what torch raises where a plan cannot be used into errors that say so.
-
-    Raises:
-        MemoryError: the clients do not fit into the memory together.
-        CannotBatchError: torch.func.vmap refuses the module.
-    """
+    """Turn torch's errors in a plan that cannot be used into `MemoryError` or `CannotBatchError`."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
