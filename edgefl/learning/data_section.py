@@ -29,7 +29,7 @@ class DataSection(Section):
 
     dataset: Annotated[Dataset, DATASETS] = Digits()  # its name; its own keys stand beside it
     partition: Annotated[Partition, PARTITIONS] = Iid()  # which device holds which samples
-    redivide: Annotated[Partition, PARTITIONS] | None = None  # divides the samples of a round's participants anew
+    redivide: Annotated[Partition, PARTITIONS] | None = None  # divides the samples of a round's participants again
     test_partition: Literal["none", "like_train"] = "none"  # like_train: devices have test samples of their own
     augmentation: Augmentation | None = None  # random changes of images while training
     channel_axis: bool = False  # true: gray images [H, W] become [1, H, W], as convolutions of torch want them
@@ -47,7 +47,7 @@ class DataSection(Section):
         if not self.channel_axis:
             return data
         if len(data.shape) not in IMAGE_AXES or data.tokens:
-            raise InputError(f"data.channel_axis: needs images, got samples of shape {list(data.shape)}: leave it out")
+            raise InputError(f"data.channel_axis: needs images, got samples of shape {list(data.shape)}: remove it")
         if len(data.shape) == 3:
             return data  # such images have their channels already
         return replace(data, train_x=data.train_x[:, np.newaxis], test_x=data.test_x[:, np.newaxis])

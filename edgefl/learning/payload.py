@@ -276,7 +276,7 @@ def _check_traffic(algorithm: Algorithm, traffic: Sequence[Traffic], d: int, tra
     for hook, sent, found in zip(("downlink", "sent_once", "finish"), traffic, floats, strict=True):
         # The model itself is part of what goes down.
         if sent.vectors * d + sent.scalars != found:
-            text = f"sends {found} floats with a model of {d} parameters, which is no multiple of them and a few more"
+            text = f"sends {found} floats with a model of {d} parameters, not a multiple of them and a few more"
             remedy = "send whole vectors, and let training.codec compress them"
             name = f"{type(algorithm).__name__}.{hook}"
             raise InputError(f"{place(algorithm, hook)}: algorithm: {name} {text}: {remedy}")

@@ -363,7 +363,7 @@ class TestDriftMemories:
         assert torch.allclose(this.states[-1]["g"], mean, rtol=1e-11)
 
     @pytest.mark.parametrize("algorithm", [FedDyn(alpha=0.5), FedDC(alpha=0.5), Scaffold(), Scaffold(option="I")])
-    def test_they_find_the_optimum_that_fedavg_misses(self, algorithm):
+    def test_drift_correction_finds_the_optimum_that_fedavg_misses(self, algorithm):
         """The optimum is that of the mean of unlike quadratics; several local steps, full participation."""
         optimum = (CURVATURES * CENTRES).sum(dim=0) / CURVATURES.sum(dim=0)
         schedule = [list(range(N))] * 1500
@@ -467,7 +467,7 @@ class TestLastUpdates:
         return models
 
     @pytest.mark.parametrize("state", ["server", "client"])
-    def test_mifa_steps_in_rounds_without_anybody(self, state, tmp_path):
+    def test_mifa_steps_in_rounds_without_participants(self, state, tmp_path):
         """Card 1.10.5: the table counts in each round, by its learning rate."""
         rounds = self.rounds_in_vain(tmp_path, {"kind": "mifa", "state": state})
         expected = self.replayed(lambda g, *_: g.sum() / 3)
@@ -480,7 +480,7 @@ class TestLastUpdates:
         assert rounds["parameter"].tolist() == [0.0] * 6
 
     @pytest.mark.parametrize("keys", [{}, {"cutoff_slope": 0.0, "cutoff": 2.0}, {"cutoff_slope": 0.0, "cutoff": 1.0}])
-    def test_fedar_steps_in_rounds_without_anybody(self, keys, tmp_path):
+    def test_fedar_steps_in_rounds_without_participants(self, keys, tmp_path):
         """Card 1.12.5: all ages grow; those beyond g(t) do not count, and w stays where none does."""
         cutoff = keys.get("cutoff", 50)
         slope = keys.get("cutoff_slope", 0.4)
@@ -495,7 +495,7 @@ class TestLastUpdates:
         assert rounds["parameter"].to_numpy() == pytest.approx(self.replayed(step), abs=1e-12)
         assert rounds["contributing"].tolist() == counting
 
-    def test_others_stay_where_they_are(self, tmp_path):
+    def test_other_algorithms_do_not_step_without_participants(self, tmp_path):
         """Card 1.11 has no mean over nobody: FedVARP keeps w."""
         x = self.rounds_in_vain(tmp_path, {"kind": "fedvarp"})["parameter"].to_numpy()
         assert (np.diff(x) == 0).tolist() == [True, False, True, True, False]
@@ -505,7 +505,7 @@ class TestLastUpdates:
         assert same(Mifa(wait=wait), Mifa(state="client", wait=wait))
 
     @pytest.mark.parametrize("state", ["server", "client"])
-    def test_mifa_waits_for_everybody(self, state):
+    def test_mifa_waits_for_all_devices(self, state):
         """No step before, then one of all from the first model."""
         this = Simulation(Mifa(wait=True, state=state), [[0, 1], [1, 2], [3, 4], [0]])
         full = Simulation(UNIFORM, FULL[:1])
@@ -541,7 +541,7 @@ class TestLastUpdates:
         assert same(FedAR(rho=0.0, cutoff=1e9), Mifa(), heard)
         assert not same(FedAR(rho=0.1, cutoff=1e9), Mifa(), heard)
 
-    def test_fedar_before_everybody_has_been_heard(self):
+    def test_fedar_steps_before_all_devices_have_been_heard(self):
         """MIFA's step times N / N_t."""
         for rounds in range(1, 4):
             ar, mifa = (Simulation(a, PARTIAL[:rounds]) for a in (FedAR(rho=0.0, cutoff=1e9), Mifa()))
@@ -602,7 +602,7 @@ class TestFedDisco:
         assert disco_weights(n, np.array([0, 1, 0]), 50, 0.1)[1] == 0
         assert disco_weights(n, d, 1e6, 0.1) == pytest.approx(n / 60)  # nobody is left
 
-    def test_without_discrepancy_it_is_fedavg(self):
+    def test_fedar_without_old_updates_equals_fedavg(self):
         disco = edgefl.run(digits({"kind": "feddisco", "a": 0.0, "b": 0.0})).parameters
         assert disco == pytest.approx(edgefl.run(digits({"kind": "fedavg"})).parameters, abs=1e-6)
         assert disco != pytest.approx(edgefl.run(digits({"kind": "feddisco"})).parameters, abs=1e-4)
@@ -642,7 +642,7 @@ class TestFedAvgOptions:
         assert edgefl.run(fixed).parameters == pytest.approx(edgefl.run(uniform).parameters, abs=1e-6)
 
     @pytest.mark.parametrize("train", [False, True])
-    def test_at_most_so_many_take_part(self, train):
+    def test_cap_limits_the_participants(self, train):
         base = digits({"kind": "fedavg", "max_participants": 3})
         base["server"] = {"selection": {"kind": "bernoulli", "probability": 0.3}}
         free = edgefl.run({**base, "algorithm": "fedavg"}, train=train)
@@ -652,12 +652,12 @@ class TestFedAvgOptions:
         few, all_of = (set(zip(r.devices["round"], r.devices["device"], strict=True)) for r in (capped, free))
         assert few < all_of
 
-    def test_everybody_admitted_is_full_participation(self):
+    def test_admitting_all_devices_equals_full_participation(self):
         plain = edgefl.run(digits("fedavg"))
         capped = edgefl.run(digits({"kind": "fedavg", "max_participants": 20}))
         assert np.array_equal(plain.parameters, capped.parameters)
 
-    def test_who_is_admitted_is_uniform(self):
+    def test_admitted_devices_are_drawn_uniformly(self):
         """Each of ten in 3 of 10 rounds: 3,000 draws, standard deviation 25 of 900; five of them."""
         counts = np.zeros(10)
         for index in range(3000):
@@ -743,7 +743,7 @@ class TestEngines:
         assert torch.allclose(*models, rtol=1e-9, atol=1e-11)
         assert not torch.allclose(models[0], learner(algorithm).initial, atol=1e-2)
 
-    def test_what_hooks_know_of_the_run(self, learner):
+    def test_hooks_know_the_facts_of_the_run(self, learner):
         """K_ref = E ceil(n / (N B)) (cards, section 0.3), the round and its learning rate."""
         of = learner(FedAvg(), local_epochs=3, lr=0.2, lr_schedule={"kind": "exponential", "decay": 0.5}, momentum=0.4)
         of.begin(7, 2.5)
@@ -854,7 +854,7 @@ class TestMoon:
         more = moon.rounds["train_loss"].iloc[0] - fedavg.rounds["train_loss"].iloc[0]
         assert more == pytest.approx(5 * np.log(2), rel=1e-5)
 
-    def test_without_contrast_it_is_fedavg(self):
+    def test_moon_without_contrast_equals_fedavg(self):
         moon = edgefl.run(digits({"kind": "moon", "mu": 0.0})).parameters
         fedavg = edgefl.run(digits("fedavg")).parameters
         assert moon == pytest.approx(fedavg, abs=1e-6)
@@ -887,7 +887,7 @@ class TestMoon:
         ("scaffold", 2, 2, 0),
     ],
 )
-def test_what_is_sent(kind, down, up, scalars):
+def test_traffic_counts_the_vectors_that_are_sent(kind, down, up, scalars):
     """Vectors of d floats (cards, section 0.5)."""
     payload = cost(ALGORITHMS.load(kind)())
     d = Mlp().parameters((8, 8), 10)

@@ -119,7 +119,7 @@ def test_the_plain_stacks_have_gradients_by_hand():
         nn.Linear(4, 2),
     ],
 )
-def test_what_is_not_written_by_hand_goes_the_general_way(module):
+def test_layers_without_gradients_by_hand_use_autograd(module):
     assert layers_of(module) == []
 
 
@@ -300,7 +300,7 @@ class TestDropout:
         by_hand = trained(LeNetFemnist(), (28, 28), 3, KERNELS["layers"], Moon(first_previous="random"), local_steps=2)
         assert_alike(oracle, by_hand, 1e-10)
 
-    def test_it_does_drop(self):
+    def test_dropout_zeroes_activations(self):
         without = trained(SvhnCnn(dropout=0.0), self.shape, self.classes, SERIAL, local_steps=4)
         with_it = trained(self.model, self.shape, self.classes, SERIAL, local_steps=4)
         assert not torch.allclose(without[0], with_it[0], rtol=1e-2)

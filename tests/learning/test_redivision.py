@@ -51,7 +51,7 @@ class TestPool:
         assert np.sort(np.concatenate(shares)).tolist() == sorted(np.concatenate([parts[one] for one in ids]).tolist())
         assert divided.sizes(ids, 3).tolist() == [len(share) for share in shares]
 
-    def test_even_shares_are_equal_and_alike(self):
+    def test_even_shares_are_equal_with_similar_labels(self):
         """315 samples for three devices; in each share a class is a hypergeometric draw: four standard deviations."""
         divided, parts = redivision(Iid())
         shares = divided.parts(np.array([0, 2, 4]), 0)
@@ -217,7 +217,7 @@ class TestLabelsByRound:
         assert within > 0.7 * own_within
         assert between < 0.1 * own_between
 
-    def test_there_is_no_file_without_the_key(self, tmp_path):
+    def test_without_the_key_no_file_is_written(self, tmp_path):
         edgefl.run(scenario(), out=tmp_path / "run", device="cpu", train=False)
         assert not (tmp_path / "run" / "labels_by_round.csv").exists()
 
@@ -248,7 +248,7 @@ class TestBadInput:
             ({"data": {"redivid": "iid"}}, None, "known: dataset, path, partition, redivide, test_partition"),
         ],
     )
-    def test_what_does_not_go_together(self, changes, redivide, complaint):
+    def test_incompatible_keys_are_refused(self, changes, redivide, complaint):
         with pytest.raises(InputError) as error:
             load(scenario(redivide, **changes))
         assert complaint in str(error.value)

@@ -166,7 +166,7 @@ class TestOutOfMemory:
                 assert torch.allclose(updates.vectors[name], vectors, rtol=1e-10, atol=1e-13)
 
     @pytest.mark.parametrize("processes", [0, 1, 2])
-    def test_several_cohorts_at_once_narrow_together(self, learner, monkeypatch, caplog, processes):
+    def test_cohorts_that_run_out_of_memory_narrow_together(self, learner, monkeypatch, caplog, processes):
         """All three of them fail; that is one halving."""
         limit(monkeypatch, 2, ERRORS["cuda"])
         of = learner(4, processes=processes)
@@ -179,7 +179,7 @@ class TestOutOfMemory:
         assert torch.allclose(got.vectors["delta"], train(learner(1))[0].vectors["delta"], rtol=1e-10, atol=1e-13)
 
     @pytest.mark.parametrize("processes", [0, 1])
-    def test_no_client_goes_on_from_a_round_that_did_not_count(self, learner, monkeypatch, processes):
+    def test_clients_do_not_continue_from_a_round_that_did_not_count(self, learner, monkeypatch, processes):
         """Memory may also run out as the results, the largest table of all, are put together."""
         expected = with_store(learner(2, Scaffold()))
         real = RoundTraining._put
@@ -330,7 +330,7 @@ class TestStates:
 
 class TestEvaluation:
     @pytest.mark.parametrize("processes", [0, 1])
-    def test_it_goes_on_in_the_background(self, learner, processes):
+    def test_evaluation_continues_in_the_background(self, learner, processes):
         of = learner(processes=processes)
         expected = of.evaluate(of.initial).result()
         free = threading.Event()

@@ -37,7 +37,7 @@ def upload(algorithm: Algorithm, w: Tensor, local: LocalContext, *, minimal: boo
 def no_vectors(algorithm: Algorithm, w: Tensor, server: Mapping[str, Tensor], run: RunInfo) -> dict[str, Tensor]:
     """Return the vectors of a round in which no update has arrived, each [0, d].
 
-    `finish` says which ones there would be, and of which sizes; it runs on any model w [d].
+    Their names and sizes are those of `finish`, which runs on any model w [d].
     """
     local = LocalContext(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=run)
     return {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}

@@ -68,7 +68,7 @@ def read_images(name: str, parts: Mapping[str, Files], side_px: int | None = Non
         name: of the dataset.
         parts: the images of "train" and "test".
         side_px: images are resized to squares of this size; None: all have one size already.
-        gray: keep the brightness only.
+        gray: keep only the brightness.
 
     Raises:
         InputError: an image cannot be read, or has another size than the first.

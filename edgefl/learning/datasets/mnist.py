@@ -30,7 +30,7 @@ def raw_or_npz(path: Path | None, name: str, npz: str = "mnist.npz") -> Arrays:
 
     Args:
         path: as in `find`.
-        name: torchvision's class, and the folder where it keeps the files.
+        name: torchvision's class, and its folder for the files.
         npz: the other file that may hold them.
 
     Raises:

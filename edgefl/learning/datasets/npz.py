@@ -40,7 +40,7 @@ def read_npz(path: Path, most_classes: int) -> Arrays:
     """Return the four arrays of a known dataset, checked; images have their channels first.
 
     Raises:
-        InputError: no such file, or wrong arrays.
+        InputError: there is no such file, or its arrays are wrong.
     """
     arrays = read_arrays(path)
     images = {name: channels_first(arrays[name]) for name in ("train_x", "test_x")}
@@ -48,10 +48,10 @@ def read_npz(path: Path, most_classes: int) -> Arrays:
 
 
 def read_arrays(path: Path) -> Arrays:
-    """Return the four arrays as they stand in the file.
+    """Return the four arrays of a file.
 
     Raises:
-        InputError: no such file, or wrong arrays.
+        InputError: there is no such file, or its arrays are wrong.
     """
     try:
         with opened(path) as stream, zipfile.ZipFile(stream) as archive:
@@ -74,11 +74,7 @@ def read_arrays(path: Path) -> Arrays:
 
 
 def _array(archive: zipfile.ZipFile, name: str, path: Path) -> Array:
-    """Return one array of an archive; memory is taken only for what the file really holds.
-
-    Raises:
-        InputError: it is encrypted, packed in an unknown way, or is not as long as its headers say.
-    """
+    """Return one array of an archive, after checks that it is as long as its headers say, before memory is taken."""
     member = archive.getinfo(f"{name}.npy")
     if member.flag_bits & ENCRYPTED:
         raise InputError(f"data.path: {path}: {name} is encrypted: save the arrays without a password")

@@ -16,7 +16,7 @@ from edgefl.learning.initialisation.base import Blend, Initialisation, Vector, u
 class Proposed(Initialisation):
     """Earlier sessions' models, weighted by how alike data are (dynamic-devices paper, algorithm 1, eq. 16-18).
 
-    Two sessions are similar if a few rounds with their devices move the same pilot model in a similar way.
+    Two sessions are similar if a few rounds with their devices move the same pilot model similarly.
     """
 
     gradient_rounds: Count = 1  # V, extra rounds at the beginning of a session

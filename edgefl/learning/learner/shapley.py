@@ -13,13 +13,13 @@ from edgefl.core.arrays import Floats, Ints
 Coalition = tuple[int, ...]  # numbers of its players, ascending
 Value = Callable[[Coalition], float]
 
-EXACT = 10  # players for whom every coalition is tried, 2^10
+EXACT = 10  # most players with which every coalition is tried, 2^10
 
 
 def shapley(players: int, value: Value) -> Floats:
     """Return the exact values [players], from all 2^players coalitions (Shapley 1953; FedAR paper, Fig. 1).
 
-    `phi_i = sum over U without i of |U|! (n - |U| - 1)! / n! (v(U + i) - v(U))`; they add up to v(all) - v(nobody).
+    `phi_i = sum over U without i of |U|! (n - |U| - 1)! / n! (v(U + i) - v(U))`; they add up to v(all) - v(none).
     """
     coalitions = np.arange(2**players)  # bit i is set if player i is a member
     is_member = (coalitions[:, None] >> np.arange(players) & 1).astype(bool)  # [coalition, player]

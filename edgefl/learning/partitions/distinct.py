@@ -10,7 +10,7 @@ from edgefl.learning.partitions.base import Partition, by_class, deal
 
 
 class Distinct(Partition):
-    """Each device has labels of its own, all their samples (dynamic-devices paper, App. E)."""
+    """Each device has all samples of a few labels, which no other device has (dynamic-devices paper, App. E)."""
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Give device `i` of `N` the labels from `floor(i L / N)` on."""

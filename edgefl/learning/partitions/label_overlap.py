@@ -27,7 +27,7 @@ class LabelOverlap(Partition):
             raise InputError(f"devices.count: {count} devices make no two groups of equal size: set an even number")
         parts: list[Indices] = []
         for group in label_sets(len(pools), self.overlap):
-            # Shuffled for each group anew: common labels are dealt differently in the two.
+            # Each group is shuffled separately: common labels are dealt differently in the two.
             shuffled = [rng.permutation(pools[label]) for label in group]
             sizes = np.array([len(pool) for pool in shuffled])
             parts += deal(shuffled, fill(sizes, count // 2, self.alpha, rng))

@@ -79,7 +79,7 @@ class StackedBatches:
         # Whether all mini-batches of a step are those of the step before, as in full-batch training.
         self._repeats: list[bool] = [False, *(self._indices[:, 1:] == self._indices[:, :-1]).all(axis=(0, 2)).tolist()]
         device = cohort.start.device
-        # padding gathers sample 0, which then weighs nothing in the mean of its batch
+        # padding gathers sample 0, which has weight 0 in its batch
         self._rows = torch.from_numpy(self._indices).clamp(min=0).to(device)
         valid = torch.from_numpy(is_sample).to(device, cohort.start.dtype)
         self._weights = valid / valid.sum(dim=2, keepdim=True).clamp(min=1)

@@ -34,7 +34,7 @@ def rebuilt(model: Model, trained: TrainedModel) -> nn.Module:
             f"model: the trained model does not fit the module that model.kind makes now: {different[0]} is "
             f"{_described(wanted.get(different[0]))} in the results, {_described(own.get(different[0]))} in the module"
         )
-    module.load_state_dict(tensors, strict=False)  # not strict: a module's extra state is no tensor, and not saved
+    module.load_state_dict(tensors, strict=False)  # not strict: extra state that is not a tensor is not saved
     return module.eval()
 
 

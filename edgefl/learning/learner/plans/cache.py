@@ -36,7 +36,7 @@ def remembered(key: dict[str, Any], measure: Callable[[], Plan], possible: Colle
     log.info("training plan: %s, measured now", plan)
     try:
         return _kept(path, plan, possible, {"plan": asdict(plan), **key})
-    except OSError as error:  # a read-only home is no reason not to train
+    except OSError as error:  # a read-only home must not keep a run from training
         text = "%s: the measured training plan cannot be kept: %s; the next run measures again, and may round otherwise"
         log.warning(text, path.parent, error.strerror)
         return plan

@@ -144,7 +144,7 @@ class ClusterWorkers:
         self._task = ray.put(task)
         self._closed = False
         self._lock = Lock()  # for what follows
-        self._waiting: list[ClusterWorker] = []  # workers for which there is no room yet
+        self._waiting: list[ClusterWorker] = []  # workers that wait for a free processor
         self._working: list[ClusterWorker] = []
         self._looked_s = -LOOK_EVERY_S
         self._idle: SimpleQueue[ClusterWorker] = SimpleQueue()
