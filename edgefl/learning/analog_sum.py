@@ -77,12 +77,8 @@ def _sent_coefficients(
 def _mean_of_sent(centred: Tensor, weights: Tensor, sent: Tensor, received: AnalogSum, noise: Tensor) -> Tensor:
     """Return the received mean [d] over the devices that sent each coefficient; 0 where none did.
 
-    Args:
-        centred: [C, d] the updates less the offset.
-        weights: [C] of the updates.
-        sent: [C, d] 1 where a coefficient was sent, otherwise 0.
-        received: the errors of the base stations' sums.
-        noise: [d] of variance 1 in each sum, times the scale of the updates.
+    The updates less the offset are `centred` [C, d]; `sent` [C, d] is 1 where a coefficient was sent; the noise [d] has
+    variance 1 in each sum, times the scale of the updates.
     """
     heard = weights @ sent  # [d] the weights of the devices that sent each coefficient
     variance = 0.0 * heard

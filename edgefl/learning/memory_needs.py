@@ -73,11 +73,11 @@ def memory_needs(
     together: int,
     known: int | None = None,
 ) -> MemoryNeeds:
-    """Return the least memory that learning needs.
+    """Return the least memory that learning needs; the algorithm's hooks return the vectors that it keeps and sends.
 
     Args:
         model: gives the number of parameters.
-        algorithm: its hooks return the vectors that server and devices keep and send.
+        algorithm: gives the hooks.
         training: the optimizer, and where states of clients are kept.
         data: the samples.
         devices: size of the population.
@@ -119,12 +119,7 @@ def memory_needs(
 def check_memory(needs: MemoryNeeds, device: str | None = "cpu") -> None:
     """Check that learning fits into the memory of this machine, of its container, and of this shell's limit.
 
-    Args:
-        needs: what it needs.
-        device: cpu, cuda or cuda:i; None: not known yet, which may be a GPU if there is one.
-
-    Raises:
-        InputError: it does not fit.
+    The device is cpu, cuda or cuda:i; None: not known yet, and may be a GPU. Raises an InputError if it does not fit.
     """
     limits = memory_limits()
     name = min(limits, key=lambda limit: limits[limit])

@@ -76,11 +76,8 @@ class Payload:
     def in_time(self, sample_flops: Floats, step_flops: Floats, forward_flops: Floats, steps: Floats) -> Payload:
         """Return the same payload with the operations that take as long on each device as measured.
 
-        Args:
-            sample_flops: [devices] of training on one sample.
-            step_flops: [devices] of each step, whatever its samples.
-            forward_flops: [devices] of one sample's forward pass.
-            steps: [devices] steps of a round.
+        These are [devices] for training on one sample, for each of the `steps` of a round, and for one sample's forward
+        pass.
         """
         return replace(
             self,
@@ -216,16 +213,9 @@ def measure_split(
     sizes: Ints,
     cost: Literal["full", "paper"] = "full",
 ) -> SplitPayload:
-    """Return what one round of split learning costs.
+    """Return what one round of split learning costs, given the cost of the `front` that devices compute.
 
-    Args:
-        model: the model that is cut in two.
-        front: the cost of the part that devices compute.
-        algorithm: gives the hook `correct`.
-        training: says how much a device trains.
-        data: gives the shape of a sample.
-        sizes: [devices] samples that each device holds.
-        cost: full, or paper: without the operations of the solver.
+    With `cost: paper` the operations of the solver do not count.
     """
     step = 0.0
     if cost == "full":

@@ -4,8 +4,6 @@ The key of an entry is a digest of all commands that learning received before it
 the same outcome, so a run that resumes, or another run that learns the same, takes it from the record.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -270,11 +268,7 @@ class Journal(Record):
             self._append(entry)
 
     def lock(self) -> None:
-        """Keep other processes out of the folder, which is made if it does not exist.
-
-        Raises:
-            InputError: another process uses the journal, or it cannot be written.
-        """
+        """Keep other processes out of the folder, which is made if needed; see `open` for errors."""
         if self._file is None:
             self._file = locked(self._folder / JOURNAL)
 

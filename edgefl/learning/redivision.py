@@ -5,8 +5,6 @@ are pooled and divided evenly among them, only rounds differ: period drift. If d
 round's participants are divided unevenly, only devices differ: client drift.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,13 +18,10 @@ from edgefl.learning.partitions.base import check_parts, dividing_hook
 
 
 class Redivision:
-    """Pools the samples of a round's participants, and divides them among these devices again.
+    """Pools the samples of a round's participants, and divides them among these devices again, by `partition`.
 
-    Args:
-        partition: divides the pool.
-        labels: [n] class of each training sample; 0 for the numbers of a regression.
-        parts: [devices] the training samples that each device holds.
-        streams: keyed randomness.
+    The labels [n] are classes, or 0 for the numbers of a regression; `parts` [devices] are the samples that devices
+    hold.
     """
 
     def __init__(self, partition: Partition, labels: Ints, parts: Sequence[Indices], streams: Streams) -> None:

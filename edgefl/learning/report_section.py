@@ -1,7 +1,5 @@
 """The section `report`: how often the model is evaluated, and what else is reported."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Self

@@ -1,7 +1,5 @@
 """The numbers of bytes that a device and the server keep from one round to the next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

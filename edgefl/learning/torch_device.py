@@ -1,7 +1,5 @@
 """The device on which torch trains: the CPU, or GPUs of this machine."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Every call from Python arrives as one of a few hundred basic functions of torch'
 `torch.linalg.norm` both arrive as `linalg_vector_norm`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

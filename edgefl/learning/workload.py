@@ -1,7 +1,5 @@
 """The local work of each device in a round: all of it, or part if the device is a straggler."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,4 +1,4 @@
-"""Algorithms with memory at the devices or by device at the server, what they ask of the learner (cards 1.1 ff.)."""
+"""Algorithms with memory at the devices or by device at the server, and their needs of the learner (cards 1.1 ff.)."""
 
 from itertools import combinations, product
 
@@ -90,7 +90,7 @@ class TestDriftMemories:
     @pytest.mark.parametrize("samples", [(1,) * N, (1, 2, 3, 4, 5)])
     @pytest.mark.parametrize("ids", [list(range(N)), [0, 3]])
     def test_the_fixed_point_of_feddyn(self, samples, ids):
-        """At the optimum, with h_i = -grad F_i / alpha_i, nothing moves, whoever takes part (card 1.5, oracle ii)."""
+        """At the optimum, with h_i = -grad F_i / alpha_i, no participant moves (card 1.5, oracle ii)."""
         this = Simulation(FedDyn(alpha=0.3), FULL[:1], samples)
         omega = torch.tensor(samples).double()[:, None] * N
         omega = omega / sum(samples)
@@ -349,7 +349,7 @@ class TestDriftMemories:
         ],
     )
     def test_the_servers_mean_is_that_of_all_devices(self, algorithm, server, client):
-        """After every round, whoever took part (checklist, oracle 7)."""
+        """After every round, with any participants (checklist, oracle 7)."""
         for rounds in range(1, len(PARTIAL) + 1):
             this = Simulation(algorithm, PARTIAL[:rounds])
             mean = torch.stack([each[client] for each in this.clients]).mean(dim=0)
@@ -496,7 +496,7 @@ class TestLastUpdates:
         assert rounds["contributing"].tolist() == counting
 
     def test_other_algorithms_do_not_step_without_participants(self, tmp_path):
-        """Card 1.11 has no mean over nobody: FedVARP keeps w."""
+        """Card 1.11 has no mean over no devices: FedVARP keeps w."""
         x = self.rounds_in_vain(tmp_path, {"kind": "fedvarp"})["parameter"].to_numpy()
         assert (np.diff(x) == 0).tolist() == [True, False, True, True, False]
 
@@ -536,7 +536,7 @@ class TestLastUpdates:
         assert torch.allclose(this.states[-1]["y"], expected, rtol=1e-13)
 
     def test_fedar_of_any_age_is_mifa(self):
-        """Alike weights once everybody has been heard."""
+        """Equal weights once all devices have been heard."""
         heard = [list(range(N)), *PARTIAL[:5]]
         assert same(FedAR(rho=0.0, cutoff=1e9), Mifa(), heard)
         assert not same(FedAR(rho=0.1, cutoff=1e9), Mifa(), heard)
@@ -600,7 +600,7 @@ class TestFedDisco:
         assert disco_weights(np.array([7, 7, 7]), np.full(3, 0.4), 0.5, 0.1) == pytest.approx(np.full(3, 1 / 3))
         assert disco_weights(n, d, 0.5, 1e9) == pytest.approx(np.full(3, 1 / 3), rel=1e-6)
         assert disco_weights(n, np.array([0, 1, 0]), 50, 0.1)[1] == 0
-        assert disco_weights(n, d, 1e6, 0.1) == pytest.approx(n / 60)  # nobody is left
+        assert disco_weights(n, d, 1e6, 0.1) == pytest.approx(n / 60)  # no device is left
 
     def test_fedar_without_old_updates_equals_fedavg(self):
         disco = edgefl.run(digits({"kind": "feddisco", "a": 0.0, "b": 0.0})).parameters
@@ -816,7 +816,7 @@ MOONS = {"fcn": Fcn(hidden=(8,)), "logistic": Logistic()}  # represents by its h
 
 class TestMoon:
     def objective(self, model, w, previous, received, mu, temperature):
-        """Return the objective of the first device's full batch anew: two logits and their first's entropy."""
+        """Return the objective of the first device's full batch: two logits and the entropy of the first."""
         x, y = (torch.from_numpy(each[parts()[0]]) for each in (data().train_x, data().train_y))
         module = MOONS[model].module((4, 5), 3).double()
         z = []

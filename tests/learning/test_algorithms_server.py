@@ -429,7 +429,7 @@ class TestQFedAvg:
         assert (3 - x) / (x + 1) == pytest.approx(ratio, rel=1e-6)
 
     def test_a_device_that_has_learned_all_counts_nothing(self):
-        """A loss of 0 is no division by zero, whichever q."""
+        """A loss of 0 divides by nothing, with any q."""
         delta = random(2, D) * torch.tensor([[0.0], [1.0]], dtype=torch.float64)
         for q in (0.5, 1.0, 2.0):
             this = updates(delta, losses=[0.0, 1.0], curvature=torch.zeros(2, 1, dtype=torch.float64))

@@ -398,7 +398,7 @@ class TestFedAvgWaits:
         algorithm = {"kind": "fedavg", "max_participants": 3, "mode": mode}
         assert models(quadratics(algorithm)) == pytest.approx(models(quadratics("fedavg")), abs=1e-12)
 
-    def test_a_round_in_vain_lasts_until_the_deadline(self):
+    def test_a_round_without_participants_lasts_until_the_deadline(self):
         """Only device 0 is asked again, who has been heard: the server waits (cards, section 2)."""
         scenario = self.wait(2, [[0], [0], [1]], rounds=3, devices={"count": 2})
         scenario["data"]["coefficients"] = scenario["data"]["coefficients"][:2]

@@ -1,4 +1,4 @@
-"""Means that are received as sums: their error has the law that was asked for, and nothing else changes."""
+"""Means that are received as sums: their error has the given law, and nothing else changes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The cache of arrays: the same arrays, made once, made anew where a source has changed."""
+"""The cache of arrays: made once, and again when a source has changed."""
 
 import os
 

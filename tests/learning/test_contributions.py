@@ -49,7 +49,7 @@ def fedvarp(x, old, new, some):
 
 @pytest.mark.parametrize("rule", [fedar, mifa, fedvarp])
 def test_a_stale_device_is_a_player(rule):
-    """Against the definition on scalars; the values add up to v(all) - v(nobody), what the round has gained."""
+    """Against the definition on scalars; the values add up to v(all) - v(none), the gain of the round."""
     result = edgefl.run({**QUADRATIC, "algorithm": rule.__name__})
     old = {i: gradients(X0)[i] for i in ROUNDS[0]}
     x = result.rounds["parameter"][0]

@@ -44,7 +44,7 @@ def same(data, arrays=ARRAYS):
 
 
 def test_digits():
-    """Class counts as the UCI repository publishes them; the first image is the zero that everybody prints."""
+    """Class counts as the UCI repository publishes them; the first image is its well-known zero."""
     data = Digits().load()
     counts = np.bincount(data.train_y) + np.bincount(data.test_y)
     assert counts.tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]

@@ -1,4 +1,4 @@
-"""Evaluation in the background: rows are whole, in order, and the same as if every round had waited; what is tested."""
+"""Evaluation in the background: rows are whole, in order, and the same as if every round had waited."""
 
 import json
 

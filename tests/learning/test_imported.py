@@ -1,4 +1,4 @@
-"""Anyone's own network: the same as ours where it is the same, and clear words where it does not fit."""
+"""A user's network: equal to a shipped one with the same layers, and refused in one line if it does not fit."""
 
 import textwrap
 

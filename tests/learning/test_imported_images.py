@@ -1,4 +1,4 @@
-"""Anyone's own network on images: published modules run as they are, and are priced by their products."""
+"""A user's network on images: published modules run unchanged, and are priced by their products."""
 
 import numpy as np
 import pytest

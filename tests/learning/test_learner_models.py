@@ -206,7 +206,7 @@ def test_pooling_takes_no_memory_that_others_still_need(width, batch_size):
 
 
 class TestBatchNorm:
-    """Statistics are no parameters: they follow the samples, and the server averages them by samples."""
+    """Statistics are not parameters: they follow the samples, and the server averages them by samples."""
 
     model = SvhnCnn(dropout=0.0)
     shape = (8, 8)

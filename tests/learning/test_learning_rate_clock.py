@@ -12,7 +12,7 @@ from edgefl.scenario.load import load
 CURVATURES = np.array([1.0, 2.0, 4.0])
 OPTIMA = np.array([1.0, -1.0, 3.0])
 LR = 0.05
-SCHEDULE = [[0, 1], [3], [2], [0], [1, 2], [0, 1, 2]]  # device 3 is never present, so nobody is heard in round 2
+SCHEDULE = [[0, 1], [3], [2], [0], [1, 2], [0, 1, 2]]  # device 3 is never present, so round 2 has no updates
 WAITS = {"kind": "fedavg", "max_participants": 3, "mode": "wait"}
 MIFA = {"kind": "mifa", "wait": True}
 
@@ -97,7 +97,7 @@ class TestFedAvg:
         return x - lr * np.mean([direction(x, device, lr) for device in range(3)])
 
     def test_the_rate_falls_with_updates(self):
-        """Devices heard in different rounds before an update train at one rate; in round 2 nobody new is there."""
+        """Devices heard in different rounds before an update train at one rate; round 2 adds no device."""
         schedule = [[0, 1], [0], [2], [0], [1, 2], [0, 1, 2]]
         first = self.moved(0.0, LR)
         second = self.moved(first, LR / 2)
@@ -112,7 +112,7 @@ class TestFedAvg:
         assert models(WAITS, [[0, 1], [2]], clock="rounds") == pytest.approx([0, expected], abs=1e-12)
 
     def test_rounds_without_updates_count_if_no_device_is_awaited(self, present):
-        """Capped participation waits for nobody: an empty round is a round of the schedule under both clocks."""
+        """Capped participation waits for no device: an empty round counts in the schedule under both clocks."""
         cap = {"kind": "fedavg", "max_participants": 3}
         by_updates = models(cap, devices=4, churn=present)
         assert (by_updates == models(cap, devices=4, churn=present, clock="rounds")).all()

@@ -1,4 +1,4 @@
-"""The least memory that learning needs: counted by hand, and told before it is taken."""
+"""The least memory that learning needs: counted by hand, and reported before it is taken."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Networks of a user's own learn as plain PyTorch has them, by every engine; what cannot is refused in one line."""
+"""Users' networks learn as in plain PyTorch, by every engine; those that cannot are refused in one line."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Partitions: who holds what adds up, repeats, and is as skewed as asked."""
+"""Partitions: holdings add up, repeat with the seed, and are as skewed as the keys say."""
 
 import json
 
@@ -65,7 +65,7 @@ def skew(partition):
 def test_the_smaller_alpha_the_larger_the_skew():
     shares = [skew(Dirichlet(alpha=alpha)) for alpha in (0.01, 0.1, 0.3, 1, 10, 1e6)]
     assert (np.diff(shares) < -0.01).all()
-    assert shares[0] > 0.6  # as classes run out, the last samples go to whoever has room
+    assert shares[0] > 0.6  # as classes run out, the last samples go to devices with room
     assert shares[-1] == pytest.approx(skew(Iid()), abs=0.02)
 
 

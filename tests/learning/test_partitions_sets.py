@@ -1,4 +1,4 @@
-"""Partitions by sets of labels: who holds which, how much of it, and what cannot be had."""
+"""Partitions by sets of labels: the labels and samples of each device, and refusals."""
 
 import numpy as np
 import pytest

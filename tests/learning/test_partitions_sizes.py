@@ -203,7 +203,7 @@ class TestCut:
 
 class TestDirichletByClass:
     def test_a_device_with_its_fair_share_gets_no_more_classes(self):
-        """The labels' classes come in turn: whoever gets some of a class had less than n / N of those before it."""
+        """Classes come in turn: a device that gets some of a class had less than n / N samples of those before it."""
         for seed in range(20):
             held = counts(DirichletByClass(alpha=0.3, balanced=True, min_samples=1).split(LABELS, 10, rng(seed)))
             before = np.cumsum(held, axis=1) - held

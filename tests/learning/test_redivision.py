@@ -1,4 +1,4 @@
-"""The samples of a round's participants, divided among them anew: whose they are, what is learned and what it costs."""
+"""The samples of a round's participants, divided among them again: shares, learning and costs."""
 
 import json
 
@@ -99,7 +99,7 @@ class TestLearning:
         ids=["FedAvg", "stragglers", "FedDisco", "FedNova"],
     )
     def test_the_first_round_is_that_of_devices_that_hold_these_samples(self, changes, tmp_path):
-        """Everybody takes part: the same bytes, times and energies as with a file of these shares."""
+        """With all devices: the same bytes, times and energies as with a file of these shares."""
         everybody = {"rounds": 1, "server": {"participants": 20}, **changes}
         divided = divide(load(scenario("iid", **everybody)))
         shares = divided.redivision.parts(np.arange(20), 0)

@@ -288,7 +288,7 @@ def states_of(states, device, of):
 
 
 def remembered(of, state, device, delta, server):
-    """The cards' formulas, written anew: SCAFFOLD's option II, and FedDyn's drift."""
+    """The cards' formulas, written again: SCAFFOLD's option II, and FedDyn's drift."""
     if isinstance(of.task.algorithm, FedDyn):
         return {"h": state["h"] + delta}
     return {"c": state["c"] - server["c"] - delta / (steps_of(SIZES[device], of.task.training) * of.task.training.lr)}

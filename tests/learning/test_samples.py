@@ -352,7 +352,7 @@ class TestTraining:
         assert torch.allclose(nothing, without, rtol=1e-10, atol=1e-13)
 
     def test_rounds_have_different_draws(self, trained):
-        """With one sample there is no order of batches in which rounds could differ otherwise."""
+        """With one sample rounds cannot differ in the order of batches."""
         augmentation = Augmentation(crop_padding=2)
         first, again, second = (trained(SERIAL, augmentation, index=k, devices=[3])[0] for k in (0, 0, 1))
         assert torch.equal(first, again)

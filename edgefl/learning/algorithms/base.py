@@ -131,12 +131,7 @@ class Updates:
     run: RunInfo = RunInfo()
 
     def mean(self, name: str = "delta", *, by_samples: bool = False) -> Tensor:
-        """Return the mean [d] of an upload over participants: by `weights` if given, else uniform or by samples.
-
-        Args:
-            name: name of the vector in `vectors`.
-            by_samples: weight participants by their number of samples.
-        """
+        """Return the mean [d] of an upload over participants: by `weights` if given, else uniform or by samples."""
         vectors = self.vectors[name]
         weights = self.weights
         if weights is None and by_samples:

@@ -1,7 +1,5 @@
 """Errors of an algorithm's hooks, with the file and the line of the hook."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 

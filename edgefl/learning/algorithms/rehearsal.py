@@ -40,13 +40,7 @@ class Turn(NamedTuple):
 
 
 class Rehearsal:
-    """The server and the devices of a made-up run.
-
-    Args:
-        algorithm: usually a `Watched` one.
-        population: number of devices.
-        dtype: of all vectors; None: float32.
-    """
+    """The server and the devices of a made-up run of an algorithm, usually a `Watched` one."""
 
     def __init__(self, algorithm: Algorithm, population: int, dtype: torch.dtype | None = None) -> None:
         import torch

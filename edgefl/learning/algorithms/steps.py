@@ -50,16 +50,10 @@ def forget(
     shares: Iterable[Mapping[str, Tensor]],
     population: int,
 ) -> dict[str, Tensor]:
-    """Return the server's state as if some devices had never taken part, except that the model stays.
+    """Return the server's state as if devices `ids` [n] had never taken part, except that the model stays.
 
-    The means remain means over all N devices: forgotten ones count as they did before their first round.
-
-    Args:
-        algorithm: the algorithm that keeps this state.
-        server: the state.
-        ids: ids [n] of the devices to forget.
-        shares: `share_in_means` of each of them [n].
-        population: number of devices, N.
+    The means remain means over all N devices: forgotten ones count as they did before their first round. The `shares`
+    [n] are `share_in_means` of each.
     """
     after = dict(server)
     for share in shares:

@@ -1,7 +1,5 @@
 """Variants of an algorithm: a key such as `variant` chooses a subclass, which has the same keys and other hooks."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TypeVar
 

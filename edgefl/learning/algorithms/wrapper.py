@@ -1,7 +1,5 @@
 """Algorithms that change some of the hooks of another one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

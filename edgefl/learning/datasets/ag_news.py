@@ -1,7 +1,5 @@
 """AG News."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -4,8 +4,6 @@ To add a dataset: a file with a subclass of `Dataset` whose `load` returns a `Da
 The fields of the class are its keys in the section `data`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A cache for arrays that take long to make: .npy files in ~/.cache/edgefl/arrays, mapped into memory from there."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """Reading the Python batches of CIFAR-10 and CIFAR-100: pickles, without running any code that they name."""
 
-from __future__ import annotations
-
 import io
 import math
 import pickle
@@ -67,17 +65,9 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read_batches(train: Sequence[Path], test: Path, labels: str, classes: int, what: str) -> Arrays:
-    """Return the arrays of a dataset: images [n, 3, 32, 32] uint8 and labels [n].
+    """Return the arrays of a dataset from its batches: images [n, 3, 32, 32] uint8 and labels [n].
 
-    Args:
-        train: the batches of the training set, in order.
-        test: the batch of the test set.
-        labels: the name of the labels in the files.
-        classes: their number.
-        what: what to download and where to put it, for the message.
-
-    Raises:
-        InputError: one is missing or damaged.
+    The files hold them under the name `labels`; `what` says in a message what to download and where to put it.
     """
     arrays: Arrays = {}
     for part, paths in (("train", train), ("test", [test])):

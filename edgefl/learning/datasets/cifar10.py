@@ -1,7 +1,5 @@
 """CIFAR-10."""
 
-from __future__ import annotations
-
 from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
 from edgefl.learning.datasets.cifar import read_batches
 from edgefl.learning.datasets.npz import read_npz

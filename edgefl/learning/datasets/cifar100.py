@@ -1,7 +1,5 @@
 """CIFAR-100."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from edgefl.learning.datasets.base import Data, Dataset, find, standardisation

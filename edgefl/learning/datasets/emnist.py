@@ -1,7 +1,5 @@
 """EMNIST: handwritten letters and digits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

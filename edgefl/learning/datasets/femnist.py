@@ -1,7 +1,5 @@
 """FEMNIST: EMNIST by writer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

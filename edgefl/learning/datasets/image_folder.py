@@ -1,7 +1,5 @@
 """Your own images."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """A user's loader: `dataset: my_module:my_function`."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """MovieLens-1M as clicks to predict."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from pathlib import Path

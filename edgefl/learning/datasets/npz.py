@@ -1,7 +1,5 @@
 """Your own arrays."""
 
-from __future__ import annotations
-
 import math
 import zipfile
 from collections.abc import Mapping
@@ -37,22 +35,14 @@ class Npz(Dataset):
 
 
 def read_npz(path: Path, most_classes: int) -> Arrays:
-    """Return the four arrays of a known dataset, checked; images have their channels first.
-
-    Raises:
-        InputError: there is no such file, or its arrays are wrong.
-    """
+    """Return the four arrays of a known dataset, checked; images have their channels first."""
     arrays = read_arrays(path)
     images = {name: channels_first(arrays[name]) for name in ("train_x", "test_x")}
     return checked({**arrays, **images}, path, most_classes)
 
 
 def read_arrays(path: Path) -> Arrays:
-    """Return the four arrays of a file.
-
-    Raises:
-        InputError: there is no such file, or its arrays are wrong.
-    """
+    """Return the four arrays of a file; raises an InputError if it is missing or wrong."""
     try:
         with opened(path) as stream, zipfile.ZipFile(stream) as archive:
             held = set(archive.namelist())

@@ -1,7 +1,5 @@
 """Checks of the user's arrays, from a file, a function or Python."""
 
-from __future__ import annotations
-
 import operator
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """One-dimensional quadratic functions."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import numpy as np

@@ -5,8 +5,6 @@ torchtext 0.18 (AG_NEWS); GroupLens publishes the sum of ml-1m.zip. Datasets wit
 as a damaged or exchanged file would not be noticed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

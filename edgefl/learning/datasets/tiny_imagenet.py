@@ -1,7 +1,5 @@
 """Tiny ImageNet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from edgefl.core.errors import InputError

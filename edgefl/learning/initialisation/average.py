@@ -1,7 +1,5 @@
 """The mean of all earlier sessions' models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from edgefl.learning.initialisation.base import Blend, Initialisation, Vector, uniform

@@ -1,7 +1,5 @@
 """Calls of workers in the background, on this machine or on a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar

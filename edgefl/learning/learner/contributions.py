@@ -1,7 +1,5 @@
 """Shapley values of devices' updates: each coalition's value is that of the model made from its updates alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -19,17 +17,10 @@ Evaluate = Callable[[Tensor], Evaluation]  # the model [d] on the test set
 
 
 class ContributionGame:
-    """The cooperative game of one round: the players are devices, a coalition's value is that of its model.
+    """The cooperative game of one round: the `players` [n] are devices, a coalition's value is that of its model.
 
-    Args:
-        section: which contributions the scenario wants.
-        server: the state before the round.
-        updates: the round's updates.
-        players: [n] ids of the devices that may be in a coalition, participants or more.
-        unheard: [...] rows that the server keeps of a device before its first update, by name. They replace the stored
-            updates of players outside the coalition; if there are none, stored updates count in every coalition.
-        aggregate: makes the server's next state.
-        evaluate: tests a model.
+    Rows of `unheard`, those of a device before its first update, replace the stored updates of players outside the
+    coalition; if there are none, stored updates count in every coalition.
     """
 
     def __init__(

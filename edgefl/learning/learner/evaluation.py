@@ -1,7 +1,5 @@
 """Tests of models in the background, divided among the workers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Jobs: the training of one device in one round; and their keys, which travel to a worker."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The learner: collects jobs while the clock runs, and trains them together when the first result is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -149,12 +147,10 @@ class Learner:
         return initial_state(algorithm, self.initial, population)
 
     def limit(self, participants: float, presence: Sequence[float] = (), members: Ids | None = None) -> None:
-        """Limit the server's state to some devices: N is their number, and all means are over them.
+        """Limit the server's state to the devices `members` [N], ascending, or to all; all means are over these N.
 
-        Args:
-            participants: expected number of participants in a round.
-            presence: [N] probability that each of them is present in a round; empty: always.
-            members: [N] their ids, ascending; None: all devices.
+        A round expects so many `participants`, and each device is present with a probability (`presence` [N]; empty:
+        always).
         """
         self.members = Members(members)
         run = self.task.run_info(members)
@@ -195,7 +191,7 @@ class Learner:
         lr: float | None = None,
         samples: Indices | None = None,
     ) -> None:
-        """Queue a device's training as a job; nothing is computed yet.
+        """Queue a device's training as a job in round `index`, from 0; nothing is computed yet.
 
         Args:
             device: the device's id.
@@ -357,14 +353,9 @@ class Learner:
         players: Ids,
         classes: tuple[int, ...] | None = None,
     ) -> Floats:
-        """Return the Shapley values [players] of updates: what each update adds to the value of the next model.
+        """Return the Shapley values of the updates of `players` (rows); `server` is the state before the round.
 
-        Args:
-            wanted: which contributions.
-            server: the state before the round.
-            updates: the updates of the round.
-            players: [players] rows of the devices, participants or more.
-            classes: only the test samples of these count; None: all.
+        With `classes` only the test samples of these count.
         """
         unheard = unheard_rows(wanted, self.task.algorithm, self.initial)
         game = ContributionGame(

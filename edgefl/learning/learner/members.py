@@ -1,7 +1,5 @@
 """The devices that the server's state is about: all, or the group of a session."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Memory of the training device: bytes in use, bytes that may be used, and errors that mean there is none left."""
 
-from __future__ import annotations
-
 import resource
 import sys
 

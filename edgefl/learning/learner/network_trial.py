@@ -97,14 +97,9 @@ def kind_problem(module: nn.Module, data: Data) -> str | None:
 
 
 class _NetworkTrial:
-    """A module, and the network that training makes of it, with the same parameters and samples.
+    """A `module`, of which training makes a network, beside the same module made again, with the same samples.
 
-    Args:
-        model: gives the loss.
-        data: the samples.
-        module: the module of which training makes a network, in the type of the data.
-        plain: the same module, made again.
-        other: the same module, made a third time, for a step from other attributes.
+    A third one, `other`, takes a step from other attributes.
     """
 
     def __init__(self, model: Model, data: Data, module: nn.Module, plain: nn.Module, other: nn.Module) -> None:

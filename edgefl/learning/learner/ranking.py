@@ -1,7 +1,5 @@
 """Measures of rankings: area under the ROC curve, hit rate, NDCG (FedEve paper; He et al., WWW 2017, section 4.1)."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

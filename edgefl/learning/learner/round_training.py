@@ -1,7 +1,5 @@
 """The training of a round: its clients go to the workers in cohorts, and their results are put together again."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -31,17 +29,11 @@ Message = list[Rows]  # cohorts, each the numbers of its jobs, that a worker tra
 
 
 class RoundTraining:
-    """Trains the jobs of a round.
+    """Trains the `jobs` of a round, and keeps the results in their order.
 
     A cohort is trained together, and if it is small, it stays in the processor's cache for all its steps. A message to
-    a worker carries several cohorts, as each message costs time.
-
-    Args:
-        jobs: the jobs, in the order in which results are wanted.
-        workers: the workers that train.
-        store: the clients' states, if they keep any.
-        run: facts that all rounds share.
-        messages: for each worker, or more if models are large; see `workers.rule.messages_each`.
+    a worker carries several cohorts, as each message costs time; each worker gets so many `messages`, or more if models
+    are large.
     """
 
     def __init__(

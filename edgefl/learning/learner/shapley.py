@@ -1,7 +1,5 @@
 """Shapley values: the mean gain of a coalition when a player joins it, over all orders in which players may join."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from math import comb

@@ -1,7 +1,5 @@
 """The task of a learner: the model, the algorithm, and the data of each device."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

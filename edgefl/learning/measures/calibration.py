@@ -1,7 +1,5 @@
 """The calibration of a classifier: its confidence against its accuracy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

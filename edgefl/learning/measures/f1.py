@@ -1,7 +1,5 @@
 """The F1 score of classes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

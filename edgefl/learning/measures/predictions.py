@@ -1,7 +1,5 @@
 """Predicted classes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 

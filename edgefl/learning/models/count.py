@@ -5,8 +5,6 @@ that counts as nothing. So the module runs on the meta device, where tensors hav
 kernels to fuse there, and nothing is computed.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,15 +22,9 @@ Found = TypeVar("Found")
 
 
 def multiplications(module: nn.Module, shape: Shape, *, tokens: bool) -> int:
-    """Return the multiply-accumulates of the forward pass of one sample.
+    """Return the multiply-accumulates of the forward pass of one sample, of token ids or floating-point numbers.
 
-    Args:
-        module: in evaluation mode; it is left as it is.
-        shape: of a sample.
-        tokens: samples are token ids, in place of floating-point numbers.
-
-    Raises:
-        Exception: whatever the module raises.
+    The module is in evaluation mode, and does not change; whatever it raises is raised.
     """
     return without_values(partial(_counted, _forward), module, (1, *shape), tokens=tokens)
 

@@ -4,8 +4,6 @@ Below autograd every network is a sequence of a few hundred basic operators (tor
 of torchvision and of users are counted alike. Nothing is computed: tensors have shapes, no values.
 """
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -69,16 +67,7 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def forward_counts(module: nn.Module, shape: tuple[int, ...], *, tokens: bool = False) -> ForwardCounts:
-    """Return what the forward pass of one sample consists of, in training mode.
-
-    Args:
-        module: the network; it is left as it is.
-        shape: of a sample.
-        tokens: samples are token ids, in place of floating-point numbers.
-
-    Raises:
-        Exception: whatever the module raises.
-    """
+    """Return the operations of one sample's forward pass by kind, in training mode; the module does not change."""
     in_training = copy.deepcopy(module).train()  # dropout and batch normalisation change it
     return without_values(_counted, in_training, (SAMPLES, *shape), tokens=tokens)
 

@@ -5,8 +5,6 @@ A partition says which device holds which training samples. To write one: a file
 keys in the scenario.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import ClassVar, NamedTuple, TypeVar, overload
@@ -34,9 +32,8 @@ class Labelled(NamedTuple):
 class Pieces(Sequence[Indices]):
     """Parts that are consecutive pieces of one array, without a million objects for a million devices.
 
-    Args:
-        order: [n] sample numbers, device after device, each of which belongs to one.
-        ends: [devices] where each device's piece ends.
+    The `order` [n] has the samples device after device, each once; `ends` [devices] says where each device's piece
+    ends.
     """
 
     def __init__(self, order: Indices, ends: Indices) -> None:
@@ -180,14 +177,9 @@ def divide_alike(labels: Indices, parts: Sequence[Indices], others: Indices, rng
 
 
 def keep(parts: Sequence[Indices], shares: Floats, rng: Callable[[int], np.random.Generator]) -> Sequence[Indices]:
-    """Return the samples of devices after each has kept a random share of its own, rounded, at least one.
+    """Return the samples of devices after each has kept a random share in (0, 1] of its own, rounded, at least one.
 
     A device keeps with a greater share all that it keeps with a smaller one. Samples stay in their order.
-
-    Args:
-        parts: [devices] their samples.
-        shares: [devices] in (0, 1].
-        rng: makes the generator of a device.
 
     Raises:
         InputError: there are shares below 1, but no device holds enough samples to lose one.
@@ -212,23 +204,16 @@ def keep(parts: Sequence[Indices], shares: Floats, rng: Callable[[int], np.rando
 
 
 def check_count(samples: int, count: int) -> None:
-    """Check that there is a sample for each device.
+    """Check that there is a sample for each device; raise an InputError if not.
 
     Partitions call it before they draw anything for each device, as millions of devices take long.
-
-    Raises:
-        InputError: there are more devices than samples.
     """
     if count > samples:
         raise InputError(f"devices.count: {count} devices cannot share {samples} training samples: one each at least")
 
 
 def quotas(samples: int, count: int) -> Indices:
-    """Return equal sizes [count] that add up to `samples`; the first devices get one more where there is a remainder.
-
-    Raises:
-        InputError: there are more devices than samples.
-    """
+    """Return equal sizes [count] that add up to `samples`, or one more for the first devices; see `check_count`."""
     check_count(samples, count)
     return evenly(samples, count)
 
@@ -244,9 +229,6 @@ def apportion(weights: Floats, samples: int) -> Indices:
     """Return sizes [count] that add up to `samples`: one for each device, the rest by weight [count].
 
     Fractions are rounded by the largest remainders (Hamilton's method).
-
-    Raises:
-        InputError: there are more devices than samples.
     """
     rest = samples - len(quotas(samples, len(weights)))
     ideal = rest * (weights / weights.sum())
@@ -283,12 +265,8 @@ def by_class(labels: Indices, rng: np.random.Generator | None = None) -> list[In
 def deal(pools: list[Indices], table: Indices) -> list[Indices]:
     """Return the samples of each device, given how many it gets of each class.
 
-    Args:
-        pools: sample numbers of each class; those beyond the table's row stay unused.
-        table: [class, device] how many; a row adds up to at most the size of its pool.
-
-    Raises:
-        InputError: a device would get nothing.
+    Samples of the `pools` of each class beyond its row in the `table` [class, device] stay unused. Raises an InputError
+    if a device would get nothing.
     """
     empty = np.flatnonzero(table.sum(axis=0) == 0)
     if empty.size:

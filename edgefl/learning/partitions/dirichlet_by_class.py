@@ -1,7 +1,5 @@
 """Dirichlet partition with a prior for each class."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

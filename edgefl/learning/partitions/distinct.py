@@ -1,7 +1,5 @@
 """Every label to one device."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Indices

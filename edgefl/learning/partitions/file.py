@@ -1,7 +1,5 @@
 """Partition from a file."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Half the labels to half the devices."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

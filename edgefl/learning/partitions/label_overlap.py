@@ -1,7 +1,5 @@
 """Two groups of devices with overlapping label sets, which alternate from session to session."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import numpy as np

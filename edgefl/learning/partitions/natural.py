@@ -1,7 +1,5 @@
 """One device for each owner of samples."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

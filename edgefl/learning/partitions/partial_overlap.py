@@ -1,7 +1,5 @@
 """Two halves of the devices with overlapping label sets."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, ClassVar
 

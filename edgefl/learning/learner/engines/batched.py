@@ -1,7 +1,5 @@
 """The batched engine, which trains clients together along a leading client axis."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The samples of each local step of a device: a function of (seed, device, round)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Records the kernels of a function as a CUDA graph."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -40,11 +40,9 @@ class Cohort:
     epoch_steps: Tensor  # [C, 1] mini-batches of one pass over a client's samples
 
     def local(self, gradient: Tensor | float = 0.0, *, rate_on_device: bool = False) -> LocalContext:
-        """Return the context of the algorithm's hooks.
+        """Return the context of the algorithm's hooks, with the `gradient` [C, d] over all samples if a hook needs it.
 
-        Args:
-            gradient: [C, d] over all samples, if a hook needs it.
-            rate_on_device: the learning rate is a tensor even if all clients have the same.
+        With `rate_on_device` the learning rate is a tensor even if all clients have the same.
         """
         steps = self.start.new_tensor([[len(batch)] for batch in self.batches])
         lr: Tensor | float
@@ -100,14 +98,7 @@ def joined(parts: Sequence[Trained]) -> Trained:
 
 
 class TrainingEngine:
-    """Base of the engines; their results are the same but for rounding.
-
-    Args:
-        network: the module as a function of flat vectors.
-        model: gives the loss.
-        solver: takes one local step.
-        samples: all training samples, on the training device.
-    """
+    """Base of the engines; their results are the same but for rounding."""
 
     def __init__(self, network: Network, model: Model, solver: Solver, samples: Samples) -> None:
         self.network = network

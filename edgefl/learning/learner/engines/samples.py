@@ -1,7 +1,5 @@
 """The samples on the training device: kept as they are stored, normalised and augmented when a batch is taken."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The serial engine: one client after another, as in a plain program; the oracle of the batched one."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """One step of the local solver on flat vectors, for one client [d] or a batch of clients [C, d]."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import sqrt
 
@@ -18,12 +16,7 @@ class Solver:
     """Takes steps of SGD or Adam: correction, clipping, all decay, moments, in this order.
 
     The order matters: the correction is clipped with the gradient, and weight decay is not, as in PyTorch programs that
-    clip before the optimiser's step.
-
-    Args:
-        algorithm: corrects gradients.
-        training: the scenario's section.
-        cut: number of parameters before the cut of a model whose parts are clipped by separate norms; None: no cut.
+    clip before the optimiser's step. The parameters before and after a `cut` are clipped by separate norms.
     """
 
     def __init__(self, algorithm: Algorithm, training: Training, cut: int | None = None) -> None:

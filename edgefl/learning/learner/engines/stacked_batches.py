@@ -56,13 +56,10 @@ class StepInputs:
 
 
 class StackedBatches:
-    """The mini-batches of a cohort.
+    """The mini-batches of a cohort, whose clients come with the most steps first.
 
-    Args:
-        cohort: its clients, those with the most steps first.
-        samples: all training samples, on the training device.
-        couples_samples: whether batch normalisation couples samples: padding would then change the means, so only
-            clients with batches of equal sizes are stacked.
+    If batch normalisation couples samples, padding would change its means, so only clients with batches of equal sizes
+    are stacked.
     """
 
     def __init__(self, cohort: Cohort, samples: Samples, *, couples_samples: bool) -> None:

@@ -100,12 +100,7 @@ class RecordedStep:
 
 
 class StepGraphs:
-    """The records of a device.
-
-    Args:
-        record: how a step is recorded.
-        samples: all training samples, on the device.
-    """
+    """The records of a device; `record` makes one."""
 
     def __init__(self, record: Recorder, samples: Samples) -> None:
         self._record = record
@@ -122,15 +117,8 @@ class StepGraphs:
     ) -> RecordedStep | None:
         """Return the record of a cohort's shape with its memory filled; None if a record is not worth making.
 
-        Args:
-            begun: returns the training of the cohort before its first step.
-            local: the context of the algorithm's hooks.
-            references: models that the algorithm's loss compares with.
-            statistics: [C, b] of batch normalisation, as received.
-            batches: the cohort's mini-batches.
-
-        Raises:
-            RunError: the step does what a record cannot hold.
+        `begun` returns the training of the cohort before its first step. Raises a RunError if the step does what a
+        record cannot hold.
         """
         if batches.full_steps() < WORTH_STEPS:
             return None

@@ -4,8 +4,6 @@ On Intel's processors that is torch, with Intel's MKL. On others MKL takes a slo
 faster (docs/benchmarks.md). Products on a GPU stay with torch.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -50,14 +50,8 @@ class GradientKernel(Protocol):
         """Return a function that does one step's work on these vectors, which stay the same objects from step to step.
 
         It takes samples [C, B, ...], labels [C, B], each sample's weight [C, B] in its client's loss (0 for padding),
-        and the clients' keys [C] for dropout. It returns each client's loss [C], writes the gradients, and updates the
-        statistics in place.
-
-        Args:
-            w: [C, d] parameters.
-            statistics: [C, b] of batch normalisation.
-            into: [C, d] for the gradients.
-            references: models that the algorithm's loss compares with.
+        and the clients' keys [C] for dropout. It returns each client's loss [C], writes the gradients of w [C, d]
+        `into` [C, d], and updates the statistics [C, b] in place.
         """
 
 

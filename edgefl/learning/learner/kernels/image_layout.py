@@ -1,7 +1,5 @@
 """The order of images in memory: on CPUs convolutions are fastest with the channels of a pixel side by side."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

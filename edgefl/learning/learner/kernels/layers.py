@@ -5,8 +5,6 @@ layers does not need; docs/benchmarks.md shows what that saves. Activations are 
 layers are matrix products of each client, convolutions grouped ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any

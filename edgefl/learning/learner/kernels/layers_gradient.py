@@ -1,7 +1,5 @@
 """The loss gradient of a plain stack of layers, for one client or many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

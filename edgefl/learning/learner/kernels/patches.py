@@ -5,8 +5,6 @@ and the weight gradient of many channels on small maps waits for memory. Copying
 docs/benchmarks.md has both times. Images x are [B, C, H, W], gradients dy in the output [B, O, OH, OW].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

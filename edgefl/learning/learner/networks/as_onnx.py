@@ -1,7 +1,5 @@
 """A trained module in ONNX, the format of inference engines on phones, browsers and servers."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging
@@ -24,12 +22,9 @@ LARGEST_BYTES = 2**31 - 1  # of a protocol buffer
 
 
 def onnx_bytes(module: nn.Module, trained: TrainedModel, about: Mapping[str, str]) -> bytes:
-    """Return a module as ONNX: from `samples` [batch, *sample_shape] to `outputs`, with a batch of any size.
+    """Return a module in evaluation mode as ONNX: from `samples` [batch, *sample_shape] to `outputs`, for any batch.
 
-    Args:
-        module: the trained module in evaluation mode.
-        trained: its tensors, and the samples that it takes.
-        about: texts for the file's metadata, which also hold the normalisation of the samples.
+    The file's metadata have the texts `about` and the normalisation of the samples.
 
     Raises:
         InputError: torch's exporter cannot translate the module.

@@ -3,8 +3,6 @@
 Clients that train in one process share them, so a forward pass that changes one depends on who has trained before.
 """
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from collections.abc import Callable, Mapping

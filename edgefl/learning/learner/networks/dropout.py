@@ -1,7 +1,5 @@
 """Dropout whose masks are a function of a key: the same for a client whichever engine or device trains it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,14 +17,9 @@ CALL = 2**16  # of layers that a network has at most: numbers the calls of a lay
 class KeyedDropout(nn.Module):
     """Zeroes activations with probability p and scales the rest by 1 / (1 - p).
 
-    The buffer `edgefl_key` names the draw; each client and step has its key. The uniforms are a 32-bit hash of
-    position, layer and key (lowbias32: Wellons, "Prospecting for hash functions", 2018); the masks of a generator would
-    depend on which clients are trained together.
-
-    Args:
-        p: probability.
-        layer: the layer's number, different for each layer of a network.
-        inplace: the result takes the memory of the activations.
+    The buffer `edgefl_key` names the draw; each client and step has its key, and each layer its number. The uniforms
+    are a 32-bit hash of position, layer and key (lowbias32: Wellons, "Prospecting for hash functions", 2018); the masks
+    of a generator would depend on which clients are trained together.
     """
 
     def __init__(self, p: float, layer: int, *, inplace: bool = False) -> None:

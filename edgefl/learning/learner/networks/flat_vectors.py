@@ -1,7 +1,5 @@
 """Flat vectors, which hold the tensors of a module one after another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod

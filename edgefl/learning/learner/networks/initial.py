@@ -1,7 +1,5 @@
 """The initial model."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """The parameters of a torch module that it trains, the buffers that training may change, and its copies."""
 
-from __future__ import annotations
-
 import copy
 
 import torch

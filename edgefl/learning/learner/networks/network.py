@@ -1,7 +1,5 @@
 """A torch module seen as a function of flat vectors: the parameters that it trains, and the buffers that it changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
@@ -134,14 +132,9 @@ class Network:
         x: Tensor,
         keys: Tensor | None = None,
     ) -> Output:
-        """Call `train`, `represent` or `represent_reference` for C clients together.
+        """Call `one` (`train`, `represent` or `represent_reference`) for C clients together.
 
-        Args:
-            one: the method for one client.
-            parameters: [C, *shape] each.
-            statistics: [C, *shape] each.
-            x: [C, B, ...] samples.
-            keys: [C] of dropout; None for a method that takes none.
+        Parameters and statistics are [C, *shape] each, samples x [C, B, ...], and keys of dropout [C].
         """
         args = [list(parameters), list(statistics), x]
         if keys is not None:

@@ -1,7 +1,5 @@
 """The module of a trained model, for use outside of a run."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """Measured plans in files: for `training.engine: measured` a machine measures each kind of work once."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

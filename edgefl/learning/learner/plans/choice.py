@@ -1,7 +1,5 @@
 """The choice of a training plan: by rule, as the scenario says, or the fastest one by trials on this machine."""
 
-from __future__ import annotations
-
 import inspect
 import logging
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Results name the plan that was used, as plans differ from each other by rounding.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Plans differ from each other by rounding, so a choice by measured times would gi
 rule knows no clock, no cache and no free memory; docs/benchmarks.md has the times from which it was made.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

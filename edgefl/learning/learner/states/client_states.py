@@ -1,7 +1,5 @@
 """The states that devices keep between their rounds."""
 
-from __future__ import annotations
-
 import numpy as np
 from torch import Tensor
 
@@ -17,12 +15,7 @@ class ClientStates:
     """Keeps the states of all devices: those of the algorithm, and three that edgefl adds.
 
     These are a device's batch normalisation (`training.batch_norm: local`), its last model (`report.models`) and what
-    the codec has lost of its uploads (error feedback).
-
-    Args:
-        task: the learning task.
-        initial: [d] the initial model, on the training device.
-        statistics: [b] the initial statistics of batch normalisation.
+    the codec has lost of its uploads (error feedback). They begin with the initial model [d] and statistics [b].
     """
 
     def __init__(self, task: LearningTask, initial: Tensor, statistics: Tensor) -> None:

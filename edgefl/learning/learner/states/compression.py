@@ -1,7 +1,5 @@
 """Compression of uploads by the scenario's codec, with error feedback."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Minimal uploads, which leave out the vectors that the server can derive."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The state of learning in a file: plain values by torch, clients' states one after another."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from typing import Any, BinaryIO

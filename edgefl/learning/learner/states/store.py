@@ -4,8 +4,6 @@ Three homes give the same values: the memory of the training device, the memory 
 device is a GPU, for full transfer speed), and an anonymous file. Memory is taken only for clients that have taken part.
 """
 
-from __future__ import annotations
-
 import errno
 import shutil
 import tempfile
@@ -99,12 +97,7 @@ class StateStore:
         return np.flatnonzero(self._slots != NO_SLOT)
 
     def gather(self, ids: Ids) -> dict[str, Tensor]:
-        """Return copies of the states of C clients, [C, size] each, on the training device.
-
-        Raises:
-            IndexError: an id is outside the population.
-            RunError: the file cannot be read.
-        """
+        """Return copies of the states of C clients, [C, size] each, on the training device."""
         slots = self._slots_of(ids).tolist()
         states = {}
         for name, initial in self._initial.items():
@@ -192,11 +185,7 @@ class StateStore:
                 file.write(row.view(torch.uint8).numpy().data)
 
     def restore(self, file: File) -> None:
-        """Read what `dump` has written, into a store without clients.
-
-        Raises:
-            RunError: the disk is full.
-        """
+        """Read what `dump` has written, into a store without clients."""
         for client in np.load(file, allow_pickle=False).tolist():
             state = {}
             for name, initial in self._initial.items():

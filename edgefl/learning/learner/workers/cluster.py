@@ -4,8 +4,6 @@ What a call returns depends only on its arguments. If a machine is lost, its cal
 results have the same bytes.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -41,11 +39,7 @@ class LostError(Exception):
 
 
 class ClusterTrainer:
-    """Trains and tests in a process on one of the machines.
-
-    Args:
-        task: what is learned, with all samples.
-    """
+    """Trains and tests in a process on one of the machines."""
 
     def __init__(self, task: LearningTask) -> None:
         keep_memory()
@@ -66,12 +60,7 @@ class ClusterTrainer:
 
 
 class ClusterWorker:
-    """Runs calls in a process on one of the machines; see `Worker`.
-
-    Args:
-        ray: the module, connected to the cluster.
-        task: Ray's reference to the task.
-    """
+    """Runs calls in a process on one of the machines; `task` is Ray's reference to the task. See `Worker`."""
 
     def __init__(self, ray: Any, task: Any) -> None:
         self._ray = ray
@@ -80,31 +69,19 @@ class ClusterWorker:
         self._facts = self._actor.facts.remote()
 
     def begun(self, within_s: float = 0.0) -> bool:
-        """Return whether the process has begun, which waits until a machine has room for it.
-
-        Raises:
-            LostError: it has ended already.
-        """
+        """Return whether the process has begun, when a machine has room; raises a LostError if it has ended."""
         ready, _ = self._ray.wait([self._facts], timeout=within_s)
         if ready:
             self._got(self._facts)
         return bool(ready)
 
     def facts(self) -> dict[str, str]:
-        """Return what `ClusterTrainer.facts` says of the machine.
-
-        Raises:
-            LostError: the process has ended.
-        """
+        """Return the facts of the machine, see `ClusterTrainer.facts`; raises a LostError if the process has ended."""
         found: dict[str, str] = self._got(self._facts)
         return found
 
     def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
-        """See Worker.
-
-        Raises:
-            LostError: the machine or the process is gone.
-        """
+        """See Worker; raises a LostError if the machine or the process is gone."""
         parcels = Parcels()
         message = parcels.pack((method, args))
         rest, *tensors = self._got(self._actor.call.remote(message.rest, *message.tensors))
@@ -130,10 +107,6 @@ class ClusterWorkers:
     """Runs calls on the machines of a cluster, in the background; see `Workers`.
 
     Each machine stores the samples once, and each processor has a worker. Machines that join later are used, too.
-
-    Args:
-        task: what is learned.
-        ray: the module, connected to the cluster.
 
     Raises:
         InputError: the cluster has no processor to train on, or its machines would give other bytes.

@@ -1,7 +1,5 @@
 """Cohorts: the clients of some jobs with all their random draws, a function of (seed, device, round)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -25,13 +23,7 @@ from edgefl.learning.workload import epoch_steps
 
 
 class CohortBuilder:
-    """Builds cohorts.
-
-    Args:
-        task: the learning task.
-        network: says whether batch normalisation couples samples, and whether training is random.
-        samples: the training samples, which say how they are augmented.
-    """
+    """Builds cohorts from jobs and the inputs of their clients."""
 
     def __init__(self, task: LearningTask, network: Network, samples: Samples) -> None:
         self._task = task

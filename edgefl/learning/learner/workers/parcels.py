@@ -1,7 +1,5 @@
 """Messages with tensors as bytes and arrays, which travel between the machines of a cluster."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

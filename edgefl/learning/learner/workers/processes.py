@@ -5,8 +5,6 @@ products. Threads would wait for the interpreter's lock between two small produc
 results do not depend on the number of workers.
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import gc
@@ -228,14 +226,7 @@ def _end_with(descriptor: int) -> None:
 
 
 def reply(message: Packed, handler: object, received: Packing[Packed], sent: Packing[Packed]) -> Packed:
-    """Return the packed result of a call, or the packed error that it ended with.
-
-    Args:
-        message: the packed name of a method, and its arguments.
-        handler: the object whose method is called.
-        received: unpacks messages.
-        sent: packs replies.
-    """
+    """Return the packed result of a call to a method of the handler, or the packed error that it ended with."""
     try:
         method, args = received.unpack(message)
         return sent.pack((True, getattr(handler, method)(*args)))
@@ -257,9 +248,7 @@ def reply(message: Packed, handler: object, received: Packing[Packed], sent: Pac
 class TrainingWorkers:
     """Runs calls on workers of this machine, in the background; see `Workers`.
 
-    Args:
-        handlers: one for each GPU, or a single one that all processes share.
-        processes: number of processes to fork; 0 runs the handlers in this process.
+    There is a handler for each GPU, or one that all forked processes share; without processes it runs in this one.
     """
 
     def __init__(self, handlers: Sequence[object], processes: int) -> None:

@@ -4,8 +4,6 @@ Forking two processes and ending them takes a tenth of a second, and messages ta
 Results have the same bytes for any number, so rough estimates do.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.errors import InputError

@@ -1,7 +1,5 @@
 """The parts of a learner: torch's devices and precision, and a trainer on each device."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

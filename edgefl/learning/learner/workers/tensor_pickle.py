@@ -1,7 +1,5 @@
 """Pickles of messages whose tensors are kept elsewhere: in memory that processes share, or as arrays of a cluster."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Callable

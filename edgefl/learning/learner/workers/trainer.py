@@ -1,7 +1,5 @@
 """The work of a worker: it trains some clients, tries a plan, or tests a model on some samples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -40,14 +38,9 @@ TESTED = {"cpu": 250, "cuda": 2_500}  # samples at once: enough for matrix produ
 
 
 class Trainer:
-    """Trains and tests on one device.
+    """Trains and tests on one device, which has the network and all samples.
 
-    Args:
-        task: what is learned.
-        network: the module, on the device.
-        train: the training samples, on the device.
-        test: the test samples, on the device.
-        record: how steps are recorded for `training.graphs: auto`; by default as CUDA graphs on a GPU, not elsewhere.
+    By default steps are recorded for `training.graphs: auto` as CUDA graphs on a GPU, and not elsewhere.
     """
 
     def __init__(
@@ -191,18 +184,10 @@ class Trainer:
         ranked: bool,  # noqa: FBT001
         classes: tuple[int, ...] | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Test a model on the test samples [begin, end).
+        """Test the model w [d] on the test samples [begin, end).
 
-        Args:
-            w: [d] the model.
-            statistics: [b] of batch normalisation.
-            begin: number of the first sample.
-            end: number after the last one.
-            ranked: scores are wanted.
-            classes: losses and hits are only of samples of these; None: of all.
-
-        Returns:
-            The sum of the losses, how many samples are classified correctly, and scores [samples], empty if not wanted.
+        Return the sum of the losses, how many samples are classified correctly, and scores [samples] if `ranked`, else
+        an empty tensor. With `classes` losses and hits are only of samples of these.
         """
         samples = self.samples["test"]
         model = self.task.model
