@@ -134,47 +134,35 @@ def measure(
     work = local_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
     samples = local_samples(sizes, *work)
     check_number(training.codec, "bits", training.codec.bits(d), "the bits of a vector, a number from 0", least=0.0)
-    model_bits = float(BITS_PER_FLOAT * d)
-    if cost == "paper":
-        return Payload(
-            down_bits=model_bits,
-            up_bits=float(training.codec.bits(d)),
-            flops=samples * sample_flops,
-            model_bits=model_bits,
-            samples=sizes,
-            passes=samples,
-            loss_flops=sample_flops / training_passes,
-            first_bits=first_bits,
-            sample_flops=sample_flops,
-        )
-    down, once, up = _traffic(algorithm, minimal=training.minimal_uploads)
-    if uses_torch(algorithm):
-        _check_traffic(algorithm, (down, once, up), model.parameters(data.shape, data.outputs), training)
-    references = len(algorithm.references(first_round(algorithm, zeros(algorithm, 1))))
-    # Each model that the loss compares with takes a forward pass. The pass over all samples that some algorithms need
-    # costs what training on them does.
-    passes = samples * (1 + references / training_passes)
+    down = up = Traffic(vectors=1, scalars=0)
+    once = Traffic(vectors=0, scalars=0)
+    references = 0
     held_passes = 0.0
-    if algorithm.needs_gradient:
-        passes = passes + sizes
-        held_passes = 1.0
     step_flops = 0.0
-    if not model.cost:  # a price that the scenario names covers the whole step
-        step_flops = _step_flops(algorithm, training, d) * d
+    if cost == "full":
+        down, once, up = _traffic(algorithm, minimal=training.minimal_uploads)
+        if uses_torch(algorithm):
+            _check_traffic(algorithm, (down, once, up), model.parameters(data.shape, data.outputs), training)
+        references = len(algorithm.references(first_round(algorithm, zeros(algorithm, 1))))
+        held_passes = float(algorithm.needs_gradient)  # the pass over all samples costs what training on them does
+        if not model.cost:  # a price that the scenario names covers the whole step
+            step_flops = _step_flops(algorithm, training, d) * d
+    sample_passes = 1 + references / training_passes  # each model that the loss compares with takes a forward pass
+    passes = samples * sample_passes + held_passes * sizes
     return Payload(
         down_bits=float(BITS_PER_FLOAT * (down.vectors * d + down.scalars)),
         up_bits=float(up.vectors * training.codec.bits(d) + BITS_PER_FLOAT * up.scalars),
         flops=passes * sample_flops + local_steps(sizes, *work) * step_flops,
-        model_bits=model_bits,
+        model_bits=float(BITS_PER_FLOAT * d),
         samples=sizes,
         passes=passes,
         loss_flops=sample_flops / training_passes,
         first_bits=first_bits,
         once_bits=float(BITS_PER_FLOAT * (once.vectors * d + once.scalars)),
-        sample_flops=(1 + references / training_passes) * sample_flops,
+        sample_flops=sample_passes * sample_flops,
         step_flops=step_flops,
         held_flops=held_passes * sample_flops,
-        sample_passes=1 + references / training_passes,
+        sample_passes=sample_passes,
         held_passes=held_passes,
     )
 

@@ -196,7 +196,7 @@ residuals = st.sampled_from(["none", "around all", "own Sequential"])
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(parts, st.sets(st.integers(0, 4)), st.booleans(), residuals)
-def test_random_networks_learn_as_in_plain_pytorch(names, frozen, is_shared, residual):
+def test_random_networks_learn_as_plain_pytorch_has_them(names, frozen, is_shared, residual):
     def random_network(classes):
         layers = [PARTS[name]() for name in names]
         if is_shared:
