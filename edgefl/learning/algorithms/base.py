@@ -154,17 +154,11 @@ class Updates:
     def only(self, rows: npt.NDArray[np.int64]) -> Updates:
         """Return the updates of some participants, given by their rows."""
 
-        def cut(value: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
-            if value is None:
-                return None
-            return value[rows]
+        def cut(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return tuple(value[row] for row in rows.tolist())
+            return None if value is None else value[rows]
 
-        starts = self.starts
-        if starts is not None:
-            starts = tuple(starts[row] for row in rows.tolist())
-        statistics = self.statistics
-        if statistics is not None:
-            statistics = statistics[rows]
         return replace(
             self,
             vectors={name: vector[rows] for name, vector in self.vectors.items()},
@@ -173,9 +167,9 @@ class Updates:
             steps=cut(self.steps),
             losses=cut(self.losses),
             staleness=cut(self.staleness),
-            starts=starts,
+            starts=cut(self.starts),
             labels=cut(self.labels),
-            statistics=statistics,
+            statistics=cut(self.statistics),
             weights=cut(self.weights),
         )
 
