@@ -16,7 +16,7 @@ class Distinct(Partition):
         classes = len(pools)
         if count > classes:
             raise InputError(
-                f"devices.count: {count} devices cannot have labels of their own, as there are only {classes} labels"
+                f"devices.count: {count} devices cannot have different labels, as there are only {classes} labels"
             )
         first_label = np.arange(count) * classes // count
         # A label belongs to the last device that begins at or before it.

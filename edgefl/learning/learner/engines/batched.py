@@ -10,7 +10,7 @@ from edgefl.learning.learner.engines.local_training import ClientGradients, Loca
 from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.stacked_batches import StackedBatches
-from edgefl.learning.learner.engines.step_graphs import StepGraphs
+from edgefl.learning.learner.engines.step_graphs import RecordedStep, StepGraphs
 from edgefl.learning.learner.kernels.gradients import GradientKernel, References
 from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.models import Model
@@ -45,40 +45,25 @@ class BatchedEngine(TrainingEngine):
         local = cohort.local(full_gradient, rate_on_device=self.graphs is not None)
         references = self.references(local, cohort)
         batches = self._batches(cohort)
-        if self.graphs is None:
-            return self._trained(cohort, local, references, batches)
-        return self._replayed(cohort, local, references, batches, self.graphs)
-
-    def _trained(
-        self, cohort: Cohort, local: LocalContext, references: References | None, batches: StackedBatches
-    ) -> Trained:
-        training = self._begun(local, references, cohort.statistics)
-        for step in range(batches.steps):
-            training.step(batches.mini_batches(step), batches.active(step), step + 1)
-        return self.result(training.w, cohort, local, training.statistics, training.loss_sum)
-
-    def _replayed(
-        self,
-        cohort: Cohort,
-        local: LocalContext,
-        references: References | None,
-        batches: StackedBatches,
-        graphs: StepGraphs,
-    ) -> Trained:
-        """Do what `_trained` does, and replay the steps in which all clients have full mini-batches."""
-        recorded = graphs.recorded(self._begun, local, references, cohort.statistics, batches)
+        recorded: RecordedStep | None = None
+        if self.graphs is not None:
+            recorded = self.graphs.recorded(self._begun, local, references, cohort.statistics, batches)
         if recorded is None:
-            return self._trained(cohort, local, references, batches)
+            training = self._begun(local, references, cohort.statistics)
+        else:
+            training = recorded.training
         all_clients = slice(0, batches.clients)
         for step in range(batches.steps):
-            if batches.is_full(step):
+            if recorded is not None and batches.is_full(step):
                 recorded.replay(batches.inputs(step, all_clients))
             else:
-                recorded.training.step(batches.mini_batches(step), batches.active(step), step + 1)
-        # copies, as the next cohort trains in the same memory
-        w = recorded.training.w.clone()
-        statistics = recorded.training.statistics.clone()
-        return self.result(w, cohort, local, statistics, recorded.training.loss_sum)
+                training.step(batches.mini_batches(step), batches.active(step), step + 1)
+        w = training.w
+        statistics = training.statistics
+        if recorded is not None:  # the next cohort trains in the same memory
+            w = w.clone()
+            statistics = statistics.clone()
+        return self.result(w, cohort, local, statistics, training.loss_sum)
 
     def _begun(self, local: LocalContext, references: References | None, statistics: Tensor) -> LocalTraining:
         """Return the training of a cohort before its first step."""

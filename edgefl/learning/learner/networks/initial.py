@@ -20,11 +20,7 @@ def build_module(model: Model, data: Data, streams: Streams, device: int | None 
 
 
 def initial_parameters(model: Model, data: Data, module: nn.Module) -> Tensor:
-    """Return the flat initial model [d] as `model.init` says: the parameters that are trained.
-
-    Raises:
-        InputError: the file does not hold a vector of that length.
-    """
+    """Return the flat initial model [d] as `model.init` says; raises an InputError if the file holds another length."""
     if model.init.kind == "default":
         parameters = list(trained_parameters(module).values())
         return flatten(parameters, parameters[0])

@@ -11,10 +11,8 @@ from edgefl.learning.trained_model import TrainedModel
 def rebuilt(model: Model, trained: TrainedModel) -> nn.Module:
     """Return the module of a trained model in evaluation mode, on the CPU.
 
-    It gives the same outputs as evaluations in the run: [B, classes] for normalised samples [B, *sample_shape].
-
-    Raises:
-        InputError: the module has other tensors, such as when its code has changed since the run.
+    It gives the same outputs as evaluations in the run: [B, classes] for normalised samples [B, *sample_shape]. Raises
+    an InputError if the module has other tensors, such as when its code has changed since the run.
     """
     # The initial values are overwritten below: drawing them must not move torch's own generator.
     with torch.random.fork_rng(devices=[]):
