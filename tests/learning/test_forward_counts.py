@@ -1,4 +1,4 @@
-"""What networks consist of, counted on the meta device, against counts made independently and by hand."""
+"""Operations of networks, counted on the meta device, against counts made independently and by hand."""
 
 import csv
 from pathlib import Path

@@ -152,8 +152,8 @@ class TestOutOfMemory:
         with caplog.at_level(logging.WARNING, "edgefl"):
             got = [train(of)]
             assert [record.getMessage() for record in caplog.records] == [
-                f"out of memory with {wide} clients at once: going on with {half}" for wide, half in [(9, 5), (5, 3)]
-            ] + ["out of memory with 3 clients at once: going on with 2"]
+                f"out of memory with {wide} clients at once: continuing with {half}" for wide, half in [(9, 5), (5, 3)]
+            ] + ["out of memory with 3 clients at once: continuing with 2"]
             assert of.plan == Plan("batched", "layers", 2)
             caplog.clear()
             got.append(train(of, index=1))
@@ -173,7 +173,7 @@ class TestOutOfMemory:
         with caplog.at_level(logging.WARNING, "edgefl"):
             got, _ = train(of)
         assert [record.getMessage() for record in caplog.records] == [
-            "out of memory with 3 clients at once: going on with 2"
+            "out of memory with 3 clients at once: continuing with 2"
         ]
         monkeypatch.undo()
         assert torch.allclose(got.vectors["delta"], train(learner(1))[0].vectors["delta"], rtol=1e-10, atol=1e-13)
@@ -257,8 +257,8 @@ def test_memory_that_really_runs_out():
     assert done.returncode == 0, done.stderr
     *warnings, width = done.stdout.splitlines()
     assert 1 <= int(width) < 64
-    assert warnings[0] == "out of memory with 64 clients at once: going on with 32"
-    assert warnings[-1].endswith(f"going on with {width}")
+    assert warnings[0] == "out of memory with 64 clients at once: continuing with 32"
+    assert warnings[-1].endswith(f"continuing with {width}")
 
 
 SCHEDULE = [[0, 3, 5], [3, 8, 1, 2], [0, 1, 5, 6, 8], [7, 3], [4, 0, 8, 3, 1]]

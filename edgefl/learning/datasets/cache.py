@@ -102,7 +102,7 @@ def _mapped(folder: Path) -> dict[str, Array] | None:
 def _write(folder: Path, arrays: Mapping[str, Array]) -> None:
     """Write a folder that is whole or absent; of two writers at the same time the first one wins."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside its place and then renamed, which happens at once or not at all.
+    # Written under another name and then renamed, which happens completely or not at all.
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
         for name, array in arrays.items():

@@ -193,7 +193,7 @@ class _NetworkTrial:
         with network.drawing(self.key, HOST):
             found = network.train(leaves, network.statistics.views(statistics), self.first.x, self.key)
         if _differ(found, outputs):
-            raise _WrongError(f"its outputs in training differ from those of the module by itself: {HIDDEN}")
+            raise _WrongError(f"its outputs in training differ from those of the module alone: {HIDDEN}")
         into = torch.empty_like(self.w)
         targets = network.parameters.views(into)
         own_loss = self.model.sample_losses(found, self.first.y).mean()
@@ -202,7 +202,7 @@ class _NetworkTrial:
             right = gradients[name]
             is_unused = number in unused
             if is_unused != (right is None) or (right is not None and _differ(targets[number], right)):
-                raise _WrongError(f"the gradient of {name} differs from that of the module by itself: {HIDDEN}")
+                raise _WrongError(f"the gradient of {name} differs from that of the module alone: {HIDDEN}")
         state = network.state(self.w, statistics)
         known = {**dict(network.module.named_buffers()), **state}
         known |= zip(network.statistics.names, network.as_buffers(network.statistics.views(statistics)), strict=True)
@@ -243,7 +243,7 @@ class _NetworkTrial:
             found = network.test(views, network.statistics.views(statistics), x)
             in_pairs = torch.cat([plain(pair) for pair in torch.split(x, 2)])
         if _differ(found, outputs):
-            raise _WrongError(f"its outputs in evaluation differ from those of the module by itself: {HIDDEN}")
+            raise _WrongError(f"its outputs in evaluation differ from those of the module alone: {HIDDEN}")
         if _differ(in_pairs, outputs):
             raise _WrongError(
                 "in evaluation the outputs of a sample depend on the others of its batch: let batch normalisation keep "

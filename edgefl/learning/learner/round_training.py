@@ -67,7 +67,7 @@ class RoundTraining:
                     future.result()  # nothing is narrower than a single client: raises the error
                 if widest <= plan.width:  # wider ones were on their way when others had failed already
                     plan = replace(plan, width=-(-widest // 2))
-                    log.warning("out of memory with %d clients at once: going on with %d", widest, plan.width)
+                    log.warning("out of memory with %d clients at once: continuing with %d", widest, plan.width)
                 narrower = [part for cohort in message for part in cohorts(cohort, plan.width)]
                 waiting += self._submit(narrower, plan)
         finally:

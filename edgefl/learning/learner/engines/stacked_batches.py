@@ -70,7 +70,7 @@ class StackedBatches:
         is_sample = self._indices != PAD
         self._sizes = is_sample.sum(axis=2)  # [C, K]
         self.clients, self.steps, self.size = self._indices.shape
-        # For all steps at once: numbers of a few clients take NumPy as long one step at a time.
+        # For all steps together, as NumPy takes as long for the few numbers of one step.
         self._active: list[int] = (self._sizes > 0).sum(axis=0).tolist()
         self._largest: list[int] = self._sizes.max(axis=0).tolist()
         # Whether all mini-batches of a step are those of the step before, as in full-batch training.

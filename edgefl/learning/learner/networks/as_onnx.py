@@ -45,7 +45,7 @@ def onnx_bytes(module: nn.Module, trained: TrainedModel, about: Mapping[str, str
     except Exception as error:  # noqa: BLE001 - the exporter's own errors have no common base
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise InputError(f"export: --format onnx: torch cannot translate this model: {reason}") from None
-    if program is None:  # only of other exporters; torch's type says so
+    if program is None:  # torch's type allows it, for other exporters
         raise InputError("export: --format onnx: torch has translated nothing")
     model = program.model_proto
     notes = {**about, "mean": trained.mean, "std": trained.std, "classes": trained.classes}

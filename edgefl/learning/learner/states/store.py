@@ -24,7 +24,7 @@ File = IO[bytes]
 Home = Literal["auto", "device", "host", "disk"]
 
 HOST = torch.device("cpu")
-BLOCK_BYTES = 2**24  # memory taken at once; a row that is larger gets a block of its own
+BLOCK_BYTES = 2**24  # memory of a block of rows; a larger row gets a separate block
 NO_SLOT = -1  # the slot of a client that has never taken part
 PINNED_BLOCK_BYTES = 2**30  # torch rounds page-locked memory up to a power of two: large blocks waste little of it
 
