@@ -382,7 +382,7 @@ class TestLastUpdates:
         assert same(algorithm, UNIFORM, FULL, rates=[LR / (index + 1) for index in range(6)])
         assert not same(algorithm, UNIFORM, PARTIAL)
 
-    def test_fedar_without_ages_is_mifa_by_those_who_were_heard(self):
+    def test_fedar_without_ages_is_mifa_over_devices_that_were_heard(self):
         """In every round its step is N / N_t times MIFA's from the same table (card 1.12, oracle iii)."""
         this = Simulation(FedAR(rho=0.0, cutoff_rule="constant", cutoff=1e9), PARTIAL)
         heard = set()
@@ -415,7 +415,7 @@ class TestLastUpdates:
             last = last | dict(zip(ids, moves, strict=True))
             assert torch.allclose(after["y"].mean(dim=0), mean, rtol=1e-12, atol=1e-15)
 
-    def test_an_absent_devices_update_stays(self):
+    def test_the_update_of_an_absent_device_stays(self):
         this = Simulation(Mifa(), PARTIAL)
         for before, after, ids in zip(this.states, this.states[1:], PARTIAL, strict=False):
             others = [i for i in range(N) if i not in ids]
@@ -566,7 +566,7 @@ class TestLastUpdates:
         last = [max(t for t, ids in enumerate(PARTIAL) if i in ids) for i in range(N)]
         assert this.states[-1]["age"][:, 0].tolist() == [len(PARTIAL) - 1 - t for t in last]
 
-    def test_tables_that_do_not_fit_are_one_line(self, monkeypatch):
+    def test_too_large_tables_are_refused_in_one_line(self, monkeypatch):
         monkeypatch.setattr(learner_module, "budget", lambda _: 1000)
         with pytest.raises(RunError, match="what the server keeps of each of 20 devices does not fit"):
             edgefl.run(digits({"kind": "fedvarp"}))
@@ -593,7 +593,7 @@ class TestFedDisco:
         assert weights.sum() == pytest.approx(1)
         assert (weights >= 0).all()
 
-    def test_limits(self):
+    def test_feddisco_tends_to_its_limits(self):
         n = np.array([10, 20, 30])
         d = np.array([0.5, 0.2, 0.3])
         assert disco_weights(n, d, 0, 0) == pytest.approx(n / 60)
@@ -602,7 +602,7 @@ class TestFedDisco:
         assert disco_weights(n, np.array([0, 1, 0]), 50, 0.1)[1] == 0
         assert disco_weights(n, d, 1e6, 0.1) == pytest.approx(n / 60)  # no device is left
 
-    def test_fedar_without_old_updates_equals_fedavg(self):
+    def test_feddisco_without_discrepancy_equals_fedavg(self):
         disco = edgefl.run(digits({"kind": "feddisco", "a": 0.0, "b": 0.0})).parameters
         assert disco == pytest.approx(edgefl.run(digits({"kind": "fedavg"})).parameters, abs=1e-6)
         assert disco != pytest.approx(edgefl.run(digits({"kind": "feddisco"})).parameters, abs=1e-4)
@@ -616,7 +616,7 @@ class TestFedDisco:
 
 
 class TestFedAvgOptions:
-    def test_importance_of_those_who_are_always_there_is_fedavg(self):
+    def test_importance_sampling_of_devices_that_are_always_present_is_fedavg(self):
         assert same(FedAvg(availability=1.0), UNIFORM, FULL)
 
     def test_importance_is_unbiased(self):
@@ -680,7 +680,7 @@ class TestFedAvgOptions:
             ),
         ],
     )
-    def test_wrong_availabilities_are_one_line(self, availability, message):
+    def test_wrong_availabilities_are_refused_in_one_line(self, availability, message):
         with pytest.raises(InputError) as error:
             edgefl.run(digits({"kind": "fedavg", "availability": availability}))
         assert message in str(error.value)
@@ -859,7 +859,7 @@ class TestMoon:
         fedavg = edgefl.run(digits("fedavg")).parameters
         assert moon == pytest.approx(fedavg, abs=1e-6)
 
-    def test_later_rounds_are_not(self):
+    def test_later_rounds_of_moon_are_not_those_of_fedavg(self):
         base = {"local_epochs": 2}
         moon = {**digits({"kind": "moon", "mu": 5.0}, **base), "server": {}}
         fedavg = {**digits("fedavg", **base), "server": {}}

@@ -313,7 +313,7 @@ class TestFedDisco:
         result = edgefl.run({**scenario, "training": {"engine": "serial"}})
         assert "devices have labels that the reference test lacks" in result.error
 
-    def test_its_keys_are_nested_and_come_back(self):
+    def test_keys_of_feddisco_are_nested_and_round_trip(self):
         algorithm = {"kind": "feddisco", "base": {"kind": "feddyn", "alpha": 0.4}, "distance": "l1"}
         scenario = quadratics(algorithm, rounds=1)
         assert edgefl.run(scenario).scenario["algorithm"] == {**algorithm, "a": 0.5, "b": 0.1, "reference": "uniform"}
@@ -326,12 +326,12 @@ class TestFedDisco:
             ({"kind": "fedavg", "max_participants": 2, "mode": "wait"}, "algorithm.base.mode: feddisco weighs"),
         ],
     )
-    def test_wrong_bases_are_one_line(self, base, message):
+    def test_wrong_bases_are_refused_in_one_line(self, base, message):
         with pytest.raises(InputError) as error:
             edgefl.run(quadratics({"kind": "feddisco", "base": base}))
         assert message in str(error.value)
 
-    def test_a_wrapper_hands_on_every_hook(self):
+    def test_a_wrapper_passes_every_hook_to_its_base(self):
         """A new hook of Algorithm must not stop at the wrapper."""
         members = {name: member for name, member in vars(Algorithm).items() if name[0] != "_"}
         hooks = {name for name, member in members.items() if inspect.isfunction(member) or isinstance(member, property)}
@@ -408,7 +408,7 @@ class TestFedAvgWaits:
         assert rounds["duration_s"][1] == pytest.approx(60)
         assert (rounds["duration_s"][[0, 2]] < 60).all()
 
-    def test_learning_or_not_the_same_take_part(self):
+    def test_the_same_devices_take_part_with_and_without_learning(self):
         trained = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=True)
         priced = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=False)
         columns = ["round", "device", "upload_s"]
@@ -453,7 +453,7 @@ class TestFedAvgWaits:
             ),
         ],
     )
-    def test_faults_are_one_line(self, keys, more, message):
+    def test_faults_are_refused_in_one_line(self, keys, more, message):
         algorithm = {"kind": "fedavg", "max_participants": 2, "mode": "wait", **keys}
         with pytest.raises(InputError) as error:
             edgefl.run(quadratics(algorithm, devices={"count": 3}, **more))
@@ -506,7 +506,7 @@ class TestMinimalUploads:
         assert self.vectors_up(ALGORITHMS.load(name)()) == 1
 
     @pytest.mark.parametrize("algorithm", [Scaffold(option="I"), Scaffold(variant="eve_code")])
-    def test_but_what_only_the_device_knows(self, algorithm):
+    def test_vectors_that_only_the_device_knows_are_sent(self, algorithm):
         assert self.vectors_up(algorithm) == 2
 
     def vectors_up(self, algorithm):

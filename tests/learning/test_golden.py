@@ -148,7 +148,7 @@ def test_fedssg_takes_participation_from_the_scenario():
     assert first == pytest.approx(moves.mean() + (1 + 1 / (4 * 0.75)) * moves.sum() / 3, abs=1e-12)
 
 
-def test_fedavg_takes_availability_from_a_list():
+def test_fedavg_is_takes_availability_from_the_schedule():
     """Three of four rounds list each; then one, four and one of four do, and devices are away half of the time."""
     by_list = edgefl.run(scenario({"kind": "fedavg", "availability": "selection"}))
     named = edgefl.run(scenario({"kind": "fedavg", "availability": [0.75, 0.75, 0.75]}))

@@ -305,7 +305,7 @@ class TestDropout:
         with_it = trained(self.model, self.shape, self.classes, SERIAL, local_steps=4)
         assert not torch.allclose(without[0], with_it[0], rtol=1e-2)
 
-    def test_other_kinds_stay_and_draw_from_torch_as_the_key_says(self):
+    def test_other_dropout_layers_draw_from_torch_with_the_key(self):
         network = Network(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Dropout2d(0.5), nn.Flatten()), own_code=True)
         x = torch.ones(9, 1, 3, 3)
         parameters = network.parameters.views(torch.ones(20))

@@ -37,7 +37,7 @@ def batched(kernel, *widths):
 
 class TestCandidates:
     @pytest.mark.parametrize("device", ["cpu", "cuda"])
-    def test_all_of_them(self, device):
+    def test_all_families_are_tried(self, device):
         families = candidates(["layers", "vmap"], device, serial=True)
         assert families == [
             [SERIAL],
@@ -181,7 +181,7 @@ FOREIGN = [b'{"plan": {"engine": "serial"}}', b'{"plan": {"engine": "a", "kernel
 
 
 class TestRemembered:
-    def test_measured_once(self, cache):
+    def test_a_plan_is_measured_once_for_a_key(self, cache):
         assert folder() == cache
         assert remembered(KEY, lambda: FIRST, POSSIBLE) == FIRST
         assert remembered(KEY, never, POSSIBLE) == FIRST
@@ -312,7 +312,7 @@ class TestLearner:
             {"precision": "bfloat16"},
         ],
     )
-    def test_other_work_is_measured_for_itself(self, learner, cache, change):
+    def test_other_work_is_measured_separately(self, learner, cache, change):
         learner()
         learner(**change)
         assert len(list(cache.iterdir())) == 2

@@ -141,7 +141,7 @@ class TestLearning:
             assert result.labels_by_round.groupby("round")["device"].nunique().tolist() == rounds["selected"].tolist()
 
     @pytest.mark.process
-    def test_runs_of_a_sweep_that_share_learning_end_as_by_themselves(self, tmp_path):
+    def test_runs_of_a_sweep_that_share_learning_end_as_alone(self, tmp_path):
         """The pool is a part of what learning depends on: two bandwidths learn alike, and a third loses updates."""
         content = scenario("iid", server={"participants": 6, "policy": "deadline", "deadline_s": 0.2})
         (tmp_path / "base.yaml").write_text(json.dumps(content))
@@ -187,7 +187,7 @@ class TestPrice:
 class TestLabelsByRound:
     REPORT = {"report": {"labels_by_round": True}}  # noqa: RUF012
 
-    def test_without_redivision_they_are_those_of_the_device(self, tmp_path):
+    def test_without_redivision_labels_are_those_of_the_device(self, tmp_path):
         result = edgefl.run(scenario(**self.REPORT), out=tmp_path / "run", device="cpu", train=False)
         labels = result.labels_by_round
         devices = result.devices

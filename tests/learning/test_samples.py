@@ -174,7 +174,7 @@ def test_floats_of_a_file_are_copied_once_at_most(tmp_path, more, limit):
     assert done.returncode == 0, done.stderr
 
 
-def test_token_ids_are_handed_out_as_they_are():
+def test_token_ids_are_returned_unchanged():
     x = np.random.default_rng(0).integers(0, 2**40, (N, 6))
     of = samples(x, 3.0, 2.0)
     assert of.batch(ROWS).dtype == torch.int64
@@ -207,7 +207,7 @@ class TestAugmentation:
         expected = np.stack([augmented(x[row], draw, augmentation.crop_padding) for row, draw in pairs])
         assert_near(got, normalised(expected, mean, std).reshape(4, 30, *shape), torch.float64)
 
-    def test_the_corners(self, augmentation, shape, stored):
+    def test_extreme_draws_show_the_corners(self, augmentation, shape, stored):
         """The extreme offsets, mirrored and not."""
         x = images(shape, stored)
         most = 2 * augmentation.crop_padding
@@ -380,7 +380,7 @@ class TestTraining:
 
 
 @pytest.mark.parametrize("engine", ["serial", "batched"])
-def test_in_a_scenario(engine):
+def test_augmentation_works_in_a_scenario(engine):
     def run(**augmentation):
         return edgefl.run(
             {

@@ -153,7 +153,7 @@ class TestSlab:
         assert [tensor.sum().item() for tensor in first] == [0, 0]
 
     @pytest.mark.parametrize("size", [1, 64, 100, 1000, 3000])
-    def test_tensors_beyond_the_memory_arrive_all_the_same(self, monkeypatch, size):
+    def test_tensors_beyond_the_shared_memory_arrive(self, monkeypatch, size):
         monkeypatch.setattr(module, "SLAB_BYTES", size)
         slab = Slab()
         sent = [message(), torch.arange(30.0), torch.arange(10**4), torch.arange(7)]
@@ -262,7 +262,7 @@ class TestWorkers:
         results = [future.result() for future in futures]
         assert all(torch.equal(result, torch.full((1000,), float(k))) for k, result in enumerate(results))
 
-    def test_all_of_them_work(self, workers):
+    def test_all_workers_work(self, workers):
         together = multiprocessing.get_context("fork").Barrier(2, timeout=30)
 
         class Meeting(Handler):
