@@ -1,1 +1,1 @@
-"""Federated learning itself: algorithms, models, data, codecs, and the engines that train."""
+"""Federated learning: algorithms, models, data, codecs, and the engines that train."""

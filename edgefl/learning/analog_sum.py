@@ -1,7 +1,8 @@
-"""The mean of updates that base stations have received as sums of analog signals, with what the noise has added to it.
+"""The mean of updates that base stations receive as sums of analog signals, with the error of the noise.
 
-Devices send their updates less a common offset, over a common scale: coefficients of mean 0 and variance 1 in the
-weighted mean over the participants (Zhu, Wang, Huang, IEEE TWC 19(1), 2020, section II-B). The base stations undo both.
+Devices subtract a common offset from their updates and divide by a common scale: coefficients of mean 0 and variance 1
+in the weighted mean over the participants (Zhu, Wang, Huang, IEEE TWC 19(1), 2020, section II-B). The base stations
+undo both.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnalogSum:
-    """The updates [C] of a round as base stations received them: one sum at each.
+    """The updates [C] of a round as base stations received them, as one sum at each.
 
     Weights of updates are over their total, so that they add up to 1 over all base stations.
     """
@@ -34,22 +35,22 @@ class AnalogSum:
 def with_error(
     updates: Updates, weights: Tensor, received: AnalogSum, devices: Sequence[int], streams: Streams, number: int
 ) -> tuple[Updates, Tensor]:
-    """Return updates whose weighted mean is the one that was received, and the error [d] of that mean.
+    """Return updates whose weighted mean is the received one, and the error [d] of that mean.
 
-    One and the same error is added to all updates: in a mean with weights that add up to 1 it is the error of the mean.
+    All updates get the same error, which is then that of any mean whose weights add up to 1.
 
     Args:
         updates: the updates as they were sent.
         weights: [C] their weights in the mean.
         received: how they were received.
-        devices: [C] whose they are, part of the key of the draws.
+        devices: [C] the devices that sent them, part of the key of the draws.
         streams: keyed randomness.
-        number: of aggregations before, another part of the key.
+        number: of earlier aggregations, another part of the key.
     """
     delta = updates.vectors["delta"]
     mean = weights @ delta
     offset = mean.mean()
-    # The weighted mean over participants of what each one's coefficients deviate from the offset, squared.
+    # The weighted mean over participants of the squared deviation of their coefficients from the offset.
     variance = weights @ (delta**2).mean(dim=1) - offset**2
     scale = variance.clamp(min=0).sqrt()
     rng = streams.generator("aircomp_noise", 0, number)
@@ -65,7 +66,7 @@ def with_error(
 def _sent_coefficients(
     delta: Tensor, silence: Sequence[float], devices: Sequence[int], streams: Streams, number: int
 ) -> Tensor:
-    """Return 1 for each coefficient [C, d] that was sent, and 0 for each that met too weak a channel."""
+    """Return 1 for each coefficient [C, d] that was sent, and 0 for each whose channel was too weak."""
     sent = delta.new_ones(delta.shape)
     for row, (probability, device) in enumerate(zip(silence, devices, strict=True)):
         rng = streams.generator("aircomp_silence", device, number)
@@ -74,20 +75,16 @@ def _sent_coefficients(
 
 
 def _mean_of_sent(centred: Tensor, weights: Tensor, sent: Tensor, received: AnalogSum, noise: Tensor) -> Tensor:
-    """Return the mean [d] over those who have sent each coefficient, as received; 0 where nobody has.
+    """Return the received mean [d] over the devices that sent each coefficient; 0 where none did.
 
-    Args:
-        centred: [C, d] the updates less the offset.
-        weights: [C] of the updates.
-        sent: [C, d] 1 where a coefficient was sent, otherwise 0.
-        received: the errors of the base stations' sums.
-        noise: [d] of variance 1 in each sum, times the scale of the updates.
+    The updates less the offset are `centred` [C, d]; `sent` [C, d] is 1 where a coefficient was sent; the noise [d] has
+    variance 1 in each sum, times the scale of the updates.
     """
-    heard = weights @ sent  # [d] the weights of those who have sent each coefficient
+    heard = weights @ sent  # [d] the weights of the devices that sent each coefficient
     variance = 0.0 * heard
     for station, error in enumerate(received.error):
         rows = [row for row, own in enumerate(received.station) if own == station]
-        # A base station that hears nobody adds nothing, no noise either: it knows the channels.
+        # A base station that hears no device adds nothing, not even noise: it knows the channels.
         variance += error * (sent[rows].sum(dim=0) > 0)
     total = weights @ (sent * centred) + variance.sqrt() * noise
     return total / heard.where(heard > 0, 1.0) * (heard > 0)

@@ -1,4 +1,4 @@
-"""The section `data` of a scenario: what is learned from, and which device holds which samples."""
+"""The section `data` of a scenario: the dataset, and which device holds which samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DataSection(Section):
 
     dataset: Annotated[Dataset, DATASETS] = Digits()  # its name; its own keys stand beside it
     partition: Annotated[Partition, PARTITIONS] = Iid()  # which device holds which samples
-    redivide: Annotated[Partition, PARTITIONS] | None = None  # divides the samples of a round's participants anew
+    redivide: Annotated[Partition, PARTITIONS] | None = None  # divides the samples of a round's participants again
     test_partition: Literal["none", "like_train"] = "none"  # like_train: devices have test samples of their own
     augmentation: Augmentation | None = None  # random changes of images while training
     channel_axis: bool = False  # true: gray images [H, W] become [1, H, W], as convolutions of torch want them
@@ -38,7 +38,7 @@ class DataSection(Section):
         """Return the dataset, with images as `channel_axis` wants them.
 
         Raises:
-            InputError: its files are missing or damaged, or the samples are no images.
+            InputError: its files are missing or damaged, or the samples are not images.
         """
         data = self._loaded()
         check_type(self.dataset, "load", data, Data, "a Data of edgefl.learning.datasets")
@@ -47,17 +47,13 @@ class DataSection(Section):
         if not self.channel_axis:
             return data
         if len(data.shape) not in IMAGE_AXES or data.tokens:
-            raise InputError(f"data.channel_axis: needs images, got samples of shape {list(data.shape)}: leave it out")
+            raise InputError(f"data.channel_axis: needs images, got samples of shape {list(data.shape)}: remove it")
         if len(data.shape) == 3:
             return data  # such images have their channels already
         return replace(data, train_x=data.train_x[:, np.newaxis], test_x=data.test_x[:, np.newaxis])
 
     def _loaded(self) -> Data:
-        """Return what the dataset loads.
-
-        Raises:
-            InputError: it comes from outside, and depends on the states of the global random generators.
-        """
+        """Return what the dataset loads; refuse one that depends on the states of global random generators."""
         maker = self.dataset.made_from()
         if not is_outside(maker):
             return self.dataset.load()
@@ -70,7 +66,7 @@ class DataSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _collect_dataset_keys(cls, value: Any) -> Any:
-        """Move the dataset's own keys, which stand beside `dataset` in YAML, into the dataset."""
+        """Move the dataset's keys, which stand beside `dataset` in YAML, into the dataset."""
         if not isinstance(value, dict) or isinstance(value.get("dataset"), Dataset):
             return value
         name = value.get("dataset", "digits")
@@ -88,7 +84,7 @@ class DataSection(Section):
 
     @model_serializer(mode="wrap")
     def _spread_dataset_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write the dataset's own keys beside `dataset`, as they stand in YAML."""
+        """Write the dataset's keys beside `dataset`, as in YAML."""
         dumped = handler(self)
         own = dumped.pop("dataset")
         return {"dataset": own.pop("kind"), **own, **dumped}
@@ -104,7 +100,7 @@ class Augmentation(Section):
 
 
 def _are_alike(first: object, second: object) -> bool:
-    """Return whether two datasets hold the same; what is none is refused elsewhere."""
+    """Return whether two datasets hold the same; other objects are refused elsewhere."""
     if not isinstance(first, Data) or not isinstance(second, Data):
         return True
     return all(np.array_equal(getattr(first, field.name), getattr(second, field.name)) for field in fields(Data))

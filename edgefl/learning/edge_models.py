@@ -32,7 +32,7 @@ class EdgeModels:
         return cls(w.repeat(cells, 1), statistics.repeat(cells, 1), np.zeros(cells, dtype=np.int64))
 
     def learn(self, updates: Updates, cell: Ints, aggregate: Aggregate) -> EdgeModels:
-        """Return the next models, given the `cell` [C] of each update; without updates a model stays."""
+        """Return the next models, given the `cell` [C] of each update; a model without updates stays."""
         models = self.models.clone()
         statistics = self.statistics.clone()
         samples = self.samples.copy()

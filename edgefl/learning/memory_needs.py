@@ -1,6 +1,6 @@
-"""The least memory that learning needs, by what needs it: counted before anything of that size is made.
+"""The least memory that learning needs, counted part by part before anything of that size is made.
 
-The sum is a lower bound. Activations in training, and clients that are trained together, come on top.
+The sum is a lower bound: activations in training, and clients that are trained together, need more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PROBE = 3  # parameters of a model of which the algorithm's vectors are counted
 
 
 class Need(NamedTuple):
-    """A part that needs memory, how much, and what makes it less."""
+    """A part that needs memory, its bytes, and a remedy that reduces it."""
 
     what: str
     bytes: float
@@ -38,7 +38,7 @@ class Need(NamedTuple):
 
 @dataclass(frozen=True)
 class MemoryNeeds:
-    """All that learning needs memory for."""
+    """All parts of learning that need memory."""
 
     needs: tuple[Need, ...]
 
@@ -60,7 +60,7 @@ class MemoryNeeds:
 
     @property
     def largest(self) -> Need:
-        """The part that needs most."""
+        """The part that needs the most."""
         return max(self.needs, key=lambda need: need.bytes)
 
 
@@ -73,22 +73,22 @@ def memory_needs(
     together: int,
     known: int | None = None,
 ) -> MemoryNeeds:
-    """Return the least memory that learning needs.
+    """Return the least memory that learning needs; the algorithm's hooks return the vectors that it keeps and sends.
 
     Args:
         model: gives the number of parameters.
-        algorithm: gives the vectors that server and devices keep and send; what its hooks return is counted.
+        algorithm: gives the hooks.
         training: the optimizer, and where states of clients are kept.
         data: the samples.
         devices: size of the population.
         together: number of updates that are aggregated together.
-        known: number of devices of which the server keeps rows at a time; all if None.
+        known: number of devices of which the server keeps rows at a time; None: all.
     """
     vector_bytes = float(BYTES_OF[data.dtype]) * model.parameters(data.shape, data.outputs)
     frozen_bytes = float(BYTES_OF[data.dtype]) * model.frozen_parameters(data.shape, data.outputs)
     smaller = "use a smaller model"
     kept, rows, states, sent = vectors_of(algorithm)
-    own = 3 + states + _moments(training)  # the client's model, its gradient, and how far it has moved
+    own = 3 + states + _moments(training)  # the client's model, its gradient, and its move
     width = training.width or 1
     sample_arrays = (data.train_x, data.test_x)
     needs = [
@@ -117,14 +117,9 @@ def memory_needs(
 
 
 def check_memory(needs: MemoryNeeds, device: str | None = "cpu") -> None:
-    """Check that learning can fit into the memory of this machine, of its container, and of this shell's limit.
+    """Check that learning fits into the memory of this machine, of its container, and of this shell's limit.
 
-    Args:
-        needs: what it needs.
-        device: where it learns: cpu, cuda or cuda:i; None: not known yet, which may be a GPU if there is one.
-
-    Raises:
-        InputError: it cannot.
+    The device is cpu, cuda or cuda:i; None: not known yet, and may be a GPU. Raises an InputError if it does not fit.
     """
     limits = memory_limits()
     name = min(limits, key=lambda limit: limits[limit])
@@ -138,11 +133,7 @@ def check_memory(needs: MemoryNeeds, device: str | None = "cpu") -> None:
 
 
 def _check(needs: MemoryNeeds, name: str, limit_bytes: float) -> None:
-    """Check needs against one limit.
-
-    Raises:
-        InputError: they exceed it.
-    """
+    """Check needs against one limit; raise an InputError if they exceed it."""
     if needs.total_bytes <= limit_bytes:
         return
     largest = needs.largest
@@ -168,7 +159,7 @@ class Vectors(NamedTuple):
 
 
 def vectors_of(algorithm: Algorithm) -> Vectors:
-    """Return how many vectors of the model's size there are, by asking the algorithm's hooks for small ones."""
+    """Return an algorithm's number of vectors of the model's size, from what its hooks return for small ones."""
     w = zeros(algorithm, PROBE)
     local = first_round(algorithm, w)
     groups = (
@@ -184,7 +175,7 @@ def vectors_of(algorithm: Algorithm) -> Vectors:
 
 
 def _widest(model: Model, data: Data) -> float:
-    """Return the number of values of the widest layer's outputs for one sample; of the last layer's if not known."""
+    """Return the number of outputs of the widest layer for one sample; of the last layer if that is not known."""
     try:
         return float(max(layer.outputs for layer in model.layers(data.shape, data.outputs)))
     except NotImplementedError:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MOST = 1_001  # parameters on which operations are counted: a product of all pairs still fits into the memory
-STEEPER = 1.1  # operations that grow by more than this factor for each parameter are no straight line
+STEEPER = 1.1  # operations for each parameter that grow by more than this factor are not linear
 
 
 def correction_per_parameter(algorithm: Algorithm, d: int) -> float:

@@ -1,4 +1,4 @@
-"""The cost of a device's round: the floats that the algorithm really sends, and the operations of its training."""
+"""The cost of a device's round: the floats that the algorithm sends, and the operations of its training."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Payload:
     flops: Floats  # [devices] operations of a round
     model_bits: float  # the model alone
     samples: Ints  # [devices] samples that each device holds
-    passes: Floats  # [devices] times that training on one sample goes into `flops`, besides what steps take
+    passes: Floats  # [devices] how often training on one sample goes into `flops`
     loss_flops: Floats | float  # operations of one sample's forward pass, of each device [devices] or of all
     first_bits: float = 0.0  # besides `down_bits`, for a device that has not received a model before: frozen parameters
     once_bits: float = 0.0  # besides `down_bits`, for a device that has not received them in this session
@@ -53,11 +53,7 @@ class Payload:
     def flops_in(self, ids: Ids, index: int, workload: Workload, sizes: Ints | None = None) -> Floats:
         """Return the operations [n] of the devices `ids` [n] in round `index`; stragglers take fewer than `flops`.
 
-        Args:
-            ids: ids [n] of the devices.
-            index: index of the round, from 0.
-            workload: says how many steps they take.
-            sizes: [n] samples that each of them has in this round; None: all that it holds.
+        They hold `sizes` [n] samples in this round, or all of theirs if None; `workload` says how many steps they take.
         """
         sample_flops = self._of(self.sample_flops, ids)
         step_flops = self._of(self.step_flops, ids)
@@ -78,13 +74,10 @@ class Payload:
         return np.asarray(self._of(self.loss_flops, ids) * samples, dtype=np.float64)
 
     def in_time(self, sample_flops: Floats, step_flops: Floats, forward_flops: Floats, steps: Floats) -> Payload:
-        """Return the same payload, with other operations: those that take as long on each device as it really does.
+        """Return the same payload with the operations that take as long on each device as measured.
 
-        Args:
-            sample_flops: [devices] of training on one sample.
-            step_flops: [devices] of each step besides.
-            forward_flops: [devices] of one sample's forward pass.
-            steps: [devices] steps of a round.
+        These are [devices] for training on one sample, for each of the `steps` of a round, and for one sample's forward
+        pass.
         """
         return replace(
             self,
@@ -112,11 +105,11 @@ def measure(
     """Return what one round of an algorithm costs.
 
     The hooks for the way down and up run on vectors of one and of two zeros, and what they return is counted: an
-    algorithm that sends two vectors pays for two without having to say so. The same goes for `references`: each model
-    that the loss compares with costs a forward pass, a third of training, on every sample. The hook `correct` runs,
-    too, and its operations are counted. A shipped algorithm's hooks get NumPy arrays, so that runs without learning
-    never load torch; any other algorithm's hooks get torch tensors and may call any torch function. As hooks run on
-    zeros, an `if` in a hook costs what the branch for zeros costs.
+    algorithm that sends two vectors pays for two. Each model of `references`, with which the loss compares, costs a
+    forward pass, a third of training, on every sample. The operations of the hook `correct` are counted while it runs.
+    The hooks of shipped algorithms get NumPy arrays, so that runs without learning never load torch; those of other
+    algorithms get torch tensors and may call any torch function. As hooks run on zeros, an `if` in a hook costs what
+    the branch for zeros costs.
 
     Args:
         model: gives the number of parameters and the operations for a sample.
@@ -128,8 +121,8 @@ def measure(
             forward and backward, whatever else is sent and computed.
 
     Raises:
-        InputError: the algorithm cannot work with this number of devices; or it comes from outside the package, and a
-            hook fails or returns what it must not.
+        InputError: the algorithm cannot work with this number of devices, or a hook from outside edgefl fails or
+            returns a wrong value.
     """
     if reason := algorithm.check(len(sizes)):
         raise InputError(f"algorithm: {reason}")
@@ -141,47 +134,35 @@ def measure(
     work = local_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
     samples = local_samples(sizes, *work)
     check_number(training.codec, "bits", training.codec.bits(d), "the bits of a vector, a number from 0", least=0.0)
-    model_bits = float(BITS_PER_FLOAT * d)
-    if cost == "paper":
-        return Payload(
-            down_bits=model_bits,
-            up_bits=float(training.codec.bits(d)),
-            flops=samples * sample_flops,
-            model_bits=model_bits,
-            samples=sizes,
-            passes=samples,
-            loss_flops=sample_flops / training_passes,
-            first_bits=first_bits,
-            sample_flops=sample_flops,
-        )
-    down, once, up = _traffic(algorithm, minimal=training.minimal_uploads)
-    if uses_torch(algorithm):
-        _check_traffic(algorithm, (down, once, up), model.parameters(data.shape, data.outputs), training)
-    references = len(algorithm.references(first_round(algorithm, zeros(algorithm, 1))))
-    # Each model that the loss compares with takes a forward pass. The pass over all samples that some algorithms need
-    # costs what training on them does.
-    passes = samples * (1 + references / training_passes)
+    down = up = Traffic(vectors=1, scalars=0)
+    once = Traffic(vectors=0, scalars=0)
+    references = 0
     held_passes = 0.0
-    if algorithm.needs_gradient:
-        passes = passes + sizes
-        held_passes = 1.0
     step_flops = 0.0
-    if not model.cost:  # a price that the scenario names covers the whole step
-        step_flops = _step_flops(algorithm, training, d) * d
+    if cost == "full":
+        down, once, up = _traffic(algorithm, minimal=training.minimal_uploads)
+        if uses_torch(algorithm):
+            _check_traffic(algorithm, (down, once, up), model.parameters(data.shape, data.outputs), training)
+        references = len(algorithm.references(first_round(algorithm, zeros(algorithm, 1))))
+        held_passes = float(algorithm.needs_gradient)  # the pass over all samples costs what training on them does
+        if not model.cost:  # a price that the scenario names covers the whole step
+            step_flops = _step_flops(algorithm, training, d) * d
+    sample_passes = 1 + references / training_passes  # each model that the loss compares with takes a forward pass
+    passes = samples * sample_passes + held_passes * sizes
     return Payload(
         down_bits=float(BITS_PER_FLOAT * (down.vectors * d + down.scalars)),
         up_bits=float(up.vectors * training.codec.bits(d) + BITS_PER_FLOAT * up.scalars),
         flops=passes * sample_flops + local_steps(sizes, *work) * step_flops,
-        model_bits=model_bits,
+        model_bits=float(BITS_PER_FLOAT * d),
         samples=sizes,
         passes=passes,
         loss_flops=sample_flops / training_passes,
         first_bits=first_bits,
         once_bits=float(BITS_PER_FLOAT * (once.vectors * d + once.scalars)),
-        sample_flops=(1 + references / training_passes) * sample_flops,
+        sample_flops=sample_passes * sample_flops,
         step_flops=step_flops,
         held_flops=held_passes * sample_flops,
-        sample_passes=1 + references / training_passes,
+        sample_passes=sample_passes,
         held_passes=held_passes,
     )
 
@@ -220,16 +201,9 @@ def measure_split(
     sizes: Ints,
     cost: Literal["full", "paper"] = "full",
 ) -> SplitPayload:
-    """Return what one round of split learning costs.
+    """Return what one round of split learning costs, given the cost of the `front` that devices compute.
 
-    Args:
-        model: the model that is cut in two.
-        front: the cost of the part that devices compute.
-        algorithm: gives the hook `correct`.
-        training: says how much a device trains.
-        data: gives the shape of a sample.
-        sizes: [devices] samples that each device holds.
-        cost: full, or paper: without the operations of the solver.
+    With `cost: paper` the operations of the solver do not count.
     """
     step = 0.0
     if cost == "full":
@@ -271,17 +245,16 @@ def _traffic(algorithm: Algorithm, *, minimal: bool) -> tuple[Traffic, Traffic, 
 
 
 def _check_traffic(algorithm: Algorithm, traffic: Sequence[Traffic], d: int, training: Training) -> None:
-    """Check on a vector of the model's real size, or of a million numbers, what small ones have told about the traffic.
+    """Check with a vector of the model's size, or of a million numbers, the traffic that small ones have shown.
 
-    Raises:
-        InputError: what is sent is not a number of vectors of the model's size and some further floats.
+    It must be a number of vectors of the model's size and some further floats.
     """
     d = min(d, LARGEST_TRIAL)
     floats = _floats_sent(algorithm, d, minimal=training.minimal_uploads)
     for hook, sent, found in zip(("downlink", "sent_once", "finish"), traffic, floats, strict=True):
         # The model itself is part of what goes down.
         if sent.vectors * d + sent.scalars != found:
-            text = f"sends {found} floats with a model of {d} parameters, which is no multiple of them and a few more"
+            text = f"sends {found} floats with a model of {d} parameters, not a multiple of them and a few more"
             remedy = "send whole vectors, and let training.codec compress them"
             name = f"{type(algorithm).__name__}.{hook}"
             raise InputError(f"{place(algorithm, hook)}: algorithm: {name} {text}: {remedy}")

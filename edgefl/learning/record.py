@@ -1,11 +1,8 @@
 """The record of what has been learned: outcomes in a journal, and now and then the state that led to them.
 
-The key of an entry is a digest of all commands that learning received before it (see Replay). Learning again would
-therefore give exactly what the record has under the key: a run that resumes, or another run that learns the same, skips
-it.
+The key of an entry is a digest of all commands that learning received before it (see Replay). Learning again would give
+the same outcome, so a run that resumes, or another run that learns the same, takes it from the record.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -24,10 +21,9 @@ from edgefl.core.files import locked, opened
 
 JOURNAL = "journal.jsonl"
 LARGEST_CONCLUDED_BYTES = 2**28  # of the state that a finished run keeps, 256 MiB
-KEPT_STATES = 2  # the last one, and the one before it in case the last one is damaged
+KEPT_STATES = 2  # the last one, and the one before in case the last one is damaged
 FIRST_DIGEST = hashlib.sha256(b"edgefl journal").hexdigest()  # the digest before the first line
 LINE_OPENS = b'{"digest": "'
-EARLIER_LINE_OPENS = b'{"key": '  # of versions whose lines had no digests
 STATE_DIGITS = 24  # of a state's name
 STATE_FORM = rf"[0-9a-f]{{{STATE_DIGITS}}}\.state"
 RECORD_FORM = rf"[0-9a-f]{{{STATE_DIGITS}}}\.(state|part)"  # also of a state that is being written
@@ -39,10 +35,6 @@ class Pace:
     """Says when the next state is due: after a number of rounds, or of seconds of wall-clock.
 
     Without either, checkpoints take at most two per cent of the time. Results do not depend on it.
-
-    Args:
-        rounds: rounds from one state to the next.
-        seconds: wall-clock time from one state to the next.
     """
 
     TIME_SHARE = 0.02  # share of the wall-clock time that writing states may take
@@ -77,11 +69,11 @@ class Pace:
 
 
 class _StateFile(NamedTuple):
-    """A file with a state, and the digest that the file had when it was written."""
+    """A file with a state, and its digest when it was written."""
 
     path: Path
     sha256: str
-    passing: bool  # this journal's own, and deleted when newer ones are there
+    passing: bool  # of this journal, and deleted when there are newer ones
 
 
 class _Misfit(Exception):  # noqa: N818 - the name says what is wrong
@@ -100,11 +92,7 @@ def _digest(body: bytes, before: str) -> str:
 
 
 def _entry(line: bytes, before: str) -> tuple[dict[str, Any], str]:
-    """Return the entry of a line and the line's digest.
-
-    Raises:
-        _Misfit: the line is damaged, or does not follow the line with the digest `before`.
-    """
+    """Return the entry of a line and the line's digest; raise `_Misfit` if the line is damaged or not the next one."""
     begin = len(LINE_OPENS)
     end = begin + len(before)
     body = b"{" + line[end + len(b'", ') : -1]
@@ -126,12 +114,12 @@ def _state_name(key: str) -> str:
 
 
 def begins_record(head: bytes) -> bool:
-    """Return whether a journal begins as edgefl's do, which may be empty or end in the middle of a line."""
-    return head.startswith((LINE_OPENS, EARLIER_LINE_OPENS)) or LINE_OPENS.startswith(head)
+    """Return whether a journal begins as edgefl's do; it may be empty or end in the middle of a line."""
+    return head.startswith(LINE_OPENS) or LINE_OPENS.startswith(head)
 
 
 def remove_record(folder: Path) -> None:
-    """Remove what is on record in the folder of a journal, as far as the system allows it; call this under its lock."""
+    """Remove the record in a journal's folder, as far as the system allows it; call this under its lock."""
     with suppress(OSError):
         own_files.remove_named(list(folder.iterdir()), RECORD_FORM)
         own_files.remove_named([folder / JOURNAL], re.escape(JOURNAL))  # last: it says whose folder this is
@@ -139,7 +127,7 @@ def remove_record(folder: Path) -> None:
 
 
 class Record:
-    """A record that is always empty: enough for a run in memory, which learns everything once."""
+    """A record that is always empty, for a run in memory, which learns everything once."""
 
     def __init__(self) -> None:
         self._outcomes: dict[str, Any] = {}
@@ -169,13 +157,13 @@ class Record:
 class Journal(Record):
     """A record in a folder, for one process at a time: the operating system frees the lock when a process ends.
 
-    Nothing is written before `open`; what is noted earlier is written then. So a run that turns out to be impossible
+    Nothing is written before `open`, which writes what was noted earlier, so a run that turns out to be impossible
     leaves no trace.
 
     Args:
         folder: the folder of this journal.
         fresh: begin an empty journal; `open` replaces the one in the folder.
-        others: folders of other journals, whose runs have ended; their entries count as well.
+        others: folders of other journals, whose runs have ended; their entries count, too.
 
     Raises:
         InputError: another process uses the journal, or it cannot be read.
@@ -206,7 +194,6 @@ class Journal(Record):
             log.warning("%s: cannot be read (%s), so it counts as empty", folder / JOURNAL, error.strerror)
 
     def _read_own(self, file: BinaryIO) -> None:
-        """Read this folder's journal."""
         for entry in self._entries(file, self._folder):
             self._take(entry, self._folder, own=True)
         whole = os.fstat(file.fileno()).st_size == self._good_bytes
@@ -217,10 +204,7 @@ class Journal(Record):
             self._states = {key: state for key, state in self._states.items() if state.path.is_file()}
 
     def _entries(self, file: BinaryIO, folder: Path) -> Iterator[dict[str, Any]]:
-        """Yield the entries of a journal up to its end, or up to the first line that does not fit; warn of that line.
-
-        What stands there is no result of ours: to learn it again gives the same bytes, to believe it may not.
-        """
+        """Yield the entries of a journal up to its end, or to the first line that does not fit; warn of that line."""
         digest = FIRST_DIGEST
         good_bytes = 0
         file.seek(0)
@@ -231,7 +215,7 @@ class Journal(Record):
                 entry, digest = _entry(line, digest)
                 self._check_file(entry)
             except _Misfit:
-                log.warning("%s", _misfit_text(folder / JOURNAL, number, line))
+                log.warning("%s", _misfit_text(folder / JOURNAL, number))
                 break
             good_bytes += len(line)
             yield entry
@@ -241,18 +225,13 @@ class Journal(Record):
 
     @staticmethod
     def _check_file(entry: Mapping[str, Any]) -> None:
-        """Check that an entry names no file but the one that its key gives: files that it names are deleted later.
-
-        Raises:
-            _Misfit: it names another file.
-        """
+        """Check that an entry names only the file of its key, as files that it names are deleted later."""
         if "file" not in entry:
             return
         if entry["file"] != _state_name(entry["key"]) or not isinstance(entry.get("sha256"), str):
             raise _Misfit
 
     def _take(self, entry: Mapping[str, Any], folder: Path, *, own: bool) -> None:
-        """Take in what a line of a journal says."""
         if "file" not in entry:
             self._outcomes[entry["key"]] = entry.get("outcome")
             return
@@ -260,17 +239,15 @@ class Journal(Record):
         self._put(entry["key"], _StateFile(folder / entry["file"], entry["sha256"], passing))
 
     def _put(self, key: str, state: _StateFile) -> None:
-        """Take in a state as the newest one."""
         self._states.pop(key, None)
         self._states[key] = state
 
     @property
     def _passing(self) -> list[str]:
-        """Keys of this journal's own states that are not lasting, oldest first."""
         return [key for key, state in self._states.items() if state.passing]
 
     def open(self) -> None:
-        """Begin to write: first the entries that have been noted so far, then each new one at once.
+        """Begin to write: first the entries that have been noted so far, then each new one immediately.
 
         Raises:
             InputError: another process uses the journal, or it cannot be written; nothing has been changed.
@@ -281,7 +258,7 @@ class Journal(Record):
         if self._fresh:
             self._good_bytes = 0
             self._digest = FIRST_DIGEST
-        # The next line is written in the place of half a line, or of what does not count.
+        # The next line overwrites half a line, or lines that do not count.
         self._file.truncate(self._good_bytes)
         known = {state.path for state in self._states.values()}
         own_files.remove_named([path for path in self._folder.iterdir() if path not in known], STATE_FORM)
@@ -291,17 +268,13 @@ class Journal(Record):
             self._append(entry)
 
     def lock(self) -> None:
-        """Keep other processes out of the folder, which is made if it does not exist.
-
-        Raises:
-            InputError: another process uses the journal, or it cannot be written.
-        """
+        """Keep other processes out of the folder, which is made if needed; see `open` for errors."""
         if self._file is None:
             self._file = locked(self._folder / JOURNAL)
 
     @property
     def holds_lock(self) -> bool:
-        """Whether this process still has the lock of the folder: not if the file or the folder has been removed."""
+        """True if this process still has the lock of the folder: not if the file or the folder has been removed."""
         if self._file is None or self._file.closed:
             return False
         try:
@@ -323,11 +296,7 @@ class Journal(Record):
         self._fresh = True
 
     def note(self, key: str, outcome: Any) -> None:
-        """See Record.
-
-        Raises:
-            RunError: the disk is full.
-        """
+        """See Record; raises a RunError if the disk is full."""
         if key in self._outcomes:
             return
         self._outcomes[key] = outcome
@@ -368,7 +337,7 @@ class Journal(Record):
     def save(self, key: str, write: Callable[[BinaryIO], None], *, lasting: bool = False) -> None:
         """Write a state completely or not at all, and keep only the last few.
 
-        A full disk is no reason to stop: the state before is still there.
+        A full disk does not end the run: the state before is still there.
         """
         if self._file is not None and not self.holds_lock:
             log.warning("%s: was removed while the run was under way: checkpoints are no longer written", self._folder)
@@ -396,7 +365,7 @@ class Journal(Record):
     @staticmethod
     def _write_state(path: Path, write: Callable[[BinaryIO], None]) -> str:
         """Write a state and wait until it is on the disk; return its SHA-256."""
-        # Were it a link, the file that it points to would be written.
+        # Writing through a link would change another file.
         own_files.remove_named([path], RECORD_FORM)
         with path.open("x+b") as file:
             write(file)
@@ -417,18 +386,16 @@ class Journal(Record):
     def close(self) -> None:
         """Release the folder to other processes."""
         if self._file is not None:
-            # The buffer still holds a line that could not be written; that has been told when it was noted.
+            # The buffer may still hold a line whose failed write has been reported.
             with suppress(OSError):
                 self._file.close()
 
 
-def _misfit_text(path: Path, number: int, line: bytes) -> str:
-    """Return what to say of the first line of a journal that does not fit."""
+def _misfit_text(path: Path, number: int) -> str:
+    """Return the warning about the first line of a journal that does not fit."""
     if number > 1:
         return (
             f"{path}:{number}: does not fit the lines before it, so the record counts only up to there; "
             "what came after is learned again"
         )
-    if line.startswith(EARLIER_LINE_OPENS):
-        return f"{path}: is that of an earlier version of edgefl, whose lines have no digests; learning begins anew"
-    return f"{path}:1: is damaged, so the record does not count; learning begins anew"
+    return f"{path}:1: is damaged, so the record does not count; learning begins again"

@@ -1,12 +1,9 @@
-"""Division of the participants' samples anew in each round, for experiments on drift.
+"""Division of the participants' samples in each round, for experiments on drift.
 
-The FedEve paper (Fig. 3b, appendix B.2) tells two kinds of drift apart in this way. If the data of a round's
-participants are pooled and divided evenly among them, rounds still differ from each other, but devices of a round do
-not: period drift alone. If devices hold data alike and those of a round's participants are divided unevenly, devices
-differ, but rounds do not: client drift alone.
+The FedEve paper (Fig. 3b, appendix B.2) separates two kinds of drift in this way. If the data of a round's participants
+are pooled and divided evenly among them, only rounds differ: period drift. If devices hold data alike and those of a
+round's participants are divided unevenly, only devices differ: client drift.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 
@@ -21,13 +18,10 @@ from edgefl.learning.partitions.base import check_parts, dividing_hook
 
 
 class Redivision:
-    """Pools the samples of a round's participants, and divides them among these devices anew.
+    """Pools the samples of a round's participants, and divides them among these devices again, by `partition`.
 
-    Args:
-        partition: divides the pool.
-        labels: [n] class of each training sample; 0 for the numbers of a regression.
-        parts: [devices] the training samples that each device holds.
-        streams: keyed randomness.
+    The labels [n] are classes, or 0 for the numbers of a regression; `parts` [devices] are the samples that devices
+    hold.
     """
 
     def __init__(self, partition: Partition, labels: Ints, parts: Sequence[Indices], streams: Streams) -> None:
@@ -37,14 +31,10 @@ class Redivision:
         self._streams = streams
 
     def parts(self, ids: Ids, index: int) -> list[Indices]:
-        """Return the training samples of each of the round's participants.
-
-        Args:
-            ids: [n] the participants, ascending.
-            index: index of the round, from 0.
+        """Return the training samples of each of the participants `ids` [n], ascending, in round `index`.
 
         Raises:
-            RunError: the pool cannot be divided so.
+            RunError: the pool cannot be divided in this way.
         """
         pool = np.concatenate([self._parts[device] for device in ids.tolist()])
         rng = self._streams.generator("redivision", 0, index)
@@ -52,7 +42,7 @@ class Redivision:
             with watching_draws(self._partition, dividing_hook(self._partition)):
                 places = self._partition.assign(self._labels[pool], None, len(ids), rng)
         except InputError as error:
-            text = f"data.redivide: {len(pool)} samples of {len(ids)} participants cannot be divided so: {error}"
+            text = f"data.redivide: {len(pool)} samples of {len(ids)} participants cannot be divided: {error}"
             raise RunError(text) from error
         check_parts(self._partition, places, len(ids), len(pool))
         return [pool[part] for part in places]

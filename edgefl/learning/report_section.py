@@ -1,7 +1,5 @@
 """The section `report`: how often the model is evaluated, and what else is reported."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -23,11 +21,7 @@ NAME = "[a-z][a-z0-9_]*"  # of a measure, which is that of its table
 
 
 def _listed(values: Any) -> Any:
-    """Return the values of a range; a list as it is.
-
-    Raises:
-        PydanticCustomError: it is neither, or no range.
-    """
+    """Return the values of a range; a list as it is."""
     if isinstance(values, str) and is_range(values):
         try:
             return tuple(values_of_range(values))
@@ -46,7 +40,7 @@ WhatIfValues = Annotated[
 
 
 class AskedMeasure(NamedTuple):
-    """A measure that the report asks for."""
+    """A measure of the report, with its key."""
 
     key: KeyPath  # where in the scenario
     measure: Measure
@@ -71,7 +65,7 @@ class ReportSection(Section):
 
     @property
     def asked(self) -> tuple[AskedMeasure, ...]:
-        """All measures, those with a key of their own and those in `measures`."""
+        """All measures, those with a separate key and those in `measures`."""
         found = []
         if self.contributions is not None:
             found.append(AskedMeasure(("report", "contributions"), self.contributions))
@@ -88,7 +82,7 @@ class ReportSection(Section):
     @model_validator(mode="after")
     @where_known
     def _check_names(self) -> Self:
-        """Check that no table and no column of a round is written by two."""
+        """Check that no two measures write the same table or column of a round."""
         tables = {file.name: "every run" for file in RESULT_FILES}
         columns = {column.name: "every run" for column in ROUND_COLUMNS}
         for key, measure in self.asked:
@@ -112,11 +106,7 @@ class ReportSection(Section):
 
 
 def _claim(owners: dict[str, str], name: str, what: str, key: KeyPath) -> None:
-    """Note that a measure writes a table or column of some name.
-
-    Raises:
-        ValidationError: another one writes it, too.
-    """
+    """Note that a measure writes a table or column; refuse one that another writes, too."""
     if name in owners:
         text = f"writes the {what} {name}, as {owners[name]} does: remove one of them, or choose another name"
         raise fault_at(key[1:], text)

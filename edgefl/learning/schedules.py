@@ -15,7 +15,7 @@ class Schedule(Member):
 
     @property
     def first_rate(self) -> float | None:
-        """The learning rate of the first round, where it follows from the schedule's own keys; None: `training.lr`."""
+        """The learning rate of the first round if it follows from the schedule's keys; None: `training.lr`."""
         return None
 
     def factor(self, index: int, rounds: int) -> float:
@@ -66,8 +66,8 @@ class PolynomialRate(Schedule):
 class StronglyConvexRate(Schedule):
     """The rate of theorem 1, 4 / (mu (t + a)) in round t from 1, with a = 100 (L / mu)^1.5 (FedAR, ECML PKDD 2024).
 
-    It is for losses that are mu-strongly convex and L-smooth, such as logistic regression with weight decay mu. The
-    first round's rate follows from both constants, so `training.lr` is left out.
+    For losses that are mu-strongly convex and L-smooth, such as logistic regression with weight decay mu. The first
+    round's rate follows from both constants, so `training.lr` is left out.
     """
 
     strong_convexity: PositiveFloat  # mu

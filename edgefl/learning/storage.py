@@ -1,6 +1,4 @@
-"""The amounts that a device and the server keep from one round to the next."""
-
-from __future__ import annotations
+"""The numbers of bytes that a device and the server keep from one round to the next."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +13,7 @@ BYTES_PER_FLOAT = BITS_PER_FLOAT // 8
 def storage(
     algorithm: Algorithm, learning: Algorithm, model_bytes: int, known: int, history_bytes: int
 ) -> dict[str, int]:
-    """Return the bytes that the server and a device keep, as summary.json has them.
-
-    What the hooks return on vectors of zeros is counted, as for traffic.
+    """Return the bytes that the server and a device keep, as in summary.json, counted on vectors of zeros.
 
     Args:
         algorithm: the scenario's algorithm.
@@ -49,7 +45,6 @@ def storage(
 
 
 def _floats(vectors: Mapping[str, Any]) -> int:
-    """Return how many numbers some vectors hold together."""
     return sum(len(vector) for vector in vectors.values())
 
 

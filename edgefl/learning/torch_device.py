@@ -1,19 +1,17 @@
 """The device on which torch trains: the CPU, or GPUs of this machine."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
 from edgefl.core.errors import InputError
 from edgefl.core.extras import check_loads
 
-# On Linux a GPU's driver has one of these: CUDA, under Windows (WSL), of AMD, and of NVIDIA's small boards.
+# The driver of a GPU has one of these on Linux: CUDA, WSL under Windows, AMD, NVIDIA's small boards.
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd", "/dev/nvhost-ctrl", "/dev/nvgpu")
 
 
 def gpu_count() -> int:
-    """Return the number of GPUs that torch sees here; torch is not even imported where no driver is.
+    """Return the number of GPUs that torch sees here; without a driver torch is not even imported.
 
     Raises:
         InputError: torch cannot be loaded.
@@ -35,7 +33,7 @@ def gpu_bytes(device: str) -> int:
 
 
 def gpu_names(device: str) -> list[str]:
-    """Return the type of each GPU on which a device trains; none if that is the CPU."""
+    """Return the type of each GPU on which a device trains; none for the CPU."""
     if device == "cpu":
         return []
     import torch
@@ -46,7 +44,7 @@ def gpu_names(device: str) -> list[str]:
 
 
 def device_names() -> list[str]:
-    """Return the names under which `choose_device` knows the devices of this machine, each with its hardware.
+    """Return the names that `choose_device` knows on this machine, each with its hardware.
 
     Raises:
         InputError: torch cannot be loaded.

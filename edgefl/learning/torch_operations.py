@@ -1,10 +1,8 @@
 """Arithmetic operations of code on torch tensors, counted below autograd, function by function.
 
-Whatever Python calls arrives here as one of a few hundred basic functions of torch's library ATen: `Tensor.norm` and
+Every call from Python arrives as one of a few hundred basic functions of torch's library ATen: `Tensor.norm` and
 `torch.linalg.norm` both arrive as `linalg_vector_norm`.
 """
-
-from __future__ import annotations
 
 from functools import cache
 from typing import Any
@@ -74,7 +72,7 @@ def _operations(function: Any, args: tuple[Any, ...], options: dict[str, Any], r
 
 
 def _most_elements(value: Any) -> int:
-    """Return the number of elements of the largest tensor in nested lists and tuples; 0 if there is none."""
+    """Return the number of elements of the largest tensor in nested lists and tuples; 0 if they have none."""
     # This runs for every function that torch calls, and torch's own `tree_leaves` takes several times as long.
     if isinstance(value, Tensor):
         return value.numel()
@@ -85,7 +83,7 @@ def _most_elements(value: Any) -> int:
 
 @cache
 def _per_element(function: Any) -> int:
-    """Return the operations for each element of an ATen function that is no product; 0 if it computes nothing."""
+    """Return the operations for each element of an ATen function that is not a product; 0 if it computes nothing."""
     # "aten::clamp_.Tensor" has the namespace, the name, an underscore if it works in place, and the overload.
     name = function.name().partition("::")[2].partition(".")[0].removesuffix("_")
     if function.is_view or name in MOVES:

@@ -1,4 +1,4 @@
-"""A trained model as it leaves a run: its named tensors, and all that building its module takes."""
+"""A trained model as it leaves a run: its named tensors, and everything that building its module takes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ METADATA_KEY = "edgefl"
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """The tensors with which a model is evaluated, as arrays: without torch they can be written, read and compared."""
+    """The tensors of an evaluated model, as arrays, which are written, read and compared without torch."""
 
     tensors: Mapping[str, Array]  # parameters and buffers, in the order and by the names of the module's `state_dict`
     parameters: tuple[str, ...]  # names of the tensors that the flat vector holds, in its order

@@ -38,14 +38,14 @@ BatchSize = Annotated[Count | Literal["full"], WrapValidator(_in_one_sentence)]
 
 
 class Stragglers(Section):
-    """Devices that do only a part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
+    """Devices that do only part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
 
     share: Annotated[float, Field(ge=0, le=1)]  # probability that a device is a straggler in a round
     keep: bool = True  # true: their updates count, as in FedProx; false: they are dropped, as in that paper's FedAvg
 
 
 class LocalWork(NamedTuple):
-    """The local work of a device in a round; if both epochs and steps are given, whichever ends first counts."""
+    """The local work of a device in a round; if both epochs and steps are given, training ends with the first."""
 
     epochs: int | None  # passes over the device's samples
     steps: int | None  # mini-batches

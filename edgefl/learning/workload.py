@@ -1,6 +1,4 @@
-"""The local work of each device in a round: all of it, or a part if the device is a straggler."""
-
-from __future__ import annotations
+"""The local work of each device in a round: all of it, or part if the device is a straggler."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +27,7 @@ class Workload:
 
     @cached_property
     def work(self) -> LocalWork:
-        """The local work of a device that is no straggler."""
+        """The local work of a device that is not a straggler."""
         return local_work(self.training, self.sizes, same_steps=self.same_steps)
 
     def steps(self, ids: Ids, index: npt.ArrayLike, sizes: Ints | None = None) -> Floats:
@@ -47,7 +45,7 @@ class Workload:
         if self.training.stragglers is None:
             return all_steps
         is_straggler, part = self._draw(ids, index)
-        # If the scenario counts epochs, a straggler does a whole number of them; in any case at least one unit.
+        # If the scenario counts epochs, a straggler does a whole number of them, and at least one unit.
         unit: Ints | int = 1
         if self.training.local_steps is None:
             unit = epoch_steps(sizes, work.batch_size)
@@ -67,7 +65,7 @@ class Workload:
         return bool(is_straggler[0])
 
     def _draw(self, ids: Ids, index: npt.ArrayLike) -> tuple[Bools, Floats]:
-        """Return for devices [n] if they are stragglers, and the part of its work that a straggler does, in (0, 1)."""
+        """Return whether devices [n] are stragglers, and the part of its work that a straggler does, in (0, 1)."""
         rounds = np.broadcast_to(np.asarray(index), ids.shape)
         drawn = np.empty((len(ids), 2))
         # Asynchronous devices are in different rounds: one call draws for all devices of a round.
@@ -83,7 +81,7 @@ class Workload:
 def local_work(training: Training, sizes: Ints, *, same_steps: bool) -> LocalWork:
     """Return the local work of devices with `sizes` [n] samples.
 
-    With `same_steps` it is a number of steps: those of a device with the mean number of samples, rounded up.
+    With `same_steps` all take the steps of a device with the mean number of samples, rounded up.
     """
     work = training.work
     if not same_steps:
@@ -107,8 +105,6 @@ def local_steps(sizes: Ints, epochs: int | None, steps: int | None, batch: int |
 
 def local_samples(sizes: Ints, epochs: int | None, steps: int | None, batch: int | None) -> Floats:
     """Return the samples [n] that devices with `sizes` [n] samples process in one round of local training.
-
-    If both epochs and steps are given, training ends with whichever ends first.
 
     Args:
         sizes: [n] samples that each device holds.

@@ -111,10 +111,6 @@ class MeasuredRound(LearnedRound):
             return []
         return self.learner.evaluator.losses_around(self.aggregated, self.devices, self.after, self.learner.statistics)
 
-    def predictions(self) -> list[tuple[int, int, int]]:
-        """See LearnedRound."""
-        return self.learner.evaluator.predictions(self.after, self.learner.statistics, self.tested_classes)
-
     def contributions(self, wanted: WantedContributions) -> list[tuple[int, float]]:
         """See LearnedRound."""
         if self.aggregated is None:

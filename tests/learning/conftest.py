@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def home(tmp_path_factory, monkeypatch):
-    """Nobody's own datasets, and an empty cache."""
+    """A home without the user's datasets, and an empty cache."""
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / ".cache"))

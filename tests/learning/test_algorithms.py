@@ -46,7 +46,7 @@ def test_one_step_of_fedprox_is_fedavg_for_any_mu():
 
 
 @pytest.mark.parametrize("engine", ["serial", "batched"])
-def test_a_pull_of_one_over_the_learning_rate_starts_each_step_anew(engine):
+def test_a_pull_of_one_over_the_learning_rate_returns_to_the_start_in_each_step(engine):
     """theta_k = w - eta grad(theta_(k-1)) at eta = 1 / mu (card 1.2, oracle iii)."""
     scenario = golden_scenario({"kind": "fedprox", "mu": 20.0})
     scenario["training"] |= {"local_steps": 5, "engine": engine}
@@ -63,7 +63,7 @@ def test_a_pull_of_one_over_the_learning_rate_starts_each_step_anew(engine):
 
 
 @pytest.mark.parametrize("weighting", ["samples", "uniform"])
-def test_alike_clients_are_one(weighting, tmp_path):
+def test_equal_clients_learn_as_one_client(weighting, tmp_path):
     """The same samples in the same batches: the mean is any of the local models (card 1.1, oracle iv)."""
     work = {"local_epochs": None, "local_steps": 4, "batch_size": "full", "momentum": 0.5}
     models = []
@@ -192,7 +192,7 @@ class TestHooks:
         assert {key: value.shape for key, value in after.items()} == {k: v.shape for k, v in server.items()}
         assert all(np.isfinite(value) for value in algorithm.trace(after, updates).values())
 
-    def test_the_state_that_it_gets_stays_as_it_is(self, case):
+    def test_hooks_leave_their_state_unchanged(self, case):
         """Hooks are pure, also those that keep a table."""
         algorithm, server, local = self.hooks(case)
         before = {key: value.clone() for key, value in server.items()}
@@ -224,7 +224,7 @@ class TestHooks:
         after = algorithm.remember(local.start + 1, local)
         assert {key: value.shape for key, value in after.items()} == {key: v.shape for key, v in before.items()}
 
-    def test_what_is_derived_is_what_would_be_sent(self, case):
+    def test_derived_vectors_equal_those_that_finish_would_send(self, case):
         """And depends on nothing that the device alone knows."""
         algorithm, _, local = self.hooks(case)
         state = {name: value + 0.5 for name, value in local.state.items()}
@@ -255,7 +255,7 @@ def test_a_learning_rate_of_0_is_refused_or_harmless(name):
 @pytest.mark.parametrize(
     "algorithm", [{"kind": "scaffold", "option": "I"}, {"kind": "fedssg", "variant": "paper_main"}]
 )
-def test_not_where_nothing_is_divided(algorithm):
+def test_learning_rate_0_is_allowed_without_a_division(algorithm):
     assert edgefl.run({**digits(algorithm, lr=0.0), "rounds": 1}).status == "finished"
 
 

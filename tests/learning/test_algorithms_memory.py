@@ -1,4 +1,4 @@
-"""Algorithms with memory at the devices or by device at the server, what they ask of the learner (cards 1.1 ff.)."""
+"""Algorithms with memory at the devices or by device at the server, and their needs of the learner (cards 1.1 ff.)."""
 
 from itertools import combinations, product
 
@@ -90,7 +90,7 @@ class TestDriftMemories:
     @pytest.mark.parametrize("samples", [(1,) * N, (1, 2, 3, 4, 5)])
     @pytest.mark.parametrize("ids", [list(range(N)), [0, 3]])
     def test_the_fixed_point_of_feddyn(self, samples, ids):
-        """At the optimum, with h_i = -grad F_i / alpha_i, nothing moves, whoever takes part (card 1.5, oracle ii)."""
+        """At the optimum, with h_i = -grad F_i / alpha_i, no participant moves (card 1.5, oracle ii)."""
         this = Simulation(FedDyn(alpha=0.3), FULL[:1], samples)
         omega = torch.tensor(samples).double()[:, None] * N
         omega = omega / sum(samples)
@@ -349,7 +349,7 @@ class TestDriftMemories:
         ],
     )
     def test_the_servers_mean_is_that_of_all_devices(self, algorithm, server, client):
-        """After every round, whoever took part (checklist, oracle 7)."""
+        """After every round, with any participants (checklist, oracle 7)."""
         for rounds in range(1, len(PARTIAL) + 1):
             this = Simulation(algorithm, PARTIAL[:rounds])
             mean = torch.stack([each[client] for each in this.clients]).mean(dim=0)
@@ -363,7 +363,7 @@ class TestDriftMemories:
         assert torch.allclose(this.states[-1]["g"], mean, rtol=1e-11)
 
     @pytest.mark.parametrize("algorithm", [FedDyn(alpha=0.5), FedDC(alpha=0.5), Scaffold(), Scaffold(option="I")])
-    def test_they_find_the_optimum_that_fedavg_misses(self, algorithm):
+    def test_drift_correction_finds_the_optimum_that_fedavg_misses(self, algorithm):
         """The optimum is that of the mean of unlike quadratics; several local steps, full participation."""
         optimum = (CURVATURES * CENTRES).sum(dim=0) / CURVATURES.sum(dim=0)
         schedule = [list(range(N))] * 1500
@@ -382,7 +382,7 @@ class TestLastUpdates:
         assert same(algorithm, UNIFORM, FULL, rates=[LR / (index + 1) for index in range(6)])
         assert not same(algorithm, UNIFORM, PARTIAL)
 
-    def test_fedar_without_ages_is_mifa_by_those_who_were_heard(self):
+    def test_fedar_without_ages_is_mifa_over_devices_that_were_heard(self):
         """In every round its step is N / N_t times MIFA's from the same table (card 1.12, oracle iii)."""
         this = Simulation(FedAR(rho=0.0, cutoff_rule="constant", cutoff=1e9), PARTIAL)
         heard = set()
@@ -415,7 +415,7 @@ class TestLastUpdates:
             last = last | dict(zip(ids, moves, strict=True))
             assert torch.allclose(after["y"].mean(dim=0), mean, rtol=1e-12, atol=1e-15)
 
-    def test_an_absent_devices_update_stays(self):
+    def test_the_update_of_an_absent_device_stays(self):
         this = Simulation(Mifa(), PARTIAL)
         for before, after, ids in zip(this.states, this.states[1:], PARTIAL, strict=False):
             others = [i for i in range(N) if i not in ids]
@@ -467,7 +467,7 @@ class TestLastUpdates:
         return models
 
     @pytest.mark.parametrize("state", ["server", "client"])
-    def test_mifa_steps_in_rounds_without_anybody(self, state, tmp_path):
+    def test_mifa_steps_in_rounds_without_participants(self, state, tmp_path):
         """Card 1.10.5: the table counts in each round, by its learning rate."""
         rounds = self.rounds_in_vain(tmp_path, {"kind": "mifa", "state": state})
         expected = self.replayed(lambda g, *_: g.sum() / 3)
@@ -480,7 +480,7 @@ class TestLastUpdates:
         assert rounds["parameter"].tolist() == [0.0] * 6
 
     @pytest.mark.parametrize("keys", [{}, {"cutoff_slope": 0.0, "cutoff": 2.0}, {"cutoff_slope": 0.0, "cutoff": 1.0}])
-    def test_fedar_steps_in_rounds_without_anybody(self, keys, tmp_path):
+    def test_fedar_steps_in_rounds_without_participants(self, keys, tmp_path):
         """Card 1.12.5: all ages grow; those beyond g(t) do not count, and w stays where none does."""
         cutoff = keys.get("cutoff", 50)
         slope = keys.get("cutoff_slope", 0.4)
@@ -495,8 +495,8 @@ class TestLastUpdates:
         assert rounds["parameter"].to_numpy() == pytest.approx(self.replayed(step), abs=1e-12)
         assert rounds["contributing"].tolist() == counting
 
-    def test_others_stay_where_they_are(self, tmp_path):
-        """Card 1.11 has no mean over nobody: FedVARP keeps w."""
+    def test_other_algorithms_do_not_step_without_participants(self, tmp_path):
+        """Card 1.11 has no mean over no devices: FedVARP keeps w."""
         x = self.rounds_in_vain(tmp_path, {"kind": "fedvarp"})["parameter"].to_numpy()
         assert (np.diff(x) == 0).tolist() == [True, False, True, True, False]
 
@@ -505,7 +505,7 @@ class TestLastUpdates:
         assert same(Mifa(wait=wait), Mifa(state="client", wait=wait))
 
     @pytest.mark.parametrize("state", ["server", "client"])
-    def test_mifa_waits_for_everybody(self, state):
+    def test_mifa_waits_for_all_devices(self, state):
         """No step before, then one of all from the first model."""
         this = Simulation(Mifa(wait=True, state=state), [[0, 1], [1, 2], [3, 4], [0]])
         full = Simulation(UNIFORM, FULL[:1])
@@ -536,12 +536,12 @@ class TestLastUpdates:
         assert torch.allclose(this.states[-1]["y"], expected, rtol=1e-13)
 
     def test_fedar_of_any_age_is_mifa(self):
-        """Alike weights once everybody has been heard."""
+        """Equal weights once all devices have been heard."""
         heard = [list(range(N)), *PARTIAL[:5]]
         assert same(FedAR(rho=0.0, cutoff=1e9), Mifa(), heard)
         assert not same(FedAR(rho=0.1, cutoff=1e9), Mifa(), heard)
 
-    def test_fedar_before_everybody_has_been_heard(self):
+    def test_fedar_steps_before_all_devices_have_been_heard(self):
         """MIFA's step times N / N_t."""
         for rounds in range(1, 4):
             ar, mifa = (Simulation(a, PARTIAL[:rounds]) for a in (FedAR(rho=0.0, cutoff=1e9), Mifa()))
@@ -566,7 +566,7 @@ class TestLastUpdates:
         last = [max(t for t, ids in enumerate(PARTIAL) if i in ids) for i in range(N)]
         assert this.states[-1]["age"][:, 0].tolist() == [len(PARTIAL) - 1 - t for t in last]
 
-    def test_tables_that_do_not_fit_are_one_line(self, monkeypatch):
+    def test_too_large_tables_are_refused_in_one_line(self, monkeypatch):
         monkeypatch.setattr(learner_module, "budget", lambda _: 1000)
         with pytest.raises(RunError, match="what the server keeps of each of 20 devices does not fit"):
             edgefl.run(digits({"kind": "fedvarp"}))
@@ -593,16 +593,16 @@ class TestFedDisco:
         assert weights.sum() == pytest.approx(1)
         assert (weights >= 0).all()
 
-    def test_limits(self):
+    def test_feddisco_tends_to_its_limits(self):
         n = np.array([10, 20, 30])
         d = np.array([0.5, 0.2, 0.3])
         assert disco_weights(n, d, 0, 0) == pytest.approx(n / 60)
         assert disco_weights(np.array([7, 7, 7]), np.full(3, 0.4), 0.5, 0.1) == pytest.approx(np.full(3, 1 / 3))
         assert disco_weights(n, d, 0.5, 1e9) == pytest.approx(np.full(3, 1 / 3), rel=1e-6)
         assert disco_weights(n, np.array([0, 1, 0]), 50, 0.1)[1] == 0
-        assert disco_weights(n, d, 1e6, 0.1) == pytest.approx(n / 60)  # nobody is left
+        assert disco_weights(n, d, 1e6, 0.1) == pytest.approx(n / 60)  # no device is left
 
-    def test_without_discrepancy_it_is_fedavg(self):
+    def test_feddisco_without_discrepancy_equals_fedavg(self):
         disco = edgefl.run(digits({"kind": "feddisco", "a": 0.0, "b": 0.0})).parameters
         assert disco == pytest.approx(edgefl.run(digits({"kind": "fedavg"})).parameters, abs=1e-6)
         assert disco != pytest.approx(edgefl.run(digits({"kind": "feddisco"})).parameters, abs=1e-4)
@@ -616,7 +616,7 @@ class TestFedDisco:
 
 
 class TestFedAvgOptions:
-    def test_importance_of_those_who_are_always_there_is_fedavg(self):
+    def test_importance_sampling_of_devices_that_are_always_present_is_fedavg(self):
         assert same(FedAvg(availability=1.0), UNIFORM, FULL)
 
     def test_importance_is_unbiased(self):
@@ -642,7 +642,7 @@ class TestFedAvgOptions:
         assert edgefl.run(fixed).parameters == pytest.approx(edgefl.run(uniform).parameters, abs=1e-6)
 
     @pytest.mark.parametrize("train", [False, True])
-    def test_at_most_so_many_take_part(self, train):
+    def test_cap_limits_the_participants(self, train):
         base = digits({"kind": "fedavg", "max_participants": 3})
         base["server"] = {"selection": {"kind": "bernoulli", "probability": 0.3}}
         free = edgefl.run({**base, "algorithm": "fedavg"}, train=train)
@@ -652,12 +652,12 @@ class TestFedAvgOptions:
         few, all_of = (set(zip(r.devices["round"], r.devices["device"], strict=True)) for r in (capped, free))
         assert few < all_of
 
-    def test_everybody_admitted_is_full_participation(self):
+    def test_admitting_all_devices_equals_full_participation(self):
         plain = edgefl.run(digits("fedavg"))
         capped = edgefl.run(digits({"kind": "fedavg", "max_participants": 20}))
         assert np.array_equal(plain.parameters, capped.parameters)
 
-    def test_who_is_admitted_is_uniform(self):
+    def test_admitted_devices_are_drawn_uniformly(self):
         """Each of ten in 3 of 10 rounds: 3,000 draws, standard deviation 25 of 900; five of them."""
         counts = np.zeros(10)
         for index in range(3000):
@@ -680,7 +680,7 @@ class TestFedAvgOptions:
             ),
         ],
     )
-    def test_wrong_availabilities_are_one_line(self, availability, message):
+    def test_wrong_availabilities_are_refused_in_one_line(self, availability, message):
         with pytest.raises(InputError) as error:
             edgefl.run(digits({"kind": "fedavg", "availability": availability}))
         assert message in str(error.value)
@@ -743,7 +743,7 @@ class TestEngines:
         assert torch.allclose(*models, rtol=1e-9, atol=1e-11)
         assert not torch.allclose(models[0], learner(algorithm).initial, atol=1e-2)
 
-    def test_what_hooks_know_of_the_run(self, learner):
+    def test_hooks_know_the_facts_of_the_run(self, learner):
         """K_ref = E ceil(n / (N B)) (cards, section 0.3), the round and its learning rate."""
         of = learner(FedAvg(), local_epochs=3, lr=0.2, lr_schedule={"kind": "exponential", "decay": 0.5}, momentum=0.4)
         of.begin(7, 2.5)
@@ -816,7 +816,7 @@ MOONS = {"fcn": Fcn(hidden=(8,)), "logistic": Logistic()}  # represents by its h
 
 class TestMoon:
     def objective(self, model, w, previous, received, mu, temperature):
-        """Return the objective of the first device's full batch anew: two logits and their first's entropy."""
+        """Return the objective of the first device's full batch: two logits and the entropy of the first."""
         x, y = (torch.from_numpy(each[parts()[0]]) for each in (data().train_x, data().train_y))
         module = MOONS[model].module((4, 5), 3).double()
         z = []
@@ -854,12 +854,12 @@ class TestMoon:
         more = moon.rounds["train_loss"].iloc[0] - fedavg.rounds["train_loss"].iloc[0]
         assert more == pytest.approx(5 * np.log(2), rel=1e-5)
 
-    def test_without_contrast_it_is_fedavg(self):
+    def test_moon_without_contrast_equals_fedavg(self):
         moon = edgefl.run(digits({"kind": "moon", "mu": 0.0})).parameters
         fedavg = edgefl.run(digits("fedavg")).parameters
         assert moon == pytest.approx(fedavg, abs=1e-6)
 
-    def test_later_rounds_are_not(self):
+    def test_later_rounds_of_moon_are_not_those_of_fedavg(self):
         base = {"local_epochs": 2}
         moon = {**digits({"kind": "moon", "mu": 5.0}, **base), "server": {}}
         fedavg = {**digits("fedavg", **base), "server": {}}
@@ -887,7 +887,7 @@ class TestMoon:
         ("scaffold", 2, 2, 0),
     ],
 )
-def test_what_is_sent(kind, down, up, scalars):
+def test_traffic_counts_the_vectors_that_are_sent(kind, down, up, scalars):
     """Vectors of d floats (cards, section 0.5)."""
     payload = cost(ALGORITHMS.load(kind)())
     d = Mlp().parameters((8, 8), 10)

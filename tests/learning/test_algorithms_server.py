@@ -299,7 +299,7 @@ class TestFedEve:
             assert float(small["variance"]) >= 0
             assert float(large["variance"]) == pytest.approx(scale**2 * float(small["variance"]), rel=1e-9, abs=1e-12)
 
-    def test_nothing_at_all_is_no_division_by_zero(self):
+    def test_zero_moves_do_not_divide_by_zero(self):
         after = FedEve().aggregate(FedEve().server_state(zeros()), updates(torch.zeros(3, D, dtype=torch.float64)))
         assert all(torch.equal(value, torch.full_like(value, name == "gain")) for name, value in after.items())
 
@@ -321,7 +321,7 @@ class TestFedACG:
             server = algorithm.aggregate(server, updates(models - algorithm.broadcast(server)))
             assert torch.allclose(server["w"], models.mean(dim=0), rtol=1e-12)
 
-    def test_without_momentum_it_is_fedprox(self):
+    def test_fedacg_without_momentum_equals_fedprox(self):
         """Oracle iv."""
         keys = {"beta": 0.5, "server_momentum": 0.0, "weighting": "samples"}
         prox = edgefl.run(digits({"kind": "fedprox", "mu": 0.5})).parameters
@@ -369,7 +369,7 @@ class TestFedNova:
         both = FedNova(mu=mu).normaliser(heavy)
         assert float(both) == pytest.approx(-x / lr, rel=1e-9)
 
-    def test_each_client_has_its_own_normaliser(self):
+    def test_clients_with_different_steps_have_different_normalisers(self):
         """Together as one after another, also where some have fewer steps."""
         algorithm = FedNova(mu=0.5)
         counts = [3.0, 1.0, 2.0]
@@ -429,7 +429,7 @@ class TestQFedAvg:
         assert (3 - x) / (x + 1) == pytest.approx(ratio, rel=1e-6)
 
     def test_a_device_that_has_learned_all_counts_nothing(self):
-        """A loss of 0 is no division by zero, whichever q."""
+        """A loss of 0 divides by nothing, with any q."""
         delta = random(2, D) * torch.tensor([[0.0], [1.0]], dtype=torch.float64)
         for q in (0.5, 1.0, 2.0):
             this = updates(delta, losses=[0.0, 1.0], curvature=torch.zeros(2, 1, dtype=torch.float64))
@@ -437,7 +437,7 @@ class TestQFedAvg:
             after = QFedAvg(q=q).aggregate({"w": zeros()}, this)["w"]
             assert torch.allclose(after, share * delta[1], rtol=1e-12)
 
-    def test_a_negative_loss_is_told_in_one_line(self):
+    def test_a_negative_loss_is_refused_in_one_line(self):
         scenario = {
             "rounds": 1,
             "data": {"dataset": "quadratic", "coefficients": [[1, 0, -5]] * 2},
@@ -462,7 +462,7 @@ SERVER_SIDE = {  # floats up, and operations a parameter and step, beside a vect
 
 
 @pytest.mark.parametrize("kind", list(SERVER_SIDE))
-def test_what_is_sent_and_computed(kind):
+def test_traffic_and_operations_are_counted(kind):
     """Cards, section 0.5: a model each way, whatever the server keeps; FedNova's and q-FedAvg's scalar."""
     data = Digits().load()
     section = Training.model_validate({"batch_size": 50, "local_steps": 4})
@@ -509,6 +509,6 @@ def test_server_states_keep_their_names_shapes_and_types(kind):
         ({"kind": "qfedavg", "q": -1.0}, r"q: must be >= 0, got -1\.0"),
     ],
 )
-def test_faults_are_told_in_one_line(algorithm, message):
+def test_wrong_keys_are_refused_in_one_line(algorithm, message):
     with pytest.raises(InputError, match=message):
         edgefl.run(digits(algorithm))

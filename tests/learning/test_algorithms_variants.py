@@ -191,7 +191,7 @@ class TestScaffold:
         assert this == pytest.approx(scaffold(variant, PARTIAL, UNEQUAL, rates), rel=1e-11, abs=1e-14)
         assert not same(Scaffold(variant=variant), Scaffold(), samples=UNEQUAL)
 
-    def test_fedssgs_program_is_the_papers_where_devices_are_alike(self):
+    def test_fedssgs_program_equals_the_paper_for_equal_devices(self):
         assert same(Scaffold(variant="ssg_code"), Scaffold())
 
     @pytest.mark.parametrize("engine", ["serial", "batched"])
@@ -199,7 +199,7 @@ class TestScaffold:
     @pytest.mark.parametrize(
         ("variant", "steps", "divisors"), [("ssg_code", (2, 2, 2), (2, 2, 2)), ("eve_code", (2, 2, 4), (2, 4, 4))]
     )
-    def test_the_programs_have_steps_of_their_own(self, variant, steps, divisors, minimal, engine, tmp_path):
+    def test_programs_differ_from_papers_in_their_steps(self, variant, steps, divisors, minimal, engine, tmp_path):
         """Samples 1:2:3, two epochs of batches of 2.
 
         FedSSG's program takes E ceil(n / (N B)) = 2 steps everywhere, and averages uniformly. FedEve's takes 2, 2 and
@@ -259,14 +259,14 @@ class TestScaffold:
 
 class TestFedDisco:
     @pytest.mark.parametrize("name", list(BASES.members))
-    def test_without_discrepancy_it_is_its_base(self, name):
+    def test_feddisco_without_discrepancy_equals_its_base(self, name):
         """a = b = 0 and alike devices: weights of 1 / m."""
         base = BASES.load(name)()
         first = Simulation(FedDisco(base=base, a=0.0, b=0.0), PARTIAL, labels=LABELS)
         assert torch.allclose(first.models, Simulation(base, PARTIAL).models, rtol=1e-11, atol=1e-14)
         assert not torch.allclose(Simulation(FedDisco(base=base), PARTIAL, labels=LABELS).models, first.models)
 
-    def test_on_feddyn_as_fedssgs_program_has_it(self):
+    def test_feddisco_on_feddyn_agrees_with_fedssgs_program(self):
         """sum_k a_k w_k + mean of all drifts; local training, and drifts, are FedDyn's."""
         this = Simulation(FedDisco(base=FedDyn(alpha=0.2)), PARTIAL, UNEQUAL, labels=LABELS)
         drift = torch.zeros(D, dtype=torch.float64)
@@ -303,7 +303,7 @@ class TestFedDisco:
         after = FedDisco(a=9.0, b=0.0, reference=reference).aggregate({"w": torch.zeros(2).double()}, updates)
         assert after["w"].tolist() == ([1, 0] if reference == "global" else [0, 1])
 
-    def test_a_reference_without_a_label_is_told_in_one_line(self, tmp_path):
+    def test_a_reference_without_a_label_is_refused_in_one_line(self, tmp_path):
         x = np.zeros((8, 2), dtype=np.float32)
         y = np.array([0, 1] * 4)
         np.savez(tmp_path / "few.npz", train_x=x, train_y=y, test_x=x[:2], test_y=np.array([0, 0]))
@@ -313,7 +313,7 @@ class TestFedDisco:
         result = edgefl.run({**scenario, "training": {"engine": "serial"}})
         assert "devices have labels that the reference test lacks" in result.error
 
-    def test_its_keys_are_nested_and_come_back(self):
+    def test_keys_of_feddisco_are_nested_and_round_trip(self):
         algorithm = {"kind": "feddisco", "base": {"kind": "feddyn", "alpha": 0.4}, "distance": "l1"}
         scenario = quadratics(algorithm, rounds=1)
         assert edgefl.run(scenario).scenario["algorithm"] == {**algorithm, "a": 0.5, "b": 0.1, "reference": "uniform"}
@@ -326,12 +326,12 @@ class TestFedDisco:
             ({"kind": "fedavg", "max_participants": 2, "mode": "wait"}, "algorithm.base.mode: feddisco weighs"),
         ],
     )
-    def test_wrong_bases_are_one_line(self, base, message):
+    def test_wrong_bases_are_refused_in_one_line(self, base, message):
         with pytest.raises(InputError) as error:
             edgefl.run(quadratics({"kind": "feddisco", "base": base}))
         assert message in str(error.value)
 
-    def test_a_wrapper_hands_on_every_hook(self):
+    def test_a_wrapper_passes_every_hook_to_its_base(self):
         """A new hook of Algorithm must not stop at the wrapper."""
         members = {name: member for name, member in vars(Algorithm).items() if name[0] != "_"}
         hooks = {name for name, member in members.items() if inspect.isfunction(member) or isinstance(member, property)}
@@ -377,7 +377,7 @@ class TestFedAvgWaits:
         assert result.rounds["selected"].tolist() == [2, 1, 2, 1]  # who has been heard is left out
         assert result.rounds["awaited"].tolist() == [1, 0, 1, 0]
 
-    def test_who_takes_part_is_drawn(self):
+    def test_participants_are_drawn(self):
         """Two of three: replayed from the table of devices alone."""
         result = edgefl.run(self.wait(2, [[0], [1], [2]], rounds=30))
         x = 0.0
@@ -394,11 +394,11 @@ class TestFedAvgWaits:
         assert len(set(sets)) > 1
 
     @pytest.mark.parametrize("mode", ["cap", "wait"])
-    def test_everybody_always_there_is_full_participation(self, mode):
+    def test_devices_that_are_always_present_participate_fully(self, mode):
         algorithm = {"kind": "fedavg", "max_participants": 3, "mode": mode}
         assert models(quadratics(algorithm)) == pytest.approx(models(quadratics("fedavg")), abs=1e-12)
 
-    def test_a_round_in_vain_lasts_until_the_deadline(self):
+    def test_a_round_without_participants_lasts_until_the_deadline(self):
         """Only device 0 is asked again, who has been heard: the server waits (cards, section 2)."""
         scenario = self.wait(2, [[0], [0], [1]], rounds=3, devices={"count": 2})
         scenario["data"]["coefficients"] = scenario["data"]["coefficients"][:2]
@@ -408,7 +408,7 @@ class TestFedAvgWaits:
         assert rounds["duration_s"][1] == pytest.approx(60)
         assert (rounds["duration_s"][[0, 2]] < 60).all()
 
-    def test_learning_or_not_the_same_take_part(self):
+    def test_the_same_devices_take_part_with_and_without_learning(self):
         trained = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=True)
         priced = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=False)
         columns = ["round", "device", "upload_s"]
@@ -453,7 +453,7 @@ class TestFedAvgWaits:
             ),
         ],
     )
-    def test_faults_are_one_line(self, keys, more, message):
+    def test_faults_are_refused_in_one_line(self, keys, more, message):
         algorithm = {"kind": "fedavg", "max_participants": 2, "mode": "wait", **keys}
         with pytest.raises(InputError) as error:
             edgefl.run(quadratics(algorithm, devices={"count": 3}, **more))
@@ -501,12 +501,12 @@ class TestMinimalUploads:
         assert minimal == pytest.approx(naive, abs=1e-11)
 
     @pytest.mark.parametrize("name", list(ALGORITHMS.members))
-    def test_nobody_sends_more_than_a_vector(self, name):
+    def test_devices_send_a_single_vector(self, name):
         """Cards, section 0.5: minimal; the model that is sent down, and the scalars, are as they were."""
         assert self.vectors_up(ALGORITHMS.load(name)()) == 1
 
     @pytest.mark.parametrize("algorithm", [Scaffold(option="I"), Scaffold(variant="eve_code")])
-    def test_but_what_only_the_device_knows(self, algorithm):
+    def test_vectors_that_only_the_device_knows_are_sent(self, algorithm):
         assert self.vectors_up(algorithm) == 2
 
     def vectors_up(self, algorithm):

@@ -1,4 +1,4 @@
-"""Means that are received as sums: their error has the law that was asked for, and nothing else changes."""
+"""Means that are received as sums: their error has the given law, and nothing else changes."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_without_noise_the_updates_stay_as_they_are():
     assert not error.any()
 
 
-def test_the_error_of_the_mean_has_the_variance_that_was_asked_for():
+def test_the_error_of_the_mean_has_the_given_variance():
     """With 40,000 coefficients, 5 % off would be found with a power of 99 %; a false alarm comes once in 10,000."""
     sent = updates(5, 40_000)
     weights = of_samples(sent)
@@ -85,7 +85,7 @@ def test_coefficients_that_were_not_sent_miss_the_mean(silence):
     assert abs(squared.mean() - expected) < 4 * squared.std() / np.sqrt(size)
 
 
-def test_a_base_station_that_hears_nobody_adds_no_noise():
+def test_a_base_station_without_participants_adds_no_noise():
     """Two stations with one device each, of which the second is never heard: what is received is the first one's."""
     sent = updates(2, 2000)
     first_alone = AnalogSum((0.0, 1e6), (0, 1), (0.0, 1.0))
@@ -94,7 +94,7 @@ def test_a_base_station_that_hears_nobody_adds_no_noise():
     torch.testing.assert_close(mean, sent.vectors["delta"][0])
 
 
-def test_what_nobody_has_sent_counts_as_the_offset():
+def test_coefficients_that_no_device_sent_count_as_the_offset():
     sent = updates(3, 2000)
     weights = of_samples(sent)
     got, _ = received(sent, weights, one_station(3, 0.5, silence=1.0))
@@ -116,7 +116,7 @@ def test_draws_are_keyed_by_the_round():
 
 
 @pytest.mark.parametrize("name", ABLE)
-def test_they_need_nothing_but_the_mean(name):
+def test_averaging_algorithms_need_only_the_mean(name):
     """Updates of one and the same mean make the same next state, however they differ."""
     algorithm = ALGORITHMS.load(name)()
     assert properties.needs_only_mean(algorithm)
@@ -132,13 +132,13 @@ def test_they_need_nothing_but_the_mean(name):
         torch.testing.assert_close(value, after[entry], rtol=1e-4, atol=1e-6)
 
 
-def test_others_need_more():
+def test_other_algorithms_need_more_than_the_mean():
     assert {name for name in ALGORITHMS.members if properties.needs_only_mean(ALGORITHMS.load(name)())} == set(ABLE)
     assert not properties.needs_only_mean(FedAvg(availability=0.5))
     assert not properties.needs_only_mean(FedAvg(mode="wait", max_participants=2))
 
 
-def test_who_overrides_a_hook_says_so_anew():
+def test_a_class_that_overrides_a_hook_must_declare_the_flag_again():
     class Median(FedAvg):
         def aggregate(self, server, updates):
             return {**server, "w": server["w"] + updates.vectors["delta"].median(dim=0).values}

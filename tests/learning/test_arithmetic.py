@@ -79,7 +79,7 @@ def test_torch_multiplies_where_mkl_meets_a_processor_of_intel(vendor, mkl, fast
     assert mkl_is_fast.__wrapped__() is fast  # without the answer of before
 
 
-def test_a_system_that_does_not_tell_has_a_processor_of_nobody(tmp_path, monkeypatch):
+def test_an_unknown_processor_has_no_vendor(tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "CPUINFO", tmp_path / "none")
     assert processor_vendor() == ""
 

@@ -37,7 +37,7 @@ def test_a_key_chooses_the_class_and_the_scenario_file_does_not_show_it(kind, ke
     assert (dumped["kind"], dumped[key]) == (kind, value)
 
 
-def test_an_algorithm_of_ones_own_derives_from_the_class_whose_hooks_it_wants():
+def test_users_derive_from_the_class_whose_hooks_they_want():
     class OwnProgram(FedSSGProgram):
         pass
 

@@ -1,4 +1,4 @@
-"""The cache of arrays: the same arrays, made once, made anew where a source has changed."""
+"""The cache of arrays: made once, and again when a source has changed."""
 
 import os
 
@@ -35,7 +35,7 @@ def arrays(home):
     return home / ".cache" / "edgefl" / "arrays"
 
 
-def test_nothing_is_made_where_nothing_may_be_read(source, arrays):
+def test_without_reading_raises_for_arrays_that_are_not_cached(source, arrays):
     """Until it has been read; `edgefl validate` does not wait for that."""
     make = Maker(source)
     with without_reading(), pytest.raises(Unavailable, match=r"^data.dataset: d has not been read on this machine yet"):
@@ -59,13 +59,13 @@ def test_made_once(source):
         assert got["words"].tolist() == ["ä", "b"]
 
 
-def test_what_is_written_to_a_map_stays_in_memory(source):
+def test_writes_to_a_map_do_not_reach_the_file(source):
     make = Maker(source)
     cached("d", 1, [source], make)["train_x"][:] = 0
     assert bytes(cached("d", 1, [source], make)["train_x"]) == b"first"
 
 
-def test_a_changed_source_is_read_anew_and_the_old_arrays_go(source, arrays):
+def test_a_changed_source_replaces_the_cached_arrays(source, arrays):
     make = Maker(source)
     old = cached("d", 1, [source], make)
     time = source.stat().st_mtime_ns
@@ -93,7 +93,7 @@ def test_options_names_and_paths_have_their_own(source, tmp_path, arrays):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "no array", "gone", "no list"])
-def test_a_damaged_cache_is_made_anew(source, arrays, damage):
+def test_a_damaged_cache_is_made_again(source, arrays, damage):
     make = Maker(source)
     cached("d", 1, [source], make)
     (file,) = arrays.glob("*/train_x.npy")
@@ -116,7 +116,7 @@ def test_without_a_place_to_write_arrays_are_in_memory(source, home):
     assert bytes(got["train_x"]) == b"first"
 
 
-def test_two_at_once(source, arrays):
+def test_two_processes_share_one_cache(source, arrays):
     """The slower of two finds the other's arrays in its place."""
     inner = Maker(source)
     outer = Maker(source)

@@ -49,7 +49,7 @@ def fedvarp(x, old, new, some):
 
 @pytest.mark.parametrize("rule", [fedar, mifa, fedvarp])
 def test_a_stale_device_is_a_player(rule):
-    """Against the definition on scalars; the values add up to v(all) - v(nobody), what the round has gained."""
+    """Against the definition on scalars; the values add up to v(all) - v(none), the gain of the round."""
     result = edgefl.run({**QUADRATIC, "algorithm": rule.__name__})
     old = {i: gradients(X0)[i] for i in ROUNDS[0]}
     x = result.rounds["parameter"][0]
@@ -67,14 +67,14 @@ def test_a_stale_device_is_a_player(rule):
     assert rows["contribution"].sum() == pytest.approx(loss[0] - loss[1], rel=1e-9)
 
 
-def test_whose_update_is_too_old_is_no_player():
+def test_a_device_with_too_old_an_update_is_not_a_player():
     """With a cut-off of one round fresh updates alone count."""
     result = edgefl.run({**QUADRATIC, "algorithm": {"kind": "fedar", "cutoff_rule": "constant", "cutoff": 1.0}})
     assert result.contributions["device"].tolist() == ROUNDS[1]
 
 
 @pytest.mark.parametrize("algorithm", ["fedavg", "scaffold", {"kind": "mifa", "state": "client"}])
-def test_without_stored_updates_there_are_no_such_players(algorithm):
+def test_without_stored_updates_only_participants_are_players(algorithm):
     with pytest.raises(InputError, match=r"report\.contributions: needs each device's last update, which"):
         load({"algorithm": algorithm, "report": {"contributions": {"players": "all"}}})
 

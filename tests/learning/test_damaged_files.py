@@ -88,7 +88,7 @@ KINDS = {
     "npz, not packed": ("d.npz", as_npz(np.savez), lambda path: read_npz(path, 10)),
     "idx": ("x", idx(IMAGES[:, 0]), lambda path: read_raw(path.parent, {"x": "x"}, "Put them there")),
     "idx.gz": ("x.gz", gzip.compress(idx(IMAGES[:, 0])), lambda path: read_raw(path.parent, {"x": "x"}, "Put them")),
-    "CIFAR": ("batch", as_batch, lambda path: read_batches([path], "labels", 10, "Put it there")),
+    "CIFAR": ("batch", as_batch, lambda path: read_batches([path], path, "labels", 10, "Put it there")),
     "AG News": ("train.csv", NEWS.encode(), read_ag_news),
     "AG News, packed": ("train.csv.gz", gzip.compress(NEWS.encode()), read_ag_news),
     "ratings": ("ratings.dat", b"1::2::3::978300760\n1::3::4::978300761\n2::2::5::978300762\n", read_ratings),
@@ -184,7 +184,7 @@ def test_a_thousand_damaged_files(kind, tmp_path, home):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("endless", ["pipe", "/dev/zero"])
-def test_pipes_and_devices_are_no_data(kind, endless, tmp_path, home):
+def test_pipes_and_device_files_are_refused(kind, endless, tmp_path, home):
     path, _, reader = written(kind, tmp_path)
     path.unlink()
     if endless == "pipe":
@@ -267,11 +267,11 @@ def test_a_pickle_that_numbers_a_value_beyond_memory(tmp_path):
     path = tmp_path / "batch"
     path.write_bytes(b"\x80\2N" + b"r\xff\xff\xff\x7f" + b".")
     with pytest.raises(InputError, match="names more values than it has bytes"):
-        read_batches([path], "labels", 10, "Put it there")
+        read_batches([path], path, "labels", 10, "Put it there")
 
 
 @pytest.mark.parametrize("names", ["", "x", "x y z", "x ../other/y", "\0"])
-def test_a_cache_whose_list_of_names_is_damaged_is_made_anew(names, home):
+def test_a_cache_with_a_damaged_list_of_names_is_made_again(names, home):
     def made():
         return cached("d", None, [], lambda: {"x": np.arange(3), "y": np.arange(4)})
 

@@ -44,7 +44,7 @@ def same(data, arrays=ARRAYS):
 
 
 def test_digits():
-    """Class counts as the UCI repository publishes them; the first image is the zero that everybody prints."""
+    """Class counts as the UCI repository publishes them; the first image is its well-known zero."""
     data = Digits().load()
     counts = np.bincount(data.train_y) + np.bincount(data.test_y)
     assert counts.tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
@@ -80,7 +80,7 @@ def test_real_mnist(data_folder):
     assert np.bincount(data.train_y).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
 
 
-def test_where_datasets_are_looked_for(tmp_path, home, monkeypatch):
+def test_datasets_are_found_in_path_then_environment_then_cache(tmp_path, home, monkeypatch):
     """In data.path and nowhere else; else in EDGEFL_DATA; else in ~/.cache/edgefl; raw files before mnist.npz."""
     with pytest.raises(
         InputError,
@@ -193,7 +193,7 @@ def test_measured_statistics_are_exact():
     assert measured(np.full((3, 2), 7, np.uint8)) == {"mean": 7, "std": 1}  # nothing to divide by
 
 
-def test_each_channel_has_its_own_statistics():
+def test_channels_have_separate_statistics():
     """On the scale of bytes, and of the shape that a sample [3, H, W] is divided by."""
     x = RNG.normal([0.5, 0.2, 0.4], [0.2, 0.3, 0.1], (500, 3))
     by_channel = standardisation(tuple(x.mean(0)), tuple(x.std(0)))
@@ -257,7 +257,7 @@ def saved(array):
     "content",
     [b"", b"text", b"PK\x03\x04", saved(ARRAYS["train_y"]), saved(np.array([{}])), zipped(b"\x93NUMPY\x01\x00junk")],
 )
-def test_files_that_are_no_npz(tmp_path, content):
+def test_files_that_are_not_npz_are_refused(tmp_path, content):
     path = tmp_path / "d.npz"
     path.write_bytes(content)
     with pytest.raises(InputError, match=f"^data.path: {path}: is not a .npz file of plain arrays"):

@@ -84,7 +84,7 @@ def test_representations_come_before_the_last_dropout(together):
     assert not torch.allclose(own.outputs, other.outputs)
 
 
-def test_what_the_svhn_model_is_compared_by_does_not_depend_on_the_mask():
+def test_representations_of_the_svhn_model_do_not_depend_on_the_mask():
     network = Network(SvhnCnn().module((3, 32, 32), 10))
     w = flatten(list(network.module.parameters()), torch.zeros(1))
     x = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))

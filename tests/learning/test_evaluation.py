@@ -1,4 +1,4 @@
-"""Evaluation in the background: rows are whole, in order, and the same as if every round had waited; what is tested."""
+"""Evaluation in the background: rows are whole, in order, and the same as if every round had waited."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_progress_reports_each_round_once_in_order_and_complete():
     assert [row["train_loss"] for row in rows] == result.rounds["train_loss"].tolist()
 
 
-def test_the_manifest_tells_how_clients_were_trained(tmp_path):
+def test_the_manifest_says_how_clients_were_trained(tmp_path):
     import json
 
     edgefl.run({**BASE, "algorithm": "scaffold", "training": {"engine": "serial"}}, out=tmp_path / "run", device="cpu")
@@ -156,7 +156,7 @@ def test_sel_and_all_are_weighted_as_the_algorithm_weighs(algorithm, weights, tm
         assert result.rounds[f"{name}_loss"][0] == pytest.approx(a * model**2 + b * model + c, rel=1e-12)
 
 
-def test_with_everybody_and_equal_weights_all_three_are_one_model():
+def test_with_all_devices_and_equal_weights_all_three_models_are_equal():
     keys = {**BASE, "server": {}, "algorithm": {"kind": "fedavg", "weighting": "uniform"}}
     rounds = edgefl.run({**keys, "report": {"models": ["all", "sel"], "eval_every": 3}}).rounds
     assert rounds["sel_accuracy"].notna().tolist() == [number in {3, 6, 7} for number in range(1, 8)]

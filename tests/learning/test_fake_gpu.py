@@ -136,8 +136,8 @@ def test_evaluation():
         w = built.initial
         results = trainer.test(w, built.statistics, 0, 5, ranked=False)
         assert {str(value.device) for value in results} == {CUDA}
-        assert str(trainer.loss(w, built.statistics, torch.arange(19)).device) == CUDA
-        assert str(trainer.train_hits(w, built.statistics, torch.arange(19)).device) == CUDA
+        sums = trainer.test_rows(w, built.statistics, torch.arange(19))
+        assert {str(value.device) for value in sums} == {CUDA}
 
 
 @pytest.mark.parametrize("home", ["device", "host"])
@@ -219,7 +219,7 @@ def test_a_replayed_step_is_one_launch_and_the_copies_of_its_mini_batches(dropou
     assert (many.kernels - few.kernels) / 2 <= (4 if dropout else 2)
 
 
-def test_a_number_that_is_asked_for_is_an_error():
+def test_reading_a_number_from_the_device_is_an_error():
     """The fake device refuses what a GPU would have to wait for, as this file relies on."""
     with fake_device():
         vector = torch.zeros(3, device=CUDA)

@@ -93,7 +93,7 @@ def test_of_an_archive_the_members_are_kept(server, monkeypatch, tmp_path, kind)
     assert not fetch.fetch("svhn", tmp_path / "data", bar=False)
 
 
-def test_an_archive_without_its_member_is_told(server, monkeypatch, tmp_path):
+def test_an_archive_without_its_member_is_refused(server, monkeypatch, tmp_path):
     address, served = server
     (served / "a.pack").write_bytes(packed("zip"))
     offer(monkeypatch, address, "a.pack", packed("zip"), members={"set/other": "other"})
@@ -102,7 +102,7 @@ def test_an_archive_without_its_member_is_told(server, monkeypatch, tmp_path):
     assert files(tmp_path / "data") == {}
 
 
-def test_nothing_is_kept_of_a_file_with_another_checksum(server, monkeypatch, tmp_path):
+def test_a_file_with_a_wrong_checksum_is_deleted(server, monkeypatch, tmp_path):
     address, served = server
     (served / "a.mat").write_bytes(b"an error page")
     offer(monkeypatch, address, "a.mat", b"samples")
@@ -173,7 +173,7 @@ def test_a_file_that_is_too_large_is_not_downloaded(endless, monkeypatch, tmp_pa
     assert serving.sent < 2e7  # what buffers hold is sent, too
 
 
-def test_nothing_is_unpacked_on_the_way(endless, monkeypatch, tmp_path):
+def test_compressed_transfers_are_not_unpacked(endless, monkeypatch, tmp_path):
     """A server may pack what it sends: 97 kB would fill the disk as 100 MB."""
     address, _ = endless
     offer(monkeypatch, address, "packed", PACKED)
@@ -181,7 +181,7 @@ def test_nothing_is_unpacked_on_the_way(endless, monkeypatch, tmp_path):
     assert files(tmp_path / "data") == {"place/packed": PACKED}
 
 
-def test_what_a_killed_download_has_left_is_removed(server, monkeypatch, tmp_path):
+def test_remains_of_a_killed_download_are_removed(server, monkeypatch, tmp_path):
     """And nothing else: a file of another name is the user's."""
     address, served = server
     (served / "a.mat").write_bytes(b"samples")
@@ -237,7 +237,7 @@ def test_every_dataset_is_listed_with_what_is_found(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", remotes.REMOTES)
-def test_what_is_fetched_is_found_where_it_lies(name, tmp_path, monkeypatch):
+def test_fetched_files_are_found(name, tmp_path, monkeypatch):
     """The files' places are those where the dataset looks, and its message names the command."""
     monkeypatch.setenv("EDGEFL_DATA", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

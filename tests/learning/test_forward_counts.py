@@ -1,4 +1,4 @@
-"""What networks consist of, counted on the meta device, against counts made independently and by hand."""
+"""Operations of networks, counted on the meta device, against counts made independently and by hand."""
 
 import csv
 from pathlib import Path
@@ -104,7 +104,7 @@ def test_shipped_models_have_the_products_that_they_are_priced_with(model, shape
     assert products == model.multiplications(shape, 10)
 
 
-def test_a_module_is_left_as_it_is():
+def test_counting_leaves_the_module_unchanged():
     network = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)).eval()
     before = {name: value.clone() for name, value in network.state_dict().items()}
     state = torch.random.get_rng_state()
@@ -140,7 +140,7 @@ class Failing(nn.Module):
         raise RuntimeError("no such thing\nbut for this line")
 
 
-def test_what_cannot_be_counted_is_told_in_a_line():
+def test_uncountable_networks_are_refused_in_one_line():
     model = Imported(import_path=f"{__name__}:Failing")
     with pytest.raises(InputError, match="RuntimeError: no such thing; measure it, and give the times") as failed:
         model.forward_counts((3,), 2)

@@ -58,7 +58,7 @@ def test_products_with_frozen_weights_are_not_differentiated_in_these():
     assert payload.flops == pytest.approx([20 * 2 * 152 + solver_flops])
 
 
-def test_what_stands_before_everything_trained_is_not_differentiated_at_all():
+def test_layers_before_all_trained_ones_are_not_differentiated():
     """A frozen front of 40 products, and a head of 15 that is differentiated in its weights alone."""
     assert price(odd_networks.frozen_front).sample_flops == pytest.approx(2 * (40 + 15 + 15), rel=1e-12)
 

@@ -137,7 +137,7 @@ def test_published_values_with_sample_weights(tmp_path):
     assert edgefl.run(given).rounds["parameter"].to_numpy() == pytest.approx(WEIGHTED, abs=1e-9)
 
 
-def test_the_scenario_tells_fedssg_how_many_take_part():
+def test_fedssg_takes_participation_from_the_scenario():
     """Without `participation`, m / N is the list's mean, 2.25 of 3; with it, that is what counts."""
     given = scenario({"kind": "fedssg", "alpha": 0.1, "participation": 1.0})
     first = edgefl.run(given).rounds["parameter"].iloc[0]
@@ -148,7 +148,7 @@ def test_the_scenario_tells_fedssg_how_many_take_part():
     assert first == pytest.approx(moves.mean() + (1 + 1 / (4 * 0.75)) * moves.sum() / 3, abs=1e-12)
 
 
-def test_a_list_tells_fedavg_is_how_often_each_device_takes_part():
+def test_fedavg_is_takes_availability_from_the_schedule():
     """Three of four rounds list each; then one, four and one of four do, and devices are away half of the time."""
     by_list = edgefl.run(scenario({"kind": "fedavg", "availability": "selection"}))
     named = edgefl.run(scenario({"kind": "fedavg", "availability": [0.75, 0.75, 0.75]}))

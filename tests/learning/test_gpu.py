@@ -112,7 +112,7 @@ def test_a_run_with_recorded_steps_is_one_without():
     assert np.allclose(recorded, plain, rtol=1e-3, atol=1e-5)
 
 
-def test_float32_multiplies_exactly_unless_told_otherwise():
+def test_float32_is_exact_by_default():
     learner(Fcn(hidden=(8,)), (4, 5), 3, SERIAL, "cuda:0").close()
     assert not torch.backends.cudnn.allow_tf32
     assert not torch.backends.cuda.matmul.allow_tf32

@@ -218,7 +218,7 @@ class Evil:
         return self.call
 
 
-def test_nothing_that_a_pickle_names_is_run(tmp_path):
+def test_code_named_by_a_pickle_does_not_run(tmp_path):
     write_cifar10(folder := tmp_path / "cifar-10-batches-py")
     batch = cifar_batch(images(8, 3, 32, 32), labels=np.arange(8))
     for evil in (Evil(os.mkdir, str(tmp_path / "run")), Evil(eval, "1"), Evil(np.zeros, 3), Evil(os.getenv, "HOME")):
@@ -334,7 +334,7 @@ def test_cinic10(tmp_path):
     fails(Cinic10(path=tmp_path), root / "test", "must hold the folders airplane")
 
 
-def test_an_image_that_changed_is_read_anew(tmp_path):
+def test_a_changed_image_is_read_again(tmp_path):
     x, _ = write_folders(tmp_path, ["a", "b"], 5, side=8)
     first = ImageFolder(path=tmp_path).load()
     png(tmp_path / "a" / "00001.png", np.zeros((8, 8, 3), np.uint8))

@@ -1,4 +1,4 @@
-"""Anyone's own network: the same as ours where it is the same, and clear words where it does not fit."""
+"""A user's network: equal to a shipped one with the same layers, and refused in one line if it does not fit."""
 
 import textwrap
 
@@ -117,7 +117,7 @@ def test_asking_for_what_cannot_be_batched_is_refused(run):
         run("Net", "training.engine=batched", branch=True)
 
 
-def test_it_is_priced_by_its_products():
+def test_an_imported_network_is_priced_by_its_products():
     from edgefl.learning.models.imported import Imported
 
     assert Imported(import_path="torch.nn:Linear", in_features=7, out_features=3).multiplications((7,), 3) == 21
@@ -135,7 +135,7 @@ def test_it_is_priced_by_its_products():
         ("stack", {"hidden": -1}, r"on samples of shape \[8, 8\]: RuntimeError"),
     ],
 )
-def test_what_does_not_fit_is_said_clearly(run, name, keys, message):
+def test_misfits_are_refused_in_one_line(run, name, keys, message):
     with pytest.raises(InputError, match=message):
         run(name, **keys)
 
@@ -177,7 +177,7 @@ def test_a_token_id_above_the_vocabulary_is_the_networks_fault(run, tmp_path):
         run("words", *data)
 
 
-def test_a_network_that_looks_like_a_stack_of_layers_is_tested_as_it_is(run):
+def test_a_subclass_of_sequential_is_not_taken_for_a_plain_stack(run):
     result = run("Parts")
     module = result.model()
     data = load(run.file).data.dataset.load()
@@ -187,7 +187,7 @@ def test_a_network_that_looks_like_a_stack_of_layers_is_tested_as_it_is(run):
     assert result.rounds["test_accuracy"].iloc[-1] == pytest.approx(accuracy, abs=1e-12)
 
 
-def test_a_module_that_is_not_there_is_said_with_its_line(tmp_path):
+def test_a_missing_module_is_reported_with_its_line(tmp_path):
     file = tmp_path / "scenario.yaml"
     file.write_text("name: x\nmodel: {kind: 'nowhere.to_be:Found'}\n")
     with pytest.raises(InputError, match=r"scenario.yaml:2: model: there is no module nowhere, neither in"):

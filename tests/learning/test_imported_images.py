@@ -1,4 +1,4 @@
-"""Anyone's own network on images: published modules run as they are, and are priced by their products."""
+"""A user's network on images: published modules run unchanged, and are priced by their products."""
 
 import numpy as np
 import pytest
@@ -143,7 +143,7 @@ def test_images_with_channels_keep_them(run):
 
 
 def test_a_channel_needs_images(run):
-    with pytest.raises(InputError, match=r"data.channel_axis: needs images, got samples of shape \[7\]: leave it out"):
+    with pytest.raises(InputError, match=r"data.channel_axis: needs images, got samples of shape \[7\]: remove it"):
         run((7,), "mlp", {"channel_axis": True})
 
 

@@ -163,7 +163,7 @@ def test_the_width_of_a_chunk_changes_no_more_than_rounding(learner, engine):
         assert torch.allclose(whole, narrow, rtol=1e-5, atol=1e-7)
 
 
-def test_clients_are_trained_alone_or_together_alike(learner):
+def test_clients_learn_the_same_alone_and_together(learner):
     together = train(learner("serial"))[0].vectors["delta"]
     alone = torch.cat([train(learner("serial"), [device])[0].vectors["delta"] for device in range(len(SIZES))])
     assert torch.equal(together, alone)
@@ -236,7 +236,7 @@ def test_without_wrap_steps_end_with_the_pass(learner, engine):
         assert_close(like.vectors["delta"][row : row + 1], stopped.vectors["delta"][row : row + 1], 1e-5)
 
 
-def test_a_short_last_batch_weighs_as_a_batch_of_its_own():
+def test_a_short_last_batch_weighs_as_a_full_step():
     """Its mean is over its own samples: padding must not thin it out."""
     ones = Data(np.ones((3, 1, 1)), np.array([0, 0, 0]), np.ones((1, 1, 1)), np.array([0]), 2, dtype="float64")
     work = {"local_epochs": 1, "batch_size": 2, "lr": 1.0}
@@ -305,7 +305,7 @@ def test_per_device_accuracies_against_hand_count(learner):
     assert of.evaluator.accuracies(w, of.statistics).tolist() == [correct[part].mean() for part in parts()]
 
 
-def test_training_and_evaluation_split_over_chunks_alike(learner, monkeypatch):
+def test_chunks_do_not_change_training_or_evaluation(learner, monkeypatch):
     of = learner()
     whole = of.evaluate(of.initial).result()
     monkeypatch.setattr("edgefl.learning.learner.evaluation.EVALUATION_SAMPLES", 7)

@@ -119,7 +119,7 @@ def test_the_plain_stacks_have_gradients_by_hand():
         nn.Linear(4, 2),
     ],
 )
-def test_what_is_not_written_by_hand_goes_the_general_way(module):
+def test_layers_without_gradients_by_hand_use_autograd(module):
     assert layers_of(module) == []
 
 
@@ -206,7 +206,7 @@ def test_pooling_takes_no_memory_that_others_still_need(width, batch_size):
 
 
 class TestBatchNorm:
-    """Statistics are no parameters: they follow the samples, and the server averages them by samples."""
+    """Statistics are not parameters: they follow the samples, and the server averages them by samples."""
 
     model = SvhnCnn(dropout=0.0)
     shape = (8, 8)
@@ -300,12 +300,12 @@ class TestDropout:
         by_hand = trained(LeNetFemnist(), (28, 28), 3, KERNELS["layers"], Moon(first_previous="random"), local_steps=2)
         assert_alike(oracle, by_hand, 1e-10)
 
-    def test_it_does_drop(self):
+    def test_dropout_zeroes_activations(self):
         without = trained(SvhnCnn(dropout=0.0), self.shape, self.classes, SERIAL, local_steps=4)
         with_it = trained(self.model, self.shape, self.classes, SERIAL, local_steps=4)
         assert not torch.allclose(without[0], with_it[0], rtol=1e-2)
 
-    def test_other_kinds_stay_and_draw_from_torch_as_the_key_says(self):
+    def test_other_dropout_layers_draw_from_torch_with_the_key(self):
         network = Network(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Dropout2d(0.5), nn.Flatten()), own_code=True)
         x = torch.ones(9, 1, 3, 3)
         parameters = network.parameters.views(torch.ones(20))

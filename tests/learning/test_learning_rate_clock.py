@@ -12,7 +12,7 @@ from edgefl.scenario.load import load
 CURVATURES = np.array([1.0, 2.0, 4.0])
 OPTIMA = np.array([1.0, -1.0, 3.0])
 LR = 0.05
-SCHEDULE = [[0, 1], [3], [2], [0], [1, 2], [0, 1, 2]]  # device 3 is never present, so nobody is heard in round 2
+SCHEDULE = [[0, 1], [3], [2], [0], [1, 2], [0, 1, 2]]  # device 3 is never present, so round 2 has no updates
 WAITS = {"kind": "fedavg", "max_participants": 3, "mode": "wait"}
 MIFA = {"kind": "mifa", "wait": True}
 
@@ -97,7 +97,7 @@ class TestFedAvg:
         return x - lr * np.mean([direction(x, device, lr) for device in range(3)])
 
     def test_the_rate_falls_with_updates(self):
-        """Devices heard in different rounds before an update train at one rate; in round 2 nobody new is there."""
+        """Devices heard in different rounds before an update train at one rate; round 2 adds no device."""
         schedule = [[0, 1], [0], [2], [0], [1, 2], [0, 1, 2]]
         first = self.moved(0.0, LR)
         second = self.moved(first, LR / 2)
@@ -111,8 +111,8 @@ class TestFedAvg:
         expected = -np.mean([rates[device] * direction(0.0, device, rates[device]) for device in range(3)])
         assert models(WAITS, [[0, 1], [2]], clock="rounds") == pytest.approx([0, expected], abs=1e-12)
 
-    def test_rounds_in_which_nobody_is_heard_count_where_nobody_is_awaited(self, present):
-        """Capped participation waits for nobody: an empty round is a round of the schedule under both clocks."""
+    def test_rounds_without_updates_count_if_no_device_is_awaited(self, present):
+        """Capped participation waits for no device: an empty round counts in the schedule under both clocks."""
         cap = {"kind": "fedavg", "max_participants": 3}
         by_updates = models(cap, devices=4, churn=present)
         assert (by_updates == models(cap, devices=4, churn=present, clock="rounds")).all()
@@ -120,7 +120,7 @@ class TestFedAvg:
         assert by_updates[2] == pytest.approx(-ahead - LR / 3 * direction(-ahead, 2, LR / 3), abs=1e-12)
 
 
-def test_the_clock_begins_anew_with_each_session():
+def test_the_clock_restarts_with_each_session():
     """MIFA waits in each session, as its table is empty then; the two sessions differ in their first model alone."""
     sessions = {"count": 2, "rounds": 3}
     schedule = [[0], [1, 2], [0, 1, 2]]
@@ -141,12 +141,12 @@ def test_the_clock_begins_anew_with_each_session():
     assert x == pytest.approx(expected, abs=1e-12)
 
 
-def test_runs_with_different_clocks_share_no_learning():
+def test_runs_with_different_clocks_do_not_share_a_record():
     settings = {learning_setting(load(scenario(MIFA, clock=clock, devices=4))) for clock in ("updates", "rounds")}
     assert len(settings) == 2
 
 
-def test_a_longer_run_can_go_on_from_a_shorter_one():
+def test_a_longer_run_continues_a_shorter_one():
     """The clock looks at rounds that are over, so only the schedule itself may depend on how many there are."""
     assert rounds_matter(load(scenario(MIFA, devices=4))) is None
     assert rounds_matter(load(scenario(MIFA, kind="polynomial", devices=4))) == "training.lr_schedule: polynomial"

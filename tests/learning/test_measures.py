@@ -44,7 +44,7 @@ def asked(*measures, **changes):
 
 
 def outputs_of(result, samples):
-    """What the final model gives for stored samples, in plain torch."""
+    """Outputs of the final model for stored samples, in plain torch."""
     prepared = result.saved_model().prepared(samples)
     with torch.no_grad():
         return result.model()(torch.as_tensor(np.asarray(prepared))).numpy()

@@ -24,7 +24,7 @@ POLICIES = {
 
 
 def models():
-    """Count the tensors of a model's size that are there."""
+    """Count the tensors of a model's size."""
     gc.collect()
     found = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor]
     return sum(tensor.numel() % PARAMETERS == 0 and tensor.numel() > 0 for tensor in found)

@@ -1,4 +1,4 @@
-"""The least memory that learning needs: counted by hand, and told before it is taken."""
+"""The least memory that learning needs: counted by hand, and reported before it is taken."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_fedavg_by_hand():
         ("fedadam", "what the server keeps besides", 2),  # two moments
     ],
 )
-def test_what_algorithms_keep_and_send(algorithm, what, vectors):
+def test_vectors_of_algorithms_are_counted(algorithm, what, vectors):
     assert needs(algorithm)[what] == vectors
 
 
@@ -60,7 +60,7 @@ def test_the_message_names_the_largest_part_and_the_tightest_limit(monkeypatch):
         check_memory(found)
 
 
-def test_a_gpu_has_a_memory_of_its_own(monkeypatch, tmp_path):
+def test_gpu_memory_is_checked_separately(monkeypatch, tmp_path):
     found = memory_needs(Fcn(hidden=(5,)), ALGORITHMS.load("mifa")(), Training(), DATA, 1000, 4)
     host = int(found.before_a_gpu.total_bytes)
     assert host == 120 * 6 + 4 * D  # the samples, and the module once

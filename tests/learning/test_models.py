@@ -85,7 +85,7 @@ def test_counts_follow_odd_sizes_and_other_channels(model, shape):
     assert model.multiplications(shape, 7) == counter.get_total_flops() / 2 / 3
 
 
-def test_batch_norm_keeps_statistics_that_are_no_parameters():
+def test_batch_norm_statistics_are_not_parameters():
     with torch.device("meta"):
         module = SvhnCnn().module(COLOUR, 10)
     assert sum(buffer.numel() for buffer in module.buffers() if buffer.is_floating_point()) == 640

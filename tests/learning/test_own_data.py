@@ -99,7 +99,7 @@ def test_keys_of_a_loader_stay_in_the_scenario_which_runs_again(folder):
     assert (again.parameters == first.parameters).all()
 
 
-def test_a_loader_is_called_when_data_are_needed_and_its_error_has_its_own_line(folder):
+def test_a_loader_is_called_when_data_are_needed_and_its_error_names_its_line(folder):
     file = folder / "own.yaml"
     file.write_text(yaml.safe_dump({**SMALL, "data": {"dataset": "loaders:failing"}}))
     scenario = edgefl.load(file)
@@ -119,7 +119,7 @@ def test_a_loader_is_called_when_data_are_needed_and_its_error_has_its_own_line(
         ({"dataset": "loaders:np"}, r"loaders:np: np is a module: name a class or function as numpy:MyClass"),
     ],
 )
-def test_a_loader_that_does_not_suit_is_refused(folder, data, message):
+def test_an_unsuitable_loader_is_refused(folder, data, message):
     with pytest.raises(InputError, match=message):
         run(folder, data)
 
@@ -326,7 +326,7 @@ class Wave(Dataset):
         return Data(X[:30] / 255, Y[:30] + self.shift, X[30:] / 255, Y[30:], classes=4, mean=0.5, std=0.25)
 
 
-def test_what_a_class_of_ones_own_loads_is_checked_like_arrays():
+def test_data_of_a_users_class_are_checked_like_arrays():
     own = edgefl.run({**SMALL, "data": {"dataset": Wave()}})
     four = {name: value / 255 if name.endswith("x") else value for name, value in FOUR.items()}
     ours = edgefl.run({**SMALL, "data": {"dataset": edgefl.arrays(**four, mean=0.5, std=0.25)}})

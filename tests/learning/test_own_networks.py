@@ -1,4 +1,4 @@
-"""Networks of a user's own learn as plain PyTorch has them, by every engine; what cannot is refused in one line."""
+"""Users' networks learn as in plain PyTorch, by every engine; those that cannot are refused in one line."""
 
 import numpy as np
 import pytest
@@ -102,19 +102,19 @@ def check_rounds(maker, plan, processes=0, lr=0.3):
 
 
 @pytest.mark.parametrize("maker", ALL, ids=name_of)
-def test_it_learns_as_plain_pytorch_has_it(maker):
+def test_a_users_network_learns_as_in_plain_pytorch(maker):
     check_rounds(maker, SERIAL)
 
 
 @pytest.mark.parametrize("maker", [maker for maker in ALL if maker not in ONE_BY_ONE], ids=name_of)
-def test_clients_together_learn_as_plain_pytorch_has_it(maker):
+def test_clients_together_learn_as_in_plain_pytorch(maker):
     assert refusal(maker) is None
     for plan in (ALONE, TOGETHER):
         check_rounds(maker, plan)
 
 
 @pytest.mark.parametrize("maker", [maker for maker in ALL if maker in ONE_BY_ONE], ids=name_of)
-def test_what_cannot_train_together_is_refused(maker):
+def test_networks_that_cannot_train_together_are_refused(maker):
     assert refusal(maker)
 
 
@@ -131,7 +131,7 @@ def test_gradients_by_hand_are_those_of_plain_pytorch(maker, width):
 
 
 @pytest.mark.parametrize("maker", WITH_STATE, ids=name_of)
-def test_workers_share_no_state(maker):
+def test_workers_do_not_share_state(maker):
     check_rounds(maker, SERIAL, processes=2)
 
 
@@ -156,12 +156,12 @@ def test_the_random_draws_of_a_step_leave_torchs_generator_alone():
 
 
 @pytest.mark.parametrize("maker", ALL, ids=name_of)
-def test_the_trial_lets_it_pass(maker):
+def test_good_networks_pass_the_trial(maker):
     assert problem_of(maker) is None
 
 
 @pytest.mark.parametrize(("maker", "text"), REFUSED.items(), ids=map(name_of, REFUSED))
-def test_what_would_learn_something_else_is_refused(maker, text):
+def test_networks_that_would_learn_something_else_are_refused(maker, text):
     assert text in problem_of(maker)
 
 

@@ -275,7 +275,7 @@ def test_synthetic_owners_hold_nine_tenths(owners, features, classes, seed):
     assert (data.train_x.dtype, data.shape, data.dtype) == (np.float32, (features,), "float32")
 
 
-def test_a_synthetic_device_is_the_same_whatever_the_population():
+def test_a_synthetic_device_does_not_depend_on_the_population():
     few = Synthetic(owners=3).load()
     many = Synthetic(owners=9).load()
     other = Synthetic(owners=3, seed=1).load()
@@ -359,7 +359,7 @@ def test_a_shift_of_all_weights_does_not_move_labels():
     assert np.array_equal(none.train_y, much.train_y)
 
 
-def test_what_owners_imply():
+def test_owners_imply_defaults_of_the_scenario():
     """A device an owner, and a model that reads the rows, unless the scenario says otherwise."""
     beside = {"partition": {"kind": "iid"}}
     scenario = load({"data": {"dataset": "synthetic", "owners": 7, "alpha": 0.5, **beside}})

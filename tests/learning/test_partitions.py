@@ -1,4 +1,4 @@
-"""Partitions: who holds what adds up, repeats, and is as skewed as asked."""
+"""Partitions: holdings add up, repeat with the seed, and are as skewed as the keys say."""
 
 import json
 
@@ -32,7 +32,7 @@ def counts(parts, labels=LABELS):
 @pytest.mark.parametrize("labels", [LABELS, UNEVEN], ids=["even", "uneven"])
 @pytest.mark.parametrize("count", [1, 7, 20, 538])
 @pytest.mark.parametrize("partition", KINDS, ids=str)
-def test_every_sample_is_held_once_and_nobody_is_empty(partition, labels, count):
+def test_each_sample_is_held_once_and_each_device_holds_one(partition, labels, count):
     parts = split(partition, labels, count)
     assert sorted(np.concatenate(parts).tolist()) == list(range(len(labels)))
     sizes = [len(part) for part in parts]
@@ -65,11 +65,11 @@ def skew(partition):
 def test_the_smaller_alpha_the_larger_the_skew():
     shares = [skew(Dirichlet(alpha=alpha)) for alpha in (0.01, 0.1, 0.3, 1, 10, 1e6)]
     assert (np.diff(shares) < -0.01).all()
-    assert shares[0] > 0.6  # as classes run out, the last samples go to whoever has room
+    assert shares[0] > 0.6  # as classes run out, the last samples go to devices with room
     assert shares[-1] == pytest.approx(skew(Iid()), abs=0.02)
 
 
-def test_iid_devices_are_alike():
+def test_iid_devices_have_similar_labels():
     """A chi-square test of independence of device and class, over seeds."""
     values = [stats.chi2_contingency(counts(split(Iid(), seed=seed))).pvalue for seed in range(40)]
     assert stats.kstest(values, "uniform").pvalue > 0.01
@@ -81,7 +81,7 @@ def test_a_large_alpha_is_nearly_iid():
     assert np.mean([table.statistic / table.dof for table in tables]) == pytest.approx(1, abs=0.15)
 
 
-def test_skewed_devices_are_told_from_alike_ones():
+def test_the_test_tells_skewed_devices_from_iid_ones():
     assert stats.chi2_contingency(counts(split(Dirichlet(alpha=0.3)))).pvalue < 1e-100
 
 

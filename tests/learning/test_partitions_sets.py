@@ -1,4 +1,4 @@
-"""Partitions by sets of labels: who holds which, how much of it, and what cannot be had."""
+"""Partitions by sets of labels: the labels and samples of each device, and refusals."""
 
 import numpy as np
 import pytest
@@ -185,7 +185,7 @@ class TestHalf:
 
     def test_impossible(self):
         assert refusal(Half(), count=1) == "devices.count: 1 device cannot be halved: set it to 2 or more"
-        text = "each half of the devices needs a class of its own, but there is only one"
+        text = "half needs a class for each half of the devices, but there is only one"
         assert refusal(Half(), np.zeros(9, int), 2) == f"data.partition: {text}"
         assert refusal(Half(), count=300) == "devices.count: 150 devices cannot share the 100 samples of a class"
 
@@ -245,7 +245,7 @@ class TestDistinct:
         assert (held(Distinct(), count=4) > 0).sum(axis=1).tolist() == [2, 3, 2, 3]
 
     def test_impossible(self):
-        text = "11 devices cannot have labels of their own, as there are only 10 labels"
+        text = "11 devices cannot have different labels, as there are only 10 labels"
         assert refusal(Distinct(), count=11) == f"devices.count: {text}"
 
 

@@ -49,7 +49,7 @@ def counts(parts, labels=LABELS):
 
 @pytest.mark.parametrize("labels", [LABELS, UNEVEN], ids=["even", "uneven"])
 @pytest.mark.parametrize("partition", TRUE_PARTITIONS, ids=str)
-def test_every_sample_is_held_once_nobody_is_empty_and_the_seed_decides(partition, labels):
+def test_each_sample_is_held_once_no_device_is_empty_and_the_seed_decides(partition, labels):
     parts, again, other = (partition.split(labels, 20, rng(seed)) for seed in (1, 1, 2))
     assert len(parts) == 20
     assert min(len(part) for part in parts) >= 1
@@ -127,7 +127,7 @@ class TestSizes:
         second = np.mean((np.array(sizes) / len(labels)) ** 2)
         assert second == pytest.approx((alpha + 1) / (20 * (20 * alpha + 1)), rel=0.15)
 
-    def test_quantity_skew_leaves_labels_alike(self):
+    def test_quantity_skew_does_not_skew_labels(self):
         labels = np.random.default_rng(3).permutation(np.repeat(np.arange(4), 5000))
         held = counts(QuantitySkew(alpha=5.0).split(labels, 20, rng()), labels)
         assert stats.chi2_contingency(held).pvalue > 0.01
@@ -170,7 +170,7 @@ class TestCut:
         assert table[0].tolist() == pytest.approx([500, 0, 500, 0], abs=1)
         assert table[1].tolist() == pytest.approx([233, 233, 233, 0], abs=1)
 
-    def test_who_is_full_gets_no_more(self):
+    def test_a_full_device_gets_no_more_samples(self):
         """Two devices, two classes of 10, room 10: after an uneven first cut the second goes whole to the other."""
         for seed in range(20):
             table = cut(np.array([11, 10]), np.full((2, 2), True), 0.5, 10.0, rng(seed))
@@ -195,15 +195,15 @@ class TestCut:
         among = np.array([True, False, True])
         assert shares(1e308, among, rng()).tolist() == [0.5, 0, 0.5]
 
-    def test_drawn_again_until_everybody_has_enough(self):
+    def test_sizes_are_drawn_again_until_each_device_has_enough(self):
         everybody = np.full((3, 10), True)
         assert any(cut(self.SIZES, everybody, 0.5, np.inf, rng(s)).sum(axis=0).min() < 40 for s in range(5))
         assert all(cut_until(40, self.SIZES, everybody, 0.5, np.inf, rng(s)).sum(axis=0).min() >= 40 for s in range(5))
 
 
 class TestDirichletByClass:
-    def test_who_has_a_fair_share_gets_no_more_classes(self):
-        """The labels' classes come in turn: whoever gets some of a class had less than n / N of those before it."""
+    def test_a_device_with_its_fair_share_gets_no_more_classes(self):
+        """Classes come in turn: a device that gets some of a class had less than n / N samples of those before it."""
         for seed in range(20):
             held = counts(DirichletByClass(alpha=0.3, balanced=True, min_samples=1).split(LABELS, 10, rng(seed)))
             before = np.cumsum(held, axis=1) - held
@@ -258,7 +258,7 @@ class TestExDir:
         assert (held > 0).sum(axis=1).mean() > 0.95 * classes
         assert held.sum(axis=1).min() >= 10
 
-    def test_who_has_a_fair_share_gets_no_more_classes(self):
+    def test_a_device_with_its_fair_share_gets_no_more_classes(self):
         for seed in range(10):
             held = counts(ExDir(classes=4, alpha=0.5, min_samples=1).split(LABELS, 20, rng(seed)))
             before = np.cumsum(held, axis=1) - held

@@ -39,7 +39,7 @@ def divided(partition, train, test, devices, seed=1):
     size=st.integers(1, 400),
     seed=st.integers(0, 1000),
 )
-def test_each_test_sample_once_and_everybody_what_is_due_to_one_sample(partition, devices, size, seed):
+def test_test_samples_are_divided_once_and_in_proportion_to_training_samples(partition, devices, size, seed):
     """If all training samples are held, so are all test samples of their classes, in the same shares."""
     rng = np.random.default_rng(seed)
     train = rng.integers(0, 5, 300)
@@ -65,7 +65,7 @@ def test_two_class_devices_get_equal_chunks_of_their_classes():
     assert len(taken) == len(np.unique(taken)) < len(test)
 
 
-def test_what_two_groups_have_in_full_both_get_in_full():
+def test_groups_that_hold_the_same_classes_both_get_all_test_samples():
     train = np.repeat(np.arange(10), 60)
     test = np.repeat(np.arange(10), 20)
     _, tests = divided(LabelOverlap(overlap=0.2), train, test, 12)
@@ -83,7 +83,7 @@ def test_samples_that_are_listed_twice_and_not_at_all(tmp_path):
     assert set(tests[1]) <= set(tests[0]) == set(range(8))
 
 
-def test_nobody_gets_a_class_that_nobody_has():
+def test_classes_that_no_device_holds_are_left_out():
     tests = divide_alike(
         np.array([0, 0]), [np.array([0]), np.array([1])], np.array([3, 3, 3]), np.random.default_rng(0)
     )

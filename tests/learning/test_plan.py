@@ -37,7 +37,7 @@ def batched(kernel, *widths):
 
 class TestCandidates:
     @pytest.mark.parametrize("device", ["cpu", "cuda"])
-    def test_all_of_them(self, device):
+    def test_all_families_are_tried(self, device):
         families = candidates(["layers", "vmap"], device, serial=True)
         assert families == [
             [SERIAL],
@@ -46,7 +46,7 @@ class TestCandidates:
         ]
 
     @pytest.mark.parametrize("device", ["cpu", "cuda"])
-    def test_an_engine_that_is_asked_for_is_the_only_one(self, device):
+    def test_a_named_engine_is_the_only_one(self, device):
         assert candidates(["vmap"], device, serial=False) == [batched("vmap", *COHORT_WIDTHS[device])]
 
     @pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -111,7 +111,7 @@ class TestFastest:
         bench = Bench(given(10, layers=[5, 4, 5.3]))  # a fourth one would be a KeyError
         assert fastest(families(layers=6), bench, 1e9) == Plan("batched", "layers", 2)
 
-    def test_a_hopeless_family_is_left_at_once(self):
+    def test_a_hopeless_family_is_tried_only_once(self):
         bench = Bench(given(1, layers=[3.1], vmap=[2.9, 0.5]))
         assert fastest(families(layers=6, vmap=2), bench, 1e9) == Plan("batched", "vmap", 2)
         assert ("layers", 2) not in bench.tried
@@ -123,7 +123,7 @@ class TestFastest:
         assert fastest(families(layers=4), bench, limit) == Plan("batched", "layers", widest)
         assert bench.tried[-1] == ("layers", widest)
 
-    def test_what_turns_out_not_to_fit_is_not_taken(self):
+    def test_a_plan_that_does_not_fit_is_not_taken(self):
         """Clients may need more together than each alone."""
         sizes = {1: 1.0, 2: 100.0}
         bench = Bench(given(10, layers=[8, 4]))
@@ -131,7 +131,7 @@ class TestFastest:
         assert limited == Plan("batched", "layers", 1)
         assert bench.tried[-1] == ("layers", 2)
 
-    def test_one_client_is_tried_whatever_it_takes(self):
+    def test_a_single_client_is_tried_at_any_size(self):
         bench = Bench(given(10, layers=[8]), client_bytes=1e12)
         assert fastest(families(layers=3), bench, 1e9) == Plan("batched", "layers", 1)
 
@@ -142,7 +142,7 @@ class TestFastest:
         bench = Bench(given(MemoryError, layers=[8]))
         assert fastest(families(layers=1), bench, 1e9) == Plan("batched", "layers", 1)
 
-    def test_nothing_fits(self):
+    def test_without_a_plan_that_fits_memory_error_is_raised(self):
         bench = Bench(given(MemoryError, layers=[MemoryError], vmap=[MemoryError]))
         with pytest.raises(MemoryError):
             fastest(families(layers=3, vmap=3), bench, 1e9)
@@ -181,7 +181,7 @@ FOREIGN = [b'{"plan": {"engine": "serial"}}', b'{"plan": {"engine": "a", "kernel
 
 
 class TestRemembered:
-    def test_measured_once(self, cache):
+    def test_a_plan_is_measured_once_for_a_key(self, cache):
         assert folder() == cache
         assert remembered(KEY, lambda: FIRST, POSSIBLE) == FIRST
         assert remembered(KEY, never, POSSIBLE) == FIRST
@@ -196,7 +196,7 @@ class TestRemembered:
         assert len(list(cache.iterdir())) == 4
 
     @pytest.mark.parametrize("content", [*DAMAGED, *FOREIGN, *IMPOSSIBLE])
-    def test_a_damaged_file_is_measured_anew(self, cache, content):
+    def test_a_damaged_file_is_measured_again(self, cache, content):
         remembered(KEY, lambda: FIRST, POSSIBLE)
         (file,) = cache.iterdir()
         file.write_bytes(content)
@@ -242,7 +242,7 @@ class TestRemembered:
         assert len(texts) == 2
         assert texts[0].startswith(f"{folder()}: the measured training plan cannot be kept: Not a directory")
 
-    def test_nothing_is_left_of_a_measurement_that_fails(self, cache):
+    def test_a_failed_measurement_leaves_no_file(self, cache):
         with pytest.raises(ZeroDivisionError):
             remembered(KEY, lambda: 1 / 0, POSSIBLE)
         assert not cache.exists()
@@ -312,7 +312,7 @@ class TestLearner:
             {"precision": "bfloat16"},
         ],
     )
-    def test_other_work_is_measured_for_itself(self, learner, cache, change):
+    def test_other_work_is_measured_separately(self, learner, cache, change):
         learner()
         learner(**change)
         assert len(list(cache.iterdir())) == 2
@@ -324,7 +324,7 @@ class TestLearner:
 
     @pytest.mark.parametrize("engine", ["auto", "batched", "measured"])
     @pytest.mark.parametrize("width", [1, 3, 64])
-    def test_a_width_that_is_asked_for_is_taken(self, learner, cache, engine, width):
+    def test_a_named_width_is_taken(self, learner, cache, engine, width):
         assert learner(engine=engine, width=width).plan == Plan("batched", "layers", width)
 
     def test_the_fastest_may_be_serial(self, learner, cache, monkeypatch):

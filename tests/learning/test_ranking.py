@@ -23,7 +23,7 @@ def test_hand_computed_ranks():
     assert auc(scores, positive, strict=True) == pytest.approx((2 + 3) / 8)  # 0.5 above 0.1 and 0.4, not above 0.5
 
 
-def test_several_positives_of_a_group_do_not_stand_in_each_others_way():
+def test_positives_of_a_group_do_not_lower_each_others_ranks():
     assert ranks(np.array([4.0, 3, 2, 1]), np.array([True, False, True, True]), np.zeros(4, int)).tolist() == [1, 2, 2]
 
 
@@ -39,7 +39,7 @@ def test_perfect_and_reversed(scores, expected):
     assert set(ranking(scores, POSITIVE, GROUP).values()) == {expected}
 
 
-def test_a_model_that_tells_nothing_apart_hits_nothing():
+def test_constant_scores_hit_nothing():
     columns = ranking(np.full(len(GROUP), np.float32(0.3)), POSITIVE, GROUP)
     assert columns.pop("test_auc") == 0.5
     assert set(columns.values()) == {0.0}

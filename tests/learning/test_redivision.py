@@ -1,4 +1,4 @@
-"""The samples of a round's participants, divided among them anew: whose they are, what is learned and what it costs."""
+"""The samples of a round's participants, divided among them again: shares, learning and costs."""
 
 import json
 
@@ -51,7 +51,7 @@ class TestPool:
         assert np.sort(np.concatenate(shares)).tolist() == sorted(np.concatenate([parts[one] for one in ids]).tolist())
         assert divided.sizes(ids, 3).tolist() == [len(share) for share in shares]
 
-    def test_even_shares_are_equal_and_alike(self):
+    def test_even_shares_are_equal_with_similar_labels(self):
         """315 samples for three devices; in each share a class is a hypergeometric draw: four standard deviations."""
         divided, parts = redivision(Iid())
         shares = divided.parts(np.array([0, 2, 4]), 0)
@@ -99,7 +99,7 @@ class TestLearning:
         ids=["FedAvg", "stragglers", "FedDisco", "FedNova"],
     )
     def test_the_first_round_is_that_of_devices_that_hold_these_samples(self, changes, tmp_path):
-        """Everybody takes part: the same bytes, times and energies as with a file of these shares."""
+        """With all devices: the same bytes, times and energies as with a file of these shares."""
         everybody = {"rounds": 1, "server": {"participants": 20}, **changes}
         divided = divide(load(scenario("iid", **everybody)))
         shares = divided.redivision.parts(np.arange(20), 0)
@@ -141,7 +141,7 @@ class TestLearning:
             assert result.labels_by_round.groupby("round")["device"].nunique().tolist() == rounds["selected"].tolist()
 
     @pytest.mark.process
-    def test_runs_of_a_sweep_that_share_learning_end_as_by_themselves(self, tmp_path):
+    def test_runs_of_a_sweep_that_share_learning_end_as_alone(self, tmp_path):
         """The pool is a part of what learning depends on: two bandwidths learn alike, and a third loses updates."""
         content = scenario("iid", server={"participants": 6, "policy": "deadline", "deadline_s": 0.2})
         (tmp_path / "base.yaml").write_text(json.dumps(content))
@@ -187,7 +187,7 @@ class TestPrice:
 class TestLabelsByRound:
     REPORT = {"report": {"labels_by_round": True}}  # noqa: RUF012
 
-    def test_without_redivision_they_are_those_of_the_device(self, tmp_path):
+    def test_without_redivision_labels_are_those_of_the_device(self, tmp_path):
         result = edgefl.run(scenario(**self.REPORT), out=tmp_path / "run", device="cpu", train=False)
         labels = result.labels_by_round
         devices = result.devices
@@ -217,7 +217,7 @@ class TestLabelsByRound:
         assert within > 0.7 * own_within
         assert between < 0.1 * own_between
 
-    def test_there_is_no_file_without_the_key(self, tmp_path):
+    def test_without_the_key_no_file_is_written(self, tmp_path):
         edgefl.run(scenario(), out=tmp_path / "run", device="cpu", train=False)
         assert not (tmp_path / "run" / "labels_by_round.csv").exists()
 
@@ -248,7 +248,7 @@ class TestBadInput:
             ({"data": {"redivid": "iid"}}, None, "known: dataset, path, partition, redivide, test_partition"),
         ],
     )
-    def test_what_does_not_go_together(self, changes, redivide, complaint):
+    def test_incompatible_keys_are_refused(self, changes, redivide, complaint):
         with pytest.raises(InputError) as error:
             load(scenario(redivide, **changes))
         assert complaint in str(error.value)
@@ -257,7 +257,7 @@ class TestBadInput:
         result = edgefl.run(scenario({"kind": "exdir", "classes": 11}), out=tmp_path / "run", device="cpu")
         assert result.status == "failed"
         assert result.error.startswith("round 1: data.redivide: ")
-        assert "participants cannot be divided so: " in result.error
+        assert "participants cannot be divided: " in result.error
         assert "\n" not in result.error
 
     def test_regression_has_no_classes(self):

@@ -163,7 +163,7 @@ def own_loss(tmp_path):
 
 @pytest.mark.parametrize("engine", ["serial", "batched"])
 @pytest.mark.parametrize("algorithm", ["fedavg", "moon"])
-def test_a_cross_entropy_of_ones_own_is_ours(own_loss, engine, algorithm):
+def test_a_users_cross_entropy_equals_the_shipped_one(own_loss, engine, algorithm):
     changes = (f"training.engine={engine}", f"algorithm={algorithm}")
     ours = own_loss(None, *changes)
     named = own_loss("cross_entropy", *changes)
@@ -225,7 +225,7 @@ def test_an_algorithms_own_loss_comes_on_top_of_the_tasks(engine, loss):
         ("mse", "mse needs floating-point labels, these are 10 classes"),
     ],
 )
-def test_a_loss_that_does_not_suit_is_refused(own_loss, loss, message):
+def test_an_unsuitable_loss_is_refused(own_loss, loss, message):
     with pytest.raises(InputError, match=rf"training.loss.*{message}"):
         own_loss(loss)
 
@@ -237,7 +237,7 @@ def test_a_loss_that_broadcasts_outputs_over_labels_is_refused(own_loss, tmp_pat
         own_loss("own_losses:broadcast", data={"dataset": "npz", "path": "d.npz"}, model="logistic")
 
 
-def test_models_with_a_loss_of_their_own_take_no_other():
+def test_models_with_a_separate_loss_take_no_other():
     quadratic = {"dataset": "quadratic", "coefficients": [[1, 0, 0], [2, 1, 0]]}
     with pytest.raises(InputError, match=r"training.loss: the model quadratic has a loss of its own: leave it out"):
         edgefl.run({"data": quadratic, "training": {"loss": "cross_entropy"}})
@@ -266,7 +266,7 @@ def test_models_with_a_loss_of_their_own_take_no_other():
     ],
     ids=str,
 )
-def test_what_needs_classes_is_refused(changes, message):
+def test_keys_that_need_classes_are_refused(changes, message):
     wanted = scenario(linear_data())
     for key, value in changes.items():
         wanted[key] = {**wanted.get(key, {}), **value} if isinstance(value, dict) else value

@@ -115,7 +115,7 @@ BROKEN = [
     (OtherKeys, "aggregate", 'returned "w", "more", expected "w", the entries of the server\'s state'),
     (NoNumber, "aggregate", 'returned NaN or infinity in "w" from finite numbers'),
     (NoTensor, "downlink", 'returned a float as "scale", expected a tensor [n]'),
-    (Part, "finish", "sends 4858 floats with a model of 4810 parameters, which is no multiple"),
+    (Part, "finish", "sends 4858 floats with a model of 4810 parameters, not a multiple"),
     (Counts, "waits", "returned an int, expected True or False: write bool(...)"),
     (Unsorted, "contributors", "returned [19  0], expected ascending ids, each once"),
 ]
@@ -138,7 +138,7 @@ def test_an_exception_is_named_with_the_line_that_raised_it():
     assert caught.value.faults[0].startswith(f"{shown_file(__file__)}:{line + 1}: ")
 
 
-def test_a_base_from_outside_is_tried_below_a_wrapper_of_ours():
+def test_a_base_from_outside_is_tried_below_a_shipped_wrapper():
     disco = ALGORITHMS.load("feddisco")(base=Double())
     assert isinstance(disco, Wrapper)
     with pytest.raises(edgefl.InputError, match=r"Double\.finish returned"):

@@ -46,7 +46,7 @@ def mask(old_classes):
 
 @pytest.mark.parametrize("old_classes", [[], [0, 3], [0, 1, 2, 3, 4], [4]])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_it_is_glfcs(old_classes, seed):
+def test_the_loss_equals_glfcs(old_classes, seed):
     """Loss and gradient; with all classes old, or all samples of new ones, too."""
     outputs, teacher, label = drawn(seed)
     batch = Batch(label, torch.full((7,), 1 / 7), {OLD: mask(old_classes)})
@@ -74,7 +74,7 @@ def test_padding_and_neighbours_change_nothing():
     assert got == pytest.approx([glfc(a, teach_a, y_a, [0, 3]).item(), glfc(b, teach_b, y_b, [0, 3]).item()], rel=1e-5)
 
 
-def test_what_has_been_learned_is_old_in_the_next_session():
+def test_learned_classes_are_old_in_the_next_session():
     """Classes of the participants heard so far; within a session the old ones stay."""
     algorithm = RelationDistilled(base=FedAvg())
 

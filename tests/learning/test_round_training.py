@@ -18,7 +18,6 @@ from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.learner import round_training
-from edgefl.learning.learner.engines.batched import padding
 from edgefl.learning.learner.engines.batches import PAD, mini_batches, stack
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.learner.round_training import RoundTraining, cohorts
@@ -77,9 +76,9 @@ def wasted(order, sizes, training, width):
         batches = [
             mini_batches(np.arange(sizes[device]), training, lambda: np.random.default_rng(0)) for device in longest
         ]
-        own = sum(int((batch != PAD).sum()) for batch in batches)
-        samples = samples + own
-        computed = computed + own / (1 - padding(batches))
+        taken = (stack(batches) != PAD).sum(axis=2)  # [clients, steps]
+        samples += taken.sum()
+        computed += (taken.max(axis=0) * (taken > 0).sum(axis=0)).sum()
     return 1 - samples / computed
 
 
@@ -101,15 +100,6 @@ def test_large_models_come_back_in_more_messages(learner, monkeypatch, models, m
     assert sent == messages
     assert got_loss == loss
     assert torch.equal(got.vectors["delta"], expected.vectors["delta"])
-
-
-def test_padding_of_a_cohort_against_hand_count():
-    """Three steps of 2, 2, 1 samples beside two steps of 2 and one of a single sample: 2 x 2 + 2 x 2 + 1 computed."""
-    first = np.array([[0, 1], [2, 3], [4, PAD]])
-    second = np.array([[5, 6], [7, PAD]])
-    assert padding([first, second]) == pytest.approx(1 - 8 / 9)
-    assert padding([first]) == 0
-    assert stack([first, second]).shape == (2, 3, 2)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -162,8 +152,8 @@ class TestOutOfMemory:
         with caplog.at_level(logging.WARNING, "edgefl"):
             got = [train(of)]
             assert [record.getMessage() for record in caplog.records] == [
-                f"out of memory with {wide} clients at once: going on with {half}" for wide, half in [(9, 5), (5, 3)]
-            ] + ["out of memory with 3 clients at once: going on with 2"]
+                f"out of memory with {wide} clients at once: continuing with {half}" for wide, half in [(9, 5), (5, 3)]
+            ] + ["out of memory with 3 clients at once: continuing with 2"]
             assert of.plan == Plan("batched", "layers", 2)
             caplog.clear()
             got.append(train(of, index=1))
@@ -176,20 +166,20 @@ class TestOutOfMemory:
                 assert torch.allclose(updates.vectors[name], vectors, rtol=1e-10, atol=1e-13)
 
     @pytest.mark.parametrize("processes", [0, 1, 2])
-    def test_several_cohorts_at_once_narrow_together(self, learner, monkeypatch, caplog, processes):
+    def test_cohorts_that_run_out_of_memory_narrow_together(self, learner, monkeypatch, caplog, processes):
         """All three of them fail; that is one halving."""
         limit(monkeypatch, 2, ERRORS["cuda"])
         of = learner(4, processes=processes)
         with caplog.at_level(logging.WARNING, "edgefl"):
             got, _ = train(of)
         assert [record.getMessage() for record in caplog.records] == [
-            "out of memory with 3 clients at once: going on with 2"
+            "out of memory with 3 clients at once: continuing with 2"
         ]
         monkeypatch.undo()
         assert torch.allclose(got.vectors["delta"], train(learner(1))[0].vectors["delta"], rtol=1e-10, atol=1e-13)
 
     @pytest.mark.parametrize("processes", [0, 1])
-    def test_no_client_goes_on_from_a_round_that_did_not_count(self, learner, monkeypatch, processes):
+    def test_clients_do_not_continue_from_a_round_that_did_not_count(self, learner, monkeypatch, processes):
         """Memory may also run out as the results, the largest table of all, are put together."""
         expected = with_store(learner(2, Scaffold()))
         real = RoundTraining._put
@@ -267,8 +257,8 @@ def test_memory_that_really_runs_out():
     assert done.returncode == 0, done.stderr
     *warnings, width = done.stdout.splitlines()
     assert 1 <= int(width) < 64
-    assert warnings[0] == "out of memory with 64 clients at once: going on with 32"
-    assert warnings[-1].endswith(f"going on with {width}")
+    assert warnings[0] == "out of memory with 64 clients at once: continuing with 32"
+    assert warnings[-1].endswith(f"continuing with {width}")
 
 
 SCHEDULE = [[0, 3, 5], [3, 8, 1, 2], [0, 1, 5, 6, 8], [7, 3], [4, 0, 8, 3, 1]]
@@ -298,7 +288,7 @@ def states_of(states, device, of):
 
 
 def remembered(of, state, device, delta, server):
-    """The cards' formulas, written anew: SCAFFOLD's option II, and FedDyn's drift."""
+    """The cards' formulas, written again: SCAFFOLD's option II, and FedDyn's drift."""
     if isinstance(of.task.algorithm, FedDyn):
         return {"h": state["h"] + delta}
     return {"c": state["c"] - server["c"] - delta / (steps_of(SIZES[device], of.task.training) * of.task.training.lr)}
@@ -340,7 +330,7 @@ class TestStates:
 
 class TestEvaluation:
     @pytest.mark.parametrize("processes", [0, 1])
-    def test_it_goes_on_in_the_background(self, learner, processes):
+    def test_evaluation_continues_in_the_background(self, learner, processes):
         of = learner(processes=processes)
         expected = of.evaluate(of.initial).result()
         free = threading.Event()

@@ -174,7 +174,7 @@ def test_floats_of_a_file_are_copied_once_at_most(tmp_path, more, limit):
     assert done.returncode == 0, done.stderr
 
 
-def test_token_ids_are_handed_out_as_they_are():
+def test_token_ids_are_returned_unchanged():
     x = np.random.default_rng(0).integers(0, 2**40, (N, 6))
     of = samples(x, 3.0, 2.0)
     assert of.batch(ROWS).dtype == torch.int64
@@ -207,7 +207,7 @@ class TestAugmentation:
         expected = np.stack([augmented(x[row], draw, augmentation.crop_padding) for row, draw in pairs])
         assert_near(got, normalised(expected, mean, std).reshape(4, 30, *shape), torch.float64)
 
-    def test_the_corners(self, augmentation, shape, stored):
+    def test_extreme_draws_show_the_corners(self, augmentation, shape, stored):
         """The extreme offsets, mirrored and not."""
         x = images(shape, stored)
         most = 2 * augmentation.crop_padding
@@ -252,7 +252,7 @@ def test_padding_after_normalisation_is_zero(stored, channels):
 
 
 @pytest.mark.parametrize("stored", ["uint8", "float"])
-def test_no_padding_and_no_mirror_is_no_augmentation(stored):
+def test_without_padding_and_mirror_samples_are_unchanged(stored):
     x = images((3, 8, 8), stored)
     nothing = Augmentation(crop_padding=0, flip=False)
     draws = augmentation_draws(ROWS.shape, nothing, np.random.default_rng(0))
@@ -268,7 +268,7 @@ def test_draws_of_padded_batches_are_harmless():
 
 class TestDraws:
     @pytest.mark.parametrize("augmentation", AUGMENTATIONS, ids=str)
-    def test_they_are_uniform(self, augmentation):
+    def test_draws_are_uniform(self, augmentation):
         """Chi-square on 40,000 draws of each number, alpha 1e-3, seed fixed; all values come up, and no others."""
         draws = augmentation_draws((100, 400), augmentation, np.random.default_rng(3))
         assert draws.shape == (100, 400, 3)
@@ -292,7 +292,7 @@ class TestDraws:
         assert np.array_equal(of[~middle], always[~middle])
         assert np.array_equal(of[:, 2], always[:, 2])
 
-    def test_they_are_independent(self):
+    def test_draws_are_independent(self):
         """Chi-square of all combinations of down, right and mirrored, alpha 1e-3."""
         draws = augmentation_draws((40_000,), Augmentation(crop_padding=1, flip=True), np.random.default_rng(4))
         assert chisquare(np.bincount(draws @ [6, 2, 1], minlength=18)).pvalue > 1e-3
@@ -340,7 +340,7 @@ class TestTraining:
                 assert torch.linalg.norm(got - expected) <= 1e-10 * torch.linalg.norm(expected)
 
     @pytest.mark.parametrize("plan", PLANS, ids=str)
-    def test_it_does_something(self, trained, plan):
+    def test_augmentation_changes_the_run(self, trained, plan):
         """To training and not to tests; and other things in another round."""
         augmentation = Augmentation(crop_padding=2)
         (with_it, tested) = trained(plan, augmentation)
@@ -351,8 +351,8 @@ class TestTraining:
         nothing = trained(plan, Augmentation(crop_padding=0, flip=False))[0]
         assert torch.allclose(nothing, without, rtol=1e-10, atol=1e-13)
 
-    def test_each_round_has_draws_of_its_own(self, trained):
-        """With one sample there is no order of batches in which rounds could differ otherwise."""
+    def test_rounds_have_different_draws(self, trained):
+        """With one sample rounds cannot differ in the order of batches."""
         augmentation = Augmentation(crop_padding=2)
         first, again, second = (trained(SERIAL, augmentation, index=k, devices=[3])[0] for k in (0, 0, 1))
         assert torch.equal(first, again)
@@ -380,7 +380,7 @@ class TestTraining:
 
 
 @pytest.mark.parametrize("engine", ["serial", "batched"])
-def test_in_a_scenario(engine):
+def test_augmentation_works_in_a_scenario(engine):
     def run(**augmentation):
         return edgefl.run(
             {

@@ -106,7 +106,7 @@ def test_calibration_of_two_confidences_worked_out_by_hand():
     assert measure.values(samples)["ece"] == pytest.approx((4 * 0.3 + 2 * 0.4) / 6)
 
 
-def test_a_model_that_is_right_as_often_as_it_is_sure_has_no_calibration_error():
+def test_a_model_with_equal_confidence_and_accuracy_has_no_calibration_error():
     """30,000 samples: each bin's accuracy has a standard error below 1.2 %, so the mean gap stays below 1 %."""
     sure = RNG.uniform(0.5, 1.0, 30_000)
     right = RNG.random(30_000) < sure

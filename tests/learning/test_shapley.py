@@ -26,7 +26,7 @@ GAMES = st.integers(1, 5).flatmap(
 
 @given(GAMES)
 def test_the_mean_gain_over_all_orders_and_efficiency(game):
-    """By the definition: over all n! orders; the values add up to v(all) - v(nobody)."""
+    """By the definition: over all n! orders; the values add up to v(all) - v(none)."""
     players, worth = game
     values = shapley(players, table(worth))
     orders = np.array(list(permutations(range(players))))

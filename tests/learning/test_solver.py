@@ -101,7 +101,7 @@ def test_the_first_step_has_the_length_of_the_learning_rate(engine):
         ({"optimizer": "rmsprop"}, r'training\.optimizer: must be .*, got "rmsprop"'),
     ],
 )
-def test_what_no_optimizer_has(training, message):
+def test_keys_of_another_optimizer_are_refused(training, message):
     with pytest.raises(InputError, match=message):
         load({"training": training})
 

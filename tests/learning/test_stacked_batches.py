@@ -51,7 +51,7 @@ CHANGING = ([[1, 2], [3, 4], [3, 4], [1, 2]], [[5, 6], [7, PAD], [7, PAD], [5, 6
 @pytest.mark.parametrize("couples_samples", [False, True])
 @pytest.mark.parametrize("clients", [CHANGING, CHANGING[:2], CHANGING[:1]])
 @pytest.mark.parametrize("steps", [(0, 1, 2, 3), (0, 2, 3), (3, 2, 1, 0), (1, 1, 3, 2), (2, 3, 0)])
-def test_each_step_has_its_samples_whatever_was_asked_before(steps, clients, couples_samples):
+def test_each_step_has_its_samples_in_any_order_of_calls(steps, clients, couples_samples):
     """Steps that are replayed from a recording are not asked for."""
     batches, _ = stacked(*clients, couples_samples=couples_samples)
     for step in steps:

@@ -81,11 +81,11 @@ def test_a_solver_that_counts_steps_is_not_recorded():
         assert check_replays(small_task(**training), LAYERS).records == 0
 
 
-def test_models_of_their_own_for_each_client():
+def test_clients_may_start_from_different_models():
     assert check_replays(small_task(Scaffold()), LAYERS, same_start=False).records == 1
 
 
-def test_dropout_draws_anew_in_each_step():
+def test_dropout_draws_again_in_each_step():
     task = small_task(model=Mlp(dropout=0.5))
     for plan in (LAYERS, VMAP):
         assert check_replays(task, plan).replays == FULL_STEPS
@@ -108,7 +108,7 @@ def test_a_cohort_with_few_full_steps_is_not_recorded():
     assert check_replays(small_task(local_epochs=1), LAYERS).records == 0
 
 
-def test_another_shape_or_session_has_a_record_of_its_own():
+def test_another_shape_or_session_gets_another_record():
     recorder = Recorder()
     task = small_task(Scaffold())
     two_rounds(task, LAYERS, recorder)

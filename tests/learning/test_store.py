@@ -79,7 +79,7 @@ def test_a_client_never_seen_has_the_initial_state(store, home):
 
 
 @pytest.mark.parametrize("home", HOMES)
-def test_what_is_forgotten_is_as_at_the_beginning(store, home):
+def test_forgotten_states_are_initial_again(store, home):
     one = store(home)
     one.scatter(ids(4, 1, 0), states(1, 2, 3))
     one.forget(["c"])

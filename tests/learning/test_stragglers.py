@@ -78,7 +78,7 @@ def test_a_draw_is_the_devices_and_the_rounds():
 
 
 @pytest.mark.parametrize("training", [{"stragglers": {"share": 0}}, {"local_epochs": 1, "stragglers": {"share": 1}}])
-def test_nothing_to_leave_out_is_as_without(training):
+def test_stragglers_with_nothing_to_leave_out_change_nothing(training):
     with_them = run(training=training)
     without = run(training={key: value for key, value in training.items() if key != "stragglers"})
     assert np.array_equal(with_them.parameters, without.parameters)
@@ -131,7 +131,7 @@ def test_a_straggler_learns_what_fewer_epochs_teach(plan):
             assert torch.allclose(stragglers.vectors[name][device], vector[device], rtol=1e-9, atol=1e-12)
 
 
-def test_who_is_dropped_has_cost_all_the_same():
+def test_dropped_stragglers_still_cost_time_and_energy():
     """Kept or dropped, stragglers take the same time and energy; what is learned is then learned without them."""
     stragglers = {"local_epochs": 4, "batch_size": 30, "stragglers": {"share": 0.5}}
     kept = run(rounds=1, training=stragglers)

@@ -71,7 +71,7 @@ def test_contributions_test_the_model_very_often(task):
     assert pays_for_processes(asked, 1)
 
 
-def test_operations_that_nobody_can_count(task, monkeypatch):
+def test_uncountable_operations_are_worth_processes(task, monkeypatch):
     def refuse(*_arguments, **_keys):
         raise InputError("cannot be counted")
 

@@ -144,7 +144,7 @@ class TestSlab:
         slab = Slab()
         assert len(slab.pack({"a": torch.zeros(10**6), "b": torch.zeros(1000, 1000).t()})) < 1000
 
-    def test_what_comes_out_is_a_view_and_aligned(self):
+    def test_unpacked_tensors_are_aligned_views(self):
         """The next message overwrites it: that is why results are copied by `take`."""
         slab = Slab()
         first = slab.unpack(slab.pack([torch.ones(3, dtype=torch.uint8), torch.ones(2)]))
@@ -153,7 +153,7 @@ class TestSlab:
         assert [tensor.sum().item() for tensor in first] == [0, 0]
 
     @pytest.mark.parametrize("size", [1, 64, 100, 1000, 3000])
-    def test_tensors_beyond_the_memory_arrive_all_the_same(self, monkeypatch, size):
+    def test_tensors_beyond_the_shared_memory_arrive(self, monkeypatch, size):
         monkeypatch.setattr(module, "SLAB_BYTES", size)
         slab = Slab()
         sent = [message(), torch.arange(30.0), torch.arange(10**4), torch.arange(7)]
@@ -185,7 +185,7 @@ class TestSlab:
 
 
 class TestForked:
-    def test_it_is_inline_but_for_the_process(self, forked):
+    def test_a_forked_worker_returns_what_an_inline_one_does(self, forked):
         inline = InlineWorker(Handler())
         sent = {"a": torch.randn(4, 5), "b": torch.arange(6).view(2, 3).t()}
         for method, args in [("echo", [message()]), ("double", [sent]), ("full", [3])]:
@@ -205,7 +205,7 @@ class TestForked:
         assert_same(worker.call("echo", [message()], same), message())
         worker.close()
 
-    def test_it_sees_what_was_there_before(self):
+    def test_a_forked_worker_sees_earlier_data(self):
         """Data are shared, not sent."""
         handler = Handler()
         handler.number = 17
@@ -262,7 +262,7 @@ class TestWorkers:
         results = [future.result() for future in futures]
         assert all(torch.equal(result, torch.full((1000,), float(k))) for k, result in enumerate(results))
 
-    def test_all_of_them_work(self, workers):
+    def test_all_workers_work(self, workers):
         together = multiprocessing.get_context("fork").Barrier(2, timeout=30)
 
         class Meeting(Handler):
@@ -328,7 +328,7 @@ class TestWorkers:
                 of.submit("echo", lambda: [0], lambda result: 1 / result).result()
         assert of.submit("echo", lambda: [5], same).result() == 5
 
-    def test_others_go_on_when_one_is_killed(self, workers):
+    def test_other_workers_continue_when_one_is_killed(self, workers):
         of = workers(2)
         os.kill(pids(of)[0], signal.SIGKILL)
         outcomes = [of.submit("echo", lambda: [5], same).exception() for _ in range(2)]
@@ -504,7 +504,7 @@ print(after.status, after.parameters.sum())
 
 
 @pytest.mark.slow
-def test_a_program_that_exports_after_it_has_trained_goes_on_with_all_processes(tmp_path):
+def test_a_program_that_exports_after_training_keeps_all_processes(tmp_path):
     program = """
 import edgefl, torch
 keys = {"rounds": 2, "devices": {"count": 4}, "training": {"local_steps": 2, "engine": "serial"}}

@@ -654,8 +654,11 @@ REFUSED = {
         "server: {policy: {kind: split, cut: 0}}",
         "server.policy.cut: must be the name of a layer, or its number from 1, got 0",
     ),
-    "a single layer": (f"model: logistic\n{SPLIT}", "server.policy.cut: the model is no chain of two or more layers"),
-    "no chain": (f"model: din\n{SPLIT}", "server.policy.cut: the model is no chain of two or more layers"),
+    "a single layer": (
+        f"model: logistic\n{SPLIT}",
+        "server.policy.cut: the model is not a chain of two or more layers",
+    ),
+    "no chain": (f"model: din\n{SPLIT}", "server.policy.cut: the model is not a chain of two or more layers"),
     "no SGD": (f"algorithm: scaffold\n{SPLIT}", "algorithm: the policy split trains with plain SGD only"),
     "a pull": (f"algorithm: fedprox\n{SPLIT}", "algorithm: the policy split trains with plain SGD only"),
     "a walk of another": (

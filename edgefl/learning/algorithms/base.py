@@ -1,12 +1,12 @@
 """The hooks of an algorithm: arithmetic on flat parameter vectors, written for one client.
 
-The engine may hand every hook of a device a leading client axis ([C, d] for vectors, [C, 1] for scalars such as the
-learning rate), so that the same lines serve one client and a whole batch. All hooks are pure.
+The engine may give every hook of a device a leading client axis ([C, d] for vectors, [C, 1] for scalars such as the
+learning rate), so that the same lines serve one client and a batch. All hooks are pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """Facts that all rounds share until the server's state begins anew.
+    """Facts that all rounds share until the server's state begins again.
 
-    All numbers are over the N devices that the state is about: those of the scenario, or, with groups that take turns,
-    those of the session.
+    All numbers are over the N devices of the state: all of the scenario, or those of the session with groups that take
+    turns.
     """
 
     population: int = 1  # N
-    rounds: int = 1  # until the server's state begins anew, T
+    rounds: int = 1  # until the server's state begins again, T
     participants: float = 1.0  # expected number of participants in a round, m
     lr: float = 1.0  # learning rate that the schedule starts from, eta_0
     steps: float = 1.0  # local steps of a device with the mean number of samples, K_ref
@@ -68,7 +68,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class LocalContext:
-    """All that one device knows during its local training."""
+    """Everything that one device knows during its local training."""
 
     start: Tensor  # [d] the model as received
     lr: Tensor | float  # this round's learning rate
@@ -85,13 +85,34 @@ class LocalContext:
         """Return the learning rate that the schedule starts from, or that of this round."""
         return self.run.lr if which == "initial" else self.lr
 
+    def each(self, change: Callable[[Tensor], Tensor]) -> LocalContext:
+        """Return the same context with `change` applied to every tensor."""
+
+        def changed(value: Tensor | float) -> Tensor | float:
+            if isinstance(value, float):  # the same for all devices
+                return value
+            return change(value)
+
+        return LocalContext(
+            start=change(self.start),
+            lr=changed(self.lr),
+            received={name: change(value) for name, value in self.received.items()},
+            state={name: change(value) for name, value in self.state.items()},
+            steps=changed(self.steps),
+            weight=changed(self.weight),
+            index=changed(self.index),
+            gradient=changed(self.gradient),
+            run=self.run,
+            epoch_steps=changed(self.epoch_steps),
+        )
+
 
 @dataclass(frozen=True)
 class Updates:
-    """All that the server received in one round, stacked over participants in the order of their ids.
+    """Everything that the server received in one round, stacked over participants in the order of their ids.
 
-    Ids count from 0 to N - 1. With groups that take turns they are places in `run.devices`, as N are the devices of the
-    session alone.
+    Ids count from 0 to N - 1. With groups that take turns they are places in `run.devices`, and N devices are those of
+    the session.
     """
 
     vectors: Mapping[str, Tensor]  # what `finish` uploaded, each [C, d]
@@ -110,12 +131,7 @@ class Updates:
     run: RunInfo = RunInfo()
 
     def mean(self, name: str = "delta", *, by_samples: bool = False) -> Tensor:
-        """Return the mean [d] of an upload over participants: by `weights` if given, else uniform or by samples.
-
-        Args:
-            name: name of the vector in `vectors`.
-            by_samples: weigh participants by their number of samples.
-        """
+        """Return the mean [d] of an upload over participants: by `weights` if given, else uniform or by samples."""
         vectors = self.vectors[name]
         weights = self.weights
         if weights is None and by_samples:
@@ -138,17 +154,11 @@ class Updates:
     def only(self, rows: npt.NDArray[np.int64]) -> Updates:
         """Return the updates of some participants, given by their rows."""
 
-        def cut(value: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
-            if value is None:
-                return None
-            return value[rows]
+        def cut(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return tuple(value[row] for row in rows.tolist())
+            return None if value is None else value[rows]
 
-        starts = self.starts
-        if starts is not None:
-            starts = tuple(starts[row] for row in rows.tolist())
-        statistics = self.statistics
-        if statistics is not None:
-            statistics = statistics[rows]
         return replace(
             self,
             vectors={name: vector[rows] for name, vector in self.vectors.items()},
@@ -157,23 +167,23 @@ class Updates:
             steps=cut(self.steps),
             losses=cut(self.losses),
             staleness=cut(self.staleness),
-            starts=starts,
+            starts=cut(self.starts),
             labels=cut(self.labels),
-            statistics=statistics,
+            statistics=cut(self.statistics),
             weights=cut(self.weights),
         )
 
 
 def unless_alike(mean: Tensor, rows: Tensor) -> Tensor:
-    """Return a mean [b] of rows [n, b], but their own number where all have the same: no rounding moves a constant."""
+    """Return a mean [b] of rows [n, b], with the rows' number where all are equal: no rounding moves a constant."""
     return rows[0].where((rows == rows[0]).all(0), mean)
 
 
 class Algorithm(Member):
     """Base of all algorithms; the fields of a subclass are its hyper-parameters.
 
-    The hooks stand in the order in which a run calls them. All but `aggregate` have a default, which is what FedAvg
-    does. The module `properties` answers questions about an algorithm.
+    The hooks stand in the order in which a run calls them. All but `aggregate` have a default, that of FedAvg. The
+    module `properties` answers questions about an algorithm.
     """
 
     # Flags: what the code around an algorithm cannot find out by calling its hooks.
@@ -201,9 +211,10 @@ class Algorithm(Member):
 
     @property
     def needs_only_mean(self) -> bool:
-        """True if the server needs nothing of the updates but their mean, by samples or uniform; see `Averaging`.
+        """True if the server needs only the mean of the updates, by samples or uniform; see `Averaging`.
 
-        Such a mean can be received as a sum over the air. A class that overrides hooks of its base says so anew.
+        Such a mean can be received as a sum over the air. A class that overrides hooks of its base must declare it
+        again.
         """
         return False
 
@@ -226,8 +237,7 @@ class Algorithm(Member):
     def check_sessions(self, groups: int) -> tuple[str, str] | None:
         """Return the hyper-parameter that does not suit sessions, and why; None if all do.
 
-        Args:
-            groups: number of groups of devices that take turns with one state; 1 if each session has its own state.
+        The number of `groups` that take turns with one state is 1 if each session has its own state.
         """
         return None
 
@@ -236,7 +246,7 @@ class Algorithm(Member):
         return {"w": w}
 
     def device_rows(self, w: Tensor) -> dict[str, Tensor]:
-        """Return what the server's state has for a device before its first update: tables [N, ...] have N such rows."""
+        """Return a device's rows in the server's state before its first update: tables [N, ...] have N such rows."""
         return {}
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
@@ -244,10 +254,10 @@ class Algorithm(Member):
         return {}
 
     def own_models(self) -> dict[str, str]:
-        """Return the vectors of a device's state that are a random model of its own at first, each with a flag's name.
+        """Return the vectors of a device's state that begin as a random model, each with the name of a flag.
 
-        Such a vector is drawn as the initial model is, but for each device anew, as long as the flag, another entry of
-        the state, is 0.
+        As long as the flag, another entry of the state, is 0, the vector is drawn like an initial model, for each
+        device.
         """
         return {}
 
@@ -256,7 +266,7 @@ class Algorithm(Member):
     def awaited(self, awaited: Ids, received: Ids, population: int, rng: np.random.Generator) -> Ids:
         """Return the ids of the devices that the next model waits for: the server's entry "awaited", if any.
 
-        Called with empty ids before the first round, and then after each round, in runs without learning too.
+        Called with empty ids before the first round, and then after each round, also in runs without learning.
 
         Args:
             awaited: ids of the devices that the model waited for in the round.
@@ -267,11 +277,11 @@ class Algorithm(Member):
         return awaited
 
     def admit(self, ids: Ids, server: Mapping[str, Any], rng: np.random.Generator) -> Ids:
-        """Return those selected devices that take part, in the same order.
+        """Return the selected devices `ids` that take part, in the same order.
 
         Args:
             ids: ids of the selected devices.
-            server: the server's state; in runs without learning it has nothing but "awaited".
+            server: the server's state; in runs without learning it has only "awaited".
             rng: the round's random numbers.
         """
         return ids
@@ -279,11 +289,8 @@ class Algorithm(Member):
     def waits(self, server: Mapping[str, Any], received: Ids) -> bool:
         """Return True if a round leaves the model as it is, because the algorithm waits for more devices.
 
-        Such rounds do not advance the schedule of the learning rate (`training.lr_clock: updates`).
-
-        Args:
-            server: the server's state before the round.
-            received: the devices whose update arrived in the round, as `Updates.ids` has them.
+        Such rounds do not advance the schedule of the learning rate (`training.lr_clock: updates`). The `server` has
+        its state before the round; `received` are the devices whose update arrived, as in `Updates.ids`.
         """
         return False
 
@@ -319,9 +326,9 @@ class Algorithm(Member):
         return losses
 
     def added_loss(self, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> AddedLoss | None:
-        """Return what `loss` adds to the task's losses, with its gradient by hand; None leaves that to autograd.
+        """Return the term that `loss` adds to the task's losses, with its gradient; None leaves that to autograd.
 
-        It only makes steps faster, and only counts beside a `loss` of the same class, of which it must say the same.
+        It only makes steps faster. It must agree with `loss`, and counts only if the same class defines both.
         """
         return None
 
@@ -340,7 +347,7 @@ class Algorithm(Member):
         return {"delta": w - local.start}
 
     def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
-        """Return the vectors of `finish` that the server can work out itself, so that they need not be sent.
+        """Return the vectors of `finish` that the server can derive, so that they need not be sent.
 
         Args:
             upload: the vectors that are sent.
@@ -363,12 +370,7 @@ class Algorithm(Member):
         return {}
 
     def contributors(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
-        """Return the ids, ascending, of the devices whose update, new or stored, is part of the server's next state.
-
-        Args:
-            server: the next state.
-            updates: the updates that led to it.
-        """
+        """Return the ids, ascending, of the devices whose update, new or stored, is part of the next state `server`."""
         found = [updates.ids]
         # A row that differs from the initial one holds an update from an earlier round.
         for name, row in self.device_rows(server["w"]).items():
@@ -379,14 +381,12 @@ class Algorithm(Member):
     # Between sessions, and when a device leaves.
 
     def carried_over(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the entries of the server's state that the next session starts with; all others begin anew."""
+        """Return the entries of the server's state that the next session starts with; all others begin again."""
         return {}
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
         """Return N times what a device's state adds to means over N devices, by their names in the server's state.
 
-        Args:
-            state: the device's state, as `remember` left it.
-            weight: its number of samples over the mean of all devices, omega.
+        The `state` is what `remember` returned; `weight` is its number of samples over the mean of all devices, omega.
         """
         return {}

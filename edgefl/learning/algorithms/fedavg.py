@@ -140,7 +140,7 @@ class FedAvg(Averaging):
         return np.asarray(presence * updates.run.participants / presence.sum())
 
     def _aggregate_when_complete(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Sum up the moves since the model changed; once no device is awaited any more, move it by their mean."""
+        """Add up the moves since the model changed; when no device is awaited any more, move it by their mean."""
         delta = updates.vectors["delta"]
         counts = delta.new_tensor(self.counts(updates))
         moves = server["moves"] + counts @ delta

@@ -88,11 +88,7 @@ class FedDisco(Wrapper):
 def disco_weights(samples: npt.ArrayLike, distance: Floats, a: float, b: float) -> Floats:
     """Return weights [C] in proportion to `max(0, n_k / sum n - a d_k / sum d + b)`; if all are 0, `n_k / sum n`.
 
-    Args:
-        samples: [C] number n_k of samples of each device.
-        distance: [C] distance d_k of each device's labels from the reference.
-        a: weight of the distance.
-        b: added to every weight.
+    The n_k are numbers of `samples` [C], the d_k distances [C] of devices' labels from the reference.
     """
     shares = np.asarray(samples) / np.sum(samples)
     # Without any distance every term is 0: dividing by 1 keeps it 0.
@@ -104,13 +100,10 @@ def disco_weights(samples: npt.ArrayLike, distance: Floats, a: float, b: float) 
 
 
 def discrepancy(labels: Ints, reference: Floats, distance: str) -> Floats:
-    """Return the distances [C] of label distributions from the reference distribution.
+    """Return the distances [C] of label distributions, as counts [C, classes], from the `reference` [classes].
 
-    Args:
-        labels: [C, classes] counts.
-        reference: [classes] counts.
-        distance: kl is Kullback and Leibler's, infinite where the reference lacks a label; l1 and l2 are norms of
-            the difference; cosine is 1 minus the cosine of the angle between the distributions.
+    Of the distances kl is Kullback and Leibler's, infinite where the reference lacks a label; l1 and l2 are norms of
+    the difference; cosine is 1 minus the cosine of the angle between the distributions.
     """
     p = labels / np.maximum(labels.sum(axis=1, keepdims=True), 1)
     # A label that the reference lacks divides by 0: the caller looks for infinite distances.

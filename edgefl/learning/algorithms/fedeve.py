@@ -48,7 +48,7 @@ class FedEve(Averaging):
         drift, noise = self.variances(server["m"], observed, updates)
         predicted = server["variance"] + drift
         total = predicted + noise
-        # From a single device that moves as predicted there is no variance at all: 0 / 0 counts as 1.
+        # A single device that moves as predicted has no variance: 0 / 0 counts as 1.
         gain = (predicted / total).where(total > 0, 1)
         m = server["m"] + gain * (observed - server["m"])
         w = server["w"] - self.server_lr * m  # from w, not from the prediction that devices started from

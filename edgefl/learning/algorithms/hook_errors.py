@@ -1,6 +1,4 @@
-"""Errors of an algorithm's hooks, with the file and the line where the hook is written."""
-
-from __future__ import annotations
+"""Errors of an algorithm's hooks, with the file and the line of the hook."""
 
 import inspect
 from pathlib import Path
@@ -13,11 +11,11 @@ HOUSE = Path(__file__).parents[2]  # the folder of this package
 
 
 class HookError(RunError):
-    """A hook has failed or returned what it must not; the text names the hook and its file and line."""
+    """A hook has failed or returned a wrong value; the text names the hook and its file and line."""
 
 
 def place(member: object, method: str) -> str:
-    """Return "file:line" of a method; of the member's class if the method is inherited from this package."""
+    """Return "file:line" of a method; of the member's class if the method is inherited from edgefl."""
     function = getattr(type(member), method)
     code = getattr(getattr(function, "fget", function), "__code__", None)
     if code is not None and not is_ours(code.co_filename):
@@ -26,7 +24,7 @@ def place(member: object, method: str) -> str:
         path = _file_of(cls)
         if path is not None and is_outside(cls) and not cls.__module__.startswith("pydantic"):
             return f"{shown_file(path)}:{_line_of(cls)}"
-    return path_of(type(member))  # of this package, or made in an interactive session
+    return path_of(type(member))  # of edgefl, or made in an interactive session
 
 
 def place_of_error(member: object, error: BaseException) -> str | None:
@@ -41,7 +39,7 @@ def place_of_error(member: object, error: BaseException) -> str | None:
 
 
 def is_ours(path: str) -> bool:
-    """Return whether a file belongs to this package."""
+    """Return whether a file belongs to edgefl."""
     return Path(path).is_relative_to(HOUSE)
 
 

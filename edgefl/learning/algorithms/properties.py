@@ -32,7 +32,7 @@ def trains_by_plain_sgd(algorithm: Algorithm) -> bool:
 
 
 def only_averages(algorithm: Algorithm) -> bool:
-    """Return whether the next model is a weighted mean of the participants' models; a single one's is then the next."""
+    """Return whether the next model is a weighted mean of the participants' models: of a single one, that model."""
     return type(algorithm).aggregate is FedAvg.aggregate
 
 
@@ -50,7 +50,7 @@ def keeps_more_than_model(algorithm: Algorithm) -> bool:
 
 def keeps_updates(algorithm: Algorithm) -> bool:
     """Return whether the server keeps a vector of the model's size for each device."""
-    # Rows of length 1 are numbers such as ages, so a model of two parameters tells the vectors from them.
+    # Rows of length 1 are numbers such as ages; vectors have the length of the model, here two parameters.
     rows = algorithm.device_rows(zeros(algorithm, 2))
     return any(len(row) == 2 for row in rows.values())
 
@@ -67,7 +67,7 @@ def keeps_at_devices(algorithm: Algorithm) -> bool:
 
 
 def is_coupled(algorithm: Algorithm) -> bool:
-    """Return whether the server keeps sums of devices' states, so that neither can begin anew without the other."""
+    """Return whether the server keeps sums of devices' states, so that both must begin again together."""
     own = unwrapped(algorithm)
     return keeps_more_than_model(own) and bool(own.client_state(zeros(own, 1)))
 
@@ -81,7 +81,7 @@ def can_forget(algorithm: Algorithm) -> bool:
 def divides_by_lr(algorithm: Algorithm) -> bool:
     """Return whether devices send or keep a move divided by the learning rate, which then must not be 0."""
     w = zeros(algorithm, 1)
-    # A move of 0 over a rate of 0 is NaN, which tells.
+    # A move of 0 over a rate of 0 is NaN.
     local = first_round(algorithm, w, lr=0.0)
     with np.errstate(all="ignore"):
         vectors = [*algorithm.finish(w, local).values(), *algorithm.remember(w, local).values()]
@@ -96,7 +96,7 @@ def uploads_move(algorithm: Algorithm) -> bool:
 
 def has_own_loss(algorithm: Algorithm) -> bool:
     """Return whether devices minimise a loss other than the task's."""
-    if isinstance(algorithm, Watched):  # it has every hook, only to check what comes back
+    if isinstance(algorithm, Watched):  # it has every hook, only to check it
         return has_own_loss(algorithm.base)
     if type(algorithm).loss not in {Algorithm.loss, Wrapper.loss}:
         return True
@@ -104,9 +104,9 @@ def has_own_loss(algorithm: Algorithm) -> bool:
 
 
 def has_loss_by_hand(algorithm: Algorithm) -> bool:
-    """Return whether `added_loss` speaks of the algorithm's `loss`, and not of one that a derived class replaces."""
+    """Return whether the same class defines the algorithm's `added_loss` and `loss`."""
     cls = type(algorithm)
-    if isinstance(algorithm, Watched):  # only to find out what a hook does wrong, which `loss` does
+    if isinstance(algorithm, Watched):  # it must watch `loss`
         return False
     if isinstance(algorithm, Wrapper) and cls.loss is Wrapper.loss:
         return has_loss_by_hand(algorithm.base)
@@ -114,7 +114,7 @@ def has_loss_by_hand(algorithm: Algorithm) -> bool:
 
 
 def depends_on_rounds(algorithm: Algorithm) -> bool:
-    """Return whether a round may depend on how many rounds there are: of a class from outside, unless it says no."""
+    """Return whether a round may depend on the number of rounds; a class from outside may, unless it says no."""
     member: Member = algorithm
     if isinstance(member, Unknown):
         raise NotImported(member.import_path)
@@ -136,7 +136,7 @@ def needs_only_mean(algorithm: Algorithm) -> bool:
     """Return whether the server needs nothing of the updates but `Averaging.mean_delta`, the mean move."""
     if not algorithm.needs_only_mean or not isinstance(algorithm, Averaging):
         return False
-    # Who derives a class and overrides one of these hooks may need more than the base: its own word counts.
+    # A derived class that overrides one of these hooks may need more than its base, so it must say so again.
     cls = type(algorithm)
     said_by = _definer(cls, "needs_only_mean")
     return all(issubclass(said_by, _definer(cls, hook)) for hook in MEAN_HOOKS)

@@ -1,7 +1,7 @@
-"""Rounds on short vectors of made-up numbers, before a run: they find hooks that return what they must not.
+"""Rounds on short vectors of made-up numbers before a run, which find hooks that return wrong values.
 
-Nothing is learned here, so that this takes milliseconds and needs neither data nor a model. Hooks of local training are
-called as both engines call them: for one device, and for several together.
+Nothing is learned, so this takes milliseconds and needs neither data nor a model. Hooks of local training are called as
+both engines call them: for one device, and for several together.
 """
 
 from __future__ import annotations
@@ -40,20 +40,14 @@ class Turn(NamedTuple):
 
 
 class Rehearsal:
-    """The server and the devices of a made-up run.
-
-    Args:
-        algorithm: its hooks are called; usually a `Watched` one.
-        population: number of devices.
-        dtype: of all vectors; float32 if None.
-    """
+    """The server and the devices of a made-up run of an algorithm, usually a `Watched` one."""
 
     def __init__(self, algorithm: Algorithm, population: int, dtype: torch.dtype | None = None) -> None:
         import torch
 
         self.algorithm = algorithm
         self.population = population
-        # No two numbers are alike, and none is 0: the values that a hook may treat in another way.
+        # All numbers differ, and none is 0: a hook may treat equal numbers and 0 differently.
         self.initial = torch.linspace(-1.0, 1.3, LENGTH, dtype=dtype)
         self.server: dict[str, Any] = initial_state(algorithm, self.initial, population)
         self.states: dict[int, Mapping[str, Tensor]] = {}  # of the devices that have taken part
@@ -73,10 +67,10 @@ class Rehearsal:
         self._await(self._awaited, 0)
 
     def play(self) -> None:
-        """Play two rounds, of which the second finds states that are no longer zeros, and begin a session.
+        """Play two rounds, of which the second finds states that are not zeros any more, and begin a session.
 
         Raises:
-            HookError: a hook fails or returns what it must not, if the algorithm is watched.
+            HookError: the algorithm is watched, and a hook fails or returns a wrong value.
         """
         self.round(np.unique([0, self.population - 1]), 0)
         self.round(np.unique([0, self.population // 2]), 1)
@@ -89,8 +83,8 @@ class Rehearsal:
         if len(admitted):  # where none is admitted, the other hooks are tried on devices that are not
             ids = admitted
         together = self._train(self._context(ids, index), ids)
-        for device in ids.tolist():  # called only to be checked: the results are those of `together`
-            self._train(_row(self._context(np.array([device]), index)), device)
+        for device in ids.tolist():  # only to be checked: the results are those of `together`
+            self._train(self._context(np.array([device]), index).each(lambda value: value[0]), device)
         for row, device in enumerate(ids.tolist()):
             self.states[device] = {name: value[row] for name, value in together.state.items()}
         updates = self._updates(ids, together.uploads, index)
@@ -102,7 +96,7 @@ class Rehearsal:
         return updates
 
     def _await(self, received: Ids, index: int) -> None:
-        """Have the algorithm say for which devices the next model waits."""
+        """Ask the algorithm for which devices the next model waits."""
         rng = np.random.default_rng(index)
         self._awaited = self.algorithm.awaited(self._awaited, received, self.population, rng)
         if len(self._awaited):
@@ -112,7 +106,7 @@ class Rehearsal:
         return self.states.get(device) or self.algorithm.client_state(self.initial)
 
     def _context(self, ids: Ids, index: int) -> LocalContext:
-        """Return what devices [C] know, as the batched engine has it."""
+        """Return what devices [C] know, as in the batched engine."""
         start = self.algorithm.broadcast(self.server).expand(len(ids), -1)
         column = start.new_ones(len(ids), 1)
         states = [self._state(device) for device in ids.tolist()]
@@ -132,7 +126,7 @@ class Rehearsal:
         )
 
     def _gradient(self, w: Tensor, devices: Ids | int) -> Tensor:
-        """Return gradients of made-up quadratics, another one for each device."""
+        """Return gradients of made-up quadratics, a different one for each device."""
         centres = w.new_tensor(np.asarray(devices) % 7 / 7.0)[..., None]
         return 0.5 * (w - centres)
 
@@ -184,11 +178,7 @@ class Rehearsal:
 
 
 def rehearse_outside(algorithm: Algorithm, population: int) -> None:
-    """Try the hooks of an algorithm from outside the package, which nobody has tested; pass over all others.
-
-    Args:
-        algorithm: the algorithm; a wrapper's own hooks and those of its base are tried apart.
-        population: number of devices.
+    """Try the hooks of an algorithm from outside edgefl; those of a wrapper and of its base are tried separately.
 
     Raises:
         InputError: a hook fails, or returns another shape, type or key than it must, or NaN.
@@ -201,24 +191,3 @@ def rehearse_outside(algorithm: Algorithm, population: int) -> None:
         Rehearsal(Watched(base=algorithm), population).play()
     except HookError as error:
         raise InputError(str(error)) from error
-
-
-def _row(local: LocalContext) -> LocalContext:
-    """Return the context of the only device in one, without the axis of devices, as the serial engine has it."""
-
-    def cut(value: Tensor | float) -> Tensor | float:
-        if isinstance(value, float):
-            return value
-        return value[0]
-
-    return LocalContext(
-        local.start[0],
-        local.lr,
-        {name: value[0] for name, value in local.received.items()},
-        {name: value[0] for name, value in local.state.items()},
-        cut(local.steps),
-        cut(local.weight),
-        cut(local.index),
-        cut(local.gradient),
-        local.run,
-    )

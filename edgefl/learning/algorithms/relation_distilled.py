@@ -53,16 +53,11 @@ class RelationDistilled(Distilled):
 def relation_loss(outputs: Tensor, taught: Tensor, batch: Batch, weight: float) -> Tensor:
     """Return `(L_GC + weight L_RD) / 2` of each sample [..., B], as in GLFC's program; `L_GC` without old classes.
 
-    Both are a binary cross entropy of sigmoids, averaged over classes. `L_GC` (gradient compensation) compares with the
-    label; it is multiplied by the error of the output for the sample's own class, over the mean of that error in the
-    batch among classes of the same age, old or new. `L_RD` (relation distillation) compares with the label in which the
-    teacher's outputs replace the entries of old classes.
-
-    Args:
-        outputs: [..., B, classes] outputs of the student.
-        taught: [..., B, classes] outputs of the teacher.
-        batch: labels and weights; `received` has the classes that are OLD.
-        weight: weight of `L_RD`; 1 in the paper.
+    Both are a binary cross entropy of sigmoids, averaged over classes, of student `outputs` and teacher outputs
+    `taught` [..., B, classes]. `L_GC` (gradient compensation) compares with the label; it is multiplied by the error of
+    the output for the sample's own class, over the mean of that error in the batch among classes of the same age, old
+    or new. `L_RD` (relation distillation) compares with the label in which the teacher's outputs replace the entries of
+    old classes.
     """
     from torch.nn.functional import binary_cross_entropy_with_logits as entropy
     from torch.nn.functional import one_hot
@@ -81,12 +76,12 @@ def relation_loss(outputs: Tensor, taught: Tensor, batch: Batch, weight: float) 
     compensated = error / scale.clamp(min=TINY) * entropy(outputs, label, reduction="none").mean(dim=-1)
     if not has_old:
         return compensated
-    # L_RD: the teacher's outputs stand in for the old classes.
+    # L_RD: the teacher's outputs replace the label for the old classes.
     target = label + old * (taught.sigmoid() - label)
     relation = entropy(outputs, target, reduction="none").mean(dim=-1)
     return (compensated + weight * relation) / 2
 
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:
-    """Return the weighted mean over the last axis, which is kept with length 1; 0 where all weights are 0."""
+    """Return the weighted mean over the last axis, which is kept with length 1; 0 if all weights are 0."""
     return (values * weights).sum(dim=-1, keepdim=True) / weights.sum(dim=-1, keepdim=True).clamp(min=TINY)

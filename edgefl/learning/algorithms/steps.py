@@ -37,7 +37,7 @@ def upload(algorithm: Algorithm, w: Tensor, local: LocalContext, *, minimal: boo
 def no_vectors(algorithm: Algorithm, w: Tensor, server: Mapping[str, Tensor], run: RunInfo) -> dict[str, Tensor]:
     """Return the vectors of a round in which no update has arrived, each [0, d].
 
-    `finish` says which ones there would be, and of which sizes; it runs on any model w [d].
+    Their names and sizes are those of `finish`, which runs on any model w [d].
     """
     local = LocalContext(w, 1.0, algorithm.downlink(server), algorithm.client_state(w), run=run)
     return {name: vector[None][:0] for name, vector in algorithm.finish(w, local).items()}
@@ -50,16 +50,10 @@ def forget(
     shares: Iterable[Mapping[str, Tensor]],
     population: int,
 ) -> dict[str, Tensor]:
-    """Return the server's state as if some devices had never taken part, except that the model stays.
+    """Return the server's state as if devices `ids` [n] had never taken part, except that the model stays.
 
-    The means remain means over all N devices: forgotten ones count as they did before their first round.
-
-    Args:
-        algorithm: the algorithm that keeps this state.
-        server: the state.
-        ids: ids [n] of the devices to forget.
-        shares: `share_in_means` of each of them [n].
-        population: number of devices, N.
+    The means remain means over all N devices: forgotten ones count as they did before their first round. The `shares`
+    [n] are `share_in_means` of each.
     """
     after = dict(server)
     for share in shares:

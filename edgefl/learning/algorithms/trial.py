@@ -1,7 +1,7 @@
 """Trial calls of an algorithm's hooks on vectors of zeros, before anything is learned: what they return is counted.
 
-The shipped algorithms use arithmetic that NumPy arrays and torch tensors have in common, so that a run without learning
-never loads torch. Any other algorithm may call every function of torch, and gets tensors.
+Shipped algorithms use arithmetic that NumPy arrays and torch tensors share, so that a run without learning never loads
+torch. Other algorithms may call every function of torch, and get tensors.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ NUMPY_SERVES = {"edgefl", "pydantic", "builtins"}  # packages of the shipped alg
 
 
 def uses_torch(algorithm: Algorithm) -> bool:
-    """Return whether an algorithm's hooks may call functions of torch: whether one comes from outside the package."""
+    """Return whether an algorithm's hooks may call functions of torch, as part of it comes from outside edgefl."""
     if isinstance(algorithm, Wrapper) and uses_torch(algorithm.base):
         return True
     return from_outside(type(algorithm))
 
 
 def from_outside(cls: type[Algorithm]) -> bool:
-    """Return whether a class, or one that it derives from, comes from outside the package."""
+    """Return whether a class or one of its bases comes from outside edgefl."""
     packages = {base.__module__.partition(".")[0] for base in cls.__mro__}
     return not packages <= NUMPY_SERVES
 
 
 def watched_outside(algorithm: Algorithm) -> Algorithm:
-    """Return an algorithm from outside the package with its hooks watched, and any other one as it is."""
+    """Return an algorithm from outside edgefl with its hooks watched, and any other as it is."""
     if uses_torch(algorithm) and not isinstance(algorithm, Watched):
         return Watched(base=algorithm)
     return algorithm
 
 
 def zeros(algorithm: Algorithm, d: int) -> Tensor:
-    """Return zeros [d] in float32: an array or a tensor, whichever the algorithm's hooks can compute with."""
+    """Return zeros [d] in float32: an array or a tensor, whichever the algorithm's hooks compute with."""
     if uses_torch(algorithm):
         import torch
 

@@ -1,7 +1,5 @@
 """Variants of an algorithm: a key such as `variant` chooses a subclass, which has the same keys and other hooks."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TypeVar
 
@@ -15,7 +13,7 @@ def become_variant(algorithm: A, path: str) -> A:
     """Return a freshly validated algorithm as an instance of the subclass at "module:Class".
 
     Raises:
-        ValidationError: the algorithm is of some other subclass, which lacks the variant's hooks.
+        ValidationError: the algorithm is of another subclass, which lacks the variant's hooks.
     """
     module, _, name = path.partition(":")
     variant: type[A] = getattr(import_module(module), name)

@@ -1,12 +1,12 @@
-"""Checks of what an algorithm's hooks return, and faults that name the hook and the line where it is written.
+"""Checks of what an algorithm's hooks return, and faults that name the hook and its line.
 
-A hook that returns a vector of another size or type can go unnoticed: torch stretches vectors to a common shape, and
-turns float32 and float64 into each other. So each hook has a contract, which is written out here.
+A vector of a wrong size or type can go unnoticed: torch broadcasts shapes and converts between float32 and float64. So
+each hook has a contract, which is written out here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ from pydantic import PrivateAttr
 
 from edgefl.core.errors import RunError
 from edgefl.core.global_draws import REMEDY, moved, states
-from edgefl.learning.algorithms.base import Batch, ForwardPass, LocalContext, Updates
+from edgefl.learning.algorithms.base import ForwardPass, LocalContext, Updates
 from edgefl.learning.algorithms.hook_errors import HookError, first_line, place, place_of_error
-from edgefl.learning.algorithms.wrapper import Wrapper
+from edgefl.learning.algorithms.wrapper import HOOKS, Wrapper
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,25 +28,27 @@ Sizes = dict[str, tuple[int, ...]]  # of vectors, by name, without the axis of c
 
 SERVER_HOOKS = frozenset({"aggregate", "carried_over"})  # these get one server's state, never an axis of devices
 BATCHED = "hooks of devices get vectors [d] or [devices, d], so count axes from the end (x[..., 0], dim=-1)"
-PLAIN = 1e12  # products of three such numbers are finite in float32; larger ones are about to overflow by themselves
-AWAITED = "awaited"  # an entry of the server's state that is no tensor: the ids of devices
+PLAIN = 1e12  # a product of three such numbers is finite in float32; larger ones are about to overflow
+AWAITED = "awaited"  # the entry of the server's state that holds ids of devices, not a tensor
 
 
 class Watched(Wrapper):
     """Another algorithm, whose hooks are checked whenever they are called.
 
-    The first fault raises a `HookError`. NaN and infinity are faults only where a hook got plain numbers: what it makes
-    of NaN, or of a model that has all but overflowed, is not its fault.
+    The first fault raises a `HookError`. NaN and infinity are faults only if the hook got plain numbers, not NaN or a
+    model that is about to overflow.
     """
 
-    _sizes: dict[str, Sizes] = PrivateAttr(default_factory=dict)  # of each hook's first vectors: later ones are alike
+    _sizes: dict[str, Sizes] = PrivateAttr(
+        default_factory=dict
+    )  # of each hook's first vectors, which later ones must have
 
     def fail(self, hook: str, text: str) -> None:
         """Raise the fault of a hook; a subclass may note it and go on."""
         raise HookError(f"{place(self.base, hook)}: algorithm: {type(self.base).__name__}.{hook} {text}")
 
     def drew(self, hook: str, generator: str) -> None:
-        """Raise the fault of a hook that has drawn from a global generator; a subclass may note it and go on."""
+        """Raise the fault of a hook that drew from a global generator; a subclass may note it and go on."""
         self.fail(hook, f"draws from {generator}: {REMEDY}")
 
     def call(self, hook: str, *args: Any) -> Any:
@@ -68,114 +70,68 @@ class Watched(Wrapper):
             self.drew(hook, generator)
         return value
 
-    # Before the first round
+    # What each hook must return, in the order in which a run calls them
 
-    def server_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return the initial state: tensors by name, and the model [d] as "w"."""
-        state: dict[str, Tensor] = self.call("server_state", w)
+    def _returned_server_state(self, state: Any, w: Tensor) -> None:
         if self._is_mapping("server_state", state):
             if "w" not in state:
                 self.fail("server_state", f'returned {names(state)}, without the model: add the entry "w"')
             else:
                 self._check_vector("server_state", '"w"', state["w"], tuple(w.shape), w)
             self._check_tensors("server_state", state, w)
-        return state
 
-    def device_rows(self, w: Tensor) -> dict[str, Tensor]:
-        """Return the initial rows: one-dimensional tensors by name."""
-        rows: dict[str, Tensor] = self.call("device_rows", w)
+    def _returned_device_rows(self, rows: Any, w: Tensor) -> None:
         self._check_vectors("device_rows", rows, (), w, infinite=True)
-        return rows
 
-    def client_state(self, w: Tensor) -> dict[str, Tensor]:
-        """Return the initial state of a device: one-dimensional tensors by name."""
-        state: dict[str, Tensor] = self.call("client_state", w)
+    def _returned_client_state(self, state: Any, w: Tensor) -> None:
         self._check_vectors("client_state", state, (), w)
-        return state
 
-    # Who takes part
-
-    def awaited(self, awaited: Ids, received: Ids, population: int, rng: np.random.Generator) -> Ids:
-        """Return ids in [0, N)."""
-        ids: Ids = self.call("awaited", awaited, received, population, rng)
+    def _returned_awaited(self, ids: Any, _awaited: Ids, _received: Ids, population: int, _rng: object) -> None:
         self._check_ids("awaited", ids, population)
-        return ids
 
-    def admit(self, ids: Ids, server: Mapping[str, Any], rng: np.random.Generator) -> Ids:
-        """Return some of the ids, in the same order."""
-        admitted: Ids = self.call("admit", ids, server, rng)
+    def _returned_admit(self, admitted: Any, ids: Ids, _server: object, _rng: object) -> None:
         if self._check_ids("admit", admitted, int(ids.max(initial=0)) + 1):
             kept = ids[np.isin(ids, admitted)]
             if not np.array_equal(kept, admitted):
-                self.fail("admit", f"returned {admitted}, which are no part of {ids} in the same order")
-        return admitted
+                self.fail("admit", f"returned {admitted}, which are not part of {ids} in the same order")
 
-    def waits(self, server: Mapping[str, Any], received: Ids) -> bool:
-        """Return True or False."""
-        waits: object = self.call("waits", server, received)
+    def _returned_waits(self, waits: Any, _server: object, _received: Ids) -> None:
         if not isinstance(waits, bool | np.bool_):
             self.fail("waits", f"returned {kind(waits)}, expected True or False: write bool(...)")
-        return bool(waits)
 
-    # The way down
-
-    def broadcast(self, server: Mapping[str, Tensor]) -> Tensor:
-        """Return a model of the size of "w"."""
-        w: Tensor = self.call("broadcast", server)
+    def _returned_broadcast(self, w: Any, server: Mapping[str, Tensor]) -> None:
         finite = are_plain(server)
         self._check_vector("broadcast", "a model", w, tuple(server["w"].shape), server["w"], finite=finite)
-        return w
 
-    def downlink(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return one-dimensional tensors by name, of the same sizes in every round."""
-        vectors: dict[str, Tensor] = self.call("downlink", server)
+    def _returned_downlink(self, vectors: Any, server: Mapping[str, Tensor]) -> None:
         self._check_vectors("downlink", vectors, (), server["w"], finite=are_plain(server))
         self._check_sizes("downlink", vectors)
-        return vectors
 
-    def sent_once(self) -> frozenset[str]:
-        """Return a set of names."""
-        sent: Any = self.call("sent_once")
+    def _returned_sent_once(self, sent: Any) -> None:
         if not isinstance(sent, (set, frozenset)):
             self.fail("sent_once", f"returned {kind(sent)}, expected a frozenset of names")
-        return frozenset(sent)
 
-    # Local training
-
-    def references(self, local: LocalContext) -> dict[str, Tensor]:
-        """Return models [..., d] by name."""
-        models: dict[str, Tensor] = self.call("references", local)
+    def _returned_references(self, models: Any, local: LocalContext) -> None:
         if self._is_mapping("references", models):
             for name, model in models.items():
                 finite = are_plain(local)
                 self._check_vector("references", f'"{name}"', model, tuple(local.start.shape), local.start, finite)
-        return models
 
-    def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
-        """Return a gradient of the same shape."""
-        corrected: Tensor = self.call("correct", gradient, w, local)
-        finite = are_plain((gradient, w, local))
-        self._check_vector("correct", "a gradient", corrected, tuple(gradient.shape), gradient, finite=finite)
-        return corrected
-
-    def loss(self, losses: Tensor, own: ForwardPass, references: Mapping[str, ForwardPass], batch: Batch) -> Tensor:
-        """Return a loss for each sample."""
-        found: Tensor = self.call("loss", losses, own, references, batch)
-        shape = tuple(losses.shape)
+    def _returned_loss(self, found: Any, losses: Tensor, own: ForwardPass, _references: object, _batch: object) -> None:
         finite = are_plain((losses, own.outputs, own.z))
         if is_tensor(found) and found.dtype != losses.dtype and is_floating(found):
-            return found  # autocast chooses types here
-        self._check_vector("loss", "losses", found, shape, losses, finite=finite)
-        return found
+            return  # autocast chooses types here
+        self._check_vector("loss", "losses", found, tuple(losses.shape), losses, finite=finite)
 
-    def decay(self, local: LocalContext) -> Tensor | float:
-        """Return a number, or one number for each client [..., 1]."""
-        returned: Tensor | float = self.call("decay", local)
-        decay: Any = returned
+    def _returned_correct(self, corrected: Any, gradient: Tensor, w: Tensor, local: LocalContext) -> None:
+        finite = are_plain((gradient, w, local))
+        self._check_vector("correct", "a gradient", corrected, tuple(gradient.shape), gradient, finite=finite)
+
+    def _returned_decay(self, decay: Any, local: LocalContext) -> None:
         if isinstance(decay, Real):
             if not np.isfinite(float(decay)):
                 self.fail("decay", f"returned {decay}, expected a finite number")
-            return returned
+            return
         lead = tuple(local.start.shape[:-1])
         if not is_tensor(decay):
             self.fail("decay", f"returned {kind(decay)}, expected a number or a tensor {[*lead, 1]}")
@@ -184,30 +140,19 @@ class Watched(Wrapper):
             self.fail("decay", f"returned a tensor {got}, expected one number for each client {[*lead, 1]}")
         elif are_plain(local) and not are_finite(decay):
             self.fail("decay", "returned NaN or infinity from finite numbers")
-        return returned
 
-    # The way up
-
-    def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """Return vectors [..., n] by name, of the same sizes for every device."""
-        vectors: dict[str, Tensor] = self.call("finish", w, local)
+    def _returned_finish(self, vectors: Any, w: Tensor, local: LocalContext) -> None:
         self._check_vectors("finish", vectors, tuple(w.shape[:-1]), w, finite=are_plain((w, local)))
         if isinstance(vectors, Mapping) and not vectors:
             self.fail("finish", "returned no vector, but an update needs one")
         self._check_sizes("finish", vectors)
-        return vectors
 
-    def derived(self, upload: Mapping[str, Tensor], local: LocalContext) -> dict[str, Tensor]:
-        """Return vectors by name, as `finish` does."""
-        vectors: dict[str, Tensor] = self.call("derived", upload, local)
+    def _returned_derived(self, vectors: Any, upload: Mapping[str, Tensor], local: LocalContext) -> None:
         finite = are_plain((upload, local))
         self._check_vectors("derived", vectors, tuple(local.start.shape[:-1]), local.start, finite=finite)
         self._check_sizes("derived", vectors)
-        return vectors
 
-    def remember(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
-        """Return the vectors of `client_state`, with an axis of clients before them."""
-        state: dict[str, Tensor] = self.call("remember", w, local)
+    def _returned_remember(self, state: Any, w: Tensor, local: LocalContext) -> None:
         lead = tuple(w.shape[:-1])
         one = w.reshape(-1, w.shape[-1])[0]
         initial = self.base.client_state(one)
@@ -219,15 +164,10 @@ class Watched(Wrapper):
                 if is_tensor(state[name]) and tuple(state[name].shape) != wanted:
                     got = list(state[name].shape)
                     self.fail("remember", f'returned "{name}" {got}, expected {list(wanted)}, as in client_state')
-        return state
 
-    # The end of the round
-
-    def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Return a state with the names, shapes and types of the last one."""
-        after: dict[str, Tensor] = self.call("aggregate", server, updates)
+    def _returned_aggregate(self, after: Any, server: Mapping[str, Tensor], updates: Updates) -> None:
         if not self._is_mapping("aggregate", after):
-            return after
+            return
         before = {name: value for name, value in server.items() if name != AWAITED}
         kept = {name: value for name, value in after.items() if name != AWAITED}
         self._check_names("aggregate", kept, before, "the server's state")
@@ -237,42 +177,28 @@ class Watched(Wrapper):
             # tables may hold infinities from the beginning, such as the age of an update that never came
             infinite = name != "w"
             self._check_vector("aggregate", f'"{name}"', kept[name], shape, before[name], finite, infinite=infinite)
-        return after
 
-    def trace(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, float]:
-        """Return numbers by name."""
-        columns: dict[str, float] = self.call("trace", server, updates)
+    def _returned_trace(self, columns: Any, _server: object, _updates: Updates) -> None:
         if self._is_mapping("trace", columns):
-            value: Any
             for name, value in columns.items():
                 if not isinstance(value, Real):
                     self.fail("trace", f'returned {kind(value)} as "{name}", expected a number: write float(...)')
-        return columns
 
-    def contributors(self, server: Mapping[str, Tensor], updates: Updates) -> Ids:
-        """Return ids in [0, N), ascending."""
-        ids: Ids = self.call("contributors", server, updates)
+    def _returned_contributors(self, ids: Any, _server: object, updates: Updates) -> None:
         if self._check_ids("contributors", ids, updates.population) and (np.diff(ids) <= 0).any():
             self.fail("contributors", f"returned {ids}, expected ascending ids, each once: use np.unique")
-        return ids
 
-    def carried_over(self, server: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return entries of the state."""
-        kept: dict[str, Tensor] = self.call("carried_over", server)
+    def _returned_carried_over(self, kept: Any, server: Mapping[str, Tensor]) -> None:
         if self._is_mapping("carried_over", kept):
             for name, value in kept.items():
                 if name not in server:
-                    self.fail("carried_over", f'returned "{name}", which is no entry of the server\'s state')
+                    self.fail("carried_over", f'returned "{name}", which is not an entry of the server\'s state')
                 else:
                     shape = tuple(server[name].shape)
                     self._check_vector("carried_over", f'"{name}"', value, shape, server[name], infinite=True)
-        return kept
 
-    def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return tensors by name."""
-        shares: dict[str, Tensor] = self.call("share_in_means", state, weight)
+    def _returned_share_in_means(self, shares: Any, _state: object, _weight: float) -> None:
         self._is_mapping("share_in_means", shares)
-        return shares
 
     # Checks
 
@@ -328,16 +254,9 @@ class Watched(Wrapper):
         *,
         infinite: bool = False,
     ) -> None:
-        """Check the shape, the type and, if what came in was `finite`, the numbers of a vector.
+        """Check a vector: its shape, its type (that of `like`) and, if the hook got `finite` numbers, its numbers.
 
-        Args:
-            hook: the hook that returned it.
-            what: its name in the message.
-            vector: what the hook returned.
-            shape: as it must be.
-            like: a vector of the same type.
-            finite: whether the hook got finite numbers.
-            infinite: whether infinities are allowed.
+        The message names it `what`. With `infinite` infinities are allowed.
         """
         if not is_tensor(vector):
             self.fail(hook, f"returned {kind(vector)} as {what}, expected a tensor {list(shape)}")
@@ -354,11 +273,11 @@ class Watched(Wrapper):
             self.fail(hook, f"returned NaN or infinity in {what} from finite numbers")
 
     def _type_fault(self, what: str, vector: Any, like: Tensor) -> str:
-        remedy = "make tensors from others (x.new_tensor(...), torch.zeros_like(x)), so that they have their type"
+        remedy = "make tensors from others (x.new_tensor(...), torch.zeros_like(x)), which gives them the right type"
         return f"returned {what} in {vector.dtype}, expected {like.dtype}: {remedy}"
 
     def _check_sizes(self, hook: str, vectors: Mapping[str, Any]) -> None:
-        """Check that a hook's vectors have the names and sizes that they had when it was called first."""
+        """Check that a hook's vectors have the names and sizes of its first call."""
         if not isinstance(vectors, Mapping) or not all(is_tensor(vector) for vector in vectors.values()):
             return
         sizes = {name: tuple(vector.shape[-1:]) for name, vector in vectors.items()}
@@ -377,11 +296,25 @@ class Watched(Wrapper):
         return True
 
 
+def _watched_hook(name: str) -> Callable[..., Any]:
+    def hook(self: Watched, *args: Any) -> Any:
+        value = self.call(name, *args)
+        getattr(self, f"_returned_{name}")(value, *args)
+        return value
+
+    return hook
+
+
+for _name in HOOKS:
+    if hasattr(Watched, f"_returned_{_name}"):
+        setattr(Watched, _name, _watched_hook(_name))
+
+
 # Values
 
 
 def is_tensor(value: object) -> bool:
-    """Return whether a value is a tensor, or an array as hooks get it in worlds without learning."""
+    """Return whether a value is a tensor, or an array, which hooks get in runs without learning."""
     return isinstance(value, np.ndarray) or hasattr(value, "new_tensor")
 
 
@@ -403,7 +336,7 @@ def are_plain(value: Any) -> bool:
 
 
 def _all_within(value: Any, limit: float) -> bool:
-    """Return whether all numbers in a value are smaller than a limit, which NaN never is."""
+    """Return whether all numbers in a value are below a limit; NaN is not."""
     if isinstance(value, LocalContext):
         value = [value.start, value.lr, value.received, value.state, value.gradient]
     elif isinstance(value, Updates):
@@ -420,7 +353,7 @@ def _all_within(value: Any, limit: float) -> bool:
 
 
 def has_nan(vector: Any) -> bool:
-    """Return whether a tensor holds a number that is none."""
+    """Return whether a tensor holds NaN."""
     if isinstance(vector, np.ndarray):
         return vector.dtype.kind == "f" and bool(np.isnan(vector).any())
     return is_tensor(vector) and is_floating(vector) and bool(vector.isnan().any())
@@ -430,7 +363,7 @@ def has_nan(vector: Any) -> bool:
 
 
 def kind(value: object) -> str:
-    """Return what a value is, for messages: "a list", "None"."""
+    """Return a description of a value for messages: "a list", "None"."""
     if value is None:
         return "None"
     if is_tensor(value):
@@ -440,10 +373,10 @@ def kind(value: object) -> str:
 
 
 def names(mapping: Mapping[str, Any]) -> str:
-    """Return the names of a mapping, for messages."""
+    """Return the names of a mapping for messages."""
     return ", ".join(f'"{name}"' for name in mapping) or "no entries"
 
 
 def shown_sizes(sizes: Sizes) -> str:
-    """Return the sizes of vectors by name, for messages."""
+    """Return the sizes of vectors by name for messages."""
     return ", ".join(f'"{name}" {list(size)}' for name, size in sizes.items()) or "nothing"

@@ -17,12 +17,12 @@ class Codec(Member):
     """Base of all codecs.
 
     With `error_feedback` a device adds to each upload what earlier ones have lost (Karimireddy et al., ICML 2019): what
-    a biased codec leaves out then arrives later, and the model converges all the same.
+    a biased codec leaves out arrives later, and the model still converges.
     """
 
     compresses: ClassVar[bool] = True  # False if uploads are plain 32-bit floats
 
-    error_feedback: bool = False  # unbiased codecs lose nothing in the mean
+    error_feedback: bool = False  # unbiased codecs lose nothing on average
 
     def bits(self, d: int) -> float:
         """Return the bits of an encoded vector of d floats."""

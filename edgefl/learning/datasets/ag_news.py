@@ -1,7 +1,5 @@
 """AG News."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -85,7 +83,7 @@ def read_csv(path: Path) -> tuple[list[str], Array]:
     """Return title and description of each row as one text, and the classes from 0.
 
     Raises:
-        InputError: no such file, or something else than class, title and description.
+        InputError: there is no such file, or its rows are not class, title and description.
     """
     try:
         content = read_unpacked(path)

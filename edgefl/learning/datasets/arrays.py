@@ -1,7 +1,5 @@
 """Arrays from Python: `edgefl.run({"data": {"dataset": edgefl.arrays(...)}})`."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy.typing as npt

@@ -4,8 +4,6 @@ To add a dataset: a file with a subclass of `Dataset` whose `load` returns a `Da
 The fields of the class are its keys in the section `data`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
@@ -54,7 +52,7 @@ class Data:
 
     @property
     def regression(self) -> bool:
-        """True if labels are numbers to predict, and no classes."""
+        """True if labels are numbers to predict, not classes."""
         return bool(np.issubdtype(self.train_y.dtype, np.floating))
 
     @property
@@ -66,7 +64,7 @@ class Data:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of all arrays and numbers that it has, with their names, shapes and types."""
+        """The SHA-256 of all arrays and numbers, with their names, shapes and types."""
         digest = hashlib.sha256()
         for name in DIGESTED:
             value = getattr(self, name)
@@ -83,7 +81,7 @@ class Data:
         return bool(np.issubdtype(self.train_x.dtype, np.signedinteger))
 
     def normalised(self, x: Array) -> Array:
-        """Return samples [n, ...] of this dataset as a model gets them, in a copy: token ids stay as they are."""
+        """Return a copy of samples [n, ...] of this dataset as a model gets them: token ids are not changed."""
         if self.tokens:
             return np.array(x)
         return np.asarray((x - self.mean) / self.std, dtype=self.dtype)
@@ -92,7 +90,7 @@ class Data:
 def telling_rows(x: Array, count: int) -> npt.NDArray[np.int64]:
     """Return the rows [count] of samples x [n, ...] on which a network is tried: the first ones.
 
-    Of token ids the sample with the largest one comes first, as a vocabulary may be too small for it.
+    Among token ids the sample with the largest one comes first, as a vocabulary may be too small for it.
     """
     rows = np.arange(count) % len(x)
     if np.issubdtype(x.dtype, np.signedinteger):
@@ -109,7 +107,7 @@ class Dataset(Member):
 
     @classmethod
     def keys(cls) -> list[str]:
-        """Return all keys of the section `data`: in YAML the dataset's own keys stand beside the section's."""
+        """Return all keys of the section `data`: in YAML the dataset's keys stand beside the section's."""
         section = ["partition", "redivide", "test_partition", "augmentation", "channel_axis"]
         return ["dataset", *super().keys(), *section]
 
@@ -134,12 +132,12 @@ class _LocatedError(Exception):
         self.path = path
 
 
-# A context variable, not an argument: between the caller and `find` stand all the datasets.
+# A context variable, not an argument, which all datasets would have to pass on to `find`.
 _ONLY_LOCATE = ContextVar("only_locate", default=False)
 
 
 def located(dataset: Dataset) -> Path | None:
-    """Return the file or folder where `find` finds a dataset, without reading it; None if it is not on this machine."""
+    """Return the file or folder where `find` finds a dataset, without reading it; None if this machine lacks it."""
     token = _ONLY_LOCATE.set(True)
     try:
         dataset.load()
@@ -161,7 +159,7 @@ def find(
         path: the only folder to look in, or None; may also be one of the files itself.
         candidates: paths relative to a data folder, best first.
         what: what to download and where to put it, for the message.
-        inside: paths relative to the dataset's own folder, which `path` may name as well.
+        inside: paths relative to the dataset's folder, which `path` may name as well.
         fetched_as: the name with which `edgefl data fetch` downloads it, if it does.
 
     Raises:
@@ -184,14 +182,14 @@ def find(
 
 
 def _search(path: Path | None, candidates: Sequence[str], inside: Sequence[str]) -> Path | None:
-    """Return the first of the candidates that exists, as `find` does; None if there is none."""
+    """Return the first of the candidates that exists, as `find` does; None if none does."""
     if path is not None and path.is_file():
         return path
     folders = data_folders()
     names = [*candidates]
     if path is not None:
         folders = [path]
-        names += inside  # only a folder that somebody named can be the set's own
+        names += inside  # only a folder that the user named can be the dataset's
     for folder in folders:
         for candidate in names:
             if (folder / candidate).exists():
@@ -199,7 +197,7 @@ def _search(path: Path | None, candidates: Sequence[str], inside: Sequence[str])
     return None
 
 
-# What `.npz` files may hold: what training normalises or embeds, and no objects.
+# Types that `.npz` files may hold: those that training normalises or embeds, not objects.
 SAMPLES = tuple(np.dtype(name) for name in ("uint8", "int32", "int64", "float16", "float32", "float64"))
 MOST_CLASSES = 100_000
 LARGEST = np.finfo(np.float32).max  # training is in 32 bits
@@ -234,7 +232,7 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
 
 
 def _flattening(y: Array) -> str:
-    """Return how labels [n, k] become [n], for a message; empty if nothing is known of them."""
+    """Return how labels [n, k] become [n], for a message; empty if that is not known."""
     if y.ndim != 2 or y.dtype.kind not in "biu":
         return ""
     if y.shape[1] == 1:
@@ -245,7 +243,7 @@ def _flattening(y: Array) -> str:
 
 
 def _numbering(y: Array) -> str:
-    """Return how labels of another type become integers, for a message; empty if nothing is known of them."""
+    """Return how labels of another type become integers, for a message; empty if that is not known."""
     if y.dtype.kind == "b":
         return ": say y.astype(int)"
     if y.dtype.kind in "US":
@@ -270,13 +268,13 @@ def measured(x: npt.NDArray[np.uint8]) -> dict[str, Any]:
     values = np.arange(256)
     mean = float(counts @ values / counts.sum())
     variance = counts @ (values - mean) ** 2 / counts.sum()
-    return {"mean": mean, "std": max(float(np.sqrt(variance)), 1.0)}  # all pixels alike: nothing to divide by
+    return {"mean": mean, "std": max(float(np.sqrt(variance)), 1.0)}  # equal pixels must not be divided by 0
 
 
 def generator(seed: int, name: str, entity: int) -> np.random.Generator:
-    """Return the random numbers of a dataset that draws some.
+    """Return the random generator of a dataset.
 
-    They depend on the dataset's own seed and not on the scenario's, so that runs of all seeds learn from the same data.
+    It depends on the dataset's seed and not on the scenario's, so runs of all seeds learn from the same data.
     """
-    # The name as a number below 2^31, as keys of streams are numbers.
+    # Keys of streams are numbers, so the name becomes one below 2^31.
     return Streams(seed).generator("dataset", int.from_bytes(name.encode(), "little") % 2**31, entity)

@@ -1,7 +1,5 @@
 """A cache for arrays that take long to make: .npy files in ~/.cache/edgefl/arrays, mapped into memory from there."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os
@@ -20,14 +18,14 @@ from edgefl.learning.datasets.base import Array, Arrays
 
 log = logging.getLogger("edgefl")
 
-VERSION = 1  # of how arrays are made; a new number makes all of them anew
-# A context variable, not an argument: between the caller and `cached` stand all the datasets.
+VERSION = 1  # of how arrays are made; a new number makes all of them again
+# A context variable, not an argument, which all datasets would have to pass on to `cached`.
 _MAY_READ = ContextVar("may_read", default=True)
 
 
 @contextmanager
 def without_reading() -> Iterator[None]:
-    """Have `cached` raise Unavailable within this context, in place of making arrays that are not in the cache."""
+    """Let `cached` raise Unavailable in this context instead of making arrays that are not in the cache."""
     token = _MAY_READ.set(False)
     try:
         yield
@@ -38,13 +36,13 @@ def without_reading() -> Iterator[None]:
 def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[], Mapping[str, Array]]) -> Arrays:
     """Return the arrays that `make` makes of `sources`; later calls map them from the disk.
 
-    All processes share the maps, which are writable (copy on write). Where the cache cannot be written, the arrays stay
-    in memory.
+    All processes share the maps, which are writable (copy on write). If the cache cannot be written, the arrays stay in
+    memory.
 
     Args:
         name: of the dataset.
         options: everything else that the arrays depend on; its `repr` is part of the key.
-        sources: the files they are made of; a change of path, size or modification time makes the arrays anew.
+        sources: the files they are made of; a change of path, size or modification time makes the arrays again.
         make: reads the sources.
 
     Raises:
@@ -65,7 +63,7 @@ def cached(name: str, options: object, sources: Iterable[Path], make: Callable[[
     except OSError as error:
         log.info("%s: the arrays of %s are not kept: %s", folder.parent, name, error.strerror)
         return made
-    # Arrays of an earlier version of the sources are of no use any more.
+    # Arrays of earlier versions of the sources are useless.
     for old in folder.parent.glob(f"{place}-*"):
         if old != folder:
             shutil.rmtree(old, ignore_errors=True)
@@ -98,13 +96,13 @@ def _mapped(folder: Path) -> dict[str, Array] | None:
         # Copy on write: nothing that a process does to an array reaches the file.
         return {name: np.load(folder / f"{name}.npy", mmap_mode="c", allow_pickle=False) for name in names}
     except Exception:  # noqa: BLE001 - a damaged file can raise anything
-        return None  # it is made anew
+        return None  # it is made again
 
 
 def _write(folder: Path, arrays: Mapping[str, Array]) -> None:
     """Write a folder that is whole or absent; of two writers at the same time the first one wins."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside its place and then renamed, which happens at once or not at all.
+    # Written under another name and then renamed, which happens completely or not at all.
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
         for name, array in arrays.items():

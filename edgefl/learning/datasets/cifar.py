@@ -1,7 +1,5 @@
 """Reading the Python batches of CIFAR-10 and CIFAR-100: pickles, without running any code that they name."""
 
-from __future__ import annotations
-
 import io
 import math
 import pickle
@@ -15,7 +13,7 @@ import numpy.typing as npt
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
 from edgefl.core.mapping_files import check_pickle
-from edgefl.learning.datasets.base import Array
+from edgefl.learning.datasets.base import Arrays
 
 SHAPE = (3, 32, 32)  # in the file's order: all of red, then green, then blue
 
@@ -49,7 +47,7 @@ def _latin1(text: str, encoding: str) -> bytes:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads plain values, and arrays as `_Bytes`; refuses whatever else a file names."""
+    """Reads plain values, and arrays as `_Bytes`; refuses anything else that a file names."""
 
     KNOWN: ClassVar[dict[tuple[str, str], Callable[..., object]]] = {
         ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
@@ -66,20 +64,17 @@ class _Unpickler(pickle.Unpickler):
         return self.KNOWN[module, name]
 
 
-def read_batches(paths: Sequence[Path], labels: str, classes: int, what: str) -> tuple[Array, Array]:
-    """Return the images [n, 3, 32, 32] uint8 and labels [n] of some batches.
+def read_batches(train: Sequence[Path], test: Path, labels: str, classes: int, what: str) -> Arrays:
+    """Return the arrays of a dataset from its batches: images [n, 3, 32, 32] uint8 and labels [n].
 
-    Args:
-        paths: the batches, in order.
-        labels: the name under which they hold the labels.
-        classes: how many there are.
-        what: what to download and where to put it, for the message.
-
-    Raises:
-        InputError: one is missing or damaged.
+    The files hold them under the name `labels`; `what` says in a message what to download and where to put it.
     """
-    batches = [_read(path, labels, classes, what) for path in paths]
-    return np.concatenate([x for x, _ in batches]), np.concatenate([y for _, y in batches])
+    arrays: Arrays = {}
+    for part, paths in (("train", train), ("test", [test])):
+        batches = [_read(path, labels, classes, what) for path in paths]
+        arrays[f"{part}_x"] = np.concatenate([x for x, _ in batches])
+        arrays[f"{part}_y"] = np.concatenate([y for _, y in batches])
+    return arrays
 
 
 def _read(path: Path, name: str, classes: int, what: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

@@ -1,7 +1,5 @@
 """CIFAR-10."""
 
-from __future__ import annotations
-
 from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
 from edgefl.learning.datasets.cifar import read_batches
 from edgefl.learning.datasets.npz import read_npz
@@ -28,7 +26,6 @@ class Cifar10(Dataset):
         if found.suffix == ".npz":
             arrays = read_npz(found, CLASSES)
         else:
-            train = read_batches([found.with_name(name) for name in BATCHES], "labels", CLASSES, HELP)
-            test = read_batches([found.with_name("test_batch")], "labels", CLASSES, HELP)
-            arrays = {"train_x": train[0], "train_y": train[1], "test_x": test[0], "test_y": test[1]}
+            train = [found.with_name(name) for name in BATCHES]
+            arrays = read_batches(train, found.with_name("test_batch"), "labels", CLASSES, HELP)
         return Data(**arrays, classes=CLASSES, **standardisation(MEANS, STDS))

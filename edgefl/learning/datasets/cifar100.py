@@ -1,7 +1,5 @@
 """CIFAR-100."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
@@ -35,7 +33,5 @@ class Cifar100(Dataset):
             arrays = read_npz(found, classes)
         else:
             name = f"{self.labels}_labels"
-            train = read_batches([found.with_name("train")], name, classes, HELP)
-            test = read_batches([found.with_name("test")], name, classes, HELP)
-            arrays = {"train_x": train[0], "train_y": train[1], "test_x": test[0], "test_y": test[1]}
+            arrays = read_batches([found.with_name("train")], found.with_name("test"), name, classes, HELP)
         return Data(**arrays, classes=classes, **standardisation(MEANS, STDS))

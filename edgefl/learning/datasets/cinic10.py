@@ -1,7 +1,5 @@
 """CINIC-10."""
 
-from __future__ import annotations
-
 from edgefl.core.errors import InputError
 from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
 from edgefl.learning.datasets.images import class_names, images_by_class, read_images

@@ -5,8 +5,6 @@ C. Kaynak, UCI Machine Learning Repository, 1998, doi 10.24432/C50P49, licensed 
 pixels, each the number of set pixels (0 to 16) in a 4x4 block of the scanned bitmap, and their labels.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 
 import numpy as np

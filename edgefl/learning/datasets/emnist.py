@@ -1,7 +1,5 @@
 """EMNIST: handwritten letters and digits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -48,7 +46,7 @@ class Emnist(Dataset):
         found = find(self.path, [*(f"EMNIST/raw/{name}" for name in first), *npz], what, first, fetched_as="emnist")
         if found.suffix == ".npz":
             return read_npz(found, CLASSES[self.split])
-        # Found as .gz or not, all four files are alike in that.
+        # All four files are .gz, or none is.
         packed = {name: found.parent / f"{file}{found.suffix}" for name, file in files.items()}
         return cached("emnist", self.split, packed.values(), lambda: self._raw(found.parent, files, what))
 

@@ -1,7 +1,5 @@
 """Fashion-MNIST."""
 
-from __future__ import annotations
-
 from edgefl.learning.datasets.base import Data, Dataset
 from edgefl.learning.datasets.mnist import CLASSES, raw_or_npz
 

@@ -1,7 +1,5 @@
 """FEMNIST: EMNIST by writer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from edgefl.learning.datasets.cache import cached
 
 CLASSES = 62
 SIDE = 28
-CACHE_LAYOUT = "with the owners of test samples"  # older caches lack them
 HELP = (
     "Make it with LEAF (https://github.com/TalwalkarLab/leaf, data/femnist: ./preprocess.sh -s niid --sf 1.0 -k 0 "
     "-t sample) and put its data/train/*.json and data/test/*.json into femnist/train and femnist/test in one of these "
@@ -38,7 +35,7 @@ class Femnist(Dataset):
         for part, paths in files.items():
             if not paths:
                 raise InputError(f"data.dataset: {train.with_name(part)}: holds no .json files. {HELP}")
-        arrays = cached("femnist", CACHE_LAYOUT, [*files["train"], *files["test"]], lambda: _read(files))
+        arrays = cached("femnist", None, [*files["train"], *files["test"]], lambda: _read(files))
         return Data(**arrays, classes=CLASSES, mean=0.0365 * 255, std=0.1602 * 255)
 
 

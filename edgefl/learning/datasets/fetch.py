@@ -1,7 +1,4 @@
-"""Downloads of datasets, their checks, and where their files are found.
-
-What is fetched, and by which checksum: `remotes.py`.
-"""
+"""Downloads of datasets, their checks, and the places of their files; `remotes.py` has addresses and checksums."""
 
 from __future__ import annotations
 
@@ -27,9 +24,9 @@ Listener = Callable[[str], None]  # called with the address of each download tha
 
 TIMEOUT_S = 30  # without a byte
 CHUNK_BYTES = 2**18
-ASIDE = ".edgefl-fetch"  # folder below the data folder for what is not yet checked
+ASIDE = ".edgefl-fetch"  # folder below the data folder for unchecked files
 LOCK = "lock"  # file in it that a process locks while it downloads
-WHOLE = "download"  # file in it: what has come so far
+WHOLE = "download"  # file in it: the part that has arrived
 MEMBER = "member"  # file in it: a part of an archive
 
 
@@ -41,7 +38,7 @@ def fetch(name: str, folder: Path, mirror: str | None = None, listener: Listener
     Args:
         name: of the dataset.
         folder: the data folder.
-        mirror: address of a folder that has files of the same names; the publishers' addresses if not given.
+        mirror: address of a folder that has files of the same names; None: the publishers' addresses.
         listener: called with the address of each download that begins.
         bar: show a progress bar for each download.
 
@@ -64,12 +61,9 @@ def fetch(name: str, folder: Path, mirror: str | None = None, listener: Listener
 
 @contextmanager
 def _aside(folder: Path) -> Iterator[Path]:
-    """Give a folder of this process alone for what is not yet checked, on the same disk as the data folder's content.
+    """Give this process a folder for unchecked files, on the same disk as the data folder's content.
 
-    What a killed process has left there is removed, and so is the folder in the end.
-
-    Raises:
-        RunError: another process downloads into the data folder.
+    The files of a killed process are removed, and at the end the folder is, too.
     """
     aside = folder / ASIDE
     aside.mkdir(parents=True, exist_ok=True)
@@ -84,7 +78,7 @@ def _aside(folder: Path) -> Iterator[Path]:
             for name in (WHOLE, MEMBER):
                 (aside / name).unlink(missing_ok=True)
             (aside / LOCK).unlink()
-            with suppress(OSError):  # it holds what is not ours
+            with suppress(OSError):  # it holds files of others
                 aside.rmdir()
 
 
@@ -140,15 +134,11 @@ def _retrieve(url: str, md5: str, most_bytes: int, file: Path, *, bar: bool) -> 
 
 
 class _TooLarge(Exception):  # noqa: N818 - the name says what happened
-    """More comes than the file has."""
+    """The server sends more than the file has."""
 
 
 def _save(answer: Response, most_bytes: int, file: Path, *, bar: bool) -> str:
-    """Write what a server answers to a file; return its MD5 sum.
-
-    Raises:
-        _TooLarge: more comes than the file may have.
-    """
+    """Write a server's answer to a file; return its MD5 sum."""
     from tqdm import tqdm
 
     digest = hashlib.md5(usedforsecurity=False)
@@ -185,11 +175,7 @@ def _broken_off(error: Exception) -> str:
 
 
 def _put(name: str, download: Download, aside: Path, folder: Path) -> None:
-    """Move a downloaded file, or the members of an archive, to their places.
-
-    Raises:
-        RunError: an archive does not hold what it should.
-    """
+    """Move a downloaded file, or the members of an archive, to their places."""
     place = folder / download.place
     place.mkdir(parents=True, exist_ok=True)
     file = aside / WHOLE
@@ -227,7 +213,7 @@ def _opened(archive: Path) -> Iterator[Callable[[str], IO[bytes]]]:
 
 
 def _is_there(download: Download, folder: Path) -> bool:
-    """Return whether a download is not needed any more."""
+    """Return whether the files of a download are there."""
     targets = download.targets(folder)
     if not all(target.is_file() for target in targets):
         return False
@@ -250,7 +236,7 @@ OWN_FILES = ("image_folder", "npz")
 FROM_PYTHON = ("arrays",)
 SPLITS: dict[str, tuple[dict[str, str], ...]] = {
     "emnist": ({"split": "letters"}, {"split": "byclass"})
-}  # files of their own for each
+}  # with separate files
 
 
 def whereabouts() -> list[Whereabouts]:
@@ -271,7 +257,7 @@ def whereabouts() -> list[Whereabouts]:
 
 
 def found_at(name: str, dataset: Dataset) -> Path | None:
-    """Return where a dataset's files are; None if it has none, or is not one of the package's."""
+    """Return the place of a dataset's files; None if it has none, or comes from outside edgefl."""
     if name not in DATASETS.members or name in (*MADE_HERE, *FROM_PYTHON):
         return None
     if name in OWN_FILES:

@@ -1,7 +1,5 @@
 """Reading IDX files, the format of MNIST and its relatives (LeCun; torchvision's folders `raw` hold them)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,11 +56,7 @@ def _check_size(path: Path, size: int, expected: int) -> None:
 
 
 def read_raw(folder: Path, files: Mapping[str, str], what: str) -> Arrays:
-    """Return the arrays of a dataset's four files, by name of the array.
-
-    Raises:
-        InputError: a file is missing or damaged.
-    """
+    """Return the arrays of a dataset's four files, by name of the array; raises an InputError if one is damaged."""
     try:
         return {name: read_idx(folder / file) for name, file in files.items()}
     except (OSError, ValueError) as error:

@@ -1,7 +1,5 @@
 """Your own images."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -52,11 +50,7 @@ class ImageFolder(Dataset):
 
 
 def _test_images(test: Path, train: Path, names: list[str]) -> Files:
-    """Return the test images; not every class needs to have some.
-
-    Raises:
-        InputError: there is a class without training images.
-    """
+    """Return the test images, which some classes may lack; refuse a class without training images."""
     # Labels are positions among the training classes, of which the test folder may lack some.
     test_names = class_names(test)
     unknown = sorted(set(test_names) - set(names))

@@ -1,7 +1,5 @@
 """Reading image files in folders, one folder for each class."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Mapping, Sequence
@@ -64,11 +62,7 @@ def _images_below(folder: Path) -> list[str]:
 def read_images(name: str, parts: Mapping[str, Files], side_px: int | None = None, *, gray: bool = False) -> Arrays:
     """Return the four arrays of a dataset, decoded once: x [n, 3, H, W] uint8, or [n, H, W] if gray; y [n].
 
-    Args:
-        name: of the dataset.
-        parts: the images of "train" and "test".
-        side_px: images are resized to squares of this size; None: all have one size already.
-        gray: keep the brightness only.
+    The `parts` are the images of "train" and "test", resized to squares of `side_px`, or all of one size.
 
     Raises:
         InputError: an image cannot be read, or has another size than the first.

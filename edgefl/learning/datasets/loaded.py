@@ -1,6 +1,4 @@
-"""A loader of one's own: `dataset: my_module:my_function`."""
-
-from __future__ import annotations
+"""A user's loader: `dataset: my_module:my_function`."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -16,7 +14,7 @@ from edgefl.learning.datasets.own import NAMES, from_data, own_data
 
 
 class Loaded(Dataset):
-    """A function of the user's that returns arrays, by its import path; its arguments are the dataset's keys."""
+    """A user's function that returns arrays, by its import path; its arguments are the dataset's keys."""
 
     model_config = ConfigDict(extra="allow")  # keys that are not known here are the function's
 
@@ -59,7 +57,7 @@ class Loaded(Dataset):
 
 
 def imported(path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> Dataset | None:
-    """Return a dataset that wraps a function; None if it is none; raises pydantic's errors. Nothing is called."""
+    """Return a dataset that wraps a function; None for anything else. Nothing is called; raises pydantic's errors."""
     if not callable(found) or inspect.isclass(found):
         return None
     given = {key: value for key, value in keys.items() if value is not None or key not in Dataset.model_fields}

@@ -1,7 +1,5 @@
 """MNIST."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from edgefl.learning.datasets.base import Arrays, Data, Dataset, find
@@ -28,13 +26,7 @@ class Mnist(Dataset):
 def raw_or_npz(path: Path | None, name: str, npz: str = "mnist.npz") -> Arrays:
     """Return the arrays of MNIST, or of a dataset that comes in the same files.
 
-    Args:
-        path: as in `find`.
-        name: torchvision's class, and the folder where it keeps the files.
-        npz: the other file that may hold them.
-
-    Raises:
-        InputError: the files are missing or damaged.
+    Torchvision keeps the files in a folder of this `name`; `npz` is the other file that may hold them.
     """
     what = (
         f"Put {npz} (train_x, train_y, test_x, test_y), or torchvision's folder {name}/raw with the four files "

@@ -1,7 +1,5 @@
 """MovieLens-1M as clicks to predict."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from pathlib import Path
@@ -116,12 +114,12 @@ def read_ratings(path: Path) -> Array:
     """Return user and film of each rating [n, 2], by user, then time, then position in the file.
 
     Raises:
-        InputError: no such file, or no rows of user::film::rating::time.
+        InputError: there is no such file, or its rows are not user::film::rating::time.
     """
     try:
         # loadtxt takes separators of one character only.
         text = read_bytes(path).replace(b"::", b" ")
-        # loadtxt only warns of an empty file; a word that is no number makes it an error like the others.
+        # loadtxt only warns of an empty file; a word makes it an error like the others.
         rows = io.BytesIO(text if text.strip() else b"nothing")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # no rows at all: refused below
@@ -141,7 +139,7 @@ def read_users(path: Path) -> dict[int, Array]:
     """Return the profile [5] of each user: number, gender, age group, occupation and zip code as ids from 1.
 
     Raises:
-        InputError: no such file, or no rows of user::gender::age::occupation::zip code.
+        InputError: there is no such file, or its rows are not user::gender::age::occupation::zip code.
     """
     try:
         rows = [line.split("::") for line in read_bytes(path).decode("latin-1").splitlines()]

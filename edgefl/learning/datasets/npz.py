@@ -1,7 +1,5 @@
 """Your own arrays."""
 
-from __future__ import annotations
-
 import math
 import zipfile
 from collections.abc import Mapping
@@ -37,22 +35,14 @@ class Npz(Dataset):
 
 
 def read_npz(path: Path, most_classes: int) -> Arrays:
-    """Return the four arrays of a known dataset, checked; images have their channels first.
-
-    Raises:
-        InputError: no such file, or wrong arrays.
-    """
+    """Return the four arrays of a known dataset, checked; images have their channels first."""
     arrays = read_arrays(path)
     images = {name: channels_first(arrays[name]) for name in ("train_x", "test_x")}
     return checked({**arrays, **images}, path, most_classes)
 
 
 def read_arrays(path: Path) -> Arrays:
-    """Return the four arrays as they stand in the file.
-
-    Raises:
-        InputError: no such file, or wrong arrays.
-    """
+    """Return the four arrays of a file; raises an InputError if it is missing or wrong."""
     try:
         with opened(path) as stream, zipfile.ZipFile(stream) as archive:
             held = set(archive.namelist())
@@ -74,11 +64,7 @@ def read_arrays(path: Path) -> Arrays:
 
 
 def _array(archive: zipfile.ZipFile, name: str, path: Path) -> Array:
-    """Return one array of an archive; memory is taken only for what the file really holds.
-
-    Raises:
-        InputError: it is encrypted, packed in an unknown way, or is not as long as its headers say.
-    """
+    """Return one array of an archive, after checks that it is as long as its headers say, before memory is taken."""
     member = archive.getinfo(f"{name}.npy")
     if member.flag_bits & ENCRYPTED:
         raise InputError(f"data.path: {path}: {name} is encrypted: save the arrays without a password")

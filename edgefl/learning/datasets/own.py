@@ -1,6 +1,4 @@
-"""Checks of the user's own arrays, wherever they come from: a file, a function or Python."""
-
-from __future__ import annotations
+"""Checks of the user's arrays, from a file, a function or Python."""
 
 import operator
 import sys
@@ -43,7 +41,7 @@ def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MA
         _refuse(where, f"has an unknown {unknown[0]}; known: {', '.join((*NAMES, *MORE_NAMES))}")
     arrays = _checked({name: _array(found[name], name, where) for name in NAMES}, where)
     more: dict[str, Any] = {}
-    if arrays["train_x"].dtype == np.uint8:  # floats are somebody's choice of scale already
+    if arrays["train_x"].dtype == np.uint8:  # the user has chosen the scale of floats
         more = measured(arrays["train_x"])
     for name in ("mean", "std"):
         if found.get(name) is not None:
@@ -55,12 +53,12 @@ def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MA
 
 
 def from_data(data: Data, where: str) -> Data:
-    """Return a finished `Data`, checked as own arrays are; what else it says stays.
+    """Return a finished `Data` with its arrays checked as a user's are.
 
     Its samples may have no labels: 0 classes, and label 0 throughout.
 
     Raises:
-        InputError: it holds no samples and labels.
+        InputError: it does not hold samples and labels.
     """
     given = {field.name: getattr(data, field.name) for field in fields(Data)}
     checked = own_data({name: given[name] for name in (*NAMES, *MORE_NAMES)}, where)
@@ -149,7 +147,7 @@ def _given_classes(given: Any, highest: int, where: str) -> int:
     except TypeError:
         classes = -1
     if classes == 0 and highest == 0:
-        return 0  # samples without labels, for a model with a loss of its own
+        return 0  # samples without labels, for a model with a separate loss
     if isinstance(given, bool) or not highest < classes <= MOST_CLASSES:
         _refuse(where, f"classes must be a whole number from {highest + 1}, as the highest label is {highest}")
     return classes
@@ -160,7 +158,7 @@ def _array(value: Any, name: str, where: str) -> Array:
     parts = value if isinstance(value, list | tuple) else ()
     if np.ma.is_masked(value) or any(np.ma.is_masked(part) for part in parts):
         _refuse(where, f"{name} has masked values: fill them with .filled(...), or leave their samples out")
-    torch = sys.modules.get("torch")  # a value is no tensor if nothing has imported torch
+    torch = sys.modules.get("torch")  # without torch a value cannot be a tensor
     if torch is not None:
         for tensor in (value, *parts[:1]):
             if isinstance(tensor, torch.Tensor) and (reason := _problem_of_tensor(tensor, torch)):
@@ -199,7 +197,7 @@ def _problem_of_tensor(tensor: Any, torch: Any) -> str | None:
 
 
 def _statistic(value: Any, name: str, x: Array, where: str) -> float | Array:
-    """Return a mean or standard deviation as `Data` takes it."""
+    """Return a mean or standard deviation in the form of `Data`."""
     array = _array(value, name, where)
     if array.ndim == 1 and x.ndim == 4 and len(array) == x.shape[1]:
         array = array.reshape(-1, 1, 1)  # of each channel
@@ -217,7 +215,7 @@ def _statistic(value: Any, name: str, x: Array, where: str) -> float | Array:
 
 
 def _fits(statistic: tuple[int, ...], sample: tuple[int, ...]) -> bool:
-    """Return whether an array of one shape can be taken from each sample of another."""
+    """Return whether an array of one shape can be subtracted from each sample of another."""
     try:
         return np.broadcast_shapes(statistic, sample) == sample
     except ValueError:
@@ -225,7 +223,6 @@ def _fits(statistic: tuple[int, ...], sample: tuple[int, ...]) -> bool:
 
 
 def _owners(value: Any, name: str, count: int, where: str) -> Array:
-    """Return the owners of samples."""
     array = _array(value, name, where)
     lowest = -1  # a test sample whose owner has no training samples
     if name == "owner":

@@ -1,7 +1,5 @@
 """One-dimensional quadratic functions."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import numpy as np
@@ -33,5 +31,5 @@ class Quadratic(Dataset):
         a, b, _ = rows.mean(axis=0)
         # The vertex of a parabola; the mean of functions is the function of the mean coefficients.
         optimum = float(-b / (2 * a)) if a > 0 else None
-        # The test set is the training set: the loss at the optimum is what the paper looks at.
+        # The test set is the training set, as the paper looks at the loss at the optimum.
         return Data(rows, labels, rows, labels, classes=0, dtype="float64", optimum=optimum)

@@ -1,11 +1,9 @@
-"""The publishers of datasets: addresses, checksums, and where the files belong below a data folder.
+"""The publishers of datasets: addresses, checksums, and the places of the files below a data folder.
 
 Addresses and MD5 sums are those of torchvision 0.26 (MNIST, FashionMNIST, CIFAR10, CIFAR100, SVHN, EMNIST) and of
-torchtext 0.18 (AG_NEWS); the sum of ml-1m.zip is the one that GroupLens publishes beside it. A dataset without a known
-checksum is not fetched: a damaged or exchanged file could not be told.
+torchtext 0.18 (AG_NEWS); GroupLens publishes the sum of ml-1m.zip. Datasets without a known checksum are not fetched,
+as a damaged or exchanged file would not be noticed.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +35,7 @@ EMNIST_MEMBERS = tuple(
 
 @dataclass(frozen=True)
 class Download:
-    """One file to download; if it is an archive, `members` are what is kept of it."""
+    """One file to download; of an archive only `members` are kept."""
 
     name: str
     md5: str
@@ -46,7 +44,7 @@ class Download:
     members: Mapping[str, str] = field(default_factory=dict)  # path in the archive -> path below `place`
 
     def targets(self, folder: Path) -> list[Path]:
-        """Return the files that are there once it has been downloaded."""
+        """Return the files that exist once it has been downloaded."""
         names = list(self.members.values()) or [self.name]
         return [folder / self.place / name for name in names]
 
@@ -60,7 +58,7 @@ class Remote:
 
     @property
     def most_bytes(self) -> int:
-        """The size that no file of it reaches."""
+        """A size that none of its files reaches."""
         return 2_000_000 * self.megabytes
 
 
@@ -69,12 +67,16 @@ def _plain(files: Mapping[str, str], place: str, *addresses: str) -> tuple[Downl
     return tuple(Download(name, md5, addresses, place) for name, md5 in files.items())
 
 
-def _archive(name: str, md5: str, address: str, place: str, members: Sequence[str], below: str) -> Download:
-    """Return the download of an archive, of which the members in its folder `below` are kept."""
-    return Download(name, md5, (address,), place, {f"{below}/{member}": member for member in members})
+def _archive(
+    name: str, md5: str, address: str, place: str, members: Sequence[str], below: str | None = None
+) -> tuple[Download, ...]:
+    """Return the download of an archive; members in its folder `below`, by default that of `place`, are kept."""
+    kept = {f"{below or place}/{member}": member for member in members}
+    return (Download(name, md5, (address,), place, kept),)
 
 
 TORONTO = "https://www.cs.toronto.edu/~kriz/"
+NIST = "https://biometrics.nist.gov/cs_links/EMNIST/"
 CIFAR10_MEMBERS = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch", "batches.meta")
 
 REMOTES: dict[str, Remote] = {
@@ -88,42 +90,27 @@ REMOTES: dict[str, Remote] = {
     ),
     "cifar10": Remote(
         171,
-        (
-            _archive(
-                "cifar-10-python.tar.gz",
-                "c58f30108f718f92721af3b95e74349a",
-                TORONTO,
-                "cifar-10-batches-py",
-                CIFAR10_MEMBERS,
-                "cifar-10-batches-py",
-            ),
+        _archive(
+            "cifar-10-python.tar.gz",
+            "c58f30108f718f92721af3b95e74349a",
+            TORONTO,
+            "cifar-10-batches-py",
+            CIFAR10_MEMBERS,
         ),
     ),
     "cifar100": Remote(
         169,
-        (
-            _archive(
-                "cifar-100-python.tar.gz",
-                "eb9058c3a382ffc7106e4002c42a8d85",
-                TORONTO,
-                "cifar-100-python",
-                ("train", "test", "meta"),
-                "cifar-100-python",
-            ),
+        _archive(
+            "cifar-100-python.tar.gz",
+            "eb9058c3a382ffc7106e4002c42a8d85",
+            TORONTO,
+            "cifar-100-python",
+            ("train", "test", "meta"),
         ),
     ),
     "emnist": Remote(
         562,
-        (
-            _archive(
-                "gzip.zip",
-                "58c8d27c78d21e728a6bc7b3cc06412e",
-                "https://biometrics.nist.gov/cs_links/EMNIST/",
-                "EMNIST/raw",
-                EMNIST_MEMBERS,
-                "gzip",
-            ),
-        ),
+        _archive("gzip.zip", "58c8d27c78d21e728a6bc7b3cc06412e", NIST, "EMNIST/raw", EMNIST_MEMBERS, "gzip"),
     ),
     "fashion_mnist": Remote(
         31,
@@ -140,15 +127,12 @@ REMOTES: dict[str, Remote] = {
     ),
     "movielens": Remote(
         6,
-        (
-            _archive(
-                "ml-1m.zip",
-                "c4d9eecfca2ab87c1945afe126590906",
-                "https://files.grouplens.org/datasets/movielens/",
-                "ml-1m",
-                ("ratings.dat", "users.dat", "movies.dat", "README"),
-                "ml-1m",
-            ),
+        _archive(
+            "ml-1m.zip",
+            "c4d9eecfca2ab87c1945afe126590906",
+            "https://files.grouplens.org/datasets/movielens/",
+            "ml-1m",
+            ("ratings.dat", "users.dat", "movies.dat", "README"),
         ),
     ),
     "svhn": Remote(
@@ -166,7 +150,7 @@ REMOTES: dict[str, Remote] = {
 
 
 def remote(name: str) -> Remote:
-    """Return where a dataset comes from.
+    """Return the downloads of a dataset.
 
     Raises:
         InputError: there is no such dataset, or it is not fetched.

@@ -1,7 +1,5 @@
 """Street View House Numbers."""
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tiny ImageNet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from edgefl.core.errors import InputError
@@ -40,11 +38,7 @@ class TinyImageNet(Dataset):
 
 
 def annotated(folder: Path, names: list[str]) -> Files:
-    """Return the validation images with the classes from val_annotations.txt (file, class, and a bounding box).
-
-    Raises:
-        InputError: that file is missing, or names an unknown class.
-    """
+    """Return the validation images with the classes from val_annotations.txt (file, class, and a bounding box)."""
     path = folder / ANNOTATIONS
     try:
         rows = [line.split("\t") for line in read_bytes(path).decode().splitlines()]

@@ -1,7 +1,5 @@
 """The mean of all earlier sessions' models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from edgefl.learning.initialisation.base import Blend, Initialisation, Vector, uniform
@@ -13,11 +11,11 @@ class Average(Initialisation):
     include_pilots: bool = True  # count the pilot sessions' models too; the paper's program counts only later ones
 
     def sessions_kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
-        """Return all sessions whose models count in the mean."""
+        """Return all sessions whose models count."""
         return self._counting(session)
 
     def stored_vectors(self, session: int) -> int:
-        """Return the number of models that count in the mean."""
+        """Return the number of models that count."""
         return len(self._counting(session))
 
     def blend(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:

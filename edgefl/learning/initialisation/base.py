@@ -3,8 +3,6 @@
 A blend gives each model a weight, keyed by the session that ended with the model; key 0 is the run's initial model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
@@ -57,10 +55,8 @@ class Initialisation(Member):
     def start(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Blend:
         """Return the blend that a session starts from, from the second session on.
 
-        Args:
-            session: number of the session that begins.
-            moves: [d] how far the extra rounds moved the pilot model in each session so far, this one included.
-            tensors: where the model's weight tensors lie in a vector.
+        The `moves` say how far [d] the extra rounds moved the pilot model in each session so far, this one included;
+        `tensors` are the places of the model's weight tensors in a vector.
         """
         if session == self.pilots + 1:
             if self.after_pilots == "initial":

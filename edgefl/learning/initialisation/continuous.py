@@ -1,7 +1,5 @@
 """The last session's model, with distillation of what was learned before."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 

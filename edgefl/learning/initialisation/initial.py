@@ -1,7 +1,5 @@
 """The initial model of the run, in every session."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from edgefl.learning.initialisation.base import INITIAL, Blend, Initialisation, Vector

@@ -1,7 +1,5 @@
 """The last session's model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from edgefl.learning.initialisation.base import Blend, Initialisation, Vector

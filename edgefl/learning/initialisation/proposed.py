@@ -14,9 +14,9 @@ from edgefl.learning.initialisation.base import Blend, Initialisation, Vector, u
 
 
 class Proposed(Initialisation):
-    """Earlier sessions' models, weighted by how alike data are (dynamic-devices paper, algorithm 1, eq. 16-18).
+    """Earlier sessions' models, weighted by the similarity of data (dynamic-devices paper, algorithm 1, eq. 16-18).
 
-    Two sessions are similar if a few rounds with their devices move the same pilot model in a similar way.
+    Two sessions are similar if a few rounds with their devices move the same pilot model similarly.
     """
 
     gradient_rounds: Count = 1  # V, extra rounds at the beginning of a session
@@ -87,13 +87,13 @@ class Proposed(Initialisation):
         return dict(zip(counting, weights, strict=True))
 
     def _counting(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> list[int]:
-        """Return the earlier sessions that count, at most H: all that have moves, less those that are let go."""
+        """Return the earlier sessions that count, at most H: all that have moves, less those that are dropped."""
         earlier = sorted(z for z in moves if z < session)
         while self.history and len(earlier) > self.history:
-            let_go = earlier[0]
+            dropped = earlier[0]
             if self.retention == "diverse":
-                let_go = self._dispensable(earlier, moves, tensors)
-            earlier.remove(let_go)
+                dropped = self._dispensable(earlier, moves, tensors)
+            earlier.remove(dropped)
         return earlier
 
     def _dispensable(self, sessions: Sequence[int], moves: Mapping[int, Vector], tensors: Sequence[slice]) -> int:

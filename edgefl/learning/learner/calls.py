@@ -1,6 +1,4 @@
-"""Calls of workers, which run in the background: of this machine's processes, or of a cluster's."""
-
-from __future__ import annotations
+"""Calls of workers in the background, on this machine or on a cluster."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -13,17 +11,17 @@ class Worker(Protocol):
     """Something that runs one call after another."""
 
     def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
-        """Return what `take` makes of the method's result, whose tensors may be overwritten by the next call."""
+        """Return what `take` makes of the method's result, whose tensors the next call may overwrite."""
 
     def hang_up(self) -> None:
-        """Let it end, without waiting."""
+        """Tell it to end, without waiting."""
 
     def close(self) -> None:
         """Wait for its end."""
 
 
 class Workers(Protocol):
-    """Workers that run calls in the background: of this machine, or of a cluster."""
+    """Workers that run calls in the background."""
 
     def __len__(self) -> int:
         """Return how many calls can run at once."""
@@ -31,12 +29,9 @@ class Workers(Protocol):
     def submit(
         self, method: str, arguments: Callable[[], Sequence[Any]], take: Callable[[Any], CallResult]
     ) -> Future[CallResult]:
-        """Have a method called by the first worker that is free.
+        """Have the first free worker call a method of its handler; return what `take` makes of the result.
 
-        Args:
-            method: name of the handler's method.
-            arguments: makes the method's arguments, in a thread, when a worker is free.
-            take: gets the method's result, in a thread; what it returns is the future's result.
+        A thread runs `arguments`, which makes the method's arguments, when a worker is free, and `take` afterwards.
         """
 
     def close(self) -> None:
@@ -44,5 +39,5 @@ class Workers(Protocol):
 
 
 def as_is(value: CallResult) -> CallResult:
-    """Return the value, for `submit`: arguments that are known already, or a result that needs no copy."""
+    """Return the value, for `submit`: known arguments, or a result that needs no copy."""
     return value

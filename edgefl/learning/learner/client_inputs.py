@@ -18,7 +18,7 @@ from edgefl.learning.learner.task import LearningTask
 class ClientInputs:
     """The inputs of C clients' training; a tensor of a single row serves all of them.
 
-    In a synchronous round all clients received the same model: one row then crosses the pipe to a worker, not C.
+    In a synchronous round all clients receive the same model: one row then crosses the pipe to a worker, not C.
     """
 
     start: Tensor  # [C or 1, d] the model that each client received
@@ -43,7 +43,6 @@ class ClientInputs:
         return replace(self._each(cut), lr=self.lr[begin:end])
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> ClientInputs:
-        """Return the inputs with each tensor replaced by what `change` makes of it."""
         return ClientInputs(
             start=change(self.start),
             received={name: change(value) for name, value in self.received.items()},
@@ -55,22 +54,14 @@ class ClientInputs:
 
 
 def rounded_rates(rates: Sequence[float], dtype: torch.dtype) -> Floats:
-    """Return learning rates [C] with the precision of the models, which they are multiplied by."""
+    """Return learning rates [C] in the precision of the models."""
     return np.array(rates, dtype=str(dtype).removeprefix("torch."))
 
 
 def first_inputs(
     task: LearningTask, initial: Tensor, state: Mapping[str, Tensor], statistics: Tensor, run: RunInfo
 ) -> ClientInputs:
-    """Return what a client starts from in its first round.
-
-    Args:
-        task: the learning task.
-        initial: [d] the initial model.
-        state: the vectors [d] with which a client begins, by name.
-        statistics: [b] of the initial model's batch normalisation.
-        run: what all rounds have in common.
-    """
+    """Return the inputs of a client in its first round: initial model [d], `state` by name, and `statistics` [b]."""
     received = task.algorithm.downlink(task.algorithm.server_state(initial))
     return ClientInputs(
         start=initial[None],

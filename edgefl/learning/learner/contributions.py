@@ -1,6 +1,4 @@
-"""The worth of each device's update: Shapley values of the models that the algorithm makes of some updates alone."""
-
-from __future__ import annotations
+"""Shapley values of devices' updates: each coalition's value is that of the model made from its updates alone."""
 
 from collections.abc import Callable, Mapping
 
@@ -19,17 +17,10 @@ Evaluate = Callable[[Tensor], Evaluation]  # the model [d] on the test set
 
 
 class ContributionGame:
-    """The cooperative game of one round: the players are devices, a coalition's value is how good its model is.
+    """The cooperative game of one round: the `players` [n] are devices, a coalition's value is that of its model.
 
-    Args:
-        section: which contributions the scenario wants.
-        server: the state before the round.
-        updates: the round's updates.
-        players: [n] ids of the devices that may be in a coalition, participants or more.
-        unheard: [...] rows that the server keeps of a device before its first update, by name. They replace the stored
-            updates of players outside the coalition; if there are none, stored updates count in every coalition.
-        aggregate: makes the server's next state.
-        evaluate: tests a model.
+    Rows of `unheard`, those of a device before its first update, replace the stored updates of players outside the
+    coalition; if there are none, stored updates count in every coalition.
     """
 
     def __init__(
@@ -52,7 +43,7 @@ class ContributionGame:
         self._evaluate = evaluate
 
     def contributions(self, streams: Streams) -> Floats:
-        """Return the Shapley values [n] of the players, exact or from random orders, as their number allows."""
+        """Return the Shapley values [n] of the players: exact, or estimated from random orders if there are many."""
         count = len(self._players)
         # each coalition costs an evaluation of the test set, and each further player doubles their number
         if count <= EXACT:
@@ -62,14 +53,14 @@ class ContributionGame:
         return sampled(rng.permuted(in_order, axis=1), self.value)
 
     def value(self, coalition: Coalition) -> float:
-        """Return how good the coalition's model is on the test set: the accuracy, or the negative loss."""
+        """Return the value of the coalition's model on the test set: the accuracy, or the negative loss."""
         test = self._evaluate(self._model(coalition))
         if self._section.value == "loss" or test.accuracy is None:
             return -test.loss
         return test.accuracy
 
     def _model(self, coalition: Coalition) -> Tensor:
-        if not coalition:  # nobody has sent anything: the model stays as it was
+        if not coalition:  # no update: the model stays as it was
             return self._server["w"]
         members = self._players[list(coalition)]
         state = self._state_without(np.setdiff1d(self._players, members))
@@ -86,7 +77,7 @@ class ContributionGame:
 
 
 def unheard_rows(section: WantedContributions, algorithm: Algorithm, initial: Tensor) -> dict[str, Tensor]:
-    """Return what the server keeps of a device before its first update, if stored updates are to count as players'."""
+    """Return the server's rows of a device before its first update, if stored updates count as players' updates."""
     if section.players == "all":
         return algorithm.device_rows(initial)
     return {}

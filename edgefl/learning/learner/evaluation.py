@@ -1,6 +1,4 @@
-"""Tests of models on the test set and on each device's own samples, in the background, divided among the workers."""
-
-from __future__ import annotations
+"""Tests of models in the background, divided among the workers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -26,16 +24,21 @@ EVALUATION_SAMPLES = 2_500  # tested by one worker at a time
 
 
 class Tested(NamedTuple):
-    """The result of testing a model on some of the test samples."""
+    """The result of testing a model on some samples."""
 
     loss_sum: float
     hits: int  # samples that are classified correctly
-    samples: int  # that were tested
-    scores: npt.NDArray[np.floating]  # [samples], empty unless they are ranked
+    samples: int
+    scores: npt.NDArray[np.floating] = np.empty(0)  # [samples], empty unless they are ranked
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean loss of the samples."""
+        return self.loss_sum / self.samples
 
 
 class OutputsPart(NamedTuple):
-    """What a model gives for some samples."""
+    """Outputs of a model for some samples."""
 
     outputs: npt.NDArray[np.floating]  # [n, k]
     predicted: npt.NDArray[np.int64]  # [n] classes, empty if samples have none
@@ -51,45 +54,37 @@ class Evaluation:
 
 
 class Pending:
-    """An evaluation that is under way in the background."""
+    """An evaluation in the background."""
 
     def __init__(
         self,
         parts: Sequence[Future[Tested]],
         finish: Callable[[Sequence[Tested]], Evaluation],
-        own: Sequence[Future[Tested]] | None = None,
+        on_training: Sequence[Future[Tested]] | None = None,
     ) -> None:
         self._parts = parts
         self._finish = finish
-        self._own = own  # tests on devices' training samples; None: not wanted
+        self._on_training = on_training  # tests on devices' training samples, if wanted
 
     def done(self) -> bool:
         """Return True if `result` would not have to wait."""
-        return all(part.done() for part in (*self._parts, *(self._own or ())))
+        return all(part.done() for part in (*self._parts, *(self._on_training or ())))
 
     def result(self) -> Evaluation:
         """Wait for the evaluation and return it."""
         evaluation = self._finish([part.result() for part in self._parts])
-        if self._own is None:
+        if self._on_training is None:
             return evaluation
-        return replace(evaluation, extra={**evaluation.extra, "train_accuracy": self._train_accuracy(self._own)})
-
-    def _train_accuracy(self, own: Sequence[Future[Tested]]) -> float | None:
-        """Return the accuracy on devices' training samples; None if there are none."""
-        tested = [part.result() for part in own]
+        tested = [part.result() for part in self._on_training]
         samples = sum(part.samples for part in tested)
-        if not samples:
-            return None
-        return sum(part.hits for part in tested) / samples
+        accuracy = None
+        if samples:
+            accuracy = sum(part.hits for part in tested) / samples
+        return replace(evaluation, extra={**evaluation.extra, "train_accuracy": accuracy})
 
 
 class Evaluator:
-    """Lets the workers test models.
-
-    Args:
-        workers: the workers.
-        task: the learning task.
-    """
+    """Tests models on the workers."""
 
     def __init__(self, workers: Workers, task: LearningTask) -> None:
         self._workers = workers
@@ -135,27 +130,24 @@ class Evaluator:
         """Test the model w [d] on the training samples of devices [n], some of them at a time."""
         if not len(devices):
             return []
-        rows = torch.from_numpy(np.concatenate([self._train_parts[device] for device in devices.tolist()]))
-        futures = []
-        for some in torch.split(rows, EVALUATION_SAMPLES):
-            take = partial(_hit, len(some))
-            futures.append(self._workers.submit("train_hits", partial(as_is, (w, statistics, some)), take))
-        return futures
+        parts = torch.split(self._rows(devices), EVALUATION_SAMPLES)
+        return [self._test_rows(w, statistics, part) for part in parts]
 
-    def predictions(self, w: Tensor, statistics: Tensor, classes: tuple[int, ...] | None) -> list[tuple[int, int, int]]:
-        """Return label, predicted class and the number of test samples, ascending, where there are any."""
-        labels = self._data.test_y
-        parts = self._in_parts(len(labels), "predicted", (w, statistics), _copied)
-        predicted = np.concatenate([part.result() for part in parts])
-        if classes is not None:
-            counted = np.isin(labels, classes)
-            labels = labels[counted]
-            predicted = predicted[counted]
-        pairs, counts = np.unique(np.stack([labels, predicted]), axis=1, return_counts=True)
-        return [(*pair, count) for pair, count in zip(pairs.T.tolist(), counts.tolist(), strict=True)]
+    def _rows(self, devices: Ids) -> Tensor:
+        """Return the training samples of devices [n], one device after another."""
+        return torch.from_numpy(np.concatenate([self._train_parts[device] for device in devices.tolist()]))
+
+    def _test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Future[Tested]:
+        """Test the model w [d] on some training samples [n]."""
+
+        def take(result: tuple[Tensor, Tensor]) -> Tested:
+            loss_sum, hits = result
+            return Tested(float(loss_sum), int(hits), len(rows))
+
+        return self._workers.submit("test_rows", partial(as_is, (w, statistics, rows)), take)
 
     def outputs(self, w: Tensor, statistics: Tensor, which: str) -> ModelOutputs:
-        """Return what the model w [d] gives for each sample of a set, `test` or `train`."""
+        """Return the outputs of the model w [d] for each sample of a set, `test` or `train`."""
         labels = self._data.test_y
         if which == "train":
             labels = self._data.train_y
@@ -168,38 +160,35 @@ class Evaluator:
         return ModelOutputs(outputs, labels, predicted)
 
     def own_outputs(self, w: Tensor, statistics: Tensor) -> tuple[ModelOutputs, Sequence[Indices]]:
-        """Return what the model w [d] gives for samples, and which of them are each device's own [devices]."""
+        """Return outputs of the model w [d], and the places in them of each device's samples [devices]."""
         return self.outputs(w, statistics, self._own_set), self._own_parts
 
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
-        """Return the accuracies of the model w [d] on each device's own samples, if it has any; None without labels."""
+        """Return the accuracy of the model w [d] on the samples of each device that has any; None without labels."""
         if not self._data.classes or not any(len(part) for part in self._own_parts):
             return None
-        labels = self._data.test_y
-        if self._own_set == "train":
-            labels = self._data.train_y
-        parts = self._in_parts(len(labels), "hits", (w, statistics), _copied, self._own_set)
-        correct = np.concatenate([part.result() for part in parts])
-        return np.array([correct[part].mean() for part in self._own_parts if len(part)])
+        tested, parts = self.own_outputs(w, statistics)
+        correct = tested.classes == tested.labels
+        return np.array([correct[part].mean() for part in parts if len(part)])
 
     def losses(self, w: Tensor, statistics: Tensor, ids: Ids, samples: Ints, index: int) -> Floats:
         """Return the mean loss [n] of the model w [d] on training samples of each of the devices [n].
 
-        It is measured on all that a device holds, or on `samples` [n] of them, other ones in each round `index`.
+        At most `samples` [n] of a device's samples are tested, drawn again in each round `index`.
         """
         pending = []
         for device, count in zip(ids.tolist(), samples.tolist(), strict=True):
             rows = torch.from_numpy(self._some_samples(device, count, index))
-            pending.append(self._workers.submit("loss", partial(as_is, (w, statistics, rows)), float))
-        return np.array([loss.result() for loss in pending])
+            pending.append(self._test_rows(w, statistics, rows))
+        return np.array([tested.result().mean_loss for tested in pending])
 
     def losses_around(
         self, updates: Updates, devices: Ids, after: Tensor, statistics: Tensor
     ) -> list[tuple[int, float, float, float]]:
         """Return each participant's id with three mean losses on all its training samples.
 
-        These are the losses of the model that it received, of the one that its local training made (as the server
-        knows it, from the uploaded move), and of the global model `after` [d] that the round has made.
+        The models are the one that it received, the one that its training made (received model plus uploaded move),
+        and the next global model `after` [d].
         """
         rows = []
         for row, device in enumerate(devices.tolist()):
@@ -207,16 +196,16 @@ class Evaluator:
             own = statistics if updates.statistics is None else updates.statistics[row]
             samples = torch.from_numpy(self._train_parts[device])
             models = [(start, statistics), (start + updates.vectors["delta"][row], own), (after, statistics)]
-            pending = [self._workers.submit("loss", partial(as_is, (*model, samples)), float) for model in models]
-            rows.append((device, *(loss.result() for loss in pending)))
+            pending = [self._test_rows(*model, samples) for model in models]
+            rows.append((device, *(tested.result().mean_loss for tested in pending)))
         return rows
 
     def squared_gradient_norm(self, w: Tensor, statistics: Tensor, ids: Ids) -> float:
         """Return `|grad F(w)|^2` of the mean loss F over all training samples of devices `ids` [n].
 
-        Regularisers, what algorithms add to the loss, dropout and augmentation are no part of F.
+        F has no regularisers, no terms of the algorithm, no dropout and no augmentation.
         """
-        rows = torch.from_numpy(np.concatenate([self._train_parts[device] for device in ids.tolist()]))
+        rows = self._rows(ids)
         arguments = [partial(as_is, (w, statistics, some)) for some in torch.split(rows, GRADIENT_SAMPLES)]
         pending = [self._workers.submit("gradient", each, Tensor.clone) for each in arguments]
         gradient = torch.stack([part.result().to(w.device) for part in pending]).sum(dim=0)
@@ -238,7 +227,7 @@ class Evaluator:
         take: Callable[..., CallResult],
         *args: object,
     ) -> list[Future[CallResult]]:
-        """Call a method of the trainers on `count` samples, a part of them at a time."""
+        """Call a method of the trainers for `count` samples, a part of them at a time."""
         # the parts do not depend on the number of workers, so neither do the sums over them
         edges = [*range(0, count, EVALUATION_SAMPLES), count]
         futures = []
@@ -268,11 +257,7 @@ class Evaluator:
 def _tested(result: tuple[Tensor, Tensor, Tensor]) -> Tested:
     loss_sum, hits, scores = result
     # a copy, as the worker's next message overwrites the memory
-    return Tested(float(loss_sum), int(hits), 0, scores.cpu().numpy().copy())
-
-
-def _hit(samples: int, hits: Tensor) -> Tested:
-    return Tested(0.0, int(hits), samples, np.empty(0))
+    return Tested(float(loss_sum), int(hits), 0, _copied(scores))
 
 
 def _both_copied(result: tuple[Tensor, Tensor]) -> OutputsPart:

@@ -1,6 +1,4 @@
-"""Jobs: one device's training in one round each; and their keys, as they travel to a worker."""
-
-from __future__ import annotations
+"""Jobs: the training of one device in one round; and their keys, which travel to a worker."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from edgefl.core.arrays import Indices
 
 @dataclass(frozen=True)
 class JobKey:
-    """One device's training in one round: its draws depend on nothing else."""
+    """The training of one device in one round: its draws depend on nothing else."""
 
     device: int
     index: int  # of the round, from 0
@@ -22,7 +20,7 @@ class JobKey:
 
 @dataclass(frozen=True)
 class Job:
-    """One device's training in one round: its result depends on nothing else."""
+    """The training of one device in one round: its result depends on nothing else."""
 
     device: int
     index: int  # of the round, from 0
@@ -40,7 +38,7 @@ class Job:
 
 
 def stacked(vectors: Sequence[Tensor]) -> Tensor:
-    """Return vectors as [C, d]; as a single row if all are the same object, as in a synchronous round."""
+    """Return vectors as [C, d], or as a single row if all are the same object, as in a synchronous round."""
     if all(vector is vectors[0] for vector in vectors):
         return vectors[0][None]
     return torch.stack(list(vectors))

@@ -1,6 +1,4 @@
-"""The learner: takes jobs while the clock runs, trains them together when the first result is needed."""
-
-from __future__ import annotations
+"""The learner: collects jobs while the clock runs, and trains them together when the first result is needed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -50,10 +48,10 @@ class Learner:
     Args:
         task: the learning task.
         device: cpu, cuda (all GPUs) or cuda:i.
-        plan: how to train; chosen as the scenario says if None.
-        processes: workers on the CPU; one a core if None.
-        brief: all its training is over in a moment, so that this process does it, and then goes on with other work.
-        cluster: a Ray cluster, see `core.ray_cluster.connected`, whose machines train in place of this one.
+        plan: how to train; None: as the scenario says.
+        processes: workers on the CPU; None: one for each core.
+        brief: all training is so short that this process does it.
+        cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`.
 
     Raises:
         InputError: the model does not fit the data, or the initial parameters do not fit the model.
@@ -73,7 +71,7 @@ class Learner:
     ) -> None:
         self.task = task
         self.run = task.run_info()
-        self._algorithm = watched_outside(task.algorithm)  # its hooks at the server; a round has few calls of them
+        self._algorithm = watched_outside(task.algorithm)  # for its few calls at the server
         built = build_trainers(task, torch_devices(device))
         self.initial = built.initial
         self.statistics = built.statistics  # [b] of the global model's batch normalisation
@@ -85,7 +83,7 @@ class Learner:
             processes = _processes(device, processes)
         if processes or brief or cluster is not None:
             return_memory()
-        else:  # this process trains by itself
+        else:  # this process trains
             keep_memory()
         if device != "cpu":
             multiply_exactly(exact=task.training.precision != "tf32")
@@ -108,7 +106,6 @@ class Learner:
             raise
 
     def _first_inputs(self) -> ClientInputs:
-        """Return what a client starts from in its first round."""
         return first_inputs(self.task, self.initial, self._states.initial_state, self.statistics, self.run)
 
     def refusal(self, plan: Plan) -> str | None:
@@ -127,9 +124,9 @@ class Learner:
         """Return the server's state before the first round.
 
         Args:
-            rounds: number of rounds of the run, or until the server's state begins anew.
+            rounds: number of rounds of the run, or until the server's state begins again.
             participants: expected number of participants in a round.
-            presence: [N] probability that each can be asked in a round; always if empty.
+            presence: [N] probability that each device is present in a round; empty: always.
             members: [N] the devices that the state is about, see `limit`.
 
         Raises:
@@ -150,12 +147,10 @@ class Learner:
         return initial_state(algorithm, self.initial, population)
 
     def limit(self, participants: float, presence: Sequence[float] = (), members: Ids | None = None) -> None:
-        """Make the server's state one about some devices: their number is N, and all means are over them.
+        """Limit the server's state to the devices `members` [N], ascending, or to all; all means are over these N.
 
-        Args:
-            participants: expected number of participants in a round.
-            presence: [N] probability that each of them can be asked in a round; always if empty.
-            members: [N] their ids, ascending; None: all devices.
+        A round expects so many `participants`, and each device is present with a probability (`presence` [N]; empty:
+        always).
         """
         self.members = Members(members)
         run = self.task.run_info(members)
@@ -166,12 +161,12 @@ class Learner:
         )
 
     def restart(self, index: int) -> None:
-        """Begin a session with round `index`: forget the states of devices that go with the server's state."""
+        """Begin a session with round `index`: forget the states of devices that belong to the server's state."""
         self.run = replace(self.run, began=index)
         self._states.restart()
 
     def restarted(self, server: Mapping[str, Tensor], w: Tensor) -> dict[str, Tensor]:
-        """Return the server's state at the beginning of a session with the model w [d], given the last session's."""
+        """Return the server's state at the beginning of a session with the model w [d], given that of the last one."""
         return new_session(self._algorithm, server, w, self.run.population)
 
     def depart(self, ids: Ids, server: Mapping[str, Tensor], *, forget: bool) -> Mapping[str, Tensor]:
@@ -196,16 +191,16 @@ class Learner:
         lr: float | None = None,
         samples: Indices | None = None,
     ) -> None:
-        """Take a device's training as a job; nothing is computed yet.
+        """Queue a device's training as a job in round `index`, from 0; nothing is computed yet.
 
         Args:
             device: the device's id.
             index: index of the round, from 0.
             start: [d] the model that the device received.
             received: the vectors that came with it.
-            statistics: [b] the statistics of batch normalisation that came with it; the current ones if None.
-            lr: learning rate; if None that of the round in a run without sessions.
-            samples: [n] the training samples of this round; all that the device holds if None.
+            statistics: [b] of batch normalisation that came with it; None: the current ones.
+            lr: learning rate; None: that of the round in a run without sessions.
+            samples: [n] the training samples of this round; None: all that the device holds.
         """
         if statistics is None:
             statistics = self.statistics
@@ -216,14 +211,11 @@ class Learner:
     def collect(self, where: str | None = None) -> tuple[Updates, float]:
         """Train all pending jobs; return their updates by ascending device id, and the mean training loss by samples.
 
-        The updates have `rows` in place of ids.
-
-        Args:
-            where: the round's name in error messages; that of the job if None.
+        The updates have `rows` in place of ids. Error messages name the round `where`; None: as the job does.
 
         Raises:
-            HookError: a hook of the algorithm fails or returns what it must not.
-            RunError: a training loss or a model is no longer a finite number.
+            HookError: a hook of the algorithm fails or returns a wrong value.
+            RunError: a training loss or a model is no longer finite.
         """
         jobs = sorted(self._pending, key=lambda job: job.device)
         self._pending = []
@@ -257,7 +249,7 @@ class Learner:
     def norms(
         self, ids: Ids, index: int, w: Tensor, received: Mapping[str, Tensor], lr: float, counted: Ints | None
     ) -> Floats:
-        """Return the L2 norms [n] of the moves that devices [n] would make from a model; nothing is kept of them.
+        """Return the L2 norms [n] of the moves that devices `ids` [n] would make from the model w [d]; keep nothing.
 
         Args:
             ids: the devices, ascending.
@@ -265,10 +257,10 @@ class Learner:
             w: [d] the model that they receive.
             received: the vectors that come with it.
             lr: learning rate.
-            counted: [n] how many parameters count, the largest ones; None: all.
+            counted: [n] number of largest parameters that count; None: all.
 
         Raises:
-            RunError: a training loss or a model is no longer a finite number.
+            RunError: a training loss or a model is no longer finite.
             ValueError: devices keep states, which this training would change.
         """
         if self._states.store is not None:
@@ -284,7 +276,6 @@ class Learner:
         return np.array(norms)
 
     def _steps(self, jobs: Sequence[Job], samples: Ints) -> Floats:
-        """Return how many steps [n] jobs take on `samples` [n]."""
         ids = np.array([job.device for job in jobs])
         indices = np.array([job.index for job in jobs], dtype=np.int64)
         return self.task.workload.steps(ids, indices, samples)
@@ -304,7 +295,7 @@ class Learner:
     def _received_uploads(
         self, training: RoundTraining, jobs: Sequence[Job], steps: Floats, samples: Ints
     ) -> Mapping[str, Tensor]:
-        """Return the uploads [C, ...] as the server has them: decoded, and completed by what it derives itself."""
+        """Return the uploads [C, ...] as the server has them: decoded, with the vectors that it derives itself."""
         self._states.compression.apply(jobs, training.uploads)
         if not self.task.training.minimal_uploads:
             return training.uploads
@@ -312,20 +303,14 @@ class Learner:
         return completed(training.uploads, jobs, steps, weights, self.task.algorithm, self.run)
 
     def empty_updates(self, server: Mapping[str, Tensor], index: int, lr: float) -> Updates:
-        """Return the updates of a round in which none has arrived, as `collect` would return them, with no rows.
-
-        Args:
-            server: the server's state, from which `downlink` and `finish` make vectors of the right sizes.
-            index: index of the round, from 0.
-            lr: the round's learning rate.
-        """
+        """Return the updates, without rows, of round `index` in which none has arrived; `server` gives their sizes."""
         vectors = no_vectors(self.task.algorithm, self.initial, server, self.run)
         none = np.empty(0, dtype=np.int64)
         population = self.run.population
         return Updates(vectors, none, none, population, staleness=none, index=index, lr=lr, run=self.run)
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
-        """Return the server's next state, as the algorithm says; bit by bit the same on any number of cores."""
+        """Return the server's next state; bit by bit the same on any number of cores."""
         # several threads would divide sums among them, and round otherwise for each number of threads
         with one_thread_each():
             return self._algorithm.aggregate(server, updates)
@@ -335,7 +320,7 @@ class Learner:
         self.statistics = statistics
 
     def trained(self, w: Tensor) -> TrainedModel:
-        """Return the model w [d] with the statistics that it is evaluated with."""
+        """Return the model w [d] with the statistics of its evaluations."""
         return trained_model(self._network, w, self.statistics, self.task.data)
 
     # Evaluation
@@ -350,10 +335,10 @@ class Learner:
         return dict(zip(parameters.names, parameters.views(vector), strict=True))
 
     def mean_models(self, ids: Ids) -> dict[str, Tensor]:
-        """Return the further models [d] that the scenario wants evaluated, in a round that received updates of `ids`.
+        """Return the further models [d] of `report.models`, in a round that received updates of `ids`.
 
-        "sel" is the mean of their local models. "all" is the mean of the N devices' last models, where the initial
-        model stands in for devices that have sent no update. The program of FedDyn reports both (Acar et al., 2021).
+        "sel" is the mean of their local models; "all" is the mean of the N devices' last models, with the initial model
+        for devices that have sent none (as in the program of FedDyn, Acar et al., 2021).
         """
         members = self.members.ids
         if members is None:
@@ -368,14 +353,9 @@ class Learner:
         players: Ids,
         classes: tuple[int, ...] | None = None,
     ) -> Floats:
-        """Return the Shapley values [players] of updates: what each update adds to the value of the next model.
+        """Return the Shapley values of the updates of `players` (rows); `server` is the state before the round.
 
-        Args:
-            wanted: which contributions.
-            server: the state before the round.
-            updates: the updates of the round.
-            players: [players] rows of the devices, participants or more.
-            classes: only the test samples of these count; all if None.
+        With `classes` only the test samples of these count.
         """
         unheard = unheard_rows(wanted, self.task.algorithm, self.initial)
         game = ContributionGame(
@@ -392,7 +372,7 @@ class Learner:
     # Saving and restoring
 
     def save(self, file: BinaryIO, more: Mapping[str, Any]) -> None:
-        """Write the clients' states, the statistics and the plan to a file, and `more` values with them.
+        """Write the clients' states, the statistics, the plan and `more` values to a file.
 
         Raises:
             ValueError: jobs are pending.
@@ -412,7 +392,7 @@ class Learner:
         snapshot.write(file, {"learner": own, **more}, self._states.stores())
 
     def restore(self, file: BinaryIO) -> dict[str, Any]:
-        """Take back what `save` has written, before anything is learned; return the `more` values."""
+        """Restore what `save` has written, before anything is learned; return the `more` values."""
         values = snapshot.read_values(file, self.initial.device)
         own = values.pop("learner")
         self.statistics = own["statistics"]
@@ -442,7 +422,7 @@ class Learner:
 
 
 def _processes(device: str, wanted: int | None) -> int:
-    """Return how many worker processes to fork; none on GPUs, which are parallel themselves."""
+    """Return the number of worker processes to fork; none on GPUs, which are parallel themselves."""
     if device != "cpu":
         return 0  # a forked process could not use the GPU either: CUDA does not survive a fork
     return cores() if wanted is None else wanted

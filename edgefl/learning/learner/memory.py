@@ -1,6 +1,4 @@
-"""Memory of the training device: how much is in use, how much may be used, and if an error means that it ran out."""
-
-from __future__ import annotations
+"""Memory of the training device: bytes in use, bytes that may be used, and errors that mean there is none left."""
 
 import resource
 import sys
@@ -27,7 +25,7 @@ def peak_bytes(device: str) -> int:
 
 
 def reset_peak(device: str) -> int:
-    """Begin a new measurement; return the memory in use now [bytes], or a process's peak, which cannot be reset."""
+    """Begin a new measurement; return the memory in use now [bytes], or the process's peak, which cannot be reset."""
     if device.startswith("cuda"):
         torch.cuda.reset_peak_memory_stats(device)
         return torch.cuda.memory_allocated(device)
@@ -35,7 +33,7 @@ def reset_peak(device: str) -> int:
 
 
 def budget(device: torch.device) -> int:
-    """Return the bytes that may be used: half of what is free on a GPU, or on the host within a container's limit."""
+    """Return the bytes that may be used: half of the free memory of a GPU, or of a host or its container."""
     if device.type == "cuda":
         free_bytes, _ = torch.cuda.mem_get_info(device)
         return int(FRACTION * free_bytes)

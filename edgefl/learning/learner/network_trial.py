@@ -1,8 +1,8 @@
-"""The trial of a user's network: one training step and one test, beside the module itself.
+"""The trial of a user's network: one training step and one test, compared with the module itself.
 
-Training calls a module as a function of flat vectors. What torch allows and such a call does not see (counters,
-parameters that are kept in lists, outputs of another shape in training) would be a wrong number or a traceback in the
-middle of a run, so that it is looked for before anything is written.
+Training calls a module as a function of flat vectors. What such a call does not see (counters, parameters in lists,
+outputs of another shape in training) would give wrong numbers or a traceback in the middle of a run, so it is looked
+for before anything is written.
 """
 
 from __future__ import annotations
@@ -43,24 +43,20 @@ HIDDEN = "the forward pass must reach its parameters as attributes of the module
 
 
 class _WrongError(Exception):
-    """What is wrong with the network, in the words of a message."""
+    """A fault of the network, in the words of a message."""
 
 
 def network_problem(model: Model, data: Data, streams: Streams, name: str) -> str | None:
-    """Return why a user's network would not learn as torch itself has it; None if it would.
+    """Return why a user's network would learn something else than in torch; None if it would not.
 
-    Args:
-        model: gives the network and the loss.
-        data: gives the samples.
-        streams: give the initial parameters.
-        name: begins messages, such as "my_nets:Net".
+    Messages begin with the `name`, such as "my_nets:Net".
     """
 
     def make() -> nn.Module:
         return build_module(model, data, streams)
 
     try:
-        modules = (make(), make(), make())  # no copies, as training has copies
+        modules = (make(), make(), make())  # not copies, which training makes
         if reason := kind_problem(modules[0], data):
             return f"{name}: {reason}"
         dtype = getattr(torch, data.dtype)
@@ -75,7 +71,7 @@ def network_problem(model: Model, data: Data, streams: Streams, name: str) -> st
 
 
 def kind_problem(module: nn.Module, data: Data) -> str | None:
-    """Return why a module's tensors cannot be exchanged, or are of another type than the data; None if all is well."""
+    """Return why a module's tensors cannot be exchanged or have another type than the data; None if they fit."""
     if isinstance(module, torch.jit.ScriptModule):
         return "is a TorchScript module, whose parameters cannot be exchanged: give the module that it was made from"
     if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
@@ -101,14 +97,9 @@ def kind_problem(module: nn.Module, data: Data) -> str | None:
 
 
 class _NetworkTrial:
-    """A module beside the network that training makes of it, with the same parameters and samples.
+    """A `module`, of which training makes a network, beside the same module made again, with the same samples.
 
-    Args:
-        model: gives the loss.
-        data: the samples.
-        module: the module of which training makes a network, in the type of the data.
-        plain: the same, made once more.
-        other: the same, made a third time, for a step from other attributes.
+    A third one, `other`, takes a step from other attributes.
     """
 
     def __init__(self, model: Model, data: Data, module: nn.Module, plain: nn.Module, other: nn.Module) -> None:
@@ -118,7 +109,7 @@ class _NetworkTrial:
         self.first = Batch(data, rows[:TRIED])
         self.second = Batch(data, rows[TRIED:])
         self.network = Network(module, own_code=True)
-        # Parameters other than those of the module, so that a forward pass that goes on using these is found.
+        # Other parameters than the module's: a forward pass that still uses the module's is then found.
         initial = flatten(list(trained_parameters(module).values()), torch.empty(0))
         factors = 1 + 0.5 * (-1.0) ** torch.arange(len(initial))  # 1.5 and 0.5 in turn
         self.w = initial * factors.to(initial.dtype) + 2**-10
@@ -127,11 +118,7 @@ class _NetworkTrial:
         self.key = torch.tensor(KEY_OF_TRIAL)
 
     def run(self) -> None:
-        """Try everything.
-
-        Raises:
-            _WrongError: something is wrong.
-        """
+        """Try everything; raise a `_WrongError` at the first fault."""
         outputs, loss, gradients = self._step(self.plain, self.first)
         buffers = {name: buffer.detach().clone() for name, buffer in self.plain.named_buffers() if KEY not in name}
         self._check_attributes()
@@ -140,7 +127,7 @@ class _NetworkTrial:
         self._check_tests()
 
     def _prepared(self, plain: nn.Module) -> nn.Module:
-        """Return a module with the parameters of the trial, in training mode, its dropout layers with keys."""
+        """Return a module with the parameters of the trial, in training mode, with keys for its dropout layers."""
         plain.train()
         replace_dropout(plain)
         with torch.no_grad():
@@ -185,7 +172,7 @@ class _NetworkTrial:
             )
 
     def _check_attributes(self) -> None:
-        """Take a second step, which must leave the attributes as the first has, and as without the first."""
+        """Take a second step, which must leave the same attributes as the first one, and as a step alone."""
         before = attributes(self.plain)
         for module in (self.plain, self.other):
             self._step(module, self.second)
@@ -199,14 +186,14 @@ class _NetworkTrial:
     def _compare(
         self, outputs: Tensor, loss: Tensor, gradients: dict[str, Tensor | None], buffers: dict[str, Tensor]
     ) -> None:
-        """Compare a step of the network with the module's own."""
+        """Compare a step of the network with one of the module."""
         network = self.network
         leaves = as_leaves(network.parameters.views(self.w))
         statistics = network.initial_statistics.clone()
         with network.drawing(self.key, HOST):
             found = network.train(leaves, network.statistics.views(statistics), self.first.x, self.key)
         if _differ(found, outputs):
-            raise _WrongError(f"its outputs in training differ from those of the module by itself: {HIDDEN}")
+            raise _WrongError(f"its outputs in training differ from those of the module alone: {HIDDEN}")
         into = torch.empty_like(self.w)
         targets = network.parameters.views(into)
         own_loss = self.model.sample_losses(found, self.first.y).mean()
@@ -215,7 +202,7 @@ class _NetworkTrial:
             right = gradients[name]
             is_unused = number in unused
             if is_unused != (right is None) or (right is not None and _differ(targets[number], right)):
-                raise _WrongError(f"the gradient of {name} differs from that of the module by itself: {HIDDEN}")
+                raise _WrongError(f"the gradient of {name} differs from that of the module alone: {HIDDEN}")
         state = network.state(self.w, statistics)
         known = {**dict(network.module.named_buffers()), **state}
         known |= zip(network.statistics.names, network.as_buffers(network.statistics.views(statistics)), strict=True)
@@ -226,7 +213,7 @@ class _NetworkTrial:
                 )
 
     def _compare_layers(self, gradients: dict[str, Tensor | None]) -> None:
-        """Compare the gradients by hand with those of autograd, where the module is a plain stack of layers."""
+        """Compare gradients by hand with those of autograd if the module is a plain stack of layers."""
         if not LayersGradient.fits(self.network, self.model):
             return
         into = torch.empty_like(self.w)[None]
@@ -240,7 +227,7 @@ class _NetworkTrial:
                 raise _WrongError(f"the gradient of {name} by hand differs from that of autograd: please report it")
 
     def _check_tests(self) -> None:
-        """Compare a test of the network with that of the module; a sample's outputs must not depend on the others."""
+        """Compare a test of the network with one of the module; a sample's outputs must not depend on the others."""
         network = self.network
         plain = self.plain.eval()
         buffers = dict(plain.named_buffers())
@@ -256,7 +243,7 @@ class _NetworkTrial:
             found = network.test(views, network.statistics.views(statistics), x)
             in_pairs = torch.cat([plain(pair) for pair in torch.split(x, 2)])
         if _differ(found, outputs):
-            raise _WrongError(f"its outputs in evaluation differ from those of the module by itself: {HIDDEN}")
+            raise _WrongError(f"its outputs in evaluation differ from those of the module alone: {HIDDEN}")
         if _differ(in_pairs, outputs):
             raise _WrongError(
                 "in evaluation the outputs of a sample depend on the others of its batch: let batch normalisation keep "
@@ -270,7 +257,7 @@ class _NetworkTrial:
         self._check_scale(outputs)
 
     def _check_scale(self, outputs: Tensor) -> None:
-        """Check that outputs [B, n] are what the loss takes; report probabilities that would be normalised twice."""
+        """Check that outputs [B, n] are what the loss takes; warn of probabilities that would be normalised twice."""
         if self.model.loss.takes_log_probabilities and not _are_probabilities(outputs.exp()):
             raise _WrongError("gives no logarithms of probabilities, as nll_loss takes them: end with log_softmax")
         if isinstance(self.model.loss, CrossEntropy) and not self.model.has_own_loss and _are_probabilities(outputs):
@@ -289,7 +276,7 @@ class Batch:
 
 
 def _differ(found: Tensor, right: Tensor) -> bool:
-    """Return whether two tensors differ by more than rounding, or one of them only is finite."""
+    """Return whether two tensors differ by more than rounding, or only one of them is finite."""
     if found.shape != right.shape:
         return True
     if not found.is_floating_point():
@@ -304,7 +291,7 @@ def _differ(found: Tensor, right: Tensor) -> bool:
 
 
 def _are_probabilities(outputs: Tensor) -> bool:
-    """Return whether outputs [B, n] look like the result of a softmax."""
+    """Return whether outputs [B, n] look like those of a softmax."""
     sums = outputs.sum(dim=1)
     return (
         outputs.shape[1] > 1 and bool((outputs >= 0).all()) and torch.allclose(sums, torch.ones_like(sums), atol=1e-4)

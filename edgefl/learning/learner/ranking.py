@@ -1,7 +1,5 @@
 """Measures of rankings: area under the ROC curve, hit rate, NDCG (FedEve paper; He et al., WWW 2017, section 4.1)."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 
@@ -34,7 +32,7 @@ def ranking(scores: Scores, positive: Bools, group: Ids, *, strict_auc: bool = F
 def auc(scores: Scores, positive: Bools, *, strict: bool = False) -> float:
     """Return the chance that a positive sample has a higher score than a negative one, equal scores counting half.
 
-    Mann and Whitney's U over the number of pairs; NaN if there are no positive, or no negative samples.
+    Mann and Whitney's U over the number of pairs; NaN if all samples are positive, or all negative.
 
     Args:
         scores: [n].

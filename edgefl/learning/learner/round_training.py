@@ -1,7 +1,5 @@
 """The training of a round: its clients go to the workers in cohorts, and their results are put together again."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -31,17 +29,11 @@ Message = list[Rows]  # cohorts, each the numbers of its jobs, that a worker tra
 
 
 class RoundTraining:
-    """Trains the jobs of a round.
+    """Trains the `jobs` of a round, and keeps the results in their order.
 
-    A cohort is trained at once, and stays in the processor's cache for all its steps if it is small; a message to a
-    worker carries several cohorts, as each message costs time.
-
-    Args:
-        jobs: the jobs, in the order in which results are wanted.
-        workers: the workers that train.
-        store: the clients' states, if they keep any.
-        run: facts that all rounds share.
-        messages: how many each worker gets, or more where models are large; see `workers.rule.messages_each`.
+    A cohort is trained together, and if it is small, it stays in the processor's cache for all its steps. A message to
+    a worker carries several cohorts, as each message costs time; each worker gets so many `messages`, or more if models
+    are large.
     """
 
     def __init__(
@@ -58,11 +50,9 @@ class RoundTraining:
         self._lock = Lock()  # messages are packed and results taken in one thread for each worker
 
     def train(self, order: Rows, plan: Plan) -> Plan:
-        """Train all jobs; return the plan that worked, narrower than before if memory ran out.
+        """Train all jobs; return the plan that worked, narrower than `plan` if memory ran out.
 
-        Args:
-            order: numbers of the jobs, longest first, similar ones next to each other.
-            plan: the plan to train by.
+        The `order` of the jobs has the longest first, and similar ones next to each other.
         """
         # Messages are waited for in their order; the cohorts of one that failed are made narrower and queued again,
         # while the others go on.
@@ -77,7 +67,7 @@ class RoundTraining:
                     future.result()  # nothing is narrower than a single client: raises the error
                 if widest <= plan.width:  # wider ones were on their way when others had failed already
                     plan = replace(plan, width=-(-widest // 2))
-                    log.warning("out of memory with %d clients at once: going on with %d", widest, plan.width)
+                    log.warning("out of memory with %d clients at once: continuing with %d", widest, plan.width)
                 narrower = [part for cohort in message for part in cohorts(cohort, plan.width)]
                 waiting += self._submit(narrower, plan)
         finally:
@@ -86,10 +76,10 @@ class RoundTraining:
         return plan
 
     def check_finite(self, where: str | None) -> None:
-        """Check that all losses and uploads are finite; `where` is the round's name in the message.
+        """Check that all losses and uploads are finite; `where` names the round in the message.
 
         Raises:
-            DivergedError: a loss or an upload of a device is no finite number.
+            DivergedError: a loss or an upload of a device is not finite.
         """
         good = torch.isfinite(self.outcome["losses"])
         for vector in self.uploads.values():
@@ -105,16 +95,16 @@ class RoundTraining:
         )
 
     def _share(self, order: Rows) -> int:
-        """Return how many clients at most a cohort may have, so that each of several GPUs gets its share.
+        """Return the largest number of clients in a cohort, so that each of several GPUs gets its share.
 
-        On CPUs cohorts must not depend on the number of workers, or else results would, by rounding.
+        On CPUs cohorts must not depend on the number of workers, as results would, too, by rounding.
         """
         if self.jobs[0].start.device.type == "cpu":
             return len(order)
         return -(-len(order) // len(self._workers))
 
     def _submit(self, parts: list[Rows], plan: Plan) -> list[tuple[Message, Future[None]]]:
-        """Hand cohorts to the workers in a few messages; dealt out like cards, each gets long ones and short ones."""
+        """Send cohorts to the workers in a few messages, dealt out like cards, so that each has long and short ones."""
         # A round of large models in two messages would not fit: it would be pickled, and copied again and again.
         models_bytes = sum(len(cohort) for cohort in parts) * self.jobs[0].start.nbytes
         count = max(self._messages * len(self._workers), -(-models_bytes // MESSAGE_BYTES))

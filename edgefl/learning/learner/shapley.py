@@ -1,7 +1,5 @@
 """Shapley values: the mean gain of a coalition when a player joins it, over all orders in which players may join."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from math import comb
@@ -13,13 +11,13 @@ from edgefl.core.arrays import Floats, Ints
 Coalition = tuple[int, ...]  # numbers of its players, ascending
 Value = Callable[[Coalition], float]
 
-EXACT = 10  # players for whom every coalition is tried, 2^10
+EXACT = 10  # most players with which every coalition is tried, 2^10
 
 
 def shapley(players: int, value: Value) -> Floats:
     """Return the exact values [players], from all 2^players coalitions (Shapley 1953; FedAR paper, Fig. 1).
 
-    `phi_i = sum over U without i of |U|! (n - |U| - 1)! / n! (v(U + i) - v(U))`; they add up to v(all) - v(nobody).
+    `phi_i = sum over U without i of |U|! (n - |U| - 1)! / n! (v(U + i) - v(U))`; they add up to v(all) - v(none).
     """
     coalitions = np.arange(2**players)  # bit i is set if player i is a member
     is_member = (coalitions[:, None] >> np.arange(players) & 1).astype(bool)  # [coalition, player]
@@ -35,7 +33,7 @@ def shapley(players: int, value: Value) -> Floats:
 
 
 def _weight(size: int, players: int) -> float:
-    """Return |U|! (n - |U| - 1)! / n! for a coalition of `size` players; nobody can join that of all players."""
+    """Return |U|! (n - |U| - 1)! / n! for a coalition of `size` players; 0 for that of all players."""
     if size == players:
         return 0.0
     return 1 / (players * comb(players - 1, size))
@@ -44,7 +42,8 @@ def _weight(size: int, players: int) -> float:
 def sampled(orders: Ints, value: Value) -> Floats:
     """Return estimates [players] from some orders [count, players] of all players (Castro et al., 2009).
 
-    Unbiased for random orders, with a standard error of the gains' deviation over sqrt(count); they add up as well.
+    Unbiased for random orders, with a standard error of the gains' deviation over sqrt(count). They add up like exact
+    values.
     """
     gains = np.zeros(orders.shape[1])
     known_value = cache(value)  # orders meet the same coalitions, above all the small and the large ones

@@ -1,4 +1,4 @@
-"""Names of the client states that this program adds to those of the algorithm."""
+"""Names of the client states that edgefl adds to those of the algorithm."""
 
 OWN_STATISTICS = "statistics"  # a device's own batch normalisation, `training.batch_norm: local`
 LAST_MODEL = "last_model"  # the model that a device's last training made, wanted by `report.models`

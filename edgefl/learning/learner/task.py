@@ -1,7 +1,5 @@
 """The task of a learner: the model, the algorithm, and the data of each device."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +23,7 @@ from edgefl.learning.workload import Workload, local_steps
 
 @dataclass(frozen=True)
 class LearningTask:
-    """All that a scenario says about learning; it stays the same throughout a run."""
+    """Everything that a scenario says about learning; it stays the same throughout a run."""
 
     model: Model
     algorithm: Algorithm
@@ -37,7 +35,7 @@ class LearningTask:
     cut: int | None = None  # parameters of the front in split learning, see Solver
     report: ReportSection = field(default_factory=ReportSection)  # which models and contributions are wanted
     test_parts: Sequence[Indices] | None = None  # [devices] test samples of each device, if the test set is divided
-    redivision: Redivision | None = None  # divides the samples of a round's participants anew; None: they keep theirs
+    redivision: Redivision | None = None  # divides the samples of a round's participants; None: they keep theirs
     participants: float | None = None  # expected number of participants of a round; None: not known
 
     @cached_property
@@ -59,7 +57,7 @@ class LearningTask:
         return torch.float32
 
     def run_info(self, ids: Ints | None = None) -> RunInfo:
-        """Return what rounds have in common, as far as local training and the data of devices `ids` [n] or all say."""
+        """Return the facts that all rounds share, over devices `ids` [n], or over all devices."""
         sizes = self.sizes
         parts = self.parts
         devices: tuple[int, ...] = ()
@@ -83,7 +81,7 @@ class LearningTask:
         )
 
     def class_counts(self, parts: Sequence[Indices]) -> Ints:
-        """Return how many training samples of each class there are in each of `parts` [C]: [C, classes]."""
+        """Return the number of training samples of each class in each of `parts` [C]: [C, classes]."""
         return np.array([self._samples_by_class(self.data.train_y[part]) for part in parts])
 
     def _samples_by_class(self, labels: Ints) -> Ints:

@@ -1,8 +1,7 @@
-"""The base of losses.
+"""The base of losses, which compare a model's outputs for a sample with the sample's label.
 
-A loss compares what a model gives for a sample with the sample's label. To add one: a file with a subclass of `Loss`
-whose `of_samples` returns the loss of each sample, a line in `__init__.py`, a test. The fields of the class are its
-keys in `training.loss`.
+To add one: a file with a subclass of `Loss` whose `of_samples` returns the loss of each sample, a line in
+`__init__.py`, a test. The fields of the class are its keys in `training.loss`.
 """
 
 from __future__ import annotations
@@ -29,22 +28,13 @@ class Loss(Member):
         return False
 
     def of_samples(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of each sample [...].
+        """Return the loss of each sample [...] from outputs [..., n] and labels: classes or numbers [...], or [..., k].
 
-        The leading axes are those of samples, and in training of clients before them. A sample's loss depends on its
-        own outputs and label alone, so that clients and batches may be stacked in any way.
-
-        Args:
-            outputs: [..., n] what the model gives.
-            labels: [...] classes or numbers, or [..., k] numbers.
+        The last leading axis counts samples; training adds clients before it. A sample's loss must depend only on its
+        own outputs and label, so that clients and batches can be stacked in any way.
         """
         raise NotImplementedError
 
     def refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
-        """Return why the loss cannot be used; None if it can.
-
-        Args:
-            outputs: n, numbers that the model gives for a sample.
-            labels: [samples] or [samples, k] some of the labels.
-        """
-        return None  # what a loss of ours takes is known without a trial
+        """Return why the loss cannot take n `outputs` and some of the labels [samples, ...]; None if it can."""
+        return None  # edgefl's losses need no trial

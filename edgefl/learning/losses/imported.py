@@ -1,4 +1,4 @@
-"""A loss of one's own: `loss: my_module:my_function`."""
+"""A user's loss: `loss: my_module:my_function`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAME = 1e-4  # relative difference below which two ways to compute a loss agree 
 
 
 class ImportedLoss(Loss):
-    """A function of the user's, by its import path: outputs [B, n] and labels [B] or [B, k] to losses [B]."""
+    """A user's function, by its import path: from outputs [B, n] and labels [B] or [B, k] to losses [B]."""
 
     model_config = ConfigDict(extra="allow")  # keys that are not known here are the function's
 
@@ -50,11 +50,11 @@ class ImportedLoss(Loss):
         return losses.view(leading)
 
     def refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
-        """Return why the function is no loss, tried on a few samples with random outputs; None if it is."""
+        """Return why the function cannot be a loss, tried on a few samples with random outputs; None if it can."""
         import torch
 
         some = torch.from_numpy(np.resize(labels, (TRIED, *labels.shape[1:])))
-        # Numbers of a generator of its own: neither the run's draws nor torch's global ones move.
+        # A new generator: neither the run's draws nor torch's global ones move.
         guesses = torch.from_numpy(np.random.default_rng(0).normal(size=(TRIED, outputs))).float().requires_grad_()
         path = self.import_path
         drawn = states()
@@ -79,7 +79,7 @@ class ImportedLoss(Loss):
 
 
 def _no_losses(found: Any) -> str | None:
-    """Return why what a function has given for `TRIED` samples are no losses to learn from; None if they are."""
+    """Return why the values of a function for `TRIED` samples cannot be losses to learn from; None if they can."""
     import torch
 
     wanted = "must give the loss of each sample, [B]"
@@ -97,7 +97,7 @@ def _no_losses(found: Any) -> str | None:
 
 
 def imported(path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> Loss | None:
-    """Return a loss that wraps a function; None if it is none; raises pydantic's errors. Nothing is called."""
+    """Return a loss that wraps a function; None for anything else. Nothing is called; raises pydantic's errors."""
     if not callable(found) or inspect.isclass(found):
         return None
     # Tried without being called, so that a missing or unknown key is a fault of the scenario, with its line.

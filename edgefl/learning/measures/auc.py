@@ -1,7 +1,5 @@
 """The area under the ROC curve of classes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -45,12 +43,7 @@ class Auc(Score):
 
 
 def area(scores: Floats, positive: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return the probability that a positive sample has a higher score than another one, by the sum of ranks.
-
-    Args:
-        scores: [n] of all samples.
-        positive: [n] whether each is positive.
-    """
+    """Return the probability that a positive sample [n] has a higher score than another one, by the sum of ranks."""
     from scipy.stats import rankdata
 
     ranks = rankdata(scores)

@@ -1,8 +1,8 @@
 """The base of measures.
 
-A measure sees each round that was learned (`LearnedRound`) and adds rows to a table of its own, columns to
-``rounds.csv``, or both. The fields of the class are its keys in the scenario. What it declares here is all that the
-ledger, the writer and reader of result folders, exports, digests and pages know of it.
+A measure sees each round that was learned (`LearnedRound`) and adds rows to its table, columns to ``rounds.csv``, or
+both. The fields of the class are its keys in the scenario. Ledger, result folders, exports, digests and pages know only
+what it declares here.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 class Measure(Member):
-    """Base of all measures.
-
-    Its draws, if it needs any, come from `LearnedRound.generator`: a resumed run must measure the same again.
-    """
+    """Base of all measures; their draws come from `LearnedRound.generator`, so that a resumed run draws the same."""
 
     name: ClassVar[str]
     """Name of the measure's table, without its ending; by default that of the class, as in my_measure."""
@@ -37,17 +34,17 @@ class Measure(Member):
     """The columns of its table, behind session and round; none if it has no table."""
 
     of_joint_updates: ClassVar[bool] = False
-    """True if it asks for the updates that a round has aggregated together, into one model."""
+    """True if it needs the updates that a round has aggregated into one model."""
 
     of_local_models: ClassVar[bool] = False
-    """True if it asks for the models that participants have made, so each must upload how the model has moved."""
+    """True if it needs the models of participants, so that each must upload its move."""
 
     of_kept_samples: ClassVar[bool] = False
-    """True if it asks for participants' training samples, which must be the same in every round."""
+    """True if it needs participants' training samples, which must then be the same in every round."""
 
     @property
     def of_stored_updates(self) -> bool:
-        """True if it asks for each device's last update, which only some algorithms keep at the server."""
+        """True if it needs each device's last update, which only some algorithms keep at the server."""
         return False
 
     every: Count = 1  # rounds from one measurement to the next
@@ -76,7 +73,7 @@ class Measure(Member):
         return None
 
     def before(self, learned: LearnedRound) -> Mapping[str, float | None]:
-        """Return columns of rounds.csv that are about the model with which the round begins, before it learns."""
+        """Return columns of rounds.csv about the model with which the round begins."""
         return {}
 
     def columns(self, learned: LearnedRound) -> Mapping[str, float | None]:

@@ -1,6 +1,4 @@
-"""The calibration of a classifier: whether it is right as often as it is sure."""
-
-from __future__ import annotations
+"""The calibration of a classifier: its confidence against its accuracy."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -31,6 +29,8 @@ class Calibration(Score):
         ResultColumn("accuracy", float, "", "share of its samples that are classified correctly"),
     )
 
+    test_in_table: ClassVar[bool] = True
+
     bins: Count = 15  # of equal width, which divide confidences from 0 to 1
 
     def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
@@ -39,18 +39,12 @@ class Calibration(Score):
         gaps = sum(samples * abs(accuracy - confidence) for samples, _, confidence, accuracy in rows)
         return {"ece": gaps / len(given.labels)}
 
-    def rows_of_test(self, given: ModelOutputs) -> Sequence[tuple[Any, ...]]:
-        """Return the rows of the test set."""
-        return self.rows_of(given)
-
     def rows_of(self, given: ModelOutputs) -> Sequence[tuple[Any, ...]]:
         """Return samples, number, mean confidence and accuracy of each bin with samples."""
-        if given.predicted is None:
-            raise ValueError("the samples have no classes")
         from scipy.special import softmax  # late: to read a result folder takes no SciPy
 
         confidence = softmax(given.outputs.astype(np.float64), axis=1).max(axis=1)
-        right = given.predicted == given.labels
+        right = given.classes == given.labels
         # Guo's bins are ]m / M, (m + 1) / M].
         numbers = np.ceil(confidence * self.bins).astype(np.int64) - 1
         rows = []

@@ -1,7 +1,5 @@
 """Contributions of devices to the model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 

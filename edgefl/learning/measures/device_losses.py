@@ -1,7 +1,5 @@
 """Losses of devices around their local training."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

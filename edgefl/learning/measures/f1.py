@@ -1,7 +1,5 @@
 """The F1 score of classes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -32,6 +30,8 @@ class F1(Score):
         ResultColumn("f1", float, "", "harmonic mean of the two: 2 hits / (samples + predictions)"),
     )
 
+    test_in_table: ClassVar[bool] = True
+
     def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
         """Return the mean over the classes."""
         scores = [f1 for *_, f1 in self.rows_of(given)]
@@ -39,19 +39,13 @@ class F1(Score):
             return {"f1": None}
         return {"f1": float(np.mean(scores))}
 
-    def rows_of_test(self, given: ModelOutputs) -> Sequence[tuple[Any, ...]]:
-        """Return the rows of the test set."""
-        return self.rows_of(given)
-
     def rows_of(self, given: ModelOutputs) -> Sequence[tuple[Any, ...]]:
         """Return samples, class, precision, recall and F1 of each class that has samples, or is predicted."""
-        if given.predicted is None:
-            raise ValueError("the samples have no classes")
         rows = []
-        for label in np.union1d(given.labels, given.predicted).tolist():
+        for label in np.union1d(given.labels, given.classes).tolist():
             samples = int((given.labels == label).sum())
-            predictions = int((given.predicted == label).sum())
-            hits = int(((given.labels == label) & (given.predicted == label)).sum())
+            predictions = int((given.classes == label).sum())
+            hits = int(((given.labels == label) & (given.classes == label)).sum())
             rows.append(
                 (samples, label, _share(hits, predictions), _share(hits, samples), 2 * hits / (samples + predictions))
             )
@@ -59,7 +53,7 @@ class F1(Score):
 
 
 def _share(part: int, whole: int) -> float | None:
-    """Return a part as a share of the whole; None of nothing."""
+    """Return part / whole; None if the whole is 0."""
     if whole == 0:
         return None
     return part / whole

@@ -1,7 +1,5 @@
 """The norm of the gradient at the model of a round."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

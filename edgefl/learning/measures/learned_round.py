@@ -1,4 +1,4 @@
-"""What a measure sees of a round that was learned."""
+"""The view that a measure has of a round that was learned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ModelOutputs(NamedTuple):
-    """What a model gives for some samples, and their labels."""
+    """Outputs of a model for some samples, with their labels."""
 
     outputs: npt.NDArray[np.floating]  # [n, k] what the network gives, such as logits of k classes
     labels: npt.NDArray[Any]  # [n] classes, or [n] or [n, k] numbers
@@ -30,13 +30,29 @@ class ModelOutputs(NamedTuple):
             predicted = self.predicted[rows]
         return ModelOutputs(self.outputs[rows], self.labels[rows], predicted)
 
+    @property
+    def classes(self) -> Indices:
+        """The predicted classes [n].
+
+        Raises:
+            ValueError: the samples have no classes.
+        """
+        if self.predicted is None:
+            raise ValueError("the samples have no classes")
+        return self.predicted
+
+    def pairs(self) -> list[tuple[int, int, int]]:
+        """Return label, predicted class and number of samples, ascending, for each pair that occurs."""
+        pairs, counts = np.unique(np.stack([self.labels, self.classes]), axis=1, return_counts=True)
+        return [(*pair, count) for pair, count in zip(pairs.T.tolist(), counts.tolist(), strict=True)]
+
 
 class WantedContributions(Protocol):
-    """Which contributions are computed: see the measure `contributions`."""
+    """The keys of the measure `contributions` that decide what is computed."""
 
     @property
     def players(self) -> Literal["participants", "all"]:
-        """Who the players are: the participants, or all devices with a stored update that counts."""
+        """The players: the participants, or all devices with a stored update that counts."""
 
     @property
     def permutations(self) -> int:
@@ -44,14 +60,11 @@ class WantedContributions(Protocol):
 
     @property
     def value(self) -> Literal["accuracy", "loss"]:
-        """What a coalition's model is worth: its accuracy, or its negative loss."""
+        """The value of a coalition: the accuracy of its model, or its negative loss."""
 
 
 class LearnedRound(Protocol):
-    """A round that was learned, with its models and updates, and what can be asked about them.
-
-    Vectors are flat: all parameters of the model in one [d].
-    """
+    """A round that was learned, with its models and updates; vectors hold all parameters of a model, [d]."""
 
     @property
     def session(self) -> int:
@@ -63,15 +76,15 @@ class LearnedRound(Protocol):
 
     @property
     def before(self) -> Tensor:
-        """The model [d] with which the round has begun."""
+        """The model [d] with which the round began."""
 
     @property
     def after(self) -> Tensor:
-        """The global model [d] that the round has made."""
+        """The global model [d] at the end of the round."""
 
     @property
     def updates(self) -> Updates | None:
-        """The updates that were aggregated into one model; None if there were none, or each had a model of its own."""
+        """The updates that were aggregated into one model; None if there were none, or each made a new model."""
 
     @property
     def devices(self) -> Indices:
@@ -81,25 +94,22 @@ class LearnedRound(Protocol):
         """Return the parameters in a vector [d] by the names of their tensors, such as ``layers.0.weight``."""
 
     def outputs(self) -> ModelOutputs:
-        """Return what the global model gives for the test samples, of the classes that the session learns."""
+        """Return the global model's outputs for the test samples of the classes that the session learns."""
 
     def outputs_by_device(self) -> Iterator[tuple[int, ModelOutputs]]:
-        """Yield each device with what the global model gives for its own samples.
+        """Yield each device with the global model's outputs for its test samples (`data.test_partition`).
 
-        These are test samples if the test set is divided (`data.test_partition`), otherwise its training samples.
+        If the test set is not divided, its training samples take their place.
         """
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """Return a generator of random numbers that depends on the seed, the round and the purpose alone."""
+        """Return a random generator that depends only on the seed, the round and the purpose."""
 
     def squared_gradient_norm(self) -> float:
         """Return |grad F|^2 at the present model, F being the mean loss over the session's training samples."""
 
     def losses_around(self) -> list[tuple[int, float, float, float]]:
-        """Return each participant's id with its mean training losses: received model, its own, the new global one."""
-
-    def predictions(self) -> list[tuple[int, int, int]]:
-        """Return label, predicted class and number of test samples, ascending, where there are any."""
+        """Return each participant's id with its mean training losses: received, local and new global model."""
 
     def contributions(self, wanted: WantedContributions) -> list[tuple[int, float]]:
         """Return the id of each player with the Shapley value of its update."""

@@ -1,7 +1,5 @@
 """The mean absolute error of a regression."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

@@ -1,6 +1,4 @@
-"""The classes that the model predicts."""
-
-from __future__ import annotations
+"""Predicted classes."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
@@ -37,4 +35,4 @@ class Predictions(Measure):
 
     def rows(self, learned: LearnedRound) -> Sequence[tuple[Any, ...]]:
         """Return label, predicted class and number of samples."""
-        return learned.predictions()
+        return learned.outputs().pairs()

@@ -1,4 +1,4 @@
-"""The base of measures that compare what a model gives for samples with their labels, for all and for each device."""
+"""The base of measures that compare outputs with labels, on the test set and for each device."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ SAMPLES = ResultColumn("samples", int, "", "number of samples")
 
 
 class Score(Measure):
-    """Base of the scores of a model: a subclass says what they are for some samples (`values`).
+    """Base of the scores of a model; a subclass computes them for some samples in `values`.
 
-    Their values on the test set are columns of rounds.csv, and with `by_device` those on each device's own samples rows
-    of a table.
+    Scores on the test set are columns of rounds.csv; with `by_device` those of each device are rows of a table.
     """
 
     of: ClassVar[str] = "classes"  # what labels must be: classes, or numbers
+    test_in_table: ClassVar[bool] = False  # True if the rows of the test set hold more than `values`
 
     by_device: bool = False  # true: also of the samples of each device
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Give a score that declares its columns of rounds.csv alone a table with the same ones by device."""
+        """Give a score that declares only columns of rounds.csv a table with the same columns by device."""
         super().__pydantic_init_subclass__(**kwargs)
-        declared = cls.__dict__  # what a score inherits goes together already
+        declared = cls.__dict__  # inherited columns already fit together
         if "round_columns" in declared and "row_columns" not in declared:
             cls.row_columns = table_of(*cls.round_columns)
 
@@ -53,19 +53,17 @@ class Score(Measure):
         return self.values(learned.outputs())
 
     def rows(self, learned: LearnedRound) -> Sequence[tuple[Any, ...]]:
-        """Return the rows of the table: of the test set where `rows_of` has more than `values`, and of devices."""
-        found: list[tuple[Any, ...]] = [(None, *row) for row in self.rows_of_test(learned.outputs())]
+        """Return the rows of the test set, with `test_in_table`, and of each device, with `by_device`."""
+        found: list[tuple[Any, ...]] = []
+        if self.test_in_table:
+            found += [(None, *row) for row in self.rows_of(learned.outputs())]
         if self.by_device:
             for device, given in learned.outputs_by_device():
                 found += [(device, *row) for row in self.rows_of(given)]
         return found
 
-    def rows_of_test(self, given: ModelOutputs) -> Sequence[tuple[Any, ...]]:
-        """Return the table's rows about the test set, behind the column of devices; by default none."""
-        return ()
-
     def rows_of(self, given: ModelOutputs) -> Sequence[tuple[Any, ...]]:
-        """Return the table's rows about some samples, behind the column of devices; by default number and values."""
+        """Return the table's rows for some samples, without the device; by default their number and `values`."""
         values = self.values(given)
         return [(len(given.labels), *(values[column.name] for column in self.round_columns))]
 

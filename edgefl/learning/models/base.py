@@ -28,7 +28,7 @@ Count = Annotated[float, Field(ge=0, le=1e18)]
 
 
 class ForwardCost(Section):
-    """What one sample's forward pass consists of, for devices whose `compute` tells operations apart by kind."""
+    """The operations of one sample's forward pass, for devices whose `compute` distinguishes their kinds."""
 
     convolution_macs: Count = 0.0  # multiply-accumulates of convolutions without groups
     matmul_macs: Count = 0.0  # of linear layers and matrix products, attention included
@@ -88,7 +88,7 @@ class Init(Section):
         try:
             path = Path(str(self.path))
             check_plain(path)
-            # a memory map reads the header first: a wrong file of any size is refused at once
+            # a memory map reads only the header before a wrong file is refused
             vector = np.lib.format.open_memmap(path, mode="r")
         except (OSError, ValueError, EOFError):
             raise InputError(f"model.init.path: {self.path}: cannot be read as a .npy array") from None
@@ -120,7 +120,7 @@ class Model(Member):
     """Base of all models; sizes follow from the data: `shape` of one sample and the number of `classes`."""
 
     init: Init = Init()  # initial parameters
-    cost: ModelCost | None = None  # the model's size and work as given, in place of its own
+    cost: ModelCost | None = None  # the model's size and work as given, in place of counted ones
 
     _loss: Loss = PrivateAttr(default_factory=CrossEntropy)
 
@@ -154,11 +154,11 @@ class Model(Member):
         return None
 
     def refusal(self, samples: npt.NDArray[Any], classes: int) -> str | None:
-        """Return why the network refuses samples [2, ...] as training hands them to it; None if it takes them."""
-        return None  # what a model of ours takes is known without a trial
+        """Return why the network refuses samples [2, ...] in the form of training; None if it takes them."""
+        return None  # edgefl's models need no trial
 
     def global_draw(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Return that building the network draws from a generator that has no key; None if it does not."""
+        """Return that building the network draws from a generator without a key; None if it does not."""
         return None
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -173,10 +173,10 @@ class Model(Member):
         return total_cost(self.layers(shape, classes)).parameters
 
     def forward_counts(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> ForwardCounts:
-        """Return what one sample's forward pass consists of, as priced or as counted; `tokens`: it is a row of ids.
+        """Return the operations of one sample's forward pass by kind, as priced or as counted; `tokens`: a row of ids.
 
         Raises:
-            InputError: it cannot be counted, or the price does not tell.
+            InputError: they cannot be counted, or the price has no kinds.
         """
         if self.cost:
             return self._priced_counts(self.cost)
@@ -200,7 +200,7 @@ class Model(Member):
         return ForwardCounts(**cost.forward.model_dump())
 
     def frozen_parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return the number of further parameters, which are never trained: devices receive them once."""
+        """Return the number of further parameters that are never trained: devices receive them once."""
         return 0
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
@@ -216,14 +216,14 @@ class Model(Member):
         raise NotImplementedError
 
     def cuts(self) -> tuple[str, ...]:
-        """Return the names of the layers after which a chain can be cut in two, all but the last; none for others."""
+        """Return the names of the layers after which a chain can be cut in two, all but the last; else nothing."""
         return ()
 
     def check_cut(self, cut: str | int | None) -> str | None:
         """Return why the model cannot be cut after the layer of this name or number (from 1); None if it can."""
         names = self.cuts()
         if not names:
-            return "the model is no chain of two or more layers whose first ones hold the first parameters"
+            return "the model is not a chain of two or more layers whose first ones hold the first parameters"
         if cut is None or cut in names or cut in range(1, len(names) + 1):
             return None
         known = ", ".join(f"{name} ({number})" for number, name in enumerate(names, 1))
@@ -239,13 +239,13 @@ class Model(Member):
     def sample_losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of each sample [...] from outputs [..., n] and targets [...] or [..., k].
 
-        It is `loss`; a model that overrides this method has a loss of its own.
+        It is `loss`, unless a model overrides this method.
         """
         return self._loss.of_samples(outputs, targets)
 
     @property
     def loss(self) -> Loss:
-        """The loss that `sample_losses` computes unless the model has one of its own."""
+        """The loss that `sample_losses` computes, unless the model overrides that."""
         return self._loss
 
     def with_loss(self, loss: Loss | None) -> Model:
@@ -258,7 +258,7 @@ class Model(Member):
 
     @property
     def has_own_loss(self) -> bool:
-        """True if the model's outputs mean something else than classes or numbers, which only its own loss knows."""
+        """True if only the model's loss knows what its outputs mean: neither classes nor numbers."""
         return type(self).sample_losses is not Model.sample_losses
 
     def predicted(self, outputs: Tensor) -> Tensor:

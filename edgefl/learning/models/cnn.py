@@ -9,8 +9,6 @@
 Only cnn_mnist pads (by 2, so that a convolution keeps the size of its map).
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from edgefl.learning.models.convolutional import Convolutional

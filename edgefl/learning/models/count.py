@@ -5,54 +5,52 @@ that counts as nothing. So the module runs on the meta device, where tensors hav
 kernels to fuse there, and nothing is computed.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 Shape = tuple[int, ...]
+Found = TypeVar("Found")
 
 
 def multiplications(module: nn.Module, shape: Shape, *, tokens: bool) -> int:
-    """Return the multiply-accumulates of the forward pass of one sample.
+    """Return the multiply-accumulates of the forward pass of one sample, of token ids or floating-point numbers.
 
-    Args:
-        module: in evaluation mode; it is left as it is.
-        shape: of a sample.
-        tokens: samples are token ids, in place of floating-point numbers.
-
-    Raises:
-        Exception: whatever the module raises.
+    The module is in evaluation mode, and does not change; whatever it raises is raised.
     """
-    return _of_copy(_forward, module, shape, tokens=tokens)
+    return without_values(partial(_counted, _forward), module, (1, *shape), tokens=tokens)
 
 
 def training_multiplications(module: nn.Module, shape: Shape, *, tokens: bool) -> int:
     """Return the multiply-accumulates of a forward and a backward pass of one sample; see `multiplications`."""
-    return _of_copy(_forward_and_backward, module, shape, tokens=tokens)
+    return without_values(partial(_counted, _forward_and_backward), module, (1, *shape), tokens=tokens)
 
 
-def _of_copy(passes: Callable[[nn.Module, Tensor], None], module: nn.Module, shape: Shape, *, tokens: bool) -> int:
-    """Return the multiply-accumulates of some passes of one sample, on the meta device if the module runs there."""
+def without_values(
+    count: Callable[[nn.Module, Tensor], Found], module: nn.Module, shape: Shape, *, tokens: bool
+) -> Found:
+    """Return `count` of a copy of the module and zeros of a `shape`, on the meta device if the module runs there.
+
+    A forward pass that branches on values, or mixes in other tensors, needs a device with values.
+    """
     kind = torch.float32
     if tokens:
         kind = torch.int64
     with torch.random.fork_rng(devices=[]):
         try:
             with torch.device("meta"):
-                return _counted(passes, copy.deepcopy(module).to("meta"), torch.zeros(1, *shape, dtype=kind))
+                return count(copy.deepcopy(module).to("meta"), torch.zeros(shape, dtype=kind))
         except Exception:  # noqa: BLE001 - of whatever type: the second attempt raises what the module itself does
-            # A forward pass that branches on values, or mixes in tensors of its own, needs a device with values.
             with without_fused_kernels():
-                return _counted(passes, module, torch.zeros(1, *shape, dtype=kind))
+                return count(copy.deepcopy(module), torch.zeros(shape, dtype=kind))
 
 
 def _counted(passes: Callable[[nn.Module, Tensor], None], module: nn.Module, sample: Tensor) -> int:

@@ -37,7 +37,7 @@ class Din(Model):
     tokens: ClassVar[bool] = True
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Return why the data are no rows with a history, labelled 0 or 1; None if they are."""
+        """Return why the data are not rows of users and films; None if they are."""
         if len(shape) != 1 or shape[0] <= PROFILE_IDS:
             return f"needs rows of {PROFILE_IDS} ids and a history, got samples of shape {list(shape)}"
         if classes != 2:

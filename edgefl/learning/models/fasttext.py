@@ -31,7 +31,7 @@ class FastText(Model):
     tokens: ClassVar[bool] = True
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Return why the data are no rows with classes; None if they are."""
+        """Return why the data are not rows with classes; None if they are."""
         if len(shape) != 1:
             return f"needs rows of token ids, got samples of shape {list(shape)}"
         return super().check(shape, classes)

@@ -1,10 +1,8 @@
-"""What a network's forward pass consists of, counted while it runs in training mode on the meta device.
+"""The operations of a network's forward pass, counted while it runs in training mode on the meta device.
 
-Below autograd every network is a sequence of a few hundred basic operators (torch's library ATen), so
-torch's, torchvision's and users' own modules are counted alike. Nothing is computed: tensors have shapes, no values.
+Below autograd every network is a sequence of a few hundred basic operators (torch's library ATen), so modules of torch,
+of torchvision and of users are counted alike. Nothing is computed: tensors have shapes, no values.
 """
-
-from __future__ import annotations
 
 import copy
 from typing import Any
@@ -14,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, shape_wrapper
 
-from edgefl.learning.models.count import FORMULAS, without_fused_kernels
+from edgefl.learning.models.count import FORMULAS, without_values
 from edgefl.world.compute_law import ForwardCounts
 
 SAMPLES = 2  # batch normalisation in training mode refuses a single one
@@ -69,29 +67,9 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def forward_counts(module: nn.Module, shape: tuple[int, ...], *, tokens: bool = False) -> ForwardCounts:
-    """Return what the forward pass of one sample consists of, in training mode.
-
-    Args:
-        module: the network; it is left as it is.
-        shape: of a sample.
-        tokens: samples are token ids, in place of floating-point numbers.
-
-    Raises:
-        Exception: whatever the module raises.
-    """
-    kind = torch.float32
-    if tokens:
-        kind = torch.int64
-    network = copy.deepcopy(module).train()  # dropout and batch normalisation change it
-    with torch.random.fork_rng(devices=[]):
-        try:
-            with torch.device("meta"):
-                return _counted(network.to("meta"), torch.zeros(SAMPLES, *shape, dtype=kind))
-        except Exception:  # noqa: BLE001 - of whatever type: the second attempt raises what the module itself does
-            # A forward pass that branches on values, or mixes in tensors of its own, needs a device with values.
-            network = copy.deepcopy(module).train()
-            with without_fused_kernels():
-                return _counted(network, torch.zeros(SAMPLES, *shape, dtype=kind))
+    """Return the operations of one sample's forward pass by kind, in training mode; the module does not change."""
+    in_training = copy.deepcopy(module).train()  # dropout and batch normalisation change it
+    return without_values(_counted, in_training, (SAMPLES, *shape), tokens=tokens)
 
 
 def _counted(network: nn.Module, samples: Tensor) -> ForwardCounts:

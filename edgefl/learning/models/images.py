@@ -44,7 +44,7 @@ class ImageModel(Model):
     usual_cut: ClassVar[int] = 2
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Return why the data are no images with classes; None if they are."""
+        """Return why the data are not images with classes; None if they are."""
         if len(shape) not in {2, 3}:
             return f"needs images [H, W] or [channels, H, W], got samples of shape {list(shape)}"
         return super().check(shape, classes)

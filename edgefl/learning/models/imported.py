@@ -1,4 +1,4 @@
-"""Anyone's own network: `kind: mypackage.mymodule:MyNet`."""
+"""A user's network: `kind: mypackage.mymodule:MyNet`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYED_WEIGHTS = "draw parameters with torch's functions (torch.nn.init): edgefl 
 
 
 class Imported(Model):
-    """A torch module of the user's, by its import path.
+    """A user's torch module, by its import path.
 
     A class or a function that makes the module is called with the scenario's further keys and, if its signature names
     them, with `shape` (of a sample) and `classes`. Inputs are [B, *shape], outputs [B, classes].
@@ -79,7 +79,7 @@ class Imported(Model):
         self._counts["frozen", shape, classes] = sum(each.numel() for each in parameters) - trained
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return the multiply-accumulates of one sample's forward pass, counted; samples are no token ids."""
+        """Return the multiply-accumulates of one sample's forward pass, counted; samples are not token ids."""
         return self.multiplications_on(shape, classes, tokens=False)
 
     def multiplications_on(self, shape: tuple[int, ...], classes: int, *, tokens: bool) -> int:
@@ -109,9 +109,9 @@ class Imported(Model):
         return counted
 
     def training_passes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
-        """Return how many forward passes training on a sample costs; counted where parameters are frozen.
+        """Return how many forward passes training on a sample costs; counted if parameters are frozen.
 
-        Products with frozen weights are not differentiated in these, and not at all in front of what is trained.
+        Frozen weights have no gradients, and layers before all trained ones have no backward pass.
         """
         if self.cost or not self.frozen_parameters(shape, classes):
             return super().training_passes(shape, classes, tokens=tokens)
@@ -123,7 +123,7 @@ class Imported(Model):
         return self._counts[key] / self.multiplications_on(shape, classes, tokens=tokens)
 
     def refusal(self, samples: npt.NDArray[Any], classes: int) -> str | None:
-        """Return why the module cannot be used on samples [2, ...] as training hands them to it; None if it can."""
+        """Return why the module cannot be used on samples [2, ...] in the form of training; None if it can."""
         import torch
         from torch import nn
 
@@ -150,7 +150,7 @@ class Imported(Model):
         return None
 
     def global_draw(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Return that building the module draws from a generator that has no key; None if it does not."""
+        """Return that building the module draws from a generator without a key; None if it does not."""
         drawn = states()
         self._aside(shape, classes)
         for generator in moved(drawn):  # never torch's, which `_aside` leaves as it was
@@ -182,7 +182,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _remedy(module: object, samples: npt.NDArray[Any]) -> str:
-    """Return what to do with a module that fails on samples [n, ...], as far as that is known; otherwise ''."""
+    """Return a remedy for a module that fails on samples [n, ...], if one is known; otherwise ''."""
     from torch import nn
 
     if isinstance(module, nn.Module) and np.issubdtype(samples.dtype, np.signedinteger):
@@ -206,9 +206,9 @@ def _sizes(maker: Callable[..., Any], shape: tuple[int, ...], classes: int) -> d
 
 
 def imported(path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> Model | None:
-    """Return a model that wraps what makes the user's modules; None if it makes none; raises pydantic's errors.
+    """Return a model that wraps a maker of modules; None for anything else. Raises pydantic's errors.
 
-    Nothing is called. A function that says what it returns must return modules; one that says nothing is believed.
+    Nothing is called. A function that annotates what it returns must return modules; one without is believed.
     """
     if not _makes_modules(found):
         return None

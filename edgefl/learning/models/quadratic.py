@@ -14,7 +14,7 @@ class QuadraticModel(Model):
     """One parameter x; a sample (a, b, c) costs a x^2 + b x + c (sequential-FL paper, section 5.1)."""
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
-        """Return why the data are no rows of three coefficients without labels; None if they are."""
+        """Return why the data are not rows of three coefficients without labels; None if they are."""
         if shape == (3,) and classes == 0:
             return None
         return "needs dataset: quadratic"

@@ -107,11 +107,8 @@ def residual_stages(
 ) -> list[StageCost]:
     """Return the convolutions of each stage, and the pixels of its output.
 
-    Args:
-        stem: the first convolution, a stage of its own.
-        sides: height and width of the map that the first block gets.
-        widths: channels of each stage; if they change, the map is halved and the shortcut projected.
-        blocks: number of blocks in each stage; a block is two 3x3 convolutions.
+    The `stem` is a separate stage. If the channels change from one stage to the next (`widths`), the map of `sides` is
+    halved and the shortcut projected; a block is two 3x3 convolutions.
     """
     stages = [StageCost([stem], prod(sides))]
     inputs = stem.outputs

@@ -5,8 +5,6 @@ A partition says which device holds which training samples. To write one: a file
 keys in the scenario.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import ClassVar, NamedTuple, TypeVar, overload
@@ -25,18 +23,17 @@ ROUNDING = 1e-9  # a product this close below an integer counts as that integer
 
 
 class Labelled(NamedTuple):
-    """The labels and owners of samples [n], which is all that a partition knows of them."""
+    """The labels and owners of samples [n]: all that a partition knows of them."""
 
     labels: Indices  # [n] the class of each
     owner: Indices | None = None  # [n] the owner of each, from 0; None where samples have no owners
 
 
 class Pieces(Sequence[Indices]):
-    """Parts that are consecutive pieces of one array: a million devices take no million objects.
+    """Parts that are consecutive pieces of one array, without a million objects for a million devices.
 
-    Args:
-        order: [n] sample numbers, device after device, each of which belongs to one.
-        ends: [devices] where each device's piece ends.
+    The `order` [n] has the samples device after device, each once; `ends` [devices] says where each device's piece
+    ends.
     """
 
     def __init__(self, order: Indices, ends: Indices) -> None:
@@ -82,7 +79,7 @@ class Partition(Member):
         Args:
             labels: [n] class of each training sample.
             count: number of devices.
-            rng: the partition's own generator.
+            rng: the partition's generator.
 
         Raises:
             InputError: the samples cannot be divided this way.
@@ -107,10 +104,10 @@ class Partition(Member):
 
 
 def check_parts(partition: Partition, parts: Sequence[Indices], count: int, samples: int) -> None:
-    """Check what a partition from outside has returned.
+    """Check the parts that a partition from outside has returned.
 
     Raises:
-        WrongReturn: it does not give each device samples of its own.
+        WrongReturn: a device does not get a list of samples.
     """
     if is_trusted(partition):
         return
@@ -151,8 +148,8 @@ def divide_alike(labels: Indices, parts: Sequence[Indices], others: Indices, rng
     """Divide other samples as these are divided: a device gets the fraction of each class that it already holds.
 
     The samples of a class are shuffled and cut at the rounded cumulative fractions of the devices, so that no device is
-    off by more than one sample. Samples of a class that no device holds stay unused. Where several devices hold all
-    samples of a class (overlapping partitions), each gets all of the others, too: the cuts start over at the beginning
+    off by more than one sample. Samples of a class that no device holds stay unused. If several devices hold all
+    samples of a class (overlapping partitions), each gets all of the others, too: the cuts start again at the beginning
     of the class.
 
     Args:
@@ -180,14 +177,9 @@ def divide_alike(labels: Indices, parts: Sequence[Indices], others: Indices, rng
 
 
 def keep(parts: Sequence[Indices], shares: Floats, rng: Callable[[int], np.random.Generator]) -> Sequence[Indices]:
-    """Return what devices hold after each has kept a random share of its samples, rounded, at least one.
+    """Return the samples of devices after each has kept a random share in (0, 1] of its own, rounded, at least one.
 
     A device keeps with a greater share all that it keeps with a smaller one. Samples stay in their order.
-
-    Args:
-        parts: [devices] their samples.
-        shares: [devices] in (0, 1].
-        rng: makes the generator of a device.
 
     Raises:
         InputError: there are shares below 1, but no device holds enough samples to lose one.
@@ -212,29 +204,22 @@ def keep(parts: Sequence[Indices], shares: Floats, rng: Callable[[int], np.rando
 
 
 def check_count(samples: int, count: int) -> None:
-    """Check that each device can get a sample of its own.
+    """Check that there is a sample for each device; raise an InputError if not.
 
     Partitions call it before they draw anything for each device, as millions of devices take long.
-
-    Raises:
-        InputError: there are more devices than samples.
     """
     if count > samples:
         raise InputError(f"devices.count: {count} devices cannot share {samples} training samples: one each at least")
 
 
 def quotas(samples: int, count: int) -> Indices:
-    """Return equal sizes [count] that add up to `samples`; the first devices get one more where there is a remainder.
-
-    Raises:
-        InputError: there are more devices than samples.
-    """
+    """Return equal sizes [count] that add up to `samples`, or one more for the first devices; see `check_count`."""
     check_count(samples, count)
     return evenly(samples, count)
 
 
 def evenly(samples: int, count: int) -> Indices:
-    """Return the same as `quotas`, where some devices may get nothing."""
+    """Return the same as `quotas`, but some devices may get nothing."""
     sizes = np.full(count, samples // count, dtype=np.int64)
     sizes[: samples % count] += 1
     return sizes
@@ -244,9 +229,6 @@ def apportion(weights: Floats, samples: int) -> Indices:
     """Return sizes [count] that add up to `samples`: one for each device, the rest by weight [count].
 
     Fractions are rounded by the largest remainders (Hamilton's method).
-
-    Raises:
-        InputError: there are more devices than samples.
     """
     rest = samples - len(quotas(samples, len(weights)))
     ideal = rest * (weights / weights.sum())
@@ -261,7 +243,7 @@ def apportion(weights: Floats, samples: int) -> Indices:
 def shares(alpha: float, among: Bools, rng: np.random.Generator) -> Floats:
     """Return Dirichlet(alpha) shares [count] of the devices of `among` [count]; 0 for the others.
 
-    Where all of them drew 0 (a tiny alpha underflows), their shares are equal.
+    If all of them drew 0 (a tiny alpha underflows), their shares are equal.
     """
     # All devices draw, and some are left out: the rest, scaled up, is Dirichlet(alpha) again.
     drawn = rng.dirichlet(np.full(len(among), alpha)) * among
@@ -283,12 +265,8 @@ def by_class(labels: Indices, rng: np.random.Generator | None = None) -> list[In
 def deal(pools: list[Indices], table: Indices) -> list[Indices]:
     """Return the samples of each device, given how many it gets of each class.
 
-    Args:
-        pools: sample numbers of each class; those that the table does not ask for stay unused.
-        table: [class, device] how many; a row adds up to at most the size of its pool.
-
-    Raises:
-        InputError: a device would get nothing.
+    Samples of the `pools` of each class beyond its row in the `table` [class, device] stay unused. Raises an InputError
+    if a device would get nothing.
     """
     empty = np.flatnonzero(table.sum(axis=0) == 0)
     if empty.size:

@@ -1,6 +1,4 @@
-"""Cutting one class after the other by Dirichlet shares: what `exdir` and `dirichlet_by_class` have in common."""
-
-from __future__ import annotations
+"""Cutting one class after the other by Dirichlet shares, for `exdir` and `dirichlet_by_class`."""
 
 import numpy as np
 
@@ -13,15 +11,8 @@ def cut(sizes: Indices, owners: Bools, alpha: float, room: float, rng: np.random
     """Return how many samples of each class each device gets [class, device].
 
     For each class, shares `p ~ Dirichlet(alpha)` over the devices are cut at `floor(cumsum(p) * size)`; the last device
-    with a share gets the remainder. A device gets no share where it may not hold the class, or already has `room`
-    samples. Where all devices that may hold the class are full, they share it nevertheless.
-
-    Args:
-        sizes: [class] samples.
-        owners: [class, device] which device may hold which class; at least one device for each class.
-        alpha: concentration; the smaller, the more unequal the shares.
-        room: samples that make a device full; infinity for no limit.
-        rng: for the shares.
+    with a share gets the remainder. A device gets no share if it may not hold the class (`owners` [class, device]), or
+    already has `room` samples. If all devices that may hold the class are full, they share it nevertheless.
     """
     table = np.zeros(owners.shape, dtype=np.int64)
     for row, size, allowed in zip(table, sizes, owners, strict=True):

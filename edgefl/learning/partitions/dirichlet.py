@@ -1,7 +1,5 @@
 """Dirichlet partition with a prior for each device."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

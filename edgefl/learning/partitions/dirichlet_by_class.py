@@ -1,7 +1,5 @@
 """Dirichlet partition with a prior for each class."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -25,11 +23,11 @@ class DirichletByClass(Partition):
             quotas(len(labels), count)  # refuses more devices than samples, before a table of both is made
         pools = by_class(labels, rng)
         sizes = np.array([len(pool) for pool in pools])
-        everybody = np.full((len(pools), count), fill_value=True)
+        all_devices = np.full((len(pools), count), fill_value=True)
         room = len(labels) / count if self.balanced else math.inf  # samples that make a device full
         if self.min_samples:
-            return deal(pools, cut_until(self.min_samples, sizes, everybody, self.alpha, room, rng))
-        return deal(pools, _fill_empty(cut(sizes, everybody, self.alpha, room, rng)))
+            return deal(pools, cut_until(self.min_samples, sizes, all_devices, self.alpha, room, rng))
+        return deal(pools, _fill_empty(cut(sizes, all_devices, self.alpha, room, rng)))
 
 
 def _fill_empty(table: Indices) -> Indices:

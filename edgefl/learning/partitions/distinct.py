@@ -1,7 +1,5 @@
 """Every label to one device."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Indices
@@ -10,7 +8,7 @@ from edgefl.learning.partitions.base import Partition, by_class, deal
 
 
 class Distinct(Partition):
-    """Each device has labels of its own, all their samples (dynamic-devices paper, App. E)."""
+    """Each device has all samples of a few labels, which no other device has (dynamic-devices paper, App. E)."""
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Give device `i` of `N` the labels from `floor(i L / N)` on."""
@@ -18,7 +16,7 @@ class Distinct(Partition):
         classes = len(pools)
         if count > classes:
             raise InputError(
-                f"devices.count: {count} devices cannot have labels of their own, as there are only {classes} labels"
+                f"devices.count: {count} devices cannot have different labels, as there are only {classes} labels"
             )
         first_label = np.arange(count) * classes // count
         # A label belongs to the last device that begins at or before it.

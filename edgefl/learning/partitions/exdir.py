@@ -1,7 +1,5 @@
 """Extended Dirichlet partition."""
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import PositiveFloat
 

@@ -1,7 +1,5 @@
 """Partition from a file."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -14,7 +12,7 @@ from edgefl.core.paths import UserPath
 from edgefl.core.section import sentence
 from edgefl.learning.partitions.base import Partition
 
-# Keys of JSON objects are texts, also where they are numbers.
+# Keys of JSON objects are texts, even if they are numbers.
 SamplesByDevice = dict[str, Annotated[list[NonNegativeInt], Field(min_length=1)]]
 
 
@@ -27,7 +25,7 @@ class FilePartition(Partition):
     of_parts: ClassVar[bool] = False
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Return the lists as they stand in the file; a sample may be listed several times, or not at all."""
+        """Return the lists in the file; a sample may be listed several times, or not at all."""
         parts = self._read()
         missing = [device for device in range(count) if str(device) not in parts]
         if missing or len(parts) != count:
@@ -40,11 +38,6 @@ class FilePartition(Partition):
         return [np.array(parts[str(device)], dtype=np.int64) for device in range(count)]
 
     def _read(self) -> SamplesByDevice:
-        """Read and check the file.
-
-        Raises:
-            InputError: it cannot be read, or is not such a mapping.
-        """
         try:
             return TypeAdapter(SamplesByDevice).validate_json(read_bytes(self.path), strict=True)
         except OSError as error:

@@ -1,7 +1,5 @@
 """Half the labels to half the devices."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +20,7 @@ class Half(Partition):
         if count < 2:
             raise InputError(f"devices.count: {count} device cannot be halved: set it to 2 or more")
         if len(pools) < 2:
-            raise InputError("data.partition: each half of the devices needs a class of its own, but there is only one")
+            raise InputError("data.partition: half needs a class for each half of the devices, but there is only one")
         in_first_half = np.arange(count) < count // 2
         table = np.zeros((len(pools), count), dtype=np.int64)
         for label, pool in enumerate(pools):

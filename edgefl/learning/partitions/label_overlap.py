@@ -1,7 +1,5 @@
 """Two groups of devices with overlapping label sets, which alternate from session to session."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -27,7 +25,7 @@ class LabelOverlap(Partition):
             raise InputError(f"devices.count: {count} devices make no two groups of equal size: set an even number")
         parts: list[Indices] = []
         for group in label_sets(len(pools), self.overlap):
-            # Shuffled for each group anew: common labels are dealt differently in the two.
+            # Each group is shuffled separately: common labels are dealt differently in the two.
             shuffled = [rng.permutation(pools[label]) for label in group]
             sizes = np.array([len(pool) for pool in shuffled])
             parts += deal(shuffled, fill(sizes, count // 2, self.alpha, rng))
@@ -37,11 +35,8 @@ class LabelOverlap(Partition):
 def label_sets(classes: int, overlap: float) -> tuple[range, range]:
     """Return the labels of both groups.
 
-    Each has `G = floor(L / (2 - o))` labels; the last `floor(G o)` labels of the first group are the second's, too.
+    Each has `G = floor(L / (2 - o))` labels; the last `floor(G o)` labels of the first group are also the second's.
     Without common labels the labels are halved. Labels beyond the second group's stay unused.
-
-    Raises:
-        InputError: there are fewer than two classes.
     """
     if classes < 2:
         raise InputError(f"data.partition: {classes} class cannot be divided between two groups")
@@ -55,18 +50,9 @@ def label_sets(classes: int, overlap: float) -> tuple[range, range]:
 def fill(sizes: Indices, count: int, alpha: float, rng: np.random.Generator) -> Indices:
     """Return how many samples of each class each of `count` devices gets [class, device], filling device after device.
 
-    All devices have the same quota. A device draws its mix from Dirichlet(alpha), and a class for each sample from the
-    mix, until it meets a class that is not used up: in at most `3 L + 5` tries, then uniformly. So late devices get
-    what earlier ones have left.
-
-    Args:
-        sizes: [class] samples; all of them are dealt.
-        count: devices.
-        alpha: concentration; the smaller, the fewer classes a device has.
-        rng: for mixes and draws.
-
-    Raises:
-        InputError: there are more devices than samples.
+    All devices have the same quota of the `sizes` [class]. A device draws its mix from Dirichlet(alpha), and a class
+    for each sample from the mix, until it meets a class that is not used up: in at most `3 L + 5` tries, then
+    uniformly. So late devices get what earlier ones have left.
     """
     left = sizes.copy()
     table = np.zeros((len(sizes), count), dtype=np.int64)
@@ -86,7 +72,7 @@ def fill(sizes: Indices, count: int, alpha: float, rng: np.random.Generator) -> 
 
 
 def _class_probabilities(mix: Floats, remaining: Bools) -> Floats:
-    """Return the distribution [class] of the class that all tries together end with.
+    """Return the distribution [class] of the class after all tries.
 
     A try hits a remaining class with probability `s`, the mix's weight on those. All `3 L + 5` tries miss with
     probability `(1 - s)^(3 L + 5)`; the class is then uniform over the remaining ones.

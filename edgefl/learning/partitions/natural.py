@@ -1,7 +1,5 @@
 """One device for each owner of samples."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -19,7 +17,7 @@ class Natural(Partition):
     of_parts: ClassVar[bool] = False
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
-        """Refuse: without owners there is nothing to divide by."""
+        """Refuse samples without owners."""
         raise InputError(
             "data.partition: natural needs a dataset whose samples have owners; this one's have none: choose another"
         )
@@ -39,7 +37,7 @@ class Natural(Partition):
     def assign_test(
         self, train: Labelled, parts: Sequence[Indices], test: Labelled, rng: np.random.Generator
     ) -> list[Indices]:
-        """Return the test samples of each device's owner, where test samples have owners."""
+        """Return the test samples of each device's owner, if test samples have owners."""
         if train.owner is None or test.owner is None:
             return list(super().assign_test(train, parts, test, rng))
         # Sorted by owner, each owner's samples are one slice, found by bisection: owners may be thousands.

@@ -1,7 +1,5 @@
 """One sample for each device."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two halves of the devices with overlapping label sets."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, ClassVar
 
@@ -41,11 +39,7 @@ class PartialOverlap(Partition):
 
 
 def label_sets(classes: int, share: float, overlap: float) -> tuple[range, range]:
-    """Return the labels of both halves: the first `share` of them, and as many that begin `overlap` before its end.
-
-    Raises:
-        InputError: a half would have no label, there are too few labels, or none would be in both where some should be.
-    """
+    """Return the labels of both halves: the first `share` of them, and as many that begin `overlap` before its end."""
     size = whole(share * classes)
     common = whole(overlap * classes)
     if overlap and not common:

@@ -1,7 +1,5 @@
 """IID devices of unequal sizes."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

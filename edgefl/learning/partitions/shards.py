@@ -1,7 +1,5 @@
 """Shards of the sorted samples."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Indices

@@ -1,7 +1,5 @@
 """Two classes for each device, equal sizes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Indices

@@ -1,7 +1,5 @@
 """Two halves of every label for two devices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Indices

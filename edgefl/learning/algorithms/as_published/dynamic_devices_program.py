@@ -31,5 +31,5 @@ class ScaffoldInDynamicDevices(Scaffold):
         return updates.mean("delta_c", by_samples=True)
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return nothing, as `c` is no mean over all devices here."""
+        """Return nothing, as `c` is not a mean over all devices here."""
         return {}

@@ -50,7 +50,7 @@ class ScaffoldInFedEve(Scaffold):
         return self.server_lr * updates.vectors["delta_c"].mean(dim=0)
 
     def share_in_means(self, state: Mapping[str, Tensor], weight: float) -> dict[str, Tensor]:
-        """Return nothing, as `c` is no mean over all devices here."""
+        """Return nothing, as `c` is not a mean over all devices here."""
         return {}
 
 

@@ -1,4 +1,4 @@
-"""Engines: how the local steps of clients are computed, one client at a time or a cohort at once.
+"""Engines, which compute the local steps of one client at a time, or of a cohort together.
 
-`engine.py` says what an engine is; `serial.py` is the oracle.
+`engine.py` has their base; `serial.py` is the oracle.
 """

@@ -1,19 +1,16 @@
 """The batched engine, which trains clients together along a leading client axis."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
-from edgefl.core.arrays import Indices
 from edgefl.learning.algorithms import LocalContext
-from edgefl.learning.learner.engines.batches import PAD, shares, stack
+from edgefl.learning.learner.engines.batches import shares, stack
 from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine
 from edgefl.learning.learner.engines.local_training import ClientGradients, LocalTraining
 from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.stacked_batches import StackedBatches
-from edgefl.learning.learner.engines.step_graphs import StepGraphs
+from edgefl.learning.learner.engines.step_graphs import RecordedStep, StepGraphs
 from edgefl.learning.learner.kernels.gradients import GradientKernel, References
 from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.models import Model
@@ -22,13 +19,8 @@ from edgefl.learning.models import Model
 class BatchedEngine(TrainingEngine):
     """Trains clients together; those with fewer steps leave the batch when they are done.
 
-    Args:
-        network: see TrainingEngine.
-        model: see TrainingEngine.
-        solver: see TrainingEngine.
-        samples: see TrainingEngine.
-        kernel: computes the gradients of several clients.
-        graphs: records the steps of cohorts of one shape, if steps are to be replayed.
+    A `kernel` computes the gradients of several clients; `graphs`, if any, record and replay the steps of cohorts of
+    one shape. The other arguments are those of TrainingEngine.
     """
 
     def __init__(
@@ -53,43 +45,28 @@ class BatchedEngine(TrainingEngine):
         local = cohort.local(full_gradient, rate_on_device=self.graphs is not None)
         references = self.references(local, cohort)
         batches = self._batches(cohort)
-        if self.graphs is None:
-            return self._trained(cohort, local, references, batches)
-        return self._replayed(cohort, local, references, batches, self.graphs)
-
-    def _trained(
-        self, cohort: Cohort, local: LocalContext, references: References | None, batches: StackedBatches
-    ) -> Trained:
-        training = self._begun(local, references, cohort.statistics)
-        for step in range(batches.steps):
-            training.step(batches.mini_batches(step), batches.active(step), step + 1)
-        return self.result(training.w, cohort, local, training.statistics, training.loss_sum)
-
-    def _replayed(
-        self,
-        cohort: Cohort,
-        local: LocalContext,
-        references: References | None,
-        batches: StackedBatches,
-        graphs: StepGraphs,
-    ) -> Trained:
-        """Do what `_trained` does; the step of all clients with full mini-batches is replayed."""
-        recorded = graphs.recorded(self._begun, local, references, cohort.statistics, batches)
+        recorded: RecordedStep | None = None
+        if self.graphs is not None:
+            recorded = self.graphs.recorded(self._begun, local, references, cohort.statistics, batches)
         if recorded is None:
-            return self._trained(cohort, local, references, batches)
-        everybody = slice(0, batches.clients)
+            training = self._begun(local, references, cohort.statistics)
+        else:
+            training = recorded.training
+        all_clients = slice(0, batches.clients)
         for step in range(batches.steps):
-            if batches.is_full(step):
-                recorded.replay(batches.inputs(step, everybody))
+            if recorded is not None and batches.is_full(step):
+                recorded.replay(batches.inputs(step, all_clients))
             else:
-                recorded.training.step(batches.mini_batches(step), batches.active(step), step + 1)
-        # copies, as the next cohort trains in the same memory
-        w = recorded.training.w.clone()
-        statistics = recorded.training.statistics.clone()
-        return self.result(w, cohort, local, statistics, recorded.training.loss_sum)
+                training.step(batches.mini_batches(step), batches.active(step), step + 1)
+        w = training.w
+        statistics = training.statistics
+        if recorded is not None:  # the next cohort trains in the same memory
+            w = w.clone()
+            statistics = statistics.clone()
+        return self.result(w, cohort, local, statistics, training.loss_sum)
 
     def _begun(self, local: LocalContext, references: References | None, statistics: Tensor) -> LocalTraining:
-        """Return the training of a cohort, of which no step has been taken."""
+        """Return the training of a cohort before its first step."""
         return LocalTraining(
             solver=self.solver,
             kernel=self.kernel,
@@ -102,7 +79,7 @@ class BatchedEngine(TrainingEngine):
     def _full_gradient(self, cohort: Cohort) -> Tensor:
         """Return the gradients [C, d] of the task's loss at the received models; batches hold each sample once."""
         w = cohort.start.clone()
-        statistics = cohort.statistics.clone()  # updated in every forward pass; this pass must leave no trace
+        statistics = cohort.statistics.clone()  # every forward pass updates them, and this one must leave no trace
         gradients = ClientGradients(self.kernel, w, statistics, None)
         total = torch.zeros_like(w)
         weights = w.new_tensor(shares(stack(cohort.batches)))
@@ -116,10 +93,3 @@ class BatchedEngine(TrainingEngine):
 
     def _batches(self, cohort: Cohort) -> StackedBatches:
         return StackedBatches(cohort, self.samples, couples_samples=self.network.couples_samples)
-
-
-def padding(batches: list[Indices]) -> float:
-    """Return the share of padding in all samples that are computed for stacked mini-batches."""
-    sizes = (stack(batches) != PAD).sum(axis=2)
-    computed = (sizes.max(axis=0) * (sizes > 0).sum(axis=0)).sum()
-    return float(1 - sizes.sum() / computed)

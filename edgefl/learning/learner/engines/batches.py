@@ -1,6 +1,4 @@
-"""The samples on which a device trains in each step: a function of (seed, device, round) and nothing else."""
-
-from __future__ import annotations
+"""The samples of each local step of a device: a function of (seed, device, round)."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,14 +16,14 @@ def mini_batches(
 ) -> Indices:
     """Return the mini-batches [K, B] of one device in one round; a short last batch of an epoch is filled up with PAD.
 
-    Every epoch is shuffled anew. With `local_steps` the next epoch begins after the last batch of an epoch; without
-    `wrap` training ends there.
+    Every epoch is shuffled again. With `local_steps` another epoch follows; without `wrap` training ends after the
+    first.
 
     Args:
         samples: [n] numbers of the device's samples.
         training: the scenario's section.
         rng: makes the device's generator for this round, if one is needed.
-        steps: steps of a straggler; None for all local work.
+        steps: of a straggler; None: all local work.
     """
     count = len(samples)
     size = _batch_size(count, training)
@@ -43,7 +41,7 @@ def mini_batches(
 
 
 def one_pass(samples: Indices, training: Training) -> Indices:
-    """Return all samples of a device once, in mini-batches [k, B] in order, the last one filled up with PAD."""
+    """Return all samples of a device once, in order, in mini-batches [k, B]; the last one is filled up with PAD."""
     size = _batch_size(len(samples), training)
     order = np.full(-(-len(samples) // size) * size, PAD, dtype=np.int64)
     order[: len(samples)] = samples
@@ -51,16 +49,15 @@ def one_pass(samples: Indices, training: Training) -> Indices:
 
 
 def _batch_size(count: int, training: Training) -> int:
-    """Return the size of a mini-batch for a device with `count` samples."""
     if training.batch_size == "full":
         return count
     return min(training.batch_size, count)
 
 
 def paired(batches: Indices) -> Indices:
-    """Return the same mini-batches [K, B], but none with a single sample, which torch refuses to normalise.
+    """Return the same mini-batches [K, B], without batches of a single sample, which torch refuses to normalise.
 
-    A single sample, as at the end of an epoch, is joined by the first sample of all; a device's only sample is doubled.
+    The first sample of all joins a single sample, such as the last one of an epoch; a device's only sample is doubled.
     """
     if batches.shape[1] == 1:
         return np.repeat(batches, 2, axis=1)
@@ -70,7 +67,7 @@ def paired(batches: Indices) -> Indices:
 
 
 def shares(batches: Indices) -> Floats:
-    """Return the share [C, K] of each mini-batch [C, K, B] in all samples of its client's mini-batches."""
+    """Return the share [C, K] of each mini-batch [C, K, B] in its client's samples."""
     sizes = (batches != PAD).sum(axis=2)
     return np.asarray(sizes / sizes.sum(axis=1, keepdims=True))
 

@@ -1,7 +1,5 @@
 """Records the kernels of a function as a CUDA graph."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -10,11 +8,7 @@ WARM_UPS = 2  # calls before: libraries allocate memory and choose their routine
 
 
 class CudaGraphs:
-    """A recorder for one GPU, see `step_graphs.Recorder`.
-
-    Args:
-        device: the GPU.
-    """
+    """A recorder for one GPU, see `step_graphs.Recorder`."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -22,7 +16,7 @@ class CudaGraphs:
         self._pool = torch.cuda.graph_pool_handle()
 
     def __call__(self, step: Callable[[], None]) -> Callable[[], None]:
-        """Record a step; it runs a few times for that, so that its tensors must be filled anew before it is replayed.
+        """Record a step, which runs a few times for that: fill its tensors again before a replay.
 
         Raises:
             RuntimeError: the step does what a graph cannot hold, such as waiting for a number.
@@ -35,12 +29,12 @@ class CudaGraphs:
                     step()
             graph = torch.cuda.CUDAGraph()
             try:
-                # Other threads, which train on other GPUs or test a model, may allocate memory in the meantime.
+                # Other threads, which train on other GPUs or test a model, may allocate memory meanwhile.
                 with torch.cuda.graph(graph, pool=self._pool, stream=stream, capture_error_mode="thread_local"):
                     step()
             except RuntimeError as error:
                 if isinstance(error.__context__, RuntimeError):
-                    # To end the record of a step that has failed fails, too, and hides why the step did.
+                    # Ending the record of a failed step fails, too, and hides why the step failed.
                     raise error.__context__ from None
                 raise
             torch.cuda.current_stream().wait_stream(stream)

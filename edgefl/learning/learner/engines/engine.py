@@ -40,11 +40,9 @@ class Cohort:
     epoch_steps: Tensor  # [C, 1] mini-batches of one pass over a client's samples
 
     def local(self, gradient: Tensor | float = 0.0, *, rate_on_device: bool = False) -> LocalContext:
-        """Return the context of the algorithm's hooks.
+        """Return the context of the algorithm's hooks, with the `gradient` [C, d] over all samples if a hook needs it.
 
-        Args:
-            gradient: [C, d] over all samples, if a hook needs it.
-            rate_on_device: the learning rate is a tensor even if it is one for all.
+        With `rate_on_device` the learning rate is a tensor even if all clients have the same.
         """
         steps = self.start.new_tensor([[len(batch)] for batch in self.batches])
         lr: Tensor | float
@@ -81,7 +79,7 @@ class Trained:
     losses: Tensor  # [C] mean training loss
 
     def tensors(self) -> list[Tensor]:
-        """Return all that has been learned, in a fixed order."""
+        """Return all learned tensors in a fixed order."""
         return [*self.uploads.values(), *self.state.values(), self.statistics, self.losses]
 
 
@@ -100,14 +98,7 @@ def joined(parts: Sequence[Trained]) -> Trained:
 
 
 class TrainingEngine:
-    """Base of the engines; their results are the same but for rounding.
-
-    Args:
-        network: the module as a function of flat vectors.
-        model: gives the loss.
-        solver: takes one local step.
-        samples: all training samples, on the training device.
-    """
+    """Base of the engines; their results are the same but for rounding."""
 
     def __init__(self, network: Network, model: Model, solver: Solver, samples: Samples) -> None:
         self.network = network
@@ -120,7 +111,7 @@ class TrainingEngine:
         raise NotImplementedError
 
     def references(self, local: LocalContext, cohort: Cohort) -> References | None:
-        """Return the models that the algorithm's loss compares with, if any; None if the loss is the task's."""
+        """Return the models that the algorithm's loss compares with; None if the loss is the task's."""
         algorithm = self.solver.algorithm
         models = algorithm.references(local)
         if not models and not has_own_loss(algorithm):
@@ -141,24 +132,7 @@ class TrainingEngine:
 
 def select_clients(local: LocalContext, which: int | slice) -> LocalContext:
     """Return the context of one client (without the client axis), or of several."""
-
-    def cut(value: Tensor | float) -> Tensor | float:
-        if isinstance(value, float):  # the same for all clients
-            return value
-        return value[which]
-
-    return LocalContext(
-        local.start[which],
-        cut(local.lr),
-        {name: value[which] for name, value in local.received.items()},
-        {name: value[which] for name, value in local.state.items()},
-        cut(local.steps),
-        cut(local.weight),
-        cut(local.index),
-        cut(local.gradient),
-        local.run,
-        cut(local.epoch_steps),
-    )
+    return local.each(lambda value: value[which])
 
 
 def shortened(cohort: Cohort, steps: int) -> Cohort:

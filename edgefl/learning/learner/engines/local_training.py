@@ -1,7 +1,5 @@
 """The vectors of clients that train together, and one step of their training."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch
@@ -16,13 +14,9 @@ from edgefl.learning.learner.networks.flat_vectors import Layout, unchanged
 
 
 class ClientGradients:
-    """The gradients of C clients at their models, computed into one tensor.
+    """The gradients of C clients at their models w [C, d], computed into one tensor.
 
-    Args:
-        kernel: computes them.
-        w: [C, d] the models, which may change from step to step.
-        statistics: [C, b] of batch normalisation; updated.
-        references: models that the algorithm's loss compares with.
+    Models may change from step to step; the statistics [C, b] of batch normalisation are updated.
     """
 
     def __init__(self, kernel: GradientKernel, w: Tensor, statistics: Tensor, references: References | None) -> None:
@@ -52,16 +46,7 @@ class ClientGradients:
 
 
 class LocalTraining:
-    """The local training of C clients.
-
-    Args:
-        solver: takes the steps.
-        kernel: computes the gradients.
-        layout: of the models' parameters.
-        local: what the algorithm's hooks see.
-        references: models that the algorithm's loss compares with.
-        statistics: [C, b] of batch normalisation, as received.
-    """
+    """The local training of C clients, from the models in `local` and the received statistics [C, b]."""
 
     def __init__(
         self,
@@ -86,7 +71,7 @@ class LocalTraining:
         self._losses = torch.empty_like(self.loss_sum)
 
     def begin(self, start: Tensor, statistics: Tensor) -> None:
-        """Begin anew in the same memory, from the models [C, d] and statistics [C, b] that were received."""
+        """Begin again in the same memory, from received models [C, d] and statistics [C, b]."""
         self.w.copy_(start)
         self.statistics.copy_(statistics)
         for tensor in (self.loss_sum, *self._moments):

@@ -1,6 +1,4 @@
-"""The samples on the training device: kept as they are stored, normalised and augmented as a batch is taken."""
-
-from __future__ import annotations
+"""The samples on the training device: kept as they are stored, normalised and augmented when a batch is taken."""
 
 import warnings
 
@@ -17,15 +15,15 @@ class Samples:
     """Samples and labels of one set.
 
     Bytes (uint8) stay bytes: a fourth of the memory, and of the traffic when a batch is gathered. Token ids (int64) are
-    handed out as they are. Floating-point samples are normalised once, in one copy; where nothing is to be done they
-    stay where they are, which may be a file that is mapped into memory.
+    returned as they are. Floating-point samples are normalised once, in one copy; if nothing is to be done, they stay
+    where they are, which may be a file that is mapped into memory.
 
     Args:
         x: [n, ...] as stored.
         y: [n] labels, or [n, k] numbers.
         mean: of normalisation, in the units of x; one for all, or broadcastable to a sample ([channels, 1, 1]).
         std: of normalisation, likewise.
-        device: where to keep them.
+        device: where they are kept.
         dtype: of the samples that `batch` returns.
         augmentation: random crops and flips of images, or None.
     """
@@ -90,9 +88,9 @@ class Samples:
         return x.to(self.dtype).mul_(self._scale).add_(self._shift)
 
     def _augmented(self, rows: Tensor, draws: Tensor, augmentation: Augmentation) -> Tensor:
-        """Return each image cut out of its padded self at its own offset, mirrored if its draw says so; normalised.
+        """Return each image cut out of its padded self at its offset, mirrored if its draw says so, and normalised.
 
-        One gather reads the pixels where they lie: the padded images are never made.
+        One gather reads the pixels from the stored images, without padded copies.
         """
         height, width = self.shape[-2:]
         padding = augmentation.crop_padding
@@ -120,7 +118,7 @@ class Samples:
 
 
 def _shared(array: npt.NDArray[np.generic]) -> Tensor:
-    """Return a tensor that shares an array's memory; only reading is allowed."""
+    """Return a tensor that shares an array's memory, for reading only."""
     with warnings.catch_warnings():
         # Torch warns that a read-only array could be written through the tensor, which nothing here does.
         warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
@@ -130,7 +128,7 @@ def _shared(array: npt.NDArray[np.generic]) -> Tensor:
 def augmentation_draws(count: tuple[int, ...], augmentation: Augmentation, rng: np.random.Generator) -> Ints:
     """Return offsets down and right from 0 to twice the padding, and 1 to mirror: [*count, 3].
 
-    The offset that equals the padding leaves the image where it is.
+    The offset that equals the padding leaves the image in its place.
     """
     padding = augmentation.crop_padding
     limits = [2 * padding + 1, 2 * padding + 1, 1 + augmentation.flip]

@@ -1,6 +1,4 @@
-"""The serial engine: one client after another, as one would write it by hand; the oracle of the batched one."""
-
-from __future__ import annotations
+"""The serial engine: one client after another, as in a plain program; the oracle of the batched one."""
 
 from typing import NamedTuple
 
@@ -60,7 +58,7 @@ class SerialEngine(TrainingEngine):
         """Return the gradient [1, d] of the task's loss at the received model; the batches hold each sample once."""
         (batches,) = cohort.batches
         w = cohort.start[0]
-        statistics = cohort.statistics[0].clone()  # updated in every forward pass; this pass must leave no trace
+        statistics = cohort.statistics[0].clone()  # every forward pass updates them, and this one must leave no trace
         total = torch.zeros_like(w)
         gradient = torch.empty_like(w)
         for step, share in enumerate(shares(batches[None])[0]):

@@ -1,7 +1,5 @@
 """One step of the local solver on flat vectors, for one client [d] or a batch of clients [C, d]."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import sqrt
 
@@ -18,12 +16,7 @@ class Solver:
     """Takes steps of SGD or Adam: correction, clipping, all decay, moments, in this order.
 
     The order matters: the correction is clipped with the gradient, and weight decay is not, as in PyTorch programs that
-    clip before the optimiser's step.
-
-    Args:
-        algorithm: corrects gradients.
-        training: the scenario's section.
-        cut: number of parameters before the cut of a model whose parts are clipped by their own norms; None: no cut.
+    clip before the optimiser's step. The parameters before and after a `cut` are clipped by separate norms.
     """
 
     def __init__(self, algorithm: Algorithm, training: Training, cut: int | None = None) -> None:
@@ -39,7 +32,7 @@ class Solver:
         return self.training.optimizer == "adam" or self.training.epoch_lr_decay != 1.0
 
     def moments(self, w: Tensor) -> list[Tensor]:
-        """Return fresh moments of the gradients, as every round begins with them: none, the velocity, or Adam's two."""
+        """Return new moments of the gradients, with which a round begins: none, the velocity, or Adam's two."""
         count = int(self.training.momentum > 0)
         if self.training.optimizer == "adam":
             count = 2
@@ -72,7 +65,7 @@ class Solver:
             w.addcmul_(gradient, lr, value=-1.0)
 
     def _rate(self, local: LocalContext, number: int) -> Tensor | float:
-        """Return the learning rate of a round's `number`th step, from 1: lower after each local epoch, if so wished."""
+        """Return the learning rate of a round's `number`th step, from 1, which may fall after each local epoch."""
         decay = self.training.epoch_lr_decay
         if decay == 1.0:
             return local.lr
@@ -104,7 +97,7 @@ def _fits_one_pass(w: Tensor, gradient: Tensor) -> bool:
 
 
 def _descend(w: Tensor, gradient: Tensor, lr: float, decay: float) -> None:
-    """Subtract lr (gradient + decay w) from w, in one pass over the memory instead of two; the bits are the same."""
+    """Subtract lr (gradient + decay w) from w in one pass over the memory instead of two; the bits are the same."""
     torch._fused_sgd_(  # the program behind torch.optim.SGD(fused=True)
         [w],
         [gradient],

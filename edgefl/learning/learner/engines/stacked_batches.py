@@ -41,11 +41,11 @@ class StepInputs:
         return MiniBatch(group, x, samples.labels(self.rows), self.weight, self.keys)
 
     def tensors(self) -> list[Tensor]:
-        """Return the tensors that there are, in a fixed order."""
+        """Return the tensors that are not None, in a fixed order."""
         return [tensor for tensor in (self.rows, self.weight, self.draws, self.keys) if tensor is not None]
 
     def copied(self) -> StepInputs:
-        """Return the same in memory of its own."""
+        """Return a copy in new memory."""
 
         def copy(tensor: Tensor | None) -> Tensor | None:
             if tensor is None:
@@ -56,13 +56,10 @@ class StepInputs:
 
 
 class StackedBatches:
-    """The mini-batches of a cohort.
+    """The mini-batches of a cohort, whose clients come with the most steps first.
 
-    Args:
-        cohort: its clients, those with the most steps first.
-        samples: all training samples, on the training device.
-        couples_samples: whether batch normalisation lets samples see each other: padding would then change the means,
-            so that only clients with batches of equal sizes are stacked.
+    If batch normalisation couples samples, padding would change its means, so only clients with batches of equal sizes
+    are stacked.
     """
 
     def __init__(self, cohort: Cohort, samples: Samples, *, couples_samples: bool) -> None:
@@ -73,13 +70,13 @@ class StackedBatches:
         is_sample = self._indices != PAD
         self._sizes = is_sample.sum(axis=2)  # [C, K]
         self.clients, self.steps, self.size = self._indices.shape
-        # For all steps at once: numbers of a few clients take NumPy as long one step at a time.
+        # For all steps together, as NumPy takes as long for the few numbers of one step.
         self._active: list[int] = (self._sizes > 0).sum(axis=0).tolist()
         self._largest: list[int] = self._sizes.max(axis=0).tolist()
         # Whether all mini-batches of a step are those of the step before, as in full-batch training.
         self._repeats: list[bool] = [False, *(self._indices[:, 1:] == self._indices[:, :-1]).all(axis=(0, 2)).tolist()]
         device = cohort.start.device
-        # padding gathers sample 0, which then weighs nothing in the mean of its batch
+        # padding gathers sample 0, which has weight 0 in its batch
         self._rows = torch.from_numpy(self._indices).clamp(min=0).to(device)
         valid = torch.from_numpy(is_sample).to(device, cohort.start.dtype)
         self._weights = valid / valid.sum(dim=2, keepdim=True).clamp(min=1)
@@ -91,7 +88,7 @@ class StackedBatches:
         self._last_step = -1
 
     def active(self, step: int) -> int:
-        """Return how many clients still train; these come first, as clients are sorted by steps."""
+        """Return how many clients still train; they come first, as clients are sorted by steps."""
         # counted on the host, where the indices are: asking a GPU would wait for it
         return self._active[step]
 
@@ -104,7 +101,7 @@ class StackedBatches:
         return sum(self.is_full(step) for step in range(self.steps))
 
     def inputs(self, step: int, group: slice) -> StepInputs:
-        """Return what the mini-batches of a group of clients are taken from."""
+        """Return the tensors for the mini-batches of a group of clients."""
         size = self._size(step, group)
         draws = None
         if self._draws is not None:
@@ -117,7 +114,7 @@ class StackedBatches:
     def mini_batches(self, step: int) -> Iterator[MiniBatch]:
         """Yield the mini-batch of each group of clients that may share one.
 
-        Full-batch training asks for the same samples at every step: they are gathered once, unless they are augmented.
+        Full-batch training takes the same samples at every step: they are gathered once, unless they are augmented.
         """
         groups = list(self._groups(step))
         for group in groups:

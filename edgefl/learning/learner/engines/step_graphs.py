@@ -1,16 +1,15 @@
-"""Steps of local training that are recorded once for each shape of cohorts, and then replayed as a whole.
+"""Steps of local training that are recorded once for each shape of a cohort, and then replayed as a whole.
 
-A step of a small model on a GPU is a hundred kernels, each so short that launching it takes longer than computing it. A
-recorded step is launched at once. A record knows the memory that it works in, and every number that the host computed
-when it was made: so a cohort is copied into the memory of the record of its shape, numbers that differ from cohort to
-cohort (such as learning rates) stand in that memory, too, and solvers whose steps depend on a number that the host
-counts are never recorded.
+On a GPU a step of a small model is a hundred kernels, each of which takes longer to launch than to compute; a recorded
+step is launched in one go. A record knows the memory that it works in, and every number that the host computed when it
+was made. So a cohort is copied into the memory of its shape's record, with the numbers that differ between cohorts
+(such as learning rates), and solvers whose steps depend on a number that the host counts are never recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -34,73 +33,46 @@ Recorder = Callable[[Callable[[], None]], Replay]
 
 @dataclass(frozen=True)
 class CohortTensors:
-    """All that a step of a cohort reads besides its mini-batches."""
+    """Everything that a step of a cohort reads besides its mini-batches."""
 
     local: LocalContext
     references: References | None
     statistics: Tensor  # [C, b] of batch normalisation, as received
 
-    def named(self) -> dict[str, Tensor]:
-        """Return the tensors by name."""
-        local = self.local
-        scalars = {
-            "start": local.start,
-            "lr": local.lr,
-            "steps": local.steps,
-            "weight": local.weight,
-            "index": local.index,
-            "gradient": local.gradient,
-            "epoch_steps": local.epoch_steps,
-        }
-        tensors = {name: value for name, value in scalars.items() if isinstance(value, Tensor)}
-        tensors |= {f"received.{name}": value for name, value in local.received.items()}
-        tensors |= {f"state.{name}": value for name, value in local.state.items()}
+    def tensors(self) -> list[Tensor]:
+        """Return the tensors in a fixed order."""
+        found = []
+
+        def note(tensor: Tensor) -> Tensor:
+            found.append(tensor)
+            return tensor
+
+        self.local.each(note)
         if self.references is not None:
-            tensors |= {f"reference.{name}": value for name, value in self.references.models.items()}
-        return {**tensors, "statistics": self.statistics}
+            found += self.references.models.values()
+        return [*found, self.statistics]
 
     def copied(self) -> CohortTensors:
-        """Return the same in memory of its own; what all clients share stays a single row."""
-        local = self.local
-
-        def copies(table: Mapping[str, Tensor]) -> dict[str, Tensor]:
-            return {name: _copied(value) for name, value in table.items()}
-
-        def copied_or_plain(value: Tensor | float) -> Tensor | float:
-            if isinstance(value, Tensor):
-                return _copied(value)
-            return value
-
-        own = replace(
-            local,
-            start=_copied(local.start),
-            lr=copied_or_plain(local.lr),
-            received=copies(local.received),
-            state=copies(local.state),
-            steps=copied_or_plain(local.steps),
-            weight=copied_or_plain(local.weight),
-            index=copied_or_plain(local.index),
-            gradient=copied_or_plain(local.gradient),
-            epoch_steps=copied_or_plain(local.epoch_steps),
-        )
+        """Return a copy in new memory; what all clients share stays a single row."""
+        local = self.local.each(_copied)
         statistics = _copied(self.statistics)
         references = None
         if self.references is not None:
-            references = References(copies(self.references.models), statistics, own.received)
-        return CohortTensors(own, references, statistics)
+            models = {name: _copied(model) for name, model in self.references.models.items()}
+            references = References(models, statistics, local.received)
+        return CohortTensors(local, references, statistics)
 
     def load(self, other: CohortTensors) -> None:
         """Take the values of a cohort with the same shape."""
-        values = other.named()
-        for name, tensor in self.named().items():
-            _row_or_all(tensor).copy_(_row_or_all(values[name]))
+        for own, value in zip(self.tensors(), other.tensors(), strict=True):
+            _row_or_all(own).copy_(_row_or_all(value))
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The key of a recorded step: cohorts with the same one differ in the values in their memory alone."""
+    """The key of a recorded step: cohorts with the same key differ only in the values in their memory."""
 
-    tensors: Mapping[str, tuple[tuple[int, ...], bool]]  # the size of each, and whether all clients share one row
+    tensors: tuple[tuple[tuple[int, ...], bool], ...]  # the size of each, and whether all clients share one row
     inputs: tuple[tuple[int, ...], ...]  # of a full step
     run: RunInfo
 
@@ -128,12 +100,7 @@ class RecordedStep:
 
 
 class StepGraphs:
-    """The records of a device.
-
-    Args:
-        record: how a step is recorded.
-        samples: all training samples, on the device.
-    """
+    """The records of a device; `record` makes one."""
 
     def __init__(self, record: Recorder, samples: Samples) -> None:
         self._record = record
@@ -150,15 +117,8 @@ class StepGraphs:
     ) -> RecordedStep | None:
         """Return the record of a cohort's shape with its memory filled; None if a record is not worth making.
 
-        Args:
-            begun: returns the training of the cohort, of which no step has been taken.
-            local: what the algorithm's hooks see.
-            references: models that the algorithm's loss compares with.
-            statistics: [C, b] of batch normalisation, as received.
-            batches: the cohort's mini-batches.
-
-        Raises:
-            RunError: the step does what a record cannot hold.
+        `begun` returns the training of the cohort before its first step. Raises a RunError if the step does what a
+        record cannot hold.
         """
         if batches.full_steps() < WORTH_STEPS:
             return None
@@ -178,11 +138,11 @@ class StepGraphs:
 
     def _made(self, begun: Training, shape: Shape, tensors: CohortTensors, inputs: StepInputs) -> RecordedStep:
         training = begun(tensors.local, tensors.references, tensors.statistics)
-        everybody = slice(0, len(tensors.local.start))
+        all_clients = slice(0, len(tensors.local.start))
 
         def take() -> None:
             # the number of the step means nothing: a solver that asks for it is not recorded
-            training.step([inputs.mini_batch(everybody, self._samples)], everybody.stop, 1)
+            training.step([inputs.mini_batch(all_clients, self._samples)], all_clients.stop, 1)
 
         try:
             replay = self._record(take)
@@ -196,12 +156,12 @@ class StepGraphs:
 
 
 def _shape(tensors: CohortTensors, inputs: StepInputs) -> Shape:
-    named = {name: (tuple(tensor.shape), _is_shared(tensor)) for name, tensor in tensors.named().items()}
-    return Shape(named, tuple(tuple(tensor.shape) for tensor in inputs.tensors()), tensors.local.run)
+    of_cohort = tuple((tuple(tensor.shape), _is_shared(tensor)) for tensor in tensors.tensors())
+    return Shape(of_cohort, tuple(tuple(tensor.shape) for tensor in inputs.tensors()), tensors.local.run)
 
 
 def _is_shared(tensor: Tensor) -> bool:
-    """Return True if all clients have the same memory, as that of a model that all of them received."""
+    """Return True if all clients have the same memory, such as that of a model that all of them received."""
     return len(tensor) > 1 and tensor.stride(0) == 0
 
 

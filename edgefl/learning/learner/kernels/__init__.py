@@ -1,4 +1,1 @@
-"""Kernels: gradients of a network for one client or many, and the products that they consist of.
-
-`gradients.py` says what a kernel is.
-"""
+"""Kernels: gradients of a network for one client or many, and the products in them."""

@@ -1,10 +1,8 @@
-"""Matrix products, by the library that is fastest where the numbers are.
+"""Matrix products, by the library that is fastest on the machine.
 
-On Intel's processors that is torch, with Intel's MKL. On others MKL takes a slow path, and NumPy is faster, whose
-OpenBLAS has code for all of them (docs/benchmarks.md). What is on a GPU stays with torch.
+On Intel's processors that is torch, with Intel's MKL. On others MKL takes a slow path, and NumPy with OpenBLAS is
+faster (docs/benchmarks.md). Products on a GPU stay with torch.
 """
-
-from __future__ import annotations
 
 from functools import cache
 
@@ -16,14 +14,9 @@ from edgefl.core.machine import processor_vendor
 
 
 def product(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return the products a[c] @ b[c] as [C, n, k], of a [C, n, m] and b [C, m, k].
+    """Return a[c] @ b[c] as [C, n, k], of a [C, n, m] and b [C, m, k] without gradients; in `out` if given.
 
     In one thread of a CPU a client's product does not depend on how many clients are trained together.
-
-    Args:
-        a: left factors, which need no gradient.
-        b: right factors, likewise.
-        out: where the products are written; None: a new tensor.
     """
     if mkl_is_fast() or not numpy_can_read(a):
         return torch.bmm(a, b, out=out)
@@ -48,11 +41,11 @@ def affine(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 @cache
 def mkl_is_fast() -> bool:
-    """Return whether torch multiplies by MKL on a processor of Intel's."""
+    """Return whether torch multiplies by MKL on an Intel processor."""
     has_mkl: bool = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
     return has_mkl and processor_vendor() == "GenuineIntel"
 
 
 def numpy_can_read(x: Tensor) -> bool:
-    """Return whether the numbers are in the CPU's memory; those of fake tensors, which tests use, are nowhere."""
+    """Return whether the numbers are in the CPU's memory, unlike those of the fake tensors of tests."""
     return type(x) is Tensor and x.device.type == "cpu"

@@ -50,25 +50,16 @@ class GradientKernel(Protocol):
         """Return a function that does one step's work on these vectors, which stay the same objects from step to step.
 
         It takes samples [C, B, ...], labels [C, B], each sample's weight [C, B] in its client's loss (0 for padding),
-        and the clients' keys [C] for dropout. It returns each client's loss [C], writes the gradients, and updates the
-        statistics in place.
-
-        Args:
-            w: [C, d] parameters.
-            statistics: [C, b] of batch normalisation.
-            into: [C, d] for the gradients.
-            references: models that the algorithm's loss compares with.
+        and the clients' keys [C] for dropout. It returns each client's loss [C], writes the gradients of w [C, d]
+        `into` [C, d], and updates the statistics [C, b] in place.
         """
 
 
 class VmapGradient:
-    """torch.func.vmap over stacked parameters; works for any module.
+    """Gradients by torch.func.vmap over stacked parameters, for any module.
 
-    Args:
-        network: the module.
-        model: gives the loss.
-        algorithm: gives the loss that replaces it if the algorithm compares models.
-        bfloat16: compute in bfloat16 as far as torch's autocast allows; parameters and their updates stay in float32.
+    The `algorithm` gives the loss that replaces the model's if it compares models. With `bfloat16` torch's autocast
+    computes in bfloat16 where it can; parameters and their updates stay in float32.
     """
 
     def __init__(self, network: Network, model: Model, algorithm: Algorithm, *, bfloat16: bool = False) -> None:

@@ -1,7 +1,5 @@
 """The order of images in memory: on CPUs convolutions are fastest with the channels of a pixel side by side."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
@@ -15,16 +13,16 @@ MOST_PARAMETERS = 2**20  # each step reorders all weights and gradients, which i
 
 
 def channels_last(x: Tensor) -> Tensor:
-    """Return images [B, C, H, W] on a CPU with channels last in memory; all else as it is."""
+    """Return images [B, C, H, W] on a CPU with channels last in memory; other tensors as they are."""
     if x.ndim != BATCH_OF_IMAGES or x.device.type != "cpu":
         return x
     return x.contiguous(memory_format=torch.channels_last)
 
 
 def fastest_layout(x: Tensor, model: Model, network: Network) -> Tensor:
-    """Return samples x [B, ...] as the network of a model computes them fastest by autograd.
+    """Return samples x [B, ...] in the layout in which autograd computes the model's network fastest.
 
-    A network from outside may ask for views of its maps that only channels first allow, so it gets x as it is.
+    A network from outside gets x as it is, as it may take views that need channels first.
     """
     if not isinstance(model, ImageModel) or is_outside(type(model)):
         return x

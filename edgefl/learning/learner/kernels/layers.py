@@ -1,11 +1,9 @@
 """Plain layers, forward and backward by hand, for one client or many; `layers_gradient.py` stacks them.
 
-Autograd keeps a graph, a copy of each gradient, and an activation before and after each ReLU; a stack of known layers
-needs none of that: docs/benchmarks.md shows what it saves. Activations are [C, B, ...], the C clients first; dense
+Autograd keeps a graph, a copy of each gradient, and an activation before and after each ReLU, which a stack of known
+layers does not need; docs/benchmarks.md shows what that saves. Activations are [C, B, ...], the C clients first; dense
 layers are matrix products of each client, convolutions grouped ones.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -47,7 +45,7 @@ class ManualLayer:
     """One layer with a gradient by hand, by default without parameters.
 
     In all methods `p` are its parameters [C, *shape], `dy` is the gradient of the loss in its output. The `keys` [C]
-    name the masks of dropout; None in tests, where nothing is dropped.
+    name the masks of dropout; None in tests, in which nothing is dropped.
     """
 
     parameters = 0  # tensors
@@ -104,8 +102,8 @@ class Linear(ManualLayer):
 class Convolution(ManualLayer):
     """Two-dimensional convolution.
 
-    Clients that train together are groups of one convolution. A single client on the CPU takes products over patches
-    where these are faster (`patches.py`).
+    Clients that train together are groups of one convolution. A single client on the CPU computes products over patches
+    if these are faster (`patches.py`).
     """
 
     parameters = 2
@@ -159,7 +157,7 @@ class Convolution(ManualLayer):
         return self.groups == 1 and len(x) == 1 and arithmetic.numpy_can_read(x)
 
     def _backward(self, dy: Tensor, x: Tensor, p: Tensors, wanted: list[bool]) -> list[Tensor]:
-        """Return the gradients in the input, the weights and the biases, as far as they are wanted."""
+        """Return the wanted ones of the gradients in the input, the weights and the biases."""
         weight = p[0].flatten(0, 1)
         groups = self.groups * len(dy)
         transposed = False
@@ -196,12 +194,7 @@ class Relu(ManualLayer):
 
 
 class Dropout(ManualLayer):
-    """The masks of KeyedDropout, for the clients together.
-
-    Args:
-        p: probability.
-        number: of the layer among those with dropout, from 0.
-    """
+    """The masks of KeyedDropout for several clients; `number` counts the layers with dropout from 0."""
 
     def __init__(self, p: float, number: int) -> None:
         self.p = p
@@ -223,9 +216,7 @@ class Dropout(ManualLayer):
 class MaxPool(ManualLayer):
     """The maximum of each window.
 
-    Args:
-        layer: the module.
-        overwrites: nobody needs its input after the forward pass, so that the gradient takes that memory.
+    With `overwrites` no layer needs its input after the forward pass, and the gradient takes that memory.
     """
 
     def __init__(self, layer: nn.MaxPool2d, *, overwrites: bool) -> None:
@@ -273,11 +264,7 @@ class GlobalMean(ManualLayer):
 
 
 class Reshape(ManualLayer):
-    """Flatten and Unflatten.
-
-    Args:
-        shape: returns the new shape of one sample of x.
-    """
+    """Flatten and Unflatten; `shape` returns the new shape of one sample of x."""
 
     def __init__(self, shape: Callable[[Tensor], tuple[int, ...]]) -> None:
         self.shape = shape
@@ -292,7 +279,7 @@ class Reshape(ManualLayer):
 
 
 def fold(x: Tensor) -> Tensor:
-    """Return images [C, B, channels, H, W] as [B, C * channels, H, W]: a view, but for the first layer."""
+    """Return images [C, B, channels, H, W] as [B, C * channels, H, W]: a view, except in the first layer."""
     return x.transpose(0, 1).flatten(1, 2)
 
 
@@ -302,7 +289,7 @@ def unfold(x: Tensor, clients: int) -> Tensor:
 
 
 def layers_of(module: nn.Module) -> list[ManualLayer]:
-    """Return the layers of a module that is a plain stack of known ones; an empty list for any other."""
+    """Return the layers of a module that is a plain stack of known layers; an empty list for any other module."""
     stack = _plain_stack(module)
     layers: list[ManualLayer] = []
     dropouts = 0
@@ -324,10 +311,10 @@ def layers_of(module: nn.Module) -> list[ManualLayer]:
 
 
 def _plain_stack(module: nn.Module) -> list[nn.Module]:
-    """Return the parts of a module that torch itself would call one after another; an empty list for any other module.
+    """Return the parts of a module that torch would call one after another; an empty list for any other module.
 
-    A subclass, a hook, a parametrisation or a part that stands in two places computes something else, or its parameters
-    are not in the order of the layers.
+    A subclass, a hook, a parametrisation or a part that occurs twice computes something else, or its parameters are not
+    in the order of the layers.
     """
     if type(module) is not nn.Sequential or has_own_calls(module):
         return []
@@ -360,12 +347,7 @@ def _pooled_first(stack: list[nn.Module]) -> list[nn.Module]:
 
 
 def _layer(layer: nn.Module, before: ManualLayer | None) -> ManualLayer | None:
-    """Return the layer by hand for a module; None if there is none that does exactly the same.
-
-    Args:
-        layer: the module.
-        before: the layer by hand in front of it.
-    """
+    """Return the layer by hand for a module behind the layer `before`; None if none does exactly the same."""
     made: ManualLayer | None = None
     if type(layer) not in PARAMETERS:  # a subclass may compute something else
         return None

@@ -1,7 +1,5 @@
 """The loss gradient of a plain stack of layers, for one client or many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -19,15 +17,15 @@ from edgefl.learning.models import Model
 
 
 class LayersGradient:
-    """A GradientKernel with derivatives written by hand, only for stacks of known layers.
+    """A GradientKernel with derivatives written by hand, for stacks of known layers.
 
-    The cross-entropy is differentiated by hand, too, and what an algorithm adds to it if it says how (`added_loss`).
-    Any other loss is differentiated by autograd with respect to outputs and representations, the layers below by hand.
+    The cross-entropy is differentiated by hand, too, and so is an algorithm's `added_loss`. Autograd differentiates
+    other losses in outputs and representations; the layers below are done by hand.
     """
 
     @staticmethod
     def fits(network: Network, model: Model) -> bool:
-        """Return True if the module is of the kind that is written out here, and its outputs are [B, n]."""
+        """Return True if the module is a stack of known layers, and its outputs are [B, n]."""
         return bool(layers_of(network.module)) and not model.has_own_loss
 
     def __init__(self, network: Network, model: Model, algorithm: Algorithm) -> None:
@@ -74,7 +72,7 @@ class LayersGradient:
     def _comparison(self, references: References) -> Callable[[Tensor], dict[str, ForwardPass]]:
         """Return a function that computes the forward pass of each reference for samples x [C, B, ...].
 
-        Full-batch training hands in the same tensor at every step: the references then see it only once.
+        In full-batch training every step has the same tensor: the references see it only once.
         """
         models = {name: self._by_layer(model) for name, model in references.models.items()}
         seen: Tensor | None = None
@@ -97,13 +95,7 @@ class LayersGradient:
     def _forward(
         self, parameters: list[list[Tensor]], x: Tensor, keys: Tensor | None
     ) -> tuple[ForwardPass, list[Saved]]:
-        """Return outputs and representations, as `network.representation` has it, and what each layer saves.
-
-        Args:
-            parameters: of each layer.
-            x: [C, B, ...] what goes into the first of the layers.
-            keys: [C] those of dropout; None in tests.
-        """
+        """Return outputs and representations for x [C, B, ...], and what each layer saves for its backward pass."""
         saved_by_layer = []
         z: Tensor | None = None
         for number, (layer, p) in enumerate(zip(self.layers, parameters, strict=True)):
@@ -124,7 +116,7 @@ class LayersGradient:
         dz: Tensor | None,
     ) -> None:
         """Write the gradients of all layers, from those in the outputs (dy) and in the representations (dz)."""
-        # below the first layer with parameters nobody needs a gradient
+        # below the first layer with parameters no gradient is needed
         for number in range(len(parameters) - 1, self.first - 1, -1):
             layer = self.layers[number]
             layer.gradients(dy, saved[number], parameters[number], targets[number])
@@ -136,7 +128,7 @@ class LayersGradient:
     def _loss(
         self, own: ForwardPass, others: dict[str, ForwardPass] | None, batch: Batch
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return what `_differentiated` does, by hand where the loss and what the algorithm adds are known so."""
+        """Return what `_differentiated` does, by hand if the loss and the algorithm's part of it are known."""
         if not isinstance(self.model.loss, CrossEntropy):
             return self._differentiated(own, others, batch)
         added: AddedLoss | None = None
@@ -157,14 +149,9 @@ class LayersGradient:
     def _differentiated(
         self, own: ForwardPass, others: dict[str, ForwardPass] | None, batch: Batch
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return each client's weighted sum of losses [C], and its gradients by autograd.
+        """Return each client's weighted sum of losses [C], and autograd's gradients in outputs and representations.
 
-        These are the gradients in the outputs and in the representations; None if these are the outputs.
-
-        Args:
-            own: outputs and representations of the model in training.
-            others: the same of each model that the algorithm's loss compares with; None if the loss is the task's.
-            batch: the samples' labels and weights.
+        The latter are None if the representations are the outputs; `others` are None if the loss is the task's.
         """
         with torch.enable_grad():
             outputs = own.outputs.detach().requires_grad_()
@@ -185,7 +172,7 @@ class LayersGradient:
         return losses.detach(), gradients[0], dz
 
     def _entry(self, x: Tensor) -> Tensor:
-        """Return images of one client in the layout in which convolutions are fastest; all else as it is."""
+        """Return images of one client in the layout in which convolutions are fastest; other samples as they are."""
         if self.images and len(x) == 1:
             return channels_last(x[0])[None]
         return x
@@ -199,10 +186,7 @@ class LayersGradient:
 def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """Return each client's weighted sum of losses [C], and its gradient [C, B, classes] in the logits z.
 
-    Args:
-        z: [C, B, classes] logits.
-        y: [C, B] labels.
-        weight: [C, B] weight of each sample.
+    The labels y and the weights of samples are [C, B].
     """
     label = y.unsqueeze(2)
     z = z - z.amax(2, keepdim=True)  # the largest exponential is 1: none overflows

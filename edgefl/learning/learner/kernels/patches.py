@@ -1,11 +1,9 @@
 """Convolutions of one client as matrix products over all patches of a mini-batch, on the CPU.
 
-torch computes convolutions by oneDNN, whose vectors run over channels: with one input channel they are empty, and the
-weight gradient of many channels on small maps waits for memory. Copying the patches (im2col) costs less than that;
-docs/benchmarks.md has both times.
+torch computes convolutions by oneDNN, whose vectors run over channels: with one input channel they are nearly empty,
+and the weight gradient of many channels on small maps waits for memory. Copying the patches (im2col) costs less;
+docs/benchmarks.md has both times. Images x are [B, C, H, W], gradients dy in the output [B, O, OH, OW].
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -34,25 +32,15 @@ class Window:
 
 
 def gradient_pays(x: Tensor, dy: Tensor, window: Window) -> bool:
-    """Return whether the weight gradient by patches is the faster one.
-
-    Args:
-        x: [B, C, H, W] images.
-        dy: [B, O, OH, OW] gradient in the output.
-        window: of the convolution.
-    """
+    """Return whether the weight gradient by patches is faster."""
     run = x.shape[1] * window.kernel[1]  # numbers of a patch that are neighbours in memory, with channels last
     return run >= LEAST_RUN and dy.shape[2] * dy.shape[3] <= LARGEST_MAP
 
 
 def convolve_one_channel(x: Tensor, weight: Tensor, bias: Tensor, window: Window) -> tuple[Tensor, Tensor]:
-    """Return the convolution [B, O, OH, OW], channels last in memory, and its patches, for `gradient_of_one_channel`.
+    """Return the convolution of images x [B, 1, H, W] with weights [O, 1, KH, KW] and biases [O], and its patches.
 
-    Args:
-        x: [B, 1, H, W] images.
-        weight: [O, 1, KH, KW].
-        bias: [O].
-        window: of the convolution.
+    The convolution [B, O, OH, OW] has its channels last in memory; `gradient_of_one_channel` takes the patches.
     """
     view = _patches(x, window)
     images, height, width = view.shape[:3]
@@ -63,26 +51,13 @@ def convolve_one_channel(x: Tensor, weight: Tensor, bias: Tensor, window: Window
 
 
 def gradient_of_one_channel(dy: Tensor, columns: Tensor, into: Tensor) -> None:
-    """Write the weight gradient [O, 1, KH, KW].
-
-    Args:
-        dy: [B, O, OH, OW] gradient in the output.
-        columns: of `convolve_one_channel`.
-        into: where the gradient is written.
-    """
+    """Write the weight gradient [O, 1, KH, KW], from the patches of `convolve_one_channel`."""
     gradient = product(columns[None], _positions(dy)[None])[0]  # [KH * KW, O]
     into.copy_(gradient.t().view(into.shape))
 
 
 def weight_gradient(dy: Tensor, x: Tensor, window: Window, into: Tensor) -> None:
-    """Write the weight gradient [O, C, KH, KW].
-
-    Args:
-        dy: [B, O, OH, OW] gradient in the output.
-        x: [B, C, H, W] images; fast if channels are last in memory.
-        window: of the convolution.
-        into: where the gradient is written.
-    """
+    """Write the weight gradient [O, C, KH, KW]; fast if the channels of x are last in memory."""
     outputs, channels = into.shape[:2]
     rows = _patches(x, window).reshape(-1, window.size * channels)
     gradient = product(_positions(dy).t()[None], rows[None])[0]

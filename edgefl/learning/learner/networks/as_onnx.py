@@ -1,7 +1,5 @@
 """A trained module in ONNX, the format of inference engines on phones, browsers and servers."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging
@@ -24,12 +22,9 @@ LARGEST_BYTES = 2**31 - 1  # of a protocol buffer
 
 
 def onnx_bytes(module: nn.Module, trained: TrainedModel, about: Mapping[str, str]) -> bytes:
-    """Return a module as ONNX: from `samples` [batch, *sample_shape] to `outputs`, with a batch of any size.
+    """Return a module in evaluation mode as ONNX: from `samples` [batch, *sample_shape] to `outputs`, for any batch.
 
-    Args:
-        module: the trained module in evaluation mode.
-        trained: its tensors, and what it takes.
-        about: texts for the file's metadata, where the normalisation of the samples stands, too.
+    The file's metadata have the texts `about` and the normalisation of the samples.
 
     Raises:
         InputError: torch's exporter cannot translate the module.
@@ -50,7 +45,7 @@ def onnx_bytes(module: nn.Module, trained: TrainedModel, about: Mapping[str, str
     except Exception as error:  # noqa: BLE001 - the exporter's own errors have no common base
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise InputError(f"export: --format onnx: torch cannot translate this model: {reason}") from None
-    if program is None:  # only of other exporters; torch's type says so
+    if program is None:  # torch's type allows it, for other exporters
         raise InputError("export: --format onnx: torch has translated nothing")
     model = program.model_proto
     notes = {**about, "mean": trained.mean, "std": trained.std, "classes": trained.classes}
@@ -65,15 +60,12 @@ def onnx_bytes(module: nn.Module, trained: TrainedModel, about: Mapping[str, str
 def _try(content: bytes, module: nn.Module, trained: TrainedModel) -> None:
     """Check that a file's graph gives the outputs of the module, for several sizes of a batch.
 
-    The exporter follows one call of the module. What depended on that call, such as a size of the batch or a branch
-    that it has taken, is a constant of the graph; what the module draws is drawn again.
-
-    Raises:
-        InputError: it gives others, or none.
+    The exporter follows one call of the module. What depended on that call, such as the size of the batch or a branch,
+    is a constant of the graph; random draws are not.
     """
     import onnxruntime
 
-    onnxruntime.set_default_logger_severity(FATAL)  # what the engine complains of is told in one line
+    onnxruntime.set_default_logger_severity(FATAL)  # one line below tells what is wrong
     failed = "export: --format onnx: the graph that torch has made of this model"
     generator = torch.Generator().manual_seed(1)
     for size in TRIED_SIZES:
@@ -105,7 +97,7 @@ def _free_name(name: str, trained: TrainedModel) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporter from warning, logging and printing: its words are about torch, not about the user's model."""
+    """Keep the exporter from warning, logging and printing: its messages do not concern the user's model."""
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)
     printed = io.StringIO()

@@ -1,9 +1,7 @@
-"""What a torch module remembers besides its parameters and buffers: the attributes of its parts, by value.
+"""The attributes of a torch module's parts besides its parameters and buffers, by value.
 
-Clients that train in one process share them, so that a forward pass that changes one depends on who has trained before.
+Clients that train in one process share them, so a forward pass that changes one depends on who has trained before.
 """
-
-from __future__ import annotations
 
 import random
 from collections import deque
@@ -19,9 +17,9 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.d
 
 
 def attributes(module: nn.Module) -> dict[str, Any]:
-    """Return the values of the attributes of a module and its parts, by their names; those of torch's layers are not.
+    """Return the values of the attributes of a module and its parts by name, without those of torch's layers.
 
-    Values are what `==` compares; they do not change when the attributes do.
+    Values can be compared by `==`, and do not change when the attributes do.
     """
     of_torch = vars(nn.Module()).keys()
     parts = {id(part) for part in module.modules()}
@@ -42,7 +40,7 @@ def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def _value(attribute: Any, depth: int) -> Any:
-    """Return the numbers in an attribute, as far as they are known; its type for all else."""
+    """Return the numbers in an attribute, as far as they are known; the type of anything else."""
     for kind, read in READERS:
         if isinstance(attribute, kind):
             return read(attribute)

@@ -1,6 +1,4 @@
-"""Dropout whose masks are a function of a key: the same for a client whatever engine, device or company trains it."""
-
-from __future__ import annotations
+"""Dropout whose masks are a function of a key: the same for a client whichever engine or device trains it."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -19,14 +17,9 @@ CALL = 2**16  # of layers that a network has at most: numbers the calls of a lay
 class KeyedDropout(nn.Module):
     """Zeroes activations with probability p and scales the rest by 1 / (1 - p).
 
-    The buffer `edgefl_key` names the draw; it is given for each client and step. The uniforms are a 32-bit hash of
-    position, layer and key (lowbias32: Wellons, "Prospecting for hash functions", 2018): a generator would draw another
-    mask for a client that is trained beside others.
-
-    Args:
-        p: probability.
-        layer: the layer's number, different for each layer of a network.
-        inplace: the result takes the memory of the activations.
+    The buffer `edgefl_key` names the draw; each client and step has its key, and each layer its number. The uniforms
+    are a 32-bit hash of position, layer and key (lowbias32: Wellons, "Prospecting for hash functions", 2018); the masks
+    of a generator would depend on which clients are trained together.
     """
 
     def __init__(self, p: float, layer: int, *, inplace: bool = False) -> None:
@@ -43,7 +36,7 @@ class KeyedDropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return activations of the same shape [B, ...]."""
-        if not self.training:  # the user's code has set this part of a network to evaluation
+        if not self.training:  # the user's code has put this part of the network into evaluation mode
             return x
         layer = self.layer + CALL * self._calls
         self._calls += 1
@@ -54,13 +47,9 @@ class KeyedDropout(nn.Module):
 
 
 def kept_by(keys: Tensor, p: float, layer: int, shape: Sequence[int]) -> Tensor:
-    """Return which activations [..., *shape] are kept, for keys [...] of one client or several.
+    """Return which activations [..., *shape] are kept, for keys [...] that name the draws of one client or several.
 
-    Args:
-        keys: each names a draw.
-        p: probability that an activation is zeroed.
-        layer: the layer's number.
-        shape: of a client's activations.
+    Each is zeroed with probability `p`; `layer` is the layer's number.
     """
     keys = keys.view(*keys.shape, *(1 for _ in shape))
     low_word = keys & WORD
@@ -71,7 +60,7 @@ def kept_by(keys: Tensor, p: float, layer: int, shape: Sequence[int]) -> Tensor:
 
 
 def _hash(x: Tensor) -> Tensor:
-    """Return lowbias32 of 32-bit words; they are kept in 64 bits, as torch has no arithmetic on unsigned words."""
+    """Return lowbias32 of 32-bit words, in 64 bits, as torch has no arithmetic on unsigned words."""
     x = ((x ^ (x >> 16)) * 0x7FEB352D) & WORD
     x = ((x ^ (x >> 15)) * 0x846CA68B) & WORD
     return x ^ (x >> 16)
@@ -88,7 +77,7 @@ def step_keys(keys: Tensor, step: int) -> Tensor:
 
 
 def replace_dropout(module: nn.Module) -> list[str]:
-    """Put KeyedDropout in the place of each nn.Dropout, in place; return the names of their key buffers.
+    """Replace each nn.Dropout by KeyedDropout, in place; return the names of the key buffers.
 
     Other kinds of dropout draw from torch's generator, see `keyed_draws`.
     """
@@ -109,7 +98,7 @@ def keyed_dropouts(module: nn.Module) -> list[KeyedDropout]:
 
 @contextmanager
 def keyed_draws(key: int, device: torch.device) -> Iterator[None]:
-    """Let torch's generators draw as a key says; they have their own states again afterwards."""
+    """Let torch's generators draw as a key says; restore their states afterwards."""
     cuda_devices = []
     if device.type == "cuda":
         cuda_devices.append(device)

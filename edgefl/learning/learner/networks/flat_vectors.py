@@ -1,6 +1,4 @@
-"""Flat vectors, in which the tensors of a module lie one after another."""
-
-from __future__ import annotations
+"""Flat vectors, which hold the tensors of a module one after another."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -50,7 +48,7 @@ class Layout:
 
 @contextmanager
 def unchanged(places: Sequence[slice], vectors: Tensors) -> Iterator[None]:
-    """Leave some places of vectors [..., d] as they are, whatever is written there meanwhile."""
+    """Keep some places of vectors [..., d] as they are, whatever is written there meanwhile."""
     kept = [(vector, place, vector[..., place].clone()) for vector in vectors for place in places]
     yield
     for vector, place, values in kept:

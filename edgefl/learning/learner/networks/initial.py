@@ -1,7 +1,5 @@
 """The initial model."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
@@ -13,8 +11,8 @@ from edgefl.learning.models import Model
 
 
 def build_module(model: Model, data: Data, streams: Streams, device: int | None = None) -> nn.Module:
-    """Return the network with its layers' own initialisation, drawn from the stream "init"; or a `device`'s own one."""
-    # Layers draw from torch's global generator: it is lent a keyed state, and gets its own back.
+    """Return the network with its layers' initialisation, drawn from the stream "init"; or that of a `device`."""
+    # Layers draw from torch's global generator, which gets a keyed state for as long as they do.
     with torch.random.fork_rng(devices=[]):
         entity = 0 if device is None else device + 1
         torch.default_generator.manual_seed(int(streams.generator("init", entity).integers(2**63)))
@@ -22,11 +20,7 @@ def build_module(model: Model, data: Data, streams: Streams, device: int | None 
 
 
 def initial_parameters(model: Model, data: Data, module: nn.Module) -> Tensor:
-    """Return the flat initial model [d] as the scenario's `model.init` says: the parameters that are trained.
-
-    Raises:
-        InputError: the file does not hold a vector of that length.
-    """
+    """Return the flat initial model [d] as `model.init` says; raises an InputError if the file holds another length."""
     if model.init.kind == "default":
         parameters = list(trained_parameters(module).values())
         return flatten(parameters, parameters[0])

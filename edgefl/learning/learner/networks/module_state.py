@@ -1,6 +1,4 @@
-"""What a torch module holds: the parameters that it trains, the buffers that training may change, and its copies."""
-
-from __future__ import annotations
+"""The parameters of a torch module that it trains, the buffers that training may change, and its copies."""
 
 import copy
 
@@ -16,15 +14,10 @@ def trained_parameters(module: nn.Module) -> dict[str, Tensor]:
 
 
 def statistics_of(module: nn.Module, dtype: torch.dtype, *, whole_numbers: bool) -> dict[str, Tensor]:
-    """Return the buffers that training may change, by name: floating-point ones, and whole numbers if these count.
+    """Return the buffers that training may change, by name: floating-point ones and, if asked for, whole numbers.
 
-    Numbers that a float of this type cannot tell from their neighbours are left out, and so are complex ones: these are
-    constants, such as those of a hash function.
-
-    Args:
-        module: the module.
-        dtype: of the vector in which they are kept.
-        whole_numbers: whether whole numbers (and truth values) are among them.
+    Whole numbers that a float of this `dtype` cannot tell from their neighbours are left out, and so are complex ones:
+    these are constants, such as those of a hash function.
     """
     return {
         name: buffer
@@ -34,7 +27,7 @@ def statistics_of(module: nn.Module, dtype: torch.dtype, *, whole_numbers: bool)
 
 
 def _fits(buffer: Tensor, dtype: torch.dtype) -> bool:
-    """Return whether a floating-point type holds these whole numbers exactly, and larger ones than them."""
+    """Return whether a floating-point type holds these whole numbers exactly, with room for larger ones."""
     if buffer.is_complex():
         return False
     most = 1 / torch.finfo(dtype).eps
@@ -42,11 +35,7 @@ def _fits(buffer: Tensor, dtype: torch.dtype) -> bool:
 
 
 def copied(module: nn.Module) -> nn.Module:
-    """Return a deep copy of a module, of those too that keep computed tensors, such as pruned weights.
-
-    Raises:
-        Exception: whatever a part of the user's raises that cannot be copied.
-    """
+    """Return a deep copy of a module, even of one that keeps computed tensors, such as pruned weights."""
     # Python's `deepcopy` refuses tensors with a history; it takes the copies that it is given of them.
     copies: dict[int, object] = {}
     for layer in module.modules():
@@ -57,5 +46,5 @@ def copied(module: nn.Module) -> nn.Module:
 
 
 def has_own_calls(layer: nn.Module) -> bool:
-    """Return whether a call of a layer does more than its class says: it has hooks, or a `forward` of its own."""
+    """Return whether a call of a layer does more than its class says: it has hooks, or its instance a `forward`."""
     return "forward" in vars(layer) or any(vars(layer)[hooks] for hooks in HOOKS)

@@ -1,7 +1,5 @@
 """A torch module seen as a function of flat vectors: the parameters that it trains, and the buffers that it changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
@@ -24,12 +22,12 @@ BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 class Network:
-    """The module and the layout of its parameters in a flat vector of d numbers, of its statistics in one of b numbers.
+    """The module and the layouts of flat vectors: d numbers for its parameters, b numbers for its statistics.
 
-    Parameters are those that the module trains; frozen ones (`requires_grad=False`) stay as the module was made.
-    Statistics are the buffers that training may change, such as running means and variances of batch normalisation.
-    They are no parameters: training updates them in place. Whole numbers among them are floating-point ones in the
-    vector, so that means can be taken, and the nearest whole numbers in the module.
+    Parameters are those that the module trains; frozen ones (`requires_grad=False`) keep their first values. Statistics
+    are the buffers that training may change, such as running means and variances of batch normalisation; they are not
+    parameters, and training updates them in place. Whole numbers among them are floating-point in the vector, so that
+    means can be taken, and the nearest whole numbers in the module.
 
     Args:
         module: the module.
@@ -85,9 +83,9 @@ class Network:
         return self._call(self._testing, parameters, self.as_buffers(statistics), x, {})
 
     def state(self, parameters: Tensor, statistics: Tensor) -> dict[str, Tensor]:
-        """Return what `state_dict` of the module would, had it these parameters [d] and statistics [b]; no copies.
+        """Return the module's `state_dict` with these parameters [d] and statistics [b], without copies.
 
-        Whatever is in neither of the two is as the module was made.
+        All other entries have their first values.
         """
         values = self._named(self.parameters.views(parameters), self.as_buffers(self.statistics.views(statistics)))
         named = [*self.module.named_parameters(), *self.module.named_buffers()]
@@ -118,7 +116,7 @@ class Network:
         return sum(counts)
 
     def represent(self, parameters: Tensors, statistics: Tensors, x: Tensor, key: Tensor | None = None) -> ForwardPass:
-        """Train as `train` does; return the representations [B, features], too: see `representation`."""
+        """Train as `train` does; also return the representations [B, features], see `representation`."""
         return representation(self._training, lambda: self.train(parameters, statistics, x, key))
 
     def represent_reference(self, parameters: Tensors, statistics: Tensors, x: Tensor) -> ForwardPass:
@@ -134,14 +132,9 @@ class Network:
         x: Tensor,
         keys: Tensor | None = None,
     ) -> Output:
-        """Call `train`, `represent` or `represent_reference` for C clients at once.
+        """Call `one` (`train`, `represent` or `represent_reference`) for C clients together.
 
-        Args:
-            one: the method for one client.
-            parameters: [C, *shape] each.
-            statistics: [C, *shape] each.
-            x: [C, B, ...] samples.
-            keys: [C] of dropout; none for a method that takes none.
+        Parameters and statistics are [C, *shape] each, samples x [C, B, ...], and keys of dropout [C].
         """
         args = [list(parameters), list(statistics), x]
         if keys is not None:
@@ -157,13 +150,13 @@ class Network:
         return output
 
     def _named(self, parameters: Tensors, buffers: Tensors) -> dict[str, Tensor]:
-        """Return parameters and buffers by the names that they have in the module."""
+        """Return parameters and buffers by their names in the module."""
         named = dict(zip(self.parameters.names, parameters, strict=True))
         named.update(zip(self.statistics.names, buffers, strict=True))
         return named
 
     def as_buffers(self, statistics: Tensors) -> Tensors:
-        """Return statistics as the module's own buffers are; the user's code gets copies, as it may do anything."""
+        """Return statistics in the types of the module's buffers; the user's code gets copies to change."""
         if not self.own_code:
             return statistics
         buffers = []
@@ -178,10 +171,9 @@ class Network:
 def representation(module: nn.Module, call: Callable[[], Tensor]) -> ForwardPass:
     """Return the outputs [B, ...] of a call of the module, and the representations [B, n].
 
-    Representations are the input of the module's last linear layer. If a dropout stands directly in front of it, they
-    are the input of the dropout: those of a model in training are then no noisier than those of others. They are the
-    outputs if the module has no linear layer, or nothing is learned before it (as for logistic regression in the
-    dynamic-devices paper's program).
+    Representations are the inputs of the module's last linear layer; if a dropout stands directly before it, the inputs
+    of the dropout, so that a model in training is not noisier than others. They are the outputs if the module has no
+    linear layer, or learns nothing before it (such as logistic regression in the dynamic-devices paper's program).
     """
     linear_inputs: list[Tensor] = []
     dropouts: list[tuple[Tensor, Tensor]] = []  # the input and the output of each dropout
@@ -227,7 +219,7 @@ def _last_linear(module: nn.Module) -> nn.Linear | None:
 def write_gradient(loss: Tensor, leaves: Tensors, into: Tensors) -> Unused:
     """Write d(loss)/d(leaves) into views of a flat vector; return the numbers of the leaves that the loss does not use.
 
-    Their gradients are 0.
+    The gradients of these are 0.
     """
     unused: list[int] = []
     gradients: Sequence[Tensor | None] = torch.autograd.grad(loss, leaves, allow_unused=True)

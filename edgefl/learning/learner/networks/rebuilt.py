@@ -1,7 +1,5 @@
 """The module of a trained model, for use outside of a run."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
@@ -13,11 +11,8 @@ from edgefl.learning.trained_model import TrainedModel
 def rebuilt(model: Model, trained: TrainedModel) -> nn.Module:
     """Return the module of a trained model in evaluation mode, on the CPU.
 
-    It gives the outputs that evaluations in the run were made of: [B, classes] for normalised samples
-    [B, *sample_shape].
-
-    Raises:
-        InputError: the model makes a module with other tensors, such as when its code has changed since the run.
+    It gives the same outputs as evaluations in the run: [B, classes] for normalised samples [B, *sample_shape]. Raises
+    an InputError if the module has other tensors, such as when its code has changed since the run.
     """
     # The initial values are overwritten below: drawing them must not move torch's own generator.
     with torch.random.fork_rng(devices=[]):
@@ -35,7 +30,7 @@ def rebuilt(model: Model, trained: TrainedModel) -> nn.Module:
             f"model: the trained model does not fit the module that model.kind makes now: {different[0]} is "
             f"{_described(wanted.get(different[0]))} in the results, {_described(own.get(different[0]))} in the module"
         )
-    module.load_state_dict(tensors, strict=False)  # not strict: a module's extra state is no tensor, and not saved
+    module.load_state_dict(tensors, strict=False)  # not strict: extra state that is not a tensor is not saved
     return module.eval()
 
 

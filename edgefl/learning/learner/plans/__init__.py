@@ -1,4 +1,1 @@
-"""Plans: by which engine and kernel clients are trained, and how many together.
-
-`plan.py` says what a plan is, `choice.py` chooses one.
-"""
+"""Plans: the engine and the kernel that train clients, and the number of clients that train together."""

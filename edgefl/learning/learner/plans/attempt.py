@@ -1,6 +1,4 @@
-"""Measurement of a way to train: seconds for a step and memory for a client, on the training device."""
-
-from __future__ import annotations
+"""Measurement of a plan: seconds for a step and memory for a client, on the training device."""
 
 import time
 from collections.abc import Callable
@@ -16,13 +14,9 @@ SLOW_S = 1.0  # steps that take longer are timed only once
 
 
 def attempt(train: Callable[[int], object], width: int, device: str, most_steps: int) -> Trial:
-    """Return the time and memory that some training steps take.
+    """Return the time and memory that some training steps of `width` clients take, by `train(steps)`.
 
-    Args:
-        train: trains `width` clients for a number of steps.
-        width: number of clients that are trained together.
-        device: the training device.
-        most_steps: steps of a client in a round; with as many the costs of a round besides its steps get their share.
+    At most `most_steps`, those of a round, are taken, so that the other costs of a round get their share.
     """
     before_bytes = reset_peak(device)
     _seconds(train, 1, device)  # the first call also allocates memory and chooses library routines
@@ -38,10 +32,9 @@ def attempt(train: Callable[[int], object], width: int, device: str, most_steps:
 
 
 def _seconds(train: Callable[[int], object], steps: int, device: str) -> float:
-    """Return the seconds that some steps take.
+    """Return the seconds that some steps take: of the thread on a CPU, where other processes may want the core, too.
 
-    On a CPU, where one thread computes, only the time of that thread counts: other processes may want the core, too.
-    On a GPU it is the time on the wall, as the thread only waits.
+    On a GPU it is wall-clock time, as the thread only waits.
     """
     on_gpu = device.startswith("cuda")
     clock = time.perf_counter if on_gpu else time.thread_time

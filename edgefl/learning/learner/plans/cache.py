@@ -1,7 +1,5 @@
 """Measured plans in files: for `training.engine: measured` a machine measures each kind of work once."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -20,14 +18,10 @@ log = logging.getLogger("edgefl")
 
 
 def remembered(key: dict[str, Any], measure: Callable[[], Plan], possible: Collection[Plan]) -> Plan:
-    """Return the plan in the cache; measure it and put it there if it is missing, or none of the possible ones.
+    """Return the plan in the cache, or measure and keep it if it is missing or not among the `possible` ones.
 
-    Of two processes that measure at the same time, both take the plan of the one that is done first.
-
-    Args:
-        key: everything that the best plan depends on.
-        measure: finds it.
-        possible: the plans that can train the model at all.
+    If two processes measure at the same time, both take the plan of the first one. The `key` is all that the best plan
+    depends on.
     """
     # the file is named by its key, so that other work, another machine or another version finds no file and measures
     text = json.dumps(key, sort_keys=True)
@@ -40,7 +34,7 @@ def remembered(key: dict[str, Any], measure: Callable[[], Plan], possible: Colle
     log.info("training plan: %s, measured now", plan)
     try:
         return _kept(path, plan, possible, {"plan": asdict(plan), **key})
-    except OSError as error:  # a read-only home is no reason not to train
+    except OSError as error:  # a read-only home must not keep a run from training
         text = "%s: the measured training plan cannot be kept: %s; the next run measures again, and may round otherwise"
         log.warning(text, path.parent, error.strerror)
         return plan
@@ -73,7 +67,7 @@ def folder() -> Path:
 
 
 def _read(path: Path, possible: Collection[Plan]) -> Plan | None:
-    """Return the plan of a file; None if there is none, or none of the possible ones."""
+    """Return the plan of a file; None if there is none, or it is not possible."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))["plan"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):

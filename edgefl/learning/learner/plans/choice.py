@@ -1,7 +1,5 @@
 """The choice of a training plan: by rule, as the scenario says, or the fastest one by trials on this machine."""
 
-from __future__ import annotations
-
 import inspect
 import logging
 from collections.abc import Mapping
@@ -33,16 +31,10 @@ log = logging.getLogger("edgefl")
 
 
 def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
-    """Return the plan by which clients are trained.
-
-    Args:
-        task: the learning task.
-        network: the module.
-        workers: the workers, of which one tries plans.
-        inputs: the inputs of one client in its first round.
+    """Return the plan by which clients are trained; a worker tries plans on the first inputs of one client.
 
     Raises:
-        InputError: the scenario asks for clients together, and the model cannot be batched.
+        InputError: the scenario trains clients together, and the model cannot be batched.
         RunError: the memory is too small.
     """
     if task.training.engine == "serial":
@@ -62,11 +54,7 @@ def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: 
 
 
 def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
-    """Return the plan by rule, with the scenario's width if it names one.
-
-    Raises:
-        CannotBatchError: the scenario asks for clients together, and torch.func.vmap refuses the module.
-    """
+    """Return the plan by rule, with the scenario's width if it has one."""
     training = task.training
     device = inputs.start.device.type
     engine = training.engine
@@ -88,7 +76,7 @@ def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: Cli
 
 
 def _work_of_rule(task: LearningTask, network: Network, workers: Workers, device: str) -> Work:
-    """Return what the rule looks at."""
+    """Return the properties that the rule depends on."""
     training = task.training
     activations = 0
     if device != "cpu":
@@ -113,12 +101,7 @@ def _by_hand(task: LearningTask, network: Network) -> bool:
 
 
 def _measured(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
-    """Return the fastest plan on this machine, measured if it is not in the cache.
-
-    Raises:
-        CannotBatchError: the scenario asks for clients together, and torch.func.vmap refuses the module.
-        MemoryError: not even one client can be trained.
-    """
+    """Return the fastest plan on this machine, measured if it is not in the cache."""
     device = inputs.start.device
     families = _families(task.training, device, by_hand=_by_hand(task, network))
     limit_bytes = budget(device) / len(workers)  # all workers train cohorts at the same time
@@ -149,12 +132,12 @@ def _families(training: Training, device: torch.device, *, by_hand: bool) -> lis
 
 
 def _machine(device: torch.device) -> dict[str, str]:
-    """Return what the fastest plan depends on besides the work: processor and versions."""
+    """Return the part of the cache's key that is about the machine."""
     return {"edgefl": edgefl_version(), "torch": torch.__version__, "processor": processor(str(device))}
 
 
 def _work(task: LearningTask, network: Network, inputs: ClientInputs) -> Mapping[str, str]:
-    """Return what the fastest plan depends on besides the machine: the model, the data, the algorithm's class."""
+    """Return the part of the cache's key that is about the model, the data and the algorithm."""
     training = task.training
     algorithm = type(task.algorithm).__name__
     if has_own_loss(task.algorithm):

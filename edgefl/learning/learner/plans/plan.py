@@ -1,9 +1,7 @@
-"""Training plans: by which engine and kernel clients are trained, and how many together; the fastest one by trials.
+"""Training plans, and the fastest one by trials.
 
 Results name the plan that was used, as plans differ from each other by rounding.
 """
-
-from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
@@ -40,19 +38,16 @@ class Trial:
 
 
 class CannotBatchError(Exception):
-    """The module's forward pass branches on values, or does something else that torch.func.vmap does not allow."""
+    """The module branches on values, or does something else that torch.func.vmap does not allow."""
 
 
 SERIAL = Plan("serial", "autograd", 1)
 
 
 def candidates(kernels: Iterable[Literal["layers", "vmap"]], device: str, *, serial: bool) -> list[list[Plan]]:
-    """Return the plans that are worth a trial, simplest first; in each list more and more clients are together.
+    """Return the plans that are worth a trial, simplest first; each list has more and more clients together.
 
-    Args:
-        kernels: the kernels that the model allows.
-        device: cpu or cuda.
-        serial: whether one client after another is allowed, too.
+    With `serial` one client after another is allowed, too.
     """
     families = [[Plan("batched", kernel, width) for width in COHORT_WIDTHS[device]] for kernel in kernels]
     if serial:
@@ -61,16 +56,11 @@ def candidates(kernels: Iterable[Literal["layers", "vmap"]], device: str, *, ser
 
 
 def fastest(families: list[list[Plan]], attempt: Callable[[Plan], Trial], limit_bytes: float) -> Plan:
-    """Return the fastest plan; wider cohorts are tried as long as that helps and memory allows.
-
-    Args:
-        families: as `candidates` lists them.
-        attempt: tries a plan.
-        limit_bytes: memory for the clients that are trained together.
+    """Return the fastest plan; wider cohorts are tried as long as that helps and they fit into `limit_bytes`.
 
     Raises:
         MemoryError: not even the first plan can be tried.
-        CannotBatchError: the module can be trained by none of them.
+        CannotBatchError: no plan can train the module.
     """
     best = families[0][0]
     best_s = float("inf")

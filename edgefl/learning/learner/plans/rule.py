@@ -1,10 +1,8 @@
 """The training plan by rule: a function of the model, the kind of processor and the number of participants.
 
-Plans differ from each other by rounding. A choice by measured times would give other results on another day, so that
-the rule knows no clock, no cache and no free memory. docs/benchmarks.md has the times from which it was made.
+Plans differ from each other by rounding, so a choice by measured times would give other results on another day. The
+rule knows no clock, no cache and no free memory; docs/benchmarks.md has the times from which it was made.
 """
-
-from __future__ import annotations
 
 import math
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ ACTIVATION_COPIES = 3  # outputs of layers, their gradients, and what is on its 
 
 @dataclass(frozen=True)
 class Work:
-    """The model's and the round's properties from which the rule follows."""
+    """The properties of the model and the round from which the rule follows."""
 
     by_hand: bool  # the model's layers have gradients by hand
     images: bool  # some of them are convolutions
@@ -33,13 +31,7 @@ class Work:
 
 
 def plan_by_rule(engine: str, work: Work, device: str) -> Plan:
-    """Return the plan for `training.engine: auto`, or that of `batched` or `vmap` without a width.
-
-    Args:
-        engine: auto, batched or vmap.
-        work: the model and the size of a round.
-        device: cpu or cuda.
-    """
+    """Return the plan for `training.engine: auto`, or for batched or vmap without a width."""
     if device != "cpu":
         return Plan("batched", "vmap", _width_on_gpu(work))
     if work.by_hand and engine != "vmap":

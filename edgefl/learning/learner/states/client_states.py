@@ -1,6 +1,4 @@
-"""The states that devices keep between their rounds, and the moments at which they lose them."""
-
-from __future__ import annotations
+"""The states that devices keep between their rounds."""
 
 import numpy as np
 from torch import Tensor
@@ -14,21 +12,16 @@ from edgefl.learning.learner.task import LearningTask
 
 
 class ClientStates:
-    """Keeps the states of all devices: the algorithm's, and those that this program adds to them.
+    """Keeps the states of all devices: those of the algorithm, and three that edgefl adds.
 
-    These are a device's own batch normalisation (`training.batch_norm: local`), its last model (`report.models`) and
-    what the codec has lost of its uploads (error feedback).
-
-    Args:
-        task: the learning task.
-        initial: [d] the initial model, on the training device.
-        statistics: [b] the initial statistics of batch normalisation.
+    These are a device's batch normalisation (`training.batch_norm: local`), its last model (`report.models`) and what
+    the codec has lost of its uploads (error feedback). They begin with the initial model [d] and statistics [b].
     """
 
     def __init__(self, task: LearningTask, initial: Tensor, statistics: Tensor) -> None:
         self._task = task
         self.initial_state = dict(task.algorithm.client_state(initial))
-        # states of this program's own stand beside the algorithm's, and travel and are stored like them
+        # edgefl's states travel and are stored like those of the algorithm
         if task.training.batch_norm == "local" and len(statistics):
             self.initial_state[OWN_STATISTICS] = statistics
         if task.report.models:
@@ -39,10 +32,10 @@ class ClientStates:
         self.compression = Compression(task, initial)
 
     def restart(self) -> None:
-        """Forget the states that belong to the server's state, which begins anew.
+        """Forget the states that belong to the server's state, which begins again.
 
-        If the server keeps no sums of devices' states, devices keep theirs. Their own batch normalisation and the last
-        models that the report wants stay in any case.
+        If the server keeps no sums of devices' states, devices keep theirs. Their batch normalisation and last models
+        always stay.
         """
         if not is_coupled(self._task.algorithm):
             return
@@ -61,9 +54,7 @@ class ClientStates:
     def share_in_means(self, device: int, mean_size: float) -> dict[str, Tensor]:
         """Return N times what a device's state adds to the server's means, by their names in the server's state.
 
-        Args:
-            device: the device's id.
-            mean_size: the mean number of samples of the N devices.
+        The mean number of samples of the N devices is `mean_size`.
         """
         # one device at a time, as the states of all that leave might not fit into the memory
         state = {}
@@ -74,12 +65,7 @@ class ClientStates:
         return self._task.algorithm.share_in_means(state, weight)
 
     def mean_models(self, ids: Ids, members: Ids) -> dict[str, Tensor]:
-        """Return the further models [d] that `report.models` names.
-
-        Args:
-            ids: the devices whose updates the round received, for "sel".
-            members: the devices over which the mean of all goes, for "all".
-        """
+        """Return the models [d] of `report.models`: means over devices `ids` ("sel") and over `members` ("all")."""
         wanted = self._task.report.models
         if self.store is None or not wanted:
             return {}
@@ -110,6 +96,6 @@ class ClientStates:
         return found
 
     def close(self) -> None:
-        """Give memory and files back."""
+        """Release memory and files."""
         for store in self.stores().values():
             store.close()

@@ -1,6 +1,4 @@
-"""Compression of uploads by the scenario's codec, and what the codec has lost of each device's uploads."""
-
-from __future__ import annotations
+"""Compression of uploads by the scenario's codec, with error feedback."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,12 +14,7 @@ from edgefl.learning.learner.task import LearningTask
 
 
 class Compression:
-    """Encodes and decodes uploads; with error feedback a device adds to an upload what its last one has lost.
-
-    Args:
-        task: the learning task; its training section names the codec.
-        initial: [d] the initial model, which gives the size and type of encoded vectors.
-    """
+    """Encodes and decodes uploads; with error feedback a device adds to an upload what its last one lost."""
 
     def __init__(self, task: LearningTask, initial: Tensor) -> None:
         self._task = task
@@ -30,7 +23,7 @@ class Compression:
         self.lost: StateStore | None = None  # the loss in each device's last upload; None before error feedback begins
 
     def apply(self, jobs: Sequence[Job], uploads: Mapping[str, Tensor]) -> None:
-        """Replace uploads [C, d] by what the server decodes of them; scalars are sent as they are."""
+        """Replace uploads [C, d] by what the server decodes; scalars are sent as they are."""
         if not self._codec.compresses:
             return
         ids = np.array([job.device for job in jobs])
@@ -55,11 +48,7 @@ class Compression:
             self.lost.scatter(ids, losses)
 
     def _check(self, decoded: Tensor, upload: Tensor) -> None:
-        """Check what a codec from outside has made of an upload [d].
-
-        Raises:
-            WrongReturn: it is no such vector.
-        """
+        """Check that a codec from outside has made a vector like the upload [d]; raise a `WrongReturn` if not."""
         if is_trusted(self._codec):
             return
         must = f"a tensor [{len(upload)}] of {upload.dtype}, finite where its argument is"

@@ -1,6 +1,4 @@
-"""Minimal uploads, which leave out the vectors that the server can work out itself."""
-
-from __future__ import annotations
+"""Minimal uploads, which leave out the vectors that the server can derive."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,13 +19,7 @@ def completed(
 ) -> dict[str, Tensor]:
     """Return uploads [C, ...] with the vectors that were left out, as the algorithm derives them from the others.
 
-    Args:
-        uploads: the uploads that the server has received.
-        jobs: [C] the jobs that they come from, with what the server sent to each device.
-        steps: [C] local steps.
-        weights: [C] number of samples over the mean of all devices, omega.
-        algorithm: gives the hook `derived`.
-        run: facts that all rounds share.
+    The uploads come from `jobs` [C], with local `steps` [C] and `weights` [C], omega.
     """
     start = stacked([job.start for job in jobs])
     received = {name: stacked([job.received[name] for job in jobs]) for name in jobs[0].received}

@@ -1,7 +1,5 @@
 """The state of learning in a file: plain values by torch, clients' states one after another."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from typing import Any, BinaryIO
@@ -18,7 +16,7 @@ ARRAY = "__array__"  # marks a NumPy array, which torch refuses to load from fil
 def write(file: BinaryIO, values: Mapping[str, Any], stores: Mapping[str, StateStore]) -> None:
     """Write nested mappings and lists of tensors, arrays and numbers, and whole stores."""
     with zipfile.ZipFile(file, "w") as archive:
-        # force_zip64: nobody knows how much will be written, and 2 GiB is little for the states of many clients
+        # force_zip64: the size is not known yet, and 2 GiB is little for the states of many clients
         with archive.open("values", "w", force_zip64=True) as member:
             torch.save(_packed(values), member)
         # stores write themselves row by row: the states of all clients may be larger than the memory

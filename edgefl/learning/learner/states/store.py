@@ -1,11 +1,8 @@
-"""The states that clients keep between the rounds in which they take part, kept where there is room.
+"""The states that clients keep between the rounds in which they take part.
 
-Three homes give the same values: the memory of the training device, the memory of the host (page-locked where the
-training device is a GPU, for full transfer speed), and an anonymous file. Memory is taken for clients that have taken
-part, never for the population.
+Three homes give the same values: the memory of the training device, the memory of the host (page-locked if the training
+device is a GPU, for full transfer speed), and an anonymous file. Memory is taken only for clients that have taken part.
 """
-
-from __future__ import annotations
 
 import errno
 import shutil
@@ -27,8 +24,8 @@ File = IO[bytes]
 Home = Literal["auto", "device", "host", "disk"]
 
 HOST = torch.device("cpu")
-BLOCK_BYTES = 2**24  # memory taken at once; a row that is larger gets a block of its own
-NO_SLOT = -1  # slot of a client that has never taken part
+BLOCK_BYTES = 2**24  # memory of a block of rows; a larger row gets a separate block
+NO_SLOT = -1  # the slot of a client that has never taken part
 PINNED_BLOCK_BYTES = 2**30  # torch rounds page-locked memory up to a power of two: large blocks waste little of it
 
 
@@ -36,16 +33,16 @@ class StateStore:
     """Keeps vectors per client from one participation to the next.
 
     Home "auto" is chosen once, by what the whole population would need (`clients` times the bytes of one client): the
-    device if that fits into its budget, else the host, else the disk. So a run cannot outgrow its home half-way.
-    On a CPU, "device" and "host" are the same memory.
+    device if that fits into its budget, else the host, else the disk. So a run cannot outgrow its home half-way. On a
+    CPU, "device" and "host" are the same memory.
 
     Args:
         initial: the vectors [size] of a client that has never taken part, all on the training device.
         clients: size of the population; ids are 0 .. clients - 1.
         home: the place where states are kept.
-        folder: folder for the file of the home "disk"; the system's temporary folder by default, which should be on a
-            real disk. The file has no name there: nothing is left behind, however the process ends.
-        device_bytes: the budget of the home "device"; half of the free memory by default.
+        folder: of the file of the home "disk", on a real disk; None: the system's temporary folder. The file has no
+            name, so nothing is left behind, however the process ends.
+        device_bytes: the budget of the home "device"; None: half of the free memory.
         host_bytes: the same for "host".
 
     Raises:
@@ -100,12 +97,7 @@ class StateStore:
         return np.flatnonzero(self._slots != NO_SLOT)
 
     def gather(self, ids: Ids) -> dict[str, Tensor]:
-        """Return copies of the states of C clients, [C, size] each, on the training device.
-
-        Raises:
-            IndexError: an id is outside the population.
-            RunError: the file cannot be read.
-        """
+        """Return copies of the states of C clients, [C, size] each, on the training device."""
         slots = self._slots_of(ids).tolist()
         states = {}
         for name, initial in self._initial.items():
@@ -119,12 +111,9 @@ class StateStore:
         return states
 
     def mean(self, name: str, ids: Ids, counts: Ints | None = None) -> Tensor:
-        """Return the mean of one vector [size] over clients; those that never took part count as at the beginning.
+        """Return the mean of one vector [size] over clients `ids` [n]; each counts `counts` [n] times, or once.
 
-        Args:
-            name: the vector's name.
-            ids: ids [n] of the clients.
-            counts: how often each of them [n] counts; once if None.
+        Clients that never took part count with their initial vector.
         """
         if counts is None:
             counts = np.ones(len(ids), dtype=np.int64)
@@ -144,7 +133,7 @@ class StateStore:
 
         Raises:
             IndexError: an id is outside the population.
-            ValueError: an id is there twice, or `states` does not have the names, sizes and types of `initial`.
+            ValueError: an id occurs twice, or `states` do not have the names, sizes and types of `initial`.
             RunError: the disk is full.
         """
         slots = self._slots_of(ids)
@@ -166,7 +155,7 @@ class StateStore:
         self._count = count
 
     def forget(self, names: Iterable[str], ids: Ids | None = None) -> None:
-        """Set some vectors of the clients `ids`, or of all if None, to their initial state again.
+        """Reset some vectors of the clients `ids`, or of all if None, to their initial state.
 
         Raises:
             IndexError: an id is outside the population.
@@ -174,7 +163,7 @@ class StateStore:
         """
         forgotten = set(names)
         if ids is None and forgotten >= set(self._initial):
-            # everything of everybody: no row is written, all are free again
+            # everything of all clients: no row is written, all are free again
             self._slots[:] = NO_SLOT
             self._count = 0
             return
@@ -196,11 +185,7 @@ class StateStore:
                 file.write(row.view(torch.uint8).numpy().data)
 
     def restore(self, file: File) -> None:
-        """Read what `dump` of such a store, with no clients yet, has written.
-
-        Raises:
-            RunError: the disk is full.
-        """
+        """Read what `dump` has written, into a store without clients."""
         for client in np.load(file, allow_pickle=False).tolist():
             state = {}
             for name, initial in self._initial.items():
@@ -210,7 +195,7 @@ class StateStore:
             self.scatter(np.array([client]), state)
 
     def close(self) -> None:
-        """Give memory and files back; the store is of no use afterwards."""
+        """Release memory and files; the store cannot be used afterwards."""
         for table in self._tables.values():
             table.close()
 

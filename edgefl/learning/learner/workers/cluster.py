@@ -1,10 +1,8 @@
 """The workers of local training on the machines of a Ray cluster: a process for each of their processors.
 
-What a call returns depends on its arguments alone. So calls of a machine that is lost begin again on another one, and
-results have the bytes that they would have had.
+What a call returns depends only on its arguments. If a machine is lost, its calls begin again on another one, and
+results have the same bytes.
 """
-
-from __future__ import annotations
 
 import logging
 import time
@@ -41,11 +39,7 @@ class LostError(Exception):
 
 
 class ClusterTrainer:
-    """Trains and tests in a process on one of the machines.
-
-    Args:
-        task: what is learned, with all samples.
-    """
+    """Trains and tests in a process on one of the machines."""
 
     def __init__(self, task: LearningTask) -> None:
         keep_memory()
@@ -55,7 +49,7 @@ class ClusterTrainer:
         self._trainer = build_trainers(task, ["cpu"]).trainers[0]
 
     def facts(self) -> dict[str, str]:
-        """Return what the bytes of results depend on: versions, and the type of the processor."""
+        """Return the facts on which the bytes of results depend: versions, and the type of the processor."""
         return facts()
 
     def call(self, rest: bytes, *tensors: Any) -> tuple[Any, ...]:
@@ -66,12 +60,7 @@ class ClusterTrainer:
 
 
 class ClusterWorker:
-    """Runs calls in a process on one of the machines; see `Worker`.
-
-    Args:
-        ray: the module, connected to the cluster.
-        task: Ray's reference to the task.
-    """
+    """Runs calls in a process on one of the machines; `task` is Ray's reference to the task. See `Worker`."""
 
     def __init__(self, ray: Any, task: Any) -> None:
         self._ray = ray
@@ -80,31 +69,19 @@ class ClusterWorker:
         self._facts = self._actor.facts.remote()
 
     def begun(self, within_s: float = 0.0) -> bool:
-        """Return whether the process has begun; it waits as long as no machine has room for it.
-
-        Raises:
-            LostError: it has ended already.
-        """
+        """Return whether the process has begun, when a machine has room; raises a LostError if it has ended."""
         ready, _ = self._ray.wait([self._facts], timeout=within_s)
         if ready:
             self._got(self._facts)
         return bool(ready)
 
     def facts(self) -> dict[str, str]:
-        """Return what `ClusterTrainer.facts` says of the machine.
-
-        Raises:
-            LostError: the process has ended.
-        """
+        """Return the facts of the machine, see `ClusterTrainer.facts`; raises a LostError if the process has ended."""
         found: dict[str, str] = self._got(self._facts)
         return found
 
     def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
-        """See Worker.
-
-        Raises:
-            LostError: the machine or the process is gone.
-        """
+        """See Worker; raises a LostError if the machine or the process is gone."""
         parcels = Parcels()
         message = parcels.pack((method, args))
         rest, *tensors = self._got(self._actor.call.remote(message.rest, *message.tensors))
@@ -114,10 +91,9 @@ class ClusterWorker:
         raise result
 
     def _got(self, reference: Any) -> Any:
-        """Return what a reference stands for."""
         try:
             return self._ray.get(reference)
-        except self._ray.exceptions.RayTaskError as error:  # not one of ours: those are replies
+        except self._ray.exceptions.RayTaskError as error:  # not one of edgefl's, which are replies
             raise RunError(f"--cluster: a machine's process failed: {str(error).strip().splitlines()[-1]}") from None
         except self._ray.exceptions.RayError as error:
             raise LostError(str(error).strip().partition("\n")[0]) from None
@@ -130,15 +106,10 @@ class ClusterWorker:
 class ClusterWorkers:
     """Runs calls on the machines of a cluster, in the background; see `Workers`.
 
-    The samples are stored once on each machine, and each processor has a worker. Machines that join later are used as
-    well.
-
-    Args:
-        task: what is learned.
-        ray: the module, connected to the cluster.
+    Each machine stores the samples once, and each processor has a worker. Machines that join later are used, too.
 
     Raises:
-        InputError: the cluster has no processor to train on, or machines that would give other bytes.
+        InputError: the cluster has no processor to train on, or its machines would give other bytes.
     """
 
     def __init__(self, task: LearningTask, ray: Any) -> None:
@@ -146,7 +117,7 @@ class ClusterWorkers:
         self._task = ray.put(task)
         self._closed = False
         self._lock = Lock()  # for what follows
-        self._waiting: list[ClusterWorker] = []  # workers for which there is no room yet
+        self._waiting: list[ClusterWorker] = []  # workers that wait for a free processor
         self._working: list[ClusterWorker] = []
         self._looked_s = -LOOK_EVERY_S
         self._idle: SimpleQueue[ClusterWorker] = SimpleQueue()
@@ -156,11 +127,7 @@ class ClusterWorkers:
         self._begin()
 
     def _begin(self) -> None:
-        """Start a worker on each free processor, and wait for all of them.
-
-        Raises:
-            InputError: none is free, or a machine would give other bytes.
-        """
+        """Start a worker on each free processor, and wait for all of them."""
         reason = "no processor is free: let a machine join it first"
         for _ in range(self._free_processors()):
             self._waiting.append(ClusterWorker(self._ray, self._task))
@@ -177,15 +144,11 @@ class ClusterWorkers:
             raise InputError(f"--cluster: {reason}")
 
     def _free_processors(self) -> int:
-        """Return how many processors of all machines nobody uses now."""
+        """Return how many processors of all machines are free."""
         return int(self._ray.available_resources().get("CPU", 0))
 
     def _check(self, found: dict[str, str]) -> None:
-        """Check that a machine gives the bytes that the others give, as nobody knows which one trains whom.
-
-        Raises:
-            InputError: it has other versions, or another processor.
-        """
+        """Check that a machine gives the same bytes as the others, any of which may train any device."""
         for name in VERSIONS:
             if found[name] != self._facts[name]:
                 text = f"a machine has {name} {found[name]}, this one {self._facts[name]}, which may round differently"
@@ -218,7 +181,7 @@ class ClusterWorkers:
             try:
                 result = worker.call(method, arguments(), take)
             except LostError as error:
-                self._replace(worker, error)  # what it was to compute begins again elsewhere
+                self._replace(worker, error)  # its call begins again elsewhere
                 continue
             except BaseException:
                 self._idle.put(worker)
@@ -227,11 +190,7 @@ class ClusterWorkers:
             return result
 
     def _next_idle(self) -> ClusterWorker:
-        """Wait for a worker that is free.
-
-        Raises:
-            RunError: all machines are lost, and none has joined for minutes.
-        """
+        """Wait for a free worker; raise a RunError if all machines are lost, and none has joined for minutes."""
         give_up_s = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -243,10 +202,10 @@ class ClusterWorkers:
             if self._working:
                 give_up_s = time.monotonic() + PATIENCE_S
             if time.monotonic() > give_up_s:
-                raise RunError("--cluster: all machines are lost: let one join, and go on with --resume")
+                raise RunError("--cluster: all machines are lost: let one join, and continue with --resume")
 
     def _replace(self, lost: ClusterWorker, error: LostError) -> None:
-        """Have another process in place of one that is gone; it begins once a machine has room for it."""
+        """Queue another process in place of a lost one; it begins when a machine has room for it."""
         with self._lock:
             if self._closed or lost not in self._working:
                 return
@@ -255,7 +214,7 @@ class ClusterWorkers:
             self._waiting.append(ClusterWorker(self._ray, self._task))
 
     def _look_for_machines(self) -> None:
-        """Use the workers for which there is room now, and have more where machines have joined."""
+        """Use the workers that have begun, and queue more if machines have joined."""
         with self._lock:
             if self._closed or time.monotonic() < self._looked_s + LOOK_EVERY_S:
                 return
@@ -266,7 +225,6 @@ class ClusterWorkers:
                 self._try_to_use(worker)
 
     def _try_to_use(self, worker: ClusterWorker) -> None:
-        """Let a worker work if it has begun."""
         try:
             if not worker.begun():
                 return
@@ -294,14 +252,14 @@ class ClusterWorkers:
 
 
 def _differing_words(one: str, other: str) -> str:
-    """Return what two descriptions of processors do not share: their names, or the instructions of one of them."""
+    """Return the words of two descriptions of processors that only one of them has."""
     own = [word for word in one.split() if word not in other.split()]
     others = [word for word in other.split() if word not in one.split()]
     return f"{' '.join(own) or 'nothing more'} and {' '.join(others) or 'nothing more'}"
 
 
 def facts() -> dict[str, str]:
-    """Return what the bytes of results depend on: versions, and the type of this machine's processor."""
+    """Return the facts of this machine on which the bytes of results depend: versions, and its processor."""
     return {
         "edgefl": edgefl_version(),
         "torch": version("torch"),

@@ -1,7 +1,5 @@
 """Cohorts: the clients of some jobs with all their random draws, a function of (seed, device, round)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -25,13 +23,7 @@ from edgefl.learning.workload import epoch_steps
 
 
 class CohortBuilder:
-    """Builds cohorts.
-
-    Args:
-        task: the learning task.
-        network: tells if batch normalisation couples samples, and if training is random.
-        samples: the training samples; they tell how samples are augmented.
-    """
+    """Builds cohorts from jobs and the inputs of their clients."""
 
     def __init__(self, task: LearningTask, network: Network, samples: Samples) -> None:
         self._task = task
@@ -78,7 +70,6 @@ class CohortBuilder:
         return completed
 
     def _samples(self, job: JobKey) -> Indices:
-        """Return the training samples [n] of a job."""
         if job.samples is None:
             return self._task.parts[job.device]
         return job.samples

@@ -1,7 +1,5 @@
 """Messages with tensors as bytes and arrays, which travel between the machines of a cluster."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +34,7 @@ class Parcels:
         return Parcel(rest, tensors)
 
     def unpack(self, content: Parcel) -> Any:
-        """Return the message, with tensors of its own."""
+        """Return the message, with new tensors."""
 
         def find(number: int, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
             """Return the tensor of an array."""

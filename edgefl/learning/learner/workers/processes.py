@@ -1,11 +1,9 @@
 """The workers of local training: a single-threaded process on each CPU core, or a thread for each GPU.
 
-Clients are independent, so cores are better used by training different clients than by splitting one client's small
-matrix products. Threads would not do: between two small products each must wait for the interpreter's lock. As every
-product is computed by one thread, results do not depend on the number of workers.
+Clients are independent, so training different clients uses cores better than splitting one client's small matrix
+products. Threads would wait for the interpreter's lock between two small products. One thread computes each product, so
+results do not depend on the number of workers.
 """
-
-from __future__ import annotations
 
 import atexit
 import ctypes
@@ -51,7 +49,7 @@ RETURNED_BYTES = 2**18  # of a block that goes back to the system as soon as it 
 
 
 class Packing(Protocol[Packed]):
-    """A way to pack messages for the other side, and to unpack its own."""
+    """A way to pack messages for the other side, and to unpack those that arrive."""
 
     def pack(self, message: object) -> Packed:
         """Return a message as it travels."""
@@ -74,14 +72,13 @@ class InlineWorker:
         """Do nothing: there is no process to end."""
 
     def close(self) -> None:
-        """Do nothing, likewise."""
+        """Do nothing: there is no process to end."""
 
 
 class ForkedWorker:
-    """Runs calls in a forked process, which shares all data that existed before; tensors travel in shared memory.
+    """Runs calls of a handler's methods in a forked process, which shares all data that existed before the fork.
 
-    Args:
-        handler: the object whose methods are called.
+    Tensors travel in shared memory.
     """
 
     def __init__(self, handler: object) -> None:
@@ -93,19 +90,15 @@ class ForkedWorker:
         self.process: BaseProcess = context.Process(
             target=_serve, args=(child_connection, handler, self._sent, self._received), daemon=True
         )
-        # From Python 3.12 on a fork warns of threads, which might hold a lock at that moment: none of ours does.
-        # No signal of the parent's may reach the worker before it ignores them.
+        # From Python 3.12 on a fork warns of threads, which might hold a lock at that moment: those of edgefl do not.
+        # No signal to the parent may reach the worker before it ignores them.
         with warnings.catch_warnings(), interrupts.blocked():
             warnings.simplefilter("ignore", DeprecationWarning)
             self.process.start()
         child_connection.close()  # or else the end of the process would not show as the end of the pipe
 
     def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
-        """See Worker.
-
-        Raises:
-            RunError: the process is gone.
-        """
+        """See Worker; raises a RunError if the process is gone."""
         message = self._sent.pack((method, args))
         try:
             self._connection.send_bytes(message)
@@ -140,8 +133,8 @@ class ForkedWorker:
 class Slab:
     """Shared memory for the tensors of one message; the rest of the message is pickled.
 
-    A tensor is copied once, into the memory; pickled and sent through the pipe it would be copied again at every step.
-    What does not fit into the memory goes that way.
+    A tensor is copied once, into the memory; through the pipe it would be copied several times. Tensors that do not fit
+    into the memory go through the pipe.
     """
 
     def __init__(self) -> None:
@@ -173,11 +166,7 @@ class Slab:
 
 
 def _shared_memory() -> mmap.mmap:
-    """Return memory that forked processes share, as much as a slab should have, or as the address space has room for.
-
-    Raises:
-        OSError: it has room for hardly any.
-    """
+    """Return memory that forked processes share, as much as the address space has room for, up to `SLAB_BYTES`."""
     # MAP_NORESERVE: no swap is set aside for the address space, of which most is never touched
     flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     size_bytes = SLAB_BYTES
@@ -194,18 +183,18 @@ def _aligned(offset: int) -> int:
 
 
 # This process's ends of all workers' pipes. A forked worker inherits those of the workers before it, and closes them:
-# as long as anybody holds such an end, the worker on the other side does not see that this process is gone.
+# as long as one process holds such an end, the worker on the other side does not see that this process is gone.
 _parent_connections: set[Connection] = set()
 
 
 def _end_all() -> None:
-    """End the workers that nobody has closed when this process exits."""
+    """End the workers that are still open when this process exits."""
     for connection in _parent_connections:
         connection.close()
 
 
-# Before `multiprocessing` waits for them: it would end them by SIGTERM, which they ignore. Its own function was
-# registered when it was imported above, and the last one to be registered is called first.
+# Before `multiprocessing` waits for them: it would end them by SIGTERM, which they ignore. The function that was
+# registered last is called first, and that of `multiprocessing` was registered by its import above.
 atexit.register(_end_all)
 
 
@@ -227,8 +216,8 @@ def _serve(connection: Connection, handler: object, received: Slab, sent: Slab) 
 def _end_with(descriptor: int) -> None:
     """End this process as soon as the other side of its connection is gone, also in the middle of a long call.
 
-    Linux could send a signal at the end of the parent (PR_SET_PDEATHSIG), but sends it when the thread ends that has
-    forked, and a run may be driven by several threads.
+    Linux could send a signal at the parent's end (PR_SET_PDEATHSIG), but sends it when the thread ends that has forked,
+    and several threads may drive a run.
     """
     hang_up = select.poll()
     hang_up.register(descriptor, 0)  # 0: messages do not count, only the end of the connection
@@ -237,14 +226,7 @@ def _end_with(descriptor: int) -> None:
 
 
 def reply(message: Packed, handler: object, received: Packing[Packed], sent: Packing[Packed]) -> Packed:
-    """Return the packed result of a call, or the packed error that it ended with.
-
-    Args:
-        message: the packed name of a method, and its arguments.
-        handler: the object whose method is called.
-        received: unpacks messages.
-        sent: packs replies.
-    """
+    """Return the packed result of a call to a method of the handler, or the packed error that it ended with."""
     try:
         method, args = received.unpack(message)
         return sent.pack((True, getattr(handler, method)(*args)))
@@ -266,9 +248,7 @@ def reply(message: Packed, handler: object, received: Packing[Packed], sent: Pac
 class TrainingWorkers:
     """Runs calls on workers of this machine, in the background; see `Workers`.
 
-    Args:
-        handlers: one for each GPU, or a single one that all processes share.
-        processes: number of processes to fork; 0 runs the handlers in this process.
+    There is a handler for each GPU, or one that all forked processes share; without processes it runs in this one.
     """
 
     def __init__(self, handlers: Sequence[object], processes: int) -> None:
@@ -280,8 +260,8 @@ class TrainingWorkers:
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
-        # A thread for each worker, which only packs, waits for the worker and unpacks. Torch's threads beside it would
-        # wait for more to do on the cores that the workers need.
+        # A thread for each worker only packs, waits for the worker and unpacks. Further threads of torch would wait on
+        # the cores that the workers need.
         self._threads = ThreadPoolExecutor(len(self._workers), "edgefl-worker", torch.set_num_threads, (1,))
 
     def __len__(self) -> int:
@@ -328,12 +308,12 @@ def cores() -> int:
 def _gradients_survive_fork() -> bool:
     """Return whether torch computes gradients in a process that is forked now.
 
-    A program's first backward pass decides, once for all, whether torch starts threads for devices besides the CPU; if
-    it does, torch refuses backward passes in every process that is forked later. It does once torch's exporters or
-    compilers have been used.
+    A program's first backward pass decides whether torch starts threads for devices besides the CPU, as it does once
+    its exporters or compilers have been used. If so, torch refuses backward passes in all processes that are forked
+    later.
     """
     if EXPORTERS in sys.modules:
-        # Nobody knows whether the program's first pass is over. Only a trial tells, and its answer may change.
+        # The program's first pass may be over or not. Only a trial tells, and its answer may change.
         return _try_gradients_in_fork()
     return _gradients_survive_fork_from_now_on()
 
@@ -362,11 +342,10 @@ def _try_gradients() -> None:
         _compute_gradient()
     except RuntimeError:
         code = 1
-    os._exit(code)  # at once: exit handlers belong to the parent
+    os._exit(code)  # without exit handlers, which belong to the parent
 
 
 def _compute_gradient() -> None:
-    """Do the smallest of backward passes."""
     x = torch.ones(1, requires_grad=True)
     (x * x).sum().backward()  # type: ignore[no-untyped-call]
 
@@ -379,8 +358,8 @@ def keep_memory() -> None:
 def return_memory() -> None:
     """Tell glibc's malloc to return large blocks to the system as soon as they are free.
 
-    A process that does not train makes and drops models among small objects that stay. Kept blocks would be cut up, and
-    the next model would not fit into the pieces: the process would grow by a part of a model a round.
+    A process that does not train makes and drops models among small objects that stay. Blocks that it kept would be cut
+    up, and the process would grow by a part of a model each round.
     """
     _set_malloc({M_MMAP_THRESHOLD: RETURNED_BYTES})
 
@@ -397,7 +376,7 @@ def _set_malloc(options: Mapping[int, int]) -> None:
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Let torch compute every operation in the thread that asks for it, as long as the context lasts."""
+    """Let torch compute every operation in the calling thread, as long as the context lasts."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,10 +1,8 @@
 """The number of worker processes, and of their messages in a round, by rule.
 
-To fork two processes and to end them takes a tenth of a second, and every round some milliseconds of messages. Results
-are the same bytes for any number, so that the rules may err: their estimates are rough, and of no particular machine.
+Forking two processes and ending them takes a tenth of a second, and messages take some milliseconds in every round.
+Results have the same bytes for any number, so rough estimates do.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
@@ -21,15 +19,15 @@ FORWARD_SHARE = 1 / 3  # of the operations of a training step
 
 
 def pays_for_processes(task: LearningTask, rounds: int) -> bool:
-    """Return whether so many rounds of training are worth further processes, or the user asks for these."""
+    """Return whether so many rounds of training are worth further processes, or the user asks for them."""
     return user_divides_cores() or _training_s(task, rounds) >= LEAST_S
 
 
 def messages_each(task: LearningTask) -> int:
     """Return in how many messages each worker gets its part of a round.
 
-    Each message costs a millisecond or two, which counts where a round takes a few hundredths of a second. Of a longer
-    round each worker gets two: who is done first takes the next one, so that all end together.
+    A message costs a millisecond or two, which counts in rounds of a few hundredths of a second. In longer rounds each
+    worker gets two messages, so that all end together: the first to finish takes the next one.
     """
     if _training_s(task, 1) <= SHORT_ROUND_S:
         return 1
@@ -37,7 +35,7 @@ def messages_each(task: LearningTask) -> int:
 
 
 def _training_s(task: LearningTask, rounds: int) -> float:
-    """Return about how long one process trains and tests in all rounds [s]; inf if nobody can tell."""
+    """Return about how long one process trains and tests in all rounds [s]; inf if that is not known."""
     data = task.data
     if task.report.contributions is not None:  # a test of the model for each of very many subsets of devices
         return float("inf")

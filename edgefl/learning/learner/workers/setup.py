@@ -1,7 +1,5 @@
 """The parts of a learner: torch's devices and precision, and a trainer on each device."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
@@ -66,7 +64,7 @@ def torch_devices(device: str) -> list[str]:
 def multiply_exactly(*, exact: bool) -> None:
     """Let GPUs multiply float32 as IEEE 754 says, or round the factors to TF32.
 
-    cuDNN's own default is to round, so that convolutions would be less precise on a GPU than on a CPU.
+    By default cuDNN rounds, so that convolutions would be less precise on a GPU than on a CPU.
     """
     torch.backends.cuda.matmul.allow_tf32 = not exact
     torch.backends.cudnn.allow_tf32 = not exact

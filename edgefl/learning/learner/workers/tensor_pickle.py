@@ -1,7 +1,5 @@
 """Pickles of messages whose tensors are kept elsewhere: in memory that processes share, or as arrays of a cluster."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Callable
@@ -16,11 +14,9 @@ Find = Callable[..., Tensor]
 
 
 def packed(message: object, keep: Keep) -> bytes:
-    """Return a message as bytes, less the tensors that are kept elsewhere.
+    """Return a message as bytes, without the tensors that are kept elsewhere.
 
-    Args:
-        message: what to pickle.
-        keep: keeps a tensor that is not empty, and returns its place; None: it is pickled with the rest.
+    For a tensor that is not empty `keep` returns its place; None: it is pickled with the rest.
     """
     buffer = io.BytesIO()
     _Pickler(buffer, keep).dump(message)
@@ -28,12 +24,7 @@ def packed(message: object, keep: Keep) -> bytes:
 
 
 def unpacked(content: bytes, find: Find) -> Any:
-    """Return a message of this program's own processes from its bytes.
-
-    Args:
-        content: what `packed` returned.
-        find: returns the tensor at a place, whose parts are its arguments.
-    """
+    """Return a message from the bytes that `packed` made; `find` returns the tensor at a place, given its parts."""
     return _Unpickler(io.BytesIO(content), find).load()
 
 

@@ -1,7 +1,5 @@
 """The work of a worker: it trains some clients, tries a plan, or tests a model on some samples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -40,14 +38,9 @@ TESTED = {"cpu": 250, "cuda": 2_500}  # samples at once: enough for matrix produ
 
 
 class Trainer:
-    """Trains and tests on one device.
+    """Trains and tests on one device, which has the network and all samples.
 
-    Args:
-        task: what is learned.
-        network: the module, on the device.
-        train: the training samples, on the device.
-        test: the test samples, on the device.
-        record: how steps are recorded for `training.graphs: auto`; by default as CUDA graphs on a GPU, not elsewhere.
+    By default steps are recorded for `training.graphs: auto` as CUDA graphs on a GPU, and not elsewhere.
     """
 
     def __init__(
@@ -109,11 +102,7 @@ class Trainer:
         return joined(results)
 
     def _trained(self, plan: Plan, engine: TrainingEngine, cohort: Cohort) -> Trained:
-        """Train a cohort.
-
-        Raises:
-            HookError: the algorithm comes from outside the package, and one of its hooks fails or makes NaN of numbers.
-        """
+        """Train a cohort; raise a `HookError` if a hook from outside edgefl fails, or makes NaN of numbers."""
         watched = watched_outside(self.task.algorithm)
         if watched is self.task.algorithm:
             return engine.train(cohort)
@@ -155,10 +144,7 @@ class Trainer:
     def _check_independence(self, plan: Plan, inputs: ClientInputs) -> None:
         """Check that two clients of a user's network learn together what each learns alone, on batches of two sizes.
 
-        The smaller batch is filled up with samples that weigh nothing: a mean over the batch would see them.
-
-        Raises:
-            CannotBatchError: they learn something else, or torch.func.vmap refuses the module.
+        The smaller batch is padded with samples of weight 0: a mean over the batch would see them.
         """
         if plan.kernel != "vmap" or not self.network.own_code:
             return
@@ -178,7 +164,7 @@ class Trainer:
     def _typical_cohort(self, plan: Plan, inputs: ClientInputs) -> Cohort:
         """Return a cohort of devices of typical size, which all start from the inputs of a single client."""
         sizes = self.task.sizes
-        # cohorts are of alike clients: those nearest the median are what most cohorts look like
+        # cohorts have similar clients, and most have clients near the median
         nearest = np.argsort(np.abs(sizes - np.median(sizes)), kind="stable")
         devices = np.sort(np.resize(nearest, plan.width)).tolist()
         jobs = sorted([JobKey(device, 0) for device in devices], key=lambda job: -sizes[job.device])
@@ -198,18 +184,10 @@ class Trainer:
         ranked: bool,  # noqa: FBT001
         classes: tuple[int, ...] | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Test a model on the test samples [begin, end).
+        """Test the model w [d] on the test samples [begin, end).
 
-        Args:
-            w: [d] the model.
-            statistics: [b] of batch normalisation.
-            begin: number of the first sample.
-            end: number after the last one.
-            ranked: scores are wanted.
-            classes: losses and hits are of samples of these only; all if None.
-
-        Returns:
-            The sum of the losses, how many samples are classified correctly, and scores [samples], empty if not wanted.
+        Return the sum of the losses, how many samples are classified correctly, and scores [samples] if `ranked`, else
+        an empty tensor. With `classes` losses and hits are only of samples of these.
         """
         samples = self.samples["test"]
         model = self.task.model
@@ -228,20 +206,10 @@ class Trainer:
             right = right[counts]
         return losses.sum(), right.sum(), scores
 
-    def hits(self, w: Tensor, statistics: Tensor, begin: int, end: int, own: str) -> Tensor:
-        """Return for each of the samples [begin, end) of a set, `train` or `test`, if it is classified correctly."""
-        samples = self.samples[own]
-        outputs = self._outputs(w, statistics, samples, begin, end)
-        return self.task.model.predicted(outputs) == samples.y[begin:end]
-
-    def predicted(self, w: Tensor, statistics: Tensor, begin: int, end: int) -> Tensor:
-        """Return the class [samples] that the model w [d] predicts for each of the test samples [begin, end)."""
-        return self.task.model.predicted(self._outputs(w, statistics, self.samples["test"], begin, end))
-
     def outputs(self, w: Tensor, statistics: Tensor, begin: int, end: int, which: str) -> tuple[Tensor, Tensor]:
         """Return outputs [n, k] and predicted classes [n] of the samples [begin, end) of a set, `train` or `test`.
 
-        Where samples have no classes, the latter are empty.
+        Without classes the second tensor is empty.
         """
         outputs = self._outputs(w, statistics, self.samples[which], begin, end)
         predicted = torch.empty(0, dtype=torch.int64)
@@ -249,34 +217,26 @@ class Trainer:
             predicted = self.task.model.predicted(outputs)
         return outputs, predicted
 
-    def train_hits(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
-        """Return how many of the training samples `rows` [n] are classified correctly."""
+    def test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sum of the losses of the training samples `rows` [n], and how many are classified correctly."""
         w = w.to(self.device)
         statistics = statistics.to(self.device)
         samples = self.samples["train"]
+        loss = w.new_zeros((), dtype=torch.float64)
         hits = torch.zeros((), dtype=torch.int64, device=w.device)
         with torch.no_grad():
             for chunk in torch.split(rows.to(self.device), TESTED[w.device.type]):
                 outputs = self._forward(w, statistics, samples.batch(chunk))
-                hits += (self.task.model.predicted(outputs) == samples.labels(chunk)).sum()
-        return hits
-
-    def loss(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
-        """Return the mean loss of the training samples `rows` [n]."""
-        w = w.to(self.device)
-        statistics = statistics.to(self.device)
-        samples = self.samples["train"]
-        total = w.new_zeros((), dtype=torch.float64)
-        with torch.no_grad():
-            for chunk in torch.split(rows.to(self.device), TESTED[w.device.type]):
-                outputs = self._forward(w, statistics, samples.batch(chunk))
-                total += self.task.model.sample_losses(outputs, samples.labels(chunk)).double().sum()
-        return total / len(rows)
+                y = samples.labels(chunk)
+                loss += self.task.model.sample_losses(outputs, y).double().sum()
+                if self.task.data.classes:
+                    hits += (self.task.model.predicted(outputs) == y).sum()
+        return loss, hits
 
     def gradient(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
         """Return the gradient [d] of the sum of the losses of the training samples `rows` [n], in double precision.
 
-        The network is that of a test: without dropout, and with the statistics of batch normalisation as they are.
+        The network is in evaluation mode: no dropout, and batch normalisation keeps its statistics.
         """
         leaf = w.to(self.device).detach().requires_grad_()
         parameters = self.network.parameters.views(leaf)
@@ -305,12 +265,7 @@ class Trainer:
 
 @contextmanager
 def _refusals(plan: Plan) -> Iterator[None]:
-    """Turn what torch raises where a plan cannot be used into errors that say so.
-
-    Raises:
-        MemoryError: the clients do not fit into the memory together.
-        CannotBatchError: torch.func.vmap refuses the module.
-    """
+    """Turn torch's errors in a plan that cannot be used into `MemoryError` or `CannotBatchError`."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
