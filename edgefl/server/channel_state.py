@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import simpy
 
@@ -19,17 +21,12 @@ from edgefl.radio.participants import Participants
 from edgefl.world.world import World
 
 
+@dataclass(eq=False)
 class ChannelState:
-    """Tells the channel of devices that begin to take part now.
+    """Tells the channel of devices that begin to take part now."""
 
-    Args:
-        env: the clock.
-        world: the devices.
-    """
-
-    def __init__(self, env: simpy.Environment, world: World) -> None:
-        self._env = env
-        self._world = world
+    env: simpy.Environment  # the clock
+    world: World  # the devices
 
     def gains(self, link: Link, drop: Drop, index: int, age_s: float = 0.0) -> Gains:
         """Return the channel of devices [n] to their cells, as it was `age_s` before they begin.
@@ -40,8 +37,8 @@ class ChannelState:
             index: of the selection that may choose them; it keys the draws of the channel with which they begin.
             age_s: how long before [s].
         """
-        speeds_mps = self._world.speeds_mps(drop.ids, self._env.now)
-        participants = link.participants(drop, speeds_mps, self._world.scenario_tx_power_w(drop.ids), index)
+        speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
+        participants = link.participants(drop, speeds_mps, self.world.scenario_tx_power_w(drop.ids), index)
         if participants.waves is not None:
             waves = channel.waves.earlier(participants.waves, age_s)
             fading = self._of_waves(link, waves)
@@ -56,8 +53,8 @@ class ChannelState:
         """Return the path gains [n] to the cells that serve devices now, from where the devices were `age_s` before."""
         if age_s == 0.0:
             return drop.path_gain
-        world = self._world
-        then_s = max(self._env.now - age_s, 0.0)  # nobody moves before the run begins
+        world = self.world
+        then_s = max(self.env.now - age_s, 0.0)  # nobody moves before the run begins
         return link.drop(
             drop.ids, world.positions_m(drop.ids, then_s), world.height_m[drop.ids], index, drop.cell
         ).path_gain
@@ -75,14 +72,14 @@ class ChannelState:
 
     def _of_blocks(self, link: Link, blocks: BlockGains, age_s: float) -> Floats:
         """Return |h|^2 [n] of blocks `age_s` before, in the slot in which a message of then would begin."""
-        slot = np.full(len(blocks), steps_begun(self._env.now - age_s, link.radio.slot_s))
+        slot = np.full(len(blocks), steps_begun(self.env.now - age_s, link.radio.slot_s))
         return np.asarray(blocks.power(slot, 1)[:, 0])
 
     def _of_waves(self, link: Link, waves: Waves) -> Floats:
         """Return |h|^2 [n] of waves now, in the mean over the band."""
         slot_s = link.radio.slot_s
         band_hz = np.full(len(waves), link.pricing.budget.resources.band_hz)
-        now = np.full(len(waves), int(self._env.now // slot_s))
+        now = np.full(len(waves), int(self.env.now // slot_s))
         # Over a wide band each part of it fades on its own.
         parts = channel.waves.subbands(waves, band_hz)
         power = np.empty(len(waves))

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from edgefl.core.arrays import Ids
 from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.replay import Replay
 
 
+@dataclass(eq=False)
 class DepartedState:
-    """Makes departed devices lose their state, if the scenario says so; they will download all of it again.
+    """Makes departed devices lose their state, if the scenario says so; they will download all of it again."""
 
-    Args:
-        state: the scenario's `server.departed_state`.
-        dispatcher: knows which devices have downloaded what is sent once.
-        replay: the server's side of learning.
-    """
-
-    def __init__(self, state: str, dispatcher: Dispatcher, replay: Replay) -> None:
-        self._state = state
-        self._dispatcher = dispatcher
-        self._replay = replay
+    state: str  # the scenario's `server.departed_state`
+    dispatcher: Dispatcher  # knows which devices have downloaded what is sent once
+    replay: Replay  # the server's side of learning
 
     def lose(self, ids: Ids) -> None:
         """Note that devices [n] have left."""
-        if self._state == "kept":
+        if self.state == "kept":
             return
-        self._dispatcher.forget(ids)
-        self._replay.depart(ids, forget=self._state == "forgotten")
+        self.dispatcher.forget(ids)
+        self.replay.depart(ids, forget=self.state == "forgotten")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgefl.learning.record import Record
@@ -56,39 +57,24 @@ class TestedRound(NamedTuple):
 NO_TEST = ModelTest("", {})
 
 
+@dataclass(kw_only=True, eq=False)
 class Evaluation:
-    """Says which rounds are evaluated, and enters results when they are there.
+    """Says which rounds are evaluated, and enters results when they are there."""
 
-    Args:
-        every: number of rounds from one evaluation to the next.
-        sessions: whether messages name the session of a round.
-        learning_rates: the keys that set a learning rate, as messages name them.
-        ledger: records results.
-        record: keeps results for a run that goes on later.
-        progress: called with each round's row once its evaluation is finished.
-    """
+    every: int  # number of rounds from one evaluation to the next
+    sessions: Sessions  # whether messages name the session of a round
+    learning_rates: str  # the keys that set a learning rate, as messages name them
+    ledger: Ledger  # records results
+    record: Record  # keeps results for a run that goes on later
+    progress: RoundListener  # called with each round's row once its evaluation is finished
 
-    def __init__(
-        self,
-        *,
-        every: int,
-        sessions: Sessions,
-        learning_rates: str,
-        ledger: Ledger,
-        record: Record,
-        progress: RoundListener,
-    ) -> None:
-        self._every = every
-        self._several = sessions.several
-        self._learning_rates = learning_rates
-        self._ledger = ledger
-        self._record = record
-        self._progress = progress
+    def __post_init__(self) -> None:
+        self._several = self.sessions.several
         self._tested: deque[TestedRound] = deque()  # rounds whose evaluation runs in the background
 
     def is_due(self, round_key: RoundKey, *, last: bool) -> bool:
         """Return whether a round is evaluated; the last one of its session always is, an extra one never."""
-        return not round_key.extra and (last or round_key.round % self._every == 0)
+        return not round_key.extra and (last or round_key.round % self.every == 0)
 
     def add(self, tested: TestedRound) -> None:
         """Enter a round's result when it is there; wait for the earliest ones if too many are under way."""
@@ -105,7 +91,7 @@ class Evaluation:
         """Wait for the earliest round whose evaluation is under way, and enter it into the ledger."""
         tested = self._tested.popleft()
         self.enter(tested)
-        self._progress(self._ledger.row(tested.number))
+        self.progress(self.ledger.row(tested.number))
 
     def enter(self, tested: TestedRound) -> None:
         """Enter an evaluation into the ledger, and put it on record."""
@@ -113,7 +99,7 @@ class Evaluation:
         loss = columns.get("test_loss")
         if loss is not None and not math.isfinite(loss):
             where = tested.round_key.named(several=self._several)
-            raise diverged(where, "its test loss is NaN or infinite", self._learning_rates)
+            raise diverged(where, "its test loss is NaN or infinite", self.learning_rates)
         if tested.test.evaluations:
-            self._record.note(tested.test.key, columns)
-        self._ledger.enter_evaluation(tested.number, columns)
+            self.record.note(tested.test.key, columns)
+        self.ledger.enter_evaluation(tested.number, columns)

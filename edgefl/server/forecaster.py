@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,43 +23,22 @@ from edgefl.server.dispatcher import Dispatcher
 from edgefl.world.world import World
 
 
+@dataclass(kw_only=True, eq=False)
 class Forecaster:
-    """Makes forecasts of candidates at the present time.
+    """Makes forecasts of candidates at the present time."""
 
-    Args:
-        env: the clock.
-        csi: the kind of CSI.
-        knowledge: what the server knows of channels.
-        world: the devices.
-        link: the radio.
-        dispatcher: knows what participants send and compute.
-        routes: the backhaul that participants' messages take.
-        together: returns how many devices are expected to take part at the same time, of those present.
-        deadline_s: of a round; inf if there is none.
-    """
+    env: simpy.Environment  # the clock
+    csi: ReportedCsi  # the kind of CSI
+    knowledge: ChannelKnowledge  # what the server knows of channels
+    world: World  # the devices
+    link: Link  # the radio
+    dispatcher: Dispatcher  # knows what participants send and compute
+    routes: Routes  # the backhaul that participants' messages take
+    # returns how many devices are expected to take part at the same time, of those present
+    together: Callable[[int], float]
+    deadline_s: float  # of a round; inf if there is none
 
-    def __init__(
-        self,
-        *,
-        env: simpy.Environment,
-        csi: ReportedCsi,
-        knowledge: ChannelKnowledge,
-        world: World,
-        link: Link,
-        dispatcher: Dispatcher,
-        routes: Routes,
-        together: Callable[[int], float],
-        deadline_s: float,
-    ) -> None:
-        self._env = env
-        self._csi = csi
-        self.knowledge = knowledge
-        self._world = world
-        self._link = link
-        self._dispatcher = dispatcher
-        self._routes = routes
-        self._together = together
-        self._deadline_s = deadline_s
+    def __post_init__(self) -> None:
         self._down = self._direction("down")
         self._up = self._direction("up")
 
@@ -71,18 +51,18 @@ class Forecaster:
                 they will begin with.
             busy: how many other devices are taking part.
         """
-        world = self._world
-        drop = self._link.drop(ids, world.positions_m(ids, self._env.now), world.height_m[ids], index)
+        world = self.world
+        drop = self.link.drop(ids, world.positions_m(ids, self.env.now), world.height_m[ids], index)
         gains, age_s = self.knowledge.known(drop, index)
         known_gain = gains.path_gain * gains.fading
-        budget = self._link.pricing.budget
-        exchange = self._dispatcher.expected(ids)
+        budget = self.link.pricing.budget
+        exchange = self.dispatcher.expected(ids)
         down_bits = np.broadcast_to(exchange.down_bits, ids.shape)
         up_bits = np.broadcast_to(exchange.up_bits, ids.shape)
         full_power_w = world.scenario_tx_power_w(ids)
         powers_w = world.powers_w(ids, tx_power_w=full_power_w)
-        backhaul_s = self._routes.one_way_s(down_bits, drop.cell) + self._routes.one_way_s(up_bits, drop.cell)
-        access_s = self._link.access_s("down", down_bits) + self._link.access_s("up", up_bits)
+        backhaul_s = self.routes.one_way_s(down_bits, drop.cell) + self.routes.one_way_s(up_bits, drop.cell)
+        access_s = self.link.access_s("down", down_bits) + self.link.access_s("up", up_bits)
         return Forecast(
             ids=ids,
             cell=drop.cell,
@@ -92,7 +72,7 @@ class Forecaster:
             down_bits=down_bits,
             up_bits=up_bits,
             flops=exchange.flops,
-            samples=self._dispatcher.samples(ids),
+            samples=self.dispatcher.samples(ids),
             cpu_hz=world.cpu_hz[ids],
             flops_per_cycle=world.flops_per_cycle[ids],
             capacitance=world.capacitance[ids],
@@ -112,10 +92,10 @@ class Forecaster:
             down=self._down,
             up=self._up,
             share=self._shares(drop.cell, busy),
-            deadline_s=self._deadline_s,
-            model_parameters=self._dispatcher.model_parameters,
+            deadline_s=self.deadline_s,
+            model_parameters=self.dispatcher.model_parameters,
             power_control=budget.power_control.power_share,
-            slot_s=self._link.radio.slot_s,
+            slot_s=self.link.radio.slot_s,
         )
 
     def _shares(self, cell: Ids, busy: int) -> Floats:
@@ -126,26 +106,26 @@ class Forecaster:
         if not len(cell):
             return np.ones(0)
         present = len(cell) + busy
-        together = self._together(present)
+        together = self.together(present)
         candidates = np.bincount(cell)[cell]
         in_cell = together * candidates / len(cell)
         return np.minimum(1.0, 1.0 / in_cell)
 
     def _direction(self, way: Way) -> Direction:
         """Return a direction of the radio."""
-        budget = self._link.pricing.budget
+        budget = self.link.pricing.budget
         bps_hz: SpectralEfficiency = budget.mean_bps_hz
-        if self._csi.instantaneous:
+        if self.csi.instantaneous:
             bps_hz = budget.efficiency.bps_hz
         return Direction(
             band_hz=budget.resources.band_hz,
             time_share=budget.resources.time_share(way),
             payload_share=budget.resources.payload_share(way),
             spread=budget.spreads_power(way),
-            broadcast=way == "down" and self._link.radio.downlink == "broadcast",
-            in_turn=self._link.radio.allocation.in_turn,
+            broadcast=way == "down" and self.link.radio.downlink == "broadcast",
+            in_turn=self.link.radio.allocation.in_turn,
             bps_hz=bps_hz,
-            mean_rates=not self._csi.instantaneous,
+            mean_rates=not self.csi.instantaneous,
         )
 
 

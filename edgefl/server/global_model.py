@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -55,59 +55,41 @@ class WalkedModel(NamedTuple):
     samples: int  # number of the device's samples
 
 
+@dataclass(kw_only=True, eq=False)
 class GlobalModel:
-    """Holds the server's state of learning.
+    """Holds the server's state of learning."""
 
-    Args:
-        learner: trains and evaluates models.
-        algorithm: the scenario's algorithm, with what the sessions' initialisation adds to it.
-        training: the section `training` of the scenario, for the learning rate.
-        sessions: when a session begins, and from which model.
-        groups: the groups of devices, one of which is present in each session.
-        report: the section `report` of the scenario: which models are evaluated, and how often contributions.
-        probabilities: [devices] the probability that each can be asked in a round.
-        expected: returns the expected number of participants of a round, given that of devices that can be asked.
-        cells: how many base stations there are.
-        edge_models: whether each base station has a model of its own.
-        learning_rates: the keys that set a learning rate, as messages name them.
-    """
+    learner: Learner  # trains and evaluates models
+    algorithm: Algorithm  # the scenario's algorithm, with what the sessions' initialisation adds to it
+    training: Training  # the section `training` of the scenario, for the learning rate
+    sessions: Sessions  # when a session begins, and from which model
+    groups: SessionGroups  # the groups of devices, one of which is present in each session
+    # the section `report` of the scenario: which models are evaluated, and how often contributions
+    report: ReportSection
+    probabilities: Floats  # [devices] the probability that each can be asked in a round
+    # returns the expected number of participants of a round, given that of devices that can be asked
+    expected: Callable[[float], float]
+    cells: int  # how many base stations there are
+    edge_models: bool  # whether each base station has a model of its own
+    learning_rates: str  # the keys that set a learning rate, as messages name them
 
-    def __init__(
-        self,
-        *,
-        learner: Learner,
-        algorithm: Algorithm,
-        training: Training,
-        sessions: Sessions,
-        groups: SessionGroups,
-        report: ReportSection,
-        probabilities: Floats,
-        expected: Callable[[float], float],
-        cells: int,
-        edge_models: bool,
-        learning_rates: str,
-    ) -> None:
-        self.learner = learner
-        self._algorithm = watched_outside(algorithm)
-        self._training = training
-        self._sessions = sessions
-        self._groups = groups
-        self._report = report
-        self._asked = report.asked
-        self._cells = cells
-        self._learning_rates = learning_rates
-        self._probabilities = probabilities
-        self._expected = expected
+    def __post_init__(self) -> None:
+        self._algorithm = watched_outside(self.algorithm)
+        self._asked = self.report.asked
         self._session = 1
-        rounds = sessions.total if sessions.keep_state else sessions.rounds
-        self.state: dict[str, Any] = learner.begin(rounds, *self._population_of(1))
+        rounds = self.sessions.total if self.sessions.keep_state else self.sessions.rounds
+        self.state: dict[str, Any] = self.learner.begin(rounds, *self._population_of(1))
         self._session_models = SessionModels(
-            sessions, learner.initial, learner.statistics, learner.restarted, learner.weight_tensors
+            self.sessions,
+            self.learner.initial,
+            self.learner.statistics,
+            self.learner.restarted,
+            self.learner.weight_tensors,
         )
         self._waited = 0  # rounds of this session in which the algorithm has only waited for devices
         self._edges: EdgeModels | None = None
-        if edge_models:
-            self._edges = EdgeModels.alike(self.state["w"], learner.statistics, cells)
+        if self.edge_models:
+            self._edges = EdgeModels.alike(self.state["w"], self.learner.statistics, self.cells)
         self._walk: list[WalkedModel] = []  # the models of this round's walk from device to device
         self._losses: list[list[float]] = []  # [device, training loss] of each update in this round
         self._received: Ids = np.empty(0, dtype=np.int64)  # the devices whose updates the last round learned from
@@ -118,9 +100,9 @@ class GlobalModel:
 
     def enter(self, round_key: RoundKey, number: int) -> None:
         """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
-        if self._sessions.begins(round_key) or round_key.round == 1:
+        if self.sessions.begins(round_key) or round_key.round == 1:
             self._waited = 0
-        if self._sessions.begins_anew(round_key):
+        if self.sessions.begins_anew(round_key):
             self._session = round_key.session
             self.learner.limit(*self._population_of(self._session))
             self.learner.restart(number)
@@ -132,7 +114,7 @@ class GlobalModel:
         lr = self._lr(round_key)
         if self._edges is None:
             everywhere = Received(self._model(), self._algorithm.downlink(self.state), self.learner.statistics, lr)
-            self._sent[stage] = [everywhere] * self._cells
+            self._sent[stage] = [everywhere] * self.cells
             return
         sent = []
         for w, statistics in zip(self._edges.models, self._edges.statistics, strict=True):
@@ -215,7 +197,7 @@ class GlobalModel:
         try:
             yield
         except HookError as error:
-            raise RunError(f"{round_key.named(several=self._sessions.several)}: {error}") from error
+            raise RunError(f"{round_key.named(several=self.sessions.several)}: {error}") from error
 
     # Steps of learning
 
@@ -224,11 +206,11 @@ class GlobalModel:
 
         State that begins anew in each session is about the devices of its group. State that lasts is about all.
         """
-        members = self._groups.members(session)
-        participants = self._expected(float(self._probabilities[members].sum()))
-        if self._sessions.keep_state or not self._groups.several:
-            return participants, self._probabilities.tolist(), None
-        return participants, self._probabilities[members].tolist(), np.flatnonzero(members)
+        members = self.groups.members(session)
+        participants = self.expected(float(self.probabilities[members].sum()))
+        if self.sessions.keep_state or not self.groups.several:
+            return participants, self.probabilities.tolist(), None
+        return participants, self.probabilities[members].tolist(), np.flatnonzero(members)
 
     def _model(self) -> Any:
         """Return the model [d] that the next device starts from."""
@@ -243,18 +225,18 @@ class GlobalModel:
         program. Extra rounds use half of the initial rate, as in the dynamic-devices paper's program.
         """
         if round_key.extra:
-            return self._training.lr / 2
+            return self.training.lr / 2
         index = round_key.round - 1
-        if self._training.lr_clock == "updates":
+        if self.training.lr_clock == "updates":
             index -= self._waited
-        return self._training.rate(index, self._sessions.rounds)
+        return self.training.rate(index, self.sessions.rounds)
 
     def _train(self, command: PassOn | Learn) -> tuple[Updates, float]:
         """Train each update that has arrived from the model its device had received; return updates and mean loss."""
         for device, cell, stage, version in command.arrivals:
             received = self._sent[stage][cell]
             self.learner.submit(device, version, *received, samples=self._redivided.get(device))
-        return self.learner.collect(command.round_key.named(several=self._sessions.several))
+        return self.learner.collect(command.round_key.named(several=self.sessions.several))
 
     def _end_walk(self) -> float:
         """Make the last model of the walk the global one; return the mean training loss, weighted by samples."""
@@ -277,8 +259,8 @@ class GlobalModel:
         state = self._next_state(received, np.array([arrival.cell for arrival in command.arrivals]))
         # A single NaN or infinity spoils the sum, so that one pass finds it.
         if not math.isfinite(state["w"].sum()):
-            where = command.round_key.named(several=self._sessions.several)
-            raise diverged(where, "it has NaN or infinite numbers", self._learning_rates)
+            where = command.round_key.named(several=self.sessions.several)
+            raise diverged(where, "it has NaN or infinite numbers", self.learning_rates)
         self.state = state
         columns["train_loss"] = loss
         columns |= {**self._algorithm.trace(self.state, updates), **more_columns}
@@ -290,8 +272,8 @@ class GlobalModel:
             learner=self.learner,
             algorithm=self._algorithm,
             round_key=round_key,
-            tested_classes=self._groups.labels(round_key.session),
-            members=np.flatnonzero(self._groups.members(round_key.session)),
+            tested_classes=self.groups.labels(round_key.session),
+            members=np.flatnonzero(self.groups.members(round_key.session)),
             state=self.state,
         )
 
@@ -338,7 +320,7 @@ class GlobalModel:
 
     def evaluations(self, round_key: RoundKey) -> Evaluations:
         """Begin to evaluate the global model, and the other models that the report wants, in the background."""
-        labels = self._groups.labels(round_key.session)
+        labels = self.groups.labels(round_key.session)
         evaluate = self.learner.evaluator.evaluate
         statistics = self.learner.statistics
         pending = {"test": evaluate(self.state["w"], statistics, labels, self._tested_devices(round_key))}
@@ -352,12 +334,12 @@ class GlobalModel:
 
     def _tested_devices(self, round_key: RoundKey) -> Ids | None:
         """Return the devices [n] on whose training samples the report wants the model tested; None without such."""
-        wanted = self._report.train_accuracy
+        wanted = self.report.train_accuracy
         if wanted is None:
             return None
         if wanted == "participants":
             return self._received
-        members = np.flatnonzero(self._groups.members(round_key.session))
+        members = np.flatnonzero(self.groups.members(round_key.session))
         if wanted == "all":
             return members
         count = min(math.ceil(self.learner.run.participants), len(members))

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -45,73 +46,50 @@ Keeping = tuple[Record, Pace]  # what has been learned before, and when states a
 NO_IDS: Ids = np.empty(0, dtype=np.int64)
 
 
+@dataclass(kw_only=True, eq=False)
 class Replay:
     """Replays the record, or lets the global model learn.
 
     Only commands change the global model, and outcomes are on record under a digest of all commands so far. As long as
     every outcome is on record, no model is built and nothing is learned. At the first outcome that is not on record,
     the last recorded state is restored, and the commands that came after it are applied to it.
-
-    Args:
-        build: builds the initial global model; None: the world is only priced, and nothing is learned.
-        algorithm: decides which devices take part and are awaited, also if nothing is learned.
-        sessions: when a session begins.
-        devices: number of devices.
-        report: the section `report` of the scenario: when models are evaluated, and what else is measured.
-        ledger: records evaluations and measurements.
-        streams: keyed randomness.
-        progress: called with each round's row once its evaluation is finished.
-        edge_models: whether each base station has a model of its own.
-        sectors: of each base station, whose cells share its model.
-        learning_rates: the keys that set a learning rate, as messages name them.
-        keeping: what has been learned before, and when states are put on record; None keeps nothing.
-        base: a digest of all that learning depends on besides commands; the key before the first command.
     """
 
-    def __init__(
-        self,
-        *,
-        build: Callable[[], GlobalModel] | None,
-        algorithm: Algorithm,
-        sessions: Sessions,
-        devices: int,
-        report: ReportSection,
-        ledger: Ledger,
-        streams: Streams,
-        progress: RoundListener,
-        edge_models: bool,
-        sectors: int,
-        learning_rates: str,
-        keeping: Keeping | None = None,
-        base: str = "",
-    ) -> None:
-        self._build = build
-        self._algorithm = algorithm
-        self._sessions = sessions
-        self._devices = devices
-        self._tables = tables_of(report)
-        self._ledger = ledger
-        self._streams = streams
-        self._edge_models = edge_models
-        self._sectors = sectors
+    # builds the initial global model; None: the world is only priced, and nothing is learned
+    build: Callable[[], GlobalModel] | None
+    algorithm: Algorithm  # decides which devices take part and are awaited, also if nothing is learned
+    sessions: Sessions  # when a session begins
+    devices: int  # number of devices
+    report: ReportSection  # the section `report` of the scenario: when models are evaluated, and what else is measured
+    ledger: Ledger  # records evaluations and measurements
+    streams: Streams  # keyed randomness
+    progress: RoundListener  # called with each round's row once its evaluation is finished
+    edge_models: bool  # whether each base station has a model of its own
+    sectors: int  # of each base station, whose cells share its model
+    learning_rates: str  # the keys that set a learning rate, as messages name them
+    # what has been learned before, and when states are put on record; None keeps nothing
+    keeping: Keeping | None = None
+    base: str = ""  # a digest of all that learning depends on besides commands; the key before the first command
+
+    def __post_init__(self) -> None:
+        self._tables = tables_of(self.report)
         self._record = Record()  # a record that keeps nothing
         self._pace: Pace | None = None
-        if keeping is not None:
-            self._record, self._pace = keeping
+        if self.keeping is not None:
+            self._record, self._pace = self.keeping
         self._model: GlobalModel | None = None  # None while all outcomes are on record
-        self._key = base  # digest of all commands
         self._stage = 0  # number of commands so far
         self._last_command: Command | None = None
         self._postponed: list[tuple[str, Command]] = []  # commands not yet applied to a model, with the key after each
         self._in_flight: dict[int, int] = {}  # by device: the stage of the model it received
         self._arrived: list[Arrival] = []  # updates that arrived since a command last took them
         self._evaluation = Evaluation(
-            every=report.eval_every,
-            sessions=sessions,
-            learning_rates=learning_rates,
-            ledger=ledger,
+            every=self.report.eval_every,
+            sessions=self.sessions,
+            learning_rates=self.learning_rates,
+            ledger=self.ledger,
             record=self._record,
-            progress=progress,
+            progress=self.progress,
         )
         self._learned_from: set[int] = set()  # devices whose update arrived since they last left
         self.losses: dict[int, float] = {}  # training losses of the last round, by device
@@ -123,26 +101,26 @@ class Replay:
     @property
     def key(self) -> str:
         """The digest of all commands so far: runs with the same one have learned the same from the same devices."""
-        return self._key
+        return self.base
 
     # Which devices take part
 
     def admit(self, ids: Ids, index: int) -> Ids:
         """Return the devices that the algorithm admits, of those [n] that selection `index` chose."""
-        rng = self._streams.generator("selection", 0, index)
-        return self._algorithm.admit(ids, {"awaited": self._awaited}, rng)
+        rng = self.streams.generator("selection", 0, index)
+        return self.algorithm.admit(ids, {"awaited": self._awaited}, rng)
 
     def _await(self, received: Ids, number: int) -> None:
         """Let the algorithm decide which devices the next model waits for, after updates of `received` have arrived."""
-        rng = self._streams.generator("awaited", 0, number)
-        self._awaited = self._algorithm.awaited(self._awaited, received, self._devices, rng)
+        rng = self.streams.generator("awaited", 0, number)
+        self._awaited = self.algorithm.awaited(self._awaited, received, self.devices, rng)
 
     # Events of a round
 
     def enter(self, round_key: RoundKey, number: int) -> None:
         """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
         self.losses = {}
-        if self._sessions.several:
+        if self.sessions.several:
             self._command(Enter(round_key, number))
 
     def redivide(self, ids: Ids, number: int) -> None:
@@ -152,7 +130,7 @@ class Replay:
     def send(self, ids: Ids, round_key: RoundKey) -> None:
         """Send the present model to devices [n]."""
         self._in_flight |= dict.fromkeys(ids.tolist(), self._stage)
-        if self._build is not None:
+        if self.build is not None:
             # Sending is not part of the digest: arrivals already say which devices learn from this model.
             self._give(Send(self._stage, round_key))
 
@@ -160,7 +138,7 @@ class Replay:
         """Note that an update has arrived; it is trained only when a result is needed."""
         # Unless base stations have models of their own, all cells receive one model. Then cells stay out of the digest,
         # so that runs with different cells share what they learn.
-        site = part.cell // self._sectors if self._edge_models else 0
+        site = part.cell // self.sectors if self.edge_models else 0
         self._arrived.append(Arrival(part.device, site, self._in_flight.pop(part.device), part.version))
 
     def lose(self, device: int) -> None:
@@ -192,11 +170,11 @@ class Replay:
         if analog is not None:
             command = LearnFromSum(**vars(command), received=analog)
         outcome = self._command(command)
-        if self._build is not None:
+        if self.build is not None:
             self._give(Forget(frozenset(self._in_flight.values())))
         self.losses |= dict(outcome.get("losses", ()))
         for name, table in self._tables.items():
-            self._ledger.enter_rows(table, *round_key, outcome.get(name, ()))
+            self.ledger.enter_rows(table, *round_key, outcome.get(name, ()))
         self._learned_from.update(received.tolist())
         self._await(received, number + 1)
         return dict(outcome["columns"])
@@ -218,10 +196,10 @@ class Replay:
 
     def _command(self, command: Command) -> Any:
         """Change the model by a command that counts in the key; return its outcome."""
-        if self._build is None:
+        if self.build is None:
             return {"columns": NOT_EVALUATED}
-        text = json.dumps([self._key, type(command).__name__, vars(command)], default=vars)
-        self._key = hashlib.sha256(text.encode()).hexdigest()
+        text = json.dumps([self.base, type(command).__name__, vars(command)], default=vars)
+        self.base = hashlib.sha256(text.encode()).hexdigest()
         self._stage += 1
         self._last_command = command
         try:
@@ -236,11 +214,11 @@ class Replay:
         As long as no model is built, commands are postponed. Only `Learn` has an outcome.
         """
         has_outcome = isinstance(command, Learn)
-        recorded = self._record.outcome(self._key) if has_outcome else None
+        recorded = self._record.outcome(self.base) if has_outcome else None
         if self._model is None and (recorded is not None or not has_outcome):
-            self._postponed.append((self._key, command))
+            self._postponed.append((self.base, command))
             return recorded
-        key = self._key
+        key = self.base
         with self._measured():
             outcome = command.apply_to(self.model)
         if has_outcome:
@@ -254,10 +232,10 @@ class Replay:
         Raises:
             ValueError: nothing is learned.
         """
-        if self._build is None:
+        if self.build is None:
             raise ValueError("nothing is learned in this run")
         if self._model is None:
-            self._model = self._build()
+            self._model = self.build()
             left = self._since_the_last_state(self._model)
             rounds = [command for _, command in self._postponed if isinstance(command, Learn)]
             if rounds:
@@ -280,13 +258,13 @@ class Replay:
 
     def prepare(self) -> None:
         """Build the model now, if anything is learned."""
-        if self._build is not None:
+        if self.build is not None:
             self._model = self.model
 
     def give_up(self) -> None:
         """Learn nothing more, if nothing has been learned so far."""
         if self._model is None:
-            self._build = None
+            self.build = None
 
     # Results
 
@@ -298,9 +276,9 @@ class Replay:
 
     def trained(self) -> TrainedModel | None:
         """Return the present model as evaluations use it, and put it on record; None without learning."""
-        if self._build is None:
+        if self.build is None:
             return None
-        key = f"{self._key}/tensors"
+        key = f"{self.base}/tensors"
         found: list[TrainedModel] = []
 
         def load(file: BinaryIO) -> None:
@@ -322,7 +300,7 @@ class Replay:
         Raises:
             ValueError: nothing is learned.
         """
-        text = json.dumps([self._key, ids.tolist(), samples.tolist(), index])
+        text = json.dumps([self.base, ids.tolist(), samples.tolist(), index])
         key = f"{hashlib.sha256(text.encode()).hexdigest()}/losses"
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:
@@ -347,7 +325,7 @@ class Replay:
         parameters = None
         if counted is not None:
             parameters = counted.tolist()
-        text = json.dumps([self._key, ids.tolist(), parameters, round_key, number])
+        text = json.dumps([self.base, ids.tolist(), parameters, round_key, number])
         key = f"{hashlib.sha256(text.encode()).hexdigest()}/norms"
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:
@@ -371,17 +349,17 @@ class Replay:
         """
         with self._measured():
             test = NO_TEST
-            if self._build is not None and self._evaluation.is_due(round_key, last=last):
+            if self.build is not None and self._evaluation.is_due(round_key, last=last):
                 test = self._test(round_key, "test")
             self._evaluation.add(TestedRound(round_key, number, test))
             if self._model is not None and self._pace is not None and self._pace.due():
                 with self._pace.taking():
                     self.settle(wait=True)  # a saved state does not hold running evaluations
-                    self._record.save(self._key, self._model.save)
+                    self._record.save(self.base, self._model.save)
 
     def _test(self, round_key: RoundKey, name: str) -> ModelTest:
         """Begin to evaluate the present models, unless the result is on record."""
-        key = f"{self._key}/{name}"
+        key = f"{self.base}/{name}"
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:
             return ModelTest(key, recorded)
@@ -399,14 +377,14 @@ class Replay:
             [devices] the accuracy on each device's own samples; None without classes or without learning.
         """
         self.settle(wait=True)
-        rows = self._ledger.rounds
-        if self._build is None or not rows:
+        rows = self.ledger.rounds
+        if self.build is None or not rows:
             return None
         with self._measured():
             if rows[-1]["test_loss"] is None:
                 round_key = RoundKey(rows[-1]["session"], rows[-1]["round"])
                 self._evaluation.enter(TestedRound(round_key, len(rows) - 1, self._test(round_key, "last")))
-            key = f"{self._key}/devices"
+            key = f"{self.base}/devices"
             recorded = self._record.outcome(key)
             if self._model is None and recorded is not None:
                 values = recorded["accuracies"]
@@ -422,7 +400,7 @@ class Replay:
         """Put the last state on record, for a run that goes on from here later; learn nothing for it."""
         # A state is looked for after such commands alone (see `_since_the_last_state`).
         if self._model is not None and isinstance(self._last_command, (Learn, Depart)):
-            self._record.save(self._key, self._model.save)
+            self._record.save(self.base, self._model.save)
 
     def close(self) -> None:
         """End the learner's worker processes."""

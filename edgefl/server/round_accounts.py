@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,21 +22,14 @@ from edgefl.server.participation import FAILED, Participation
 from edgefl.world.world import World
 
 
+@dataclass(eq=False)
 class RoundAccounts:
-    """Makes the rows of rounds from the participations that have ended.
+    """Makes the rows of rounds from the participations that have ended."""
 
-    Args:
-        env: the clock.
-        world: what devices draw.
-        ledger: the rounds before.
-        observers: what adds columns.
-    """
-
-    def __init__(self, env: simpy.Environment, world: World, ledger: Ledger, observers: Sequence[Observer]) -> None:
-        self._env = env
-        self._world = world
-        self._ledger = ledger
-        self._observers = observers
+    env: simpy.Environment  # the clock
+    world: World  # what devices draw
+    ledger: Ledger  # the rounds before
+    observers: Sequence[Observer]  # what adds columns
 
     def close(self, parts: Sequence[Participation], key: RoundKey, *, merged: bool = False) -> EndedRound:
         """Close participations [n], whose round ends now; return them as the round's.
@@ -49,22 +43,22 @@ class RoundAccounts:
         # Clock and power are those of the participation: the device may have been told others since.
         cpu_hz = np.array([part.cpu_hz for part in parts])
         tx_power_w = np.array([part.tx_power_w for part in parts])
-        powers_w = self._world.powers_w(ids, cpu_hz, tx_power_w)
+        powers_w = self.world.powers_w(ids, cpu_hz, tx_power_w)
         bits_j: dict[Way, Floats] = {
-            "down": self._world.receiving_j(ids, np.array([part.down.sent_bits for part in parts], dtype=np.float64)),
-            "up": self._world.sending_j(ids, np.array([part.up.sent_bits for part in parts], dtype=np.float64)),
+            "down": self.world.receiving_j(ids, np.array([part.down.sent_bits for part in parts], dtype=np.float64)),
+            "up": self.world.sending_j(ids, np.array([part.up.sent_bits for part in parts], dtype=np.float64)),
         }
-        drx_tail_s = self._world.drx_tail_s[ids]
+        drx_tail_s = self.world.drx_tail_s[ids]
         for part in parts:
             part.close()
         # Observers come first: one of them knows which devices ran out of charge while they waited, and so when their
         # waiting ended.
         more: DeviceColumns = {}
-        for observer in self._observers:
+        for observer in self.observers:
             more |= observer.device_columns(parts)
-        now_s = self._env.now
+        now_s = self.env.now
         devices = device_columns(parts, key, now_s, powers_w, bits_j, drx_tail_s)
-        return EndedRound(key, self._ledger.time_s, now_s, parts, devices | more, merged)
+        return EndedRound(key, self.ledger.time_s, now_s, parts, devices | more, merged)
 
     def row(self, ended: EndedRound, learned: Mapping[str, Any]) -> dict[str, Any]:
         """Return the row of a round in rounds.csv.
@@ -74,7 +68,7 @@ class RoundAccounts:
             learned: its columns of learning.
         """
         row = {**self._costs(ended), **learned, **_failures(ended)}
-        for observer in self._observers:
+        for observer in self.observers:
             row |= observer.round_ends(ended)
         return row
 
@@ -87,7 +81,7 @@ class RoundAccounts:
             "round": ended.key.round,
             "time_s": ended.until_s,
             "duration_s": ended.until_s - ended.since_s,
-            "energy_j": self._ledger.energy_j + spent,
+            "energy_j": self.ledger.energy_j + spent,
             "round_energy_j": spent,
             "selected": sum(one not in NOT_CHOSEN for one in status),
             "received": status.count(RECEIVED),
@@ -109,7 +103,7 @@ class RoundAccounts:
             "bytes_down": int(ended.devices["bytes_down"].sum()),
             "bytes_up": int(ended.devices["bytes_up"].sum()),
         }
-        for observer in self._observers:
+        for observer in self.observers:
             added |= observer.run_ends(ended)
         return added
 

@@ -7,6 +7,8 @@ closed form.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
@@ -31,21 +33,17 @@ def hot_s(cold_s: Floats, heat: Floats, slowdown: Floats, heat_s: Floats) -> Flo
     return np.asarray(heat_s * (stretched + np.log(((a - b) + b * np.exp(-stretched)) / a)))
 
 
+@dataclass(eq=False)
 class Heat:
-    """How hot each processor is, from 0 to 1.
+    """How hot each processor is, from 0 to 1."""
 
-    Args:
-        slowdown: [devices] by which share longer work takes on a hot processor; 0: it keeps its speed.
-        heat_s: [devices] time constant of getting hot.
-        cool_s: [devices] time constant of cooling down.
-    """
+    slowdown: Floats  # [devices] by which share longer work takes on a hot processor; 0: it keeps its speed
+    heat_s: Floats  # [devices] time constant of getting hot
+    cool_s: Floats  # [devices] time constant of cooling down
 
-    def __init__(self, slowdown: Floats, heat_s: Floats, cool_s: Floats) -> None:
-        self._slowdown = slowdown
-        self._heat_s = heat_s
-        self._cool_s = cool_s
-        self._level = np.zeros(len(slowdown))  # when each one last stopped computing ...
-        self._since_s = np.zeros(len(slowdown))  # ... which was then
+    def __post_init__(self) -> None:
+        self._level = np.zeros(len(self.slowdown))  # when each one last stopped computing ...
+        self._since_s = np.zeros(len(self.slowdown))  # ... which was then
 
     @classmethod
     def drawn(cls, devices: Devices, streams: Streams) -> Heat | None:
@@ -65,13 +63,13 @@ class Heat:
     def levels(self, ids: Ids, time_s: float) -> Floats:
         """Return how hot the processors of devices [n] are at a time, if they have not computed since the last one."""
         away_s = np.maximum(time_s - self._since_s[ids], 0.0)
-        return np.asarray(self._level[ids] * np.exp(-away_s / self._cool_s[ids]))
+        return np.asarray(self._level[ids] * np.exp(-away_s / self.cool_s[ids]))
 
     def stretch(self, ids: Ids, cold_s: Floats, time_s: float) -> Floats:
         """Return by what work [n] of `cold_s` takes longer on devices [n] that begin at a time: a factor from 1."""
-        hot = hot_s(cold_s, self.levels(ids, time_s), self._slowdown[ids], self._heat_s[ids])
+        hot = hot_s(cold_s, self.levels(ids, time_s), self.slowdown[ids], self.heat_s[ids])
         factors = np.ones(len(ids))
-        slows = (cold_s > 0) & (self._slowdown[ids] > 0)  # the others keep their last digit
+        slows = (cold_s > 0) & (self.slowdown[ids] > 0)  # the others keep their last digit
         np.divide(hot, cold_s, out=factors, where=slows)
         return factors
 
@@ -79,5 +77,5 @@ class Heat:
         """Note that a device has computed from a time until another."""
         ids = np.array([device])
         heat = self.levels(ids, from_s)
-        self._level[ids] = 1.0 - (1.0 - heat) * np.exp(-(until_s - from_s) / self._heat_s[ids])
+        self._level[ids] = 1.0 - (1.0 - heat) * np.exp(-(until_s - from_s) / self.heat_s[ids])
         self._since_s[ids] = until_s

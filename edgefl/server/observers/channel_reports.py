@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,44 +19,29 @@ from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
 
 
+@dataclass(eq=False)
 class ChannelReports(Observer):
-    """Asks all devices that may be chosen for reports on their channels, which have a price.
+    """Asks all devices that may be chosen for reports on their channels, which have a price."""
 
-    Args:
-        requests: how devices are asked.
-        choosing: which devices may be chosen.
-        roster: where reports are counted with the participations of their round.
-        rounds: the round under way.
-        knowledge: what the server knows of channels.
-    """
-
-    def __init__(
-        self,
-        requests: ChannelRequests,
-        choosing: Choosing,
-        roster: Roster,
-        rounds: RoundCounter,
-        knowledge: ChannelKnowledge,
-    ) -> None:
-        self._requests = requests
-        self._choosing = choosing
-        self._roster = roster
-        self._rounds = rounds
-        self._knowledge = knowledge
+    requests: ChannelRequests  # how devices are asked
+    choosing: Choosing  # which devices may be chosen
+    roster: Roster  # where reports are counted with the participations of their round
+    rounds: RoundCounter  # the round under way
+    knowledge: ChannelKnowledge  # what the server knows of channels
 
     def before_choosing(
         self, index: int, count: int | None, begin: Begin, *, refill: bool
     ) -> Generator[simpy.Event, Any, None]:
         """Ask all devices that selection `index` may choose, and wait for their reports."""
-        if self._rounds.key.extra or count == 0:
+        if self.rounds.key.extra or count == 0:
             return
-        free = self._choosing.free(index)
+        free = self.choosing.free(index)
         if not len(free):
             return
-        parts = yield from self._requests.ask(free, index, self._rounds.ended)
-        self._roster.add_reports(parts)
+        parts = yield from self.requests.ask(free, index, self.rounds.ended)
+        self.roster.add_reports(parts)
         reported = np.array([part.device for part in parts if part.up.delivered], dtype=np.int64)
-        self._knowledge.note_requested(reported, index)
+        self.knowledge.note_requested(reported, index)
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
         """Return how many reports there were, and what they cost."""

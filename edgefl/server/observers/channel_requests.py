@@ -11,6 +11,7 @@ Source of the scheme: CQI 1, QPSK at a code rate of 78/1024 (3GPP TS 38.214, Tab
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,26 +29,19 @@ from edgefl.world.world import World
 ROBUST_BPS_HZ = 2 * 78 / 1024
 
 
+@dataclass(eq=False)
 class ChannelRequests:
-    """Asks devices for reports on their channels.
+    """Asks devices for reports on their channels."""
 
-    Args:
-        env: the clock.
-        report_bits: size of a report.
-        world: the devices.
-        link: the radio.
-        meter: meters what devices with batteries draw; None if no device has one.
-    """
+    env: simpy.Environment  # the clock
+    report_bits: int  # size of a report
+    world: World  # the devices
+    link: Link  # the radio
+    meter: BatteryMeter | None  # meters what devices with batteries draw; None if no device has one
 
-    def __init__(
-        self, env: simpy.Environment, report_bits: int, world: World, link: Link, meter: BatteryMeter | None
-    ) -> None:
-        self._env = env
-        self._bits = float(report_bits)
-        self._world = world
-        self._link = link
-        self._meter = meter
-        resources = link.pricing.budget.resources
+    def __post_init__(self) -> None:
+        self._bits = float(self.report_bits)
+        resources = self.link.pricing.budget.resources
         self._air = resources.time_share("up")  # the share of the time that is the uplink's
         self._report_s = self._bits / (ROBUST_BPS_HZ * resources.band_hz * self._air)
 
@@ -59,25 +53,25 @@ class ChannelRequests:
             index: of the selection that may choose them; it keys the draws of their channel.
             version: the number of aggregations before.
         """
-        began_s = self._env.now
-        world = self._world
+        began_s = self.env.now
+        world = self.world
         positions_m = world.positions_m(ids, began_s)
-        drop = self._link.drop(ids, positions_m, world.height_m[ids], index)
+        drop = self.link.drop(ids, positions_m, world.height_m[ids], index)
         full_power_w = world.scenario_tx_power_w(ids)
         parts = participations(drop, positions_m, version, began_s, world.cpu_hz[ids], full_power_w)
         sent_s = np.full(len(ids), self._report_s)
-        if self._meter is not None:
-            self._meter.begin_reports(ids, full_power_w, self._air)
-            yield self._env.timeout(self._report_s)
+        if self.meter is not None:
+            self.meter.begin_reports(ids, full_power_w, self._air)
+            yield self.env.timeout(self._report_s)
             # A difference of two times of the clock would be a rounding away from a whole report.
-            sent_s = np.minimum(sent_s, self._meter.end_reports(parts, began_s, self._bits))
+            sent_s = np.minimum(sent_s, self.meter.end_reports(parts, began_s, self._bits))
         turns = _turns(drop)
         for part, turn, seconds in zip(parts, turns.tolist(), sent_s.tolist(), strict=True):
             part.report(self._transfer(seconds), began_s + turn * self._report_s)
         # The round goes on with the slot after the last report.
-        slot_s = self._link.radio.slot_s
+        slot_s = self.link.radio.slot_s
         end_s = began_s + steps_begun((turns.max() + 1) * self._report_s, slot_s) * slot_s
-        yield self._env.timeout(max(end_s - self._env.now, 0.0))
+        yield self.env.timeout(max(end_s - self.env.now, 0.0))
         return parts
 
     def _transfer(self, sent_s: float) -> TransferResult:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from edgefl.server.observer import EndedRound, Observer, RoundColumns
 
 
+@dataclass(eq=False)
 class CountedStatus(Observer):
-    """Counts the participations with a status in a column of its own, which has the status's name.
+    """Counts the participations with a status in a column of its own, which has the status's name."""
 
-    Args:
-        status: one of `records/statuses.py`.
-    """
-
-    def __init__(self, status: str) -> None:
-        self._status = status
+    status: str  # one of `records/statuses.py`
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
         """Return the number of a round."""
-        return {self._status: sum(part.status == self._status for part in ended.parts)}
+        return {self.status: sum(part.status == self.status for part in ended.parts)}

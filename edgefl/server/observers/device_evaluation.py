@@ -8,6 +8,7 @@ the server has learned.
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,47 +30,27 @@ from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
 
 
+@dataclass(kw_only=True, eq=False)
 class DeviceEvaluation(Observer):
-    """Lets devices evaluate the new model, waits for their answers, and counts them.
+    """Lets devices evaluate the new model, waits for their answers, and counts them."""
 
-    Args:
-        env: the clock.
-        section: how often, who, and on how many samples.
-        link: the radio over which they do so, with draws of its own.
-        dispatcher: builds the processes of the devices.
-        attendance: which devices are present.
-        rounds: the round under way.
-        roster: whose update has arrived.
-        ledger: records when they begin.
-    """
+    env: simpy.Environment  # the clock
+    section: DeviceEvaluationSection  # how often, who, and on how many samples
+    link: Link  # the radio over which they do so, with draws of its own
+    dispatcher: Dispatcher  # builds the processes of the devices
+    attendance: Attendance  # which devices are present
+    rounds: RoundCounter  # the round under way
+    roster: Roster  # whose update has arrived
+    ledger: Ledger  # records when they begin
 
-    def __init__(
-        self,
-        *,
-        env: simpy.Environment,
-        section: DeviceEvaluationSection,
-        link: Link,
-        dispatcher: Dispatcher,
-        attendance: Attendance,
-        rounds: RoundCounter,
-        roster: Roster,
-        ledger: Ledger,
-    ) -> None:
-        self._env = env
-        self._section = section
-        self._link = link
-        self._dispatcher = dispatcher
-        self._attendance = attendance
-        self._rounds = rounds
-        self._roster = roster
-        self._ledger = ledger
+    def __post_init__(self) -> None:
         self._under_way = False
         self._lasted_s = 0.0  # in the present round
 
     def before_round_ends(self, begin: Begin) -> Generator[simpy.Event, Any, None] | None:
         """Return the evaluation of the round, if it has one."""
-        key = self._rounds.key
-        if key.extra or key.round % self._section.every:
+        key = self.rounds.key
+        if key.extra or key.round % self.section.every:
             return None
         return self._evaluate(begin)
 
@@ -78,34 +59,32 @@ class DeviceEvaluation(Observer):
         ids = self._devices()
         if not len(ids):
             return
-        self._roster.forget_answers()  # to polls, from which an evaluation does not continue
-        began_s = self._env.now
-        self._ledger.event(began_s, "evaluation_start")
+        self.roster.forget_answers()  # to polls, from which an evaluation does not continue
+        began_s = self.env.now
+        self.ledger.event(began_s, "evaluation_start")
         self._under_way = True
-        index = self._rounds.selection
-        processes_of = partial(
-            self._dispatcher.evaluation_processes, index=index, link=self._link, section=self._section
-        )
-        yield from self._wait_for(begin(ids, processes_of, index, self._link))
+        index = self.rounds.selection
+        processes_of = partial(self.dispatcher.evaluation_processes, index=index, link=self.link, section=self.section)
+        yield from self._wait_for(begin(ids, processes_of, index, self.link))
         self._under_way = False
-        self._lasted_s = self._env.now - began_s
+        self._lasted_s = self.env.now - began_s
 
     def _devices(self) -> Ids:
         """Return the devices that evaluate, ascending."""
-        present = self._attendance.present(self._rounds.selection)
-        if self._section.devices == "present":
+        present = self.attendance.present(self.rounds.selection)
+        if self.section.devices == "present":
             return present
-        return np.intersect1d(present, self._roster.senders())
+        return np.intersect1d(present, self.roster.senders())
 
     def _wait_for(self, processes: list[simpy.Process]) -> Generator[simpy.Event, Any, None]:
         """Wait until all have ended, and end those that are still under way at the deadline."""
-        if self._section.deadline_s is not None:
-            yield self._env.all_of(processes) | self._env.timeout(self._section.deadline_s)
-            yield from finish_moment(self._env)  # an answer that arrives at the deadline is in time
+        if self.section.deadline_s is not None:
+            yield self.env.all_of(processes) | self.env.timeout(self.section.deadline_s)
+            yield from finish_moment(self.env)  # an answer that arrives at the deadline is in time
             for process in processes:
                 if process.is_alive:
                     process.interrupt(LATE)
-        yield self._env.all_of(processes)
+        yield self.env.all_of(processes)
 
     def ends(self, part: Participation) -> None:
         """Note that an evaluation has ended: no other participation ends meanwhile."""

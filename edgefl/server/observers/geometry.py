@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,15 +13,11 @@ from edgefl.server.observer import DeviceColumns, Observer
 from edgefl.server.participation import Participation
 
 
+@dataclass(eq=False)
 class Geometry(Observer):
-    """Tells how well participants hear their base station if all others send, too.
+    """Tells how well participants hear their base station if all others send, too."""
 
-    Args:
-        budget: powers, noise and interference.
-    """
-
-    def __init__(self, budget: LinkBudget) -> None:
-        self._budget = budget
+    budget: LinkBudget  # powers, noise and interference
 
     def device_columns(self, parts: Sequence[Participation]) -> DeviceColumns:
         """Return the columns of participations [n] when they began."""
@@ -29,7 +26,7 @@ class Geometry(Observer):
         gain = np.array([part.drop.path_gain[part.row] for part in parts])
         all_gains = np.stack([part.drop.all_gains[part.row] for part in parts])
         cell = np.array([part.cell for part in parts], dtype=np.int64)
-        sinr, sir = self._budget.full_load(gain, all_gains, cell)
+        sinr, sir = self.budget.full_load(gain, all_gains, cell)
         return {
             "coupling_loss_db": -linear_to_db(gain),
             "geometry_db": linear_to_db(sinr),

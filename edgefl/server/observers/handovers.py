@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from edgefl.server.observer import EndedRound, Observer, RoundColumns
 
 
+@dataclass(kw_only=True, eq=False)
 class Handovers(Observer):
-    """Counts handovers, and failures of links in runs that have them.
+    """Counts handovers, and failures of links in runs that have them."""
 
-    Args:
-        links_fail: whether radio links may fail.
-    """
-
-    def __init__(self, *, links_fail: bool) -> None:
-        self._links_fail = links_fail
+    links_fail: bool  # whether radio links may fail
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
         """Return the numbers of a round."""
         found: RoundColumns = {"handovers": sum(len(part.handovers) for part in ended.parts)}
-        if self._links_fail:
+        if self.links_fail:
             found["link_failures"] = sum(part.link_failures for part in ended.parts)
         return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from channel.units import linear_to_db
@@ -10,19 +12,15 @@ from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.observer import EndedRound, Observer, RoundColumns
 
 
+@dataclass(eq=False)
 class ReceivedSums(Observer):
-    """Tells the signal-to-noise ratio of the sums.
+    """Tells the signal-to-noise ratio of the sums."""
 
-    Args:
-        dispatcher: has the carrier of the last participants whose updates add up in the air.
-    """
-
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self._dispatcher = dispatcher
+    dispatcher: Dispatcher  # has the carrier of the last participants whose updates add up in the air
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
         """Return the mean ratio of a round's updates, if any has arrived."""
-        carrier = self._dispatcher.over_the_air
+        carrier = self.dispatcher.over_the_air
         parts = [part for part in ended.parts if part.status == RECEIVED]
         if carrier is None or not parts:
             return {}
