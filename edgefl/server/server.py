@@ -80,7 +80,7 @@ class Server:
     @property
     def participants(self) -> int:
         """Number of devices that a round asks for; all devices in an extra round of a session."""
-        return self.choosing.participants
+        return self.choosing.wanted
 
     @property
     def backhaul_s(self) -> float:

@@ -57,12 +57,9 @@ class Csi(Member):
 class ReportedCsi(Csi):
     """Base class of all kinds in which devices report what they have measured."""
 
-    noise_db: NonNegativeFloat = 0.0  # standard deviation of the error of what a report says
+    known: ClassVar[bool] = True
 
-    @property
-    def known(self) -> bool:
-        """Return True."""
-        return True
+    noise_db: NonNegativeFloat = 0.0  # standard deviation of the error of what a report says
 
     def observe(self, gains: Gains) -> Gains:
         """Return what devices [n] report of the channel that they measure.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import simpy
 from pydantic import Field
@@ -16,12 +16,9 @@ MOST_FAILURES = 10  # in a row, for each device under way, until the server aggr
 class Buffered(Policy):
     """Aggregate every few arrivals; server.participants are always under way (FedBuff, Nguyen et al., AISTATS 2022)."""
 
-    buffer: Annotated[int, Field(ge=1, le=10**6)] = 10  # updates
+    overlapping: ClassVar[bool] = True  # there are no rounds: other devices are under way at every aggregation
 
-    @property
-    def overlapping(self) -> bool:
-        """There are no rounds: other devices are under way at every aggregation."""
-        return True
+    buffer: Annotated[int, Field(ge=1, le=10**6)] = 10  # updates
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Keep devices under way, and aggregate whenever the buffer is full."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import simpy
@@ -14,12 +14,9 @@ from edgefl.coordination.policies.base import Coordinator, Policy
 class Sequential(Policy):
     """The model walks through the participants, by the server or directly (sequential FL, Li & Lyu, NeurIPS 2023)."""
 
-    links: Literal["relayed", "device_to_device"] = "relayed"  # through the base station, or from device to device
+    averages: ClassVar[bool] = False  # there is one model, which each participant trains in turn
 
-    @property
-    def averages(self) -> bool:
-        """There is one model, which each participant trains in turn."""
-        return False
+    links: Literal["relayed", "device_to_device"] = "relayed"  # through the base station, or from device to device
 
     @property
     def direct_links(self) -> bool:

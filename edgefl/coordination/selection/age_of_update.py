@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from pydantic import NonNegativeFloat
@@ -25,6 +26,8 @@ class AgeOfUpdate(Selection):
     come first, until the channels are used up.
     """
 
+    memory_width: ClassVar[int] = 1  # 1: the number of rounds since each device's last update, less one
+
     alpha: NonNegativeFloat = 1.0  # fairness: 0 counts rounds, 1 their logarithm; a high one hardly counts long absence
     channels: Count | None = None  # equal parts of the band; None: server.participants
     upload_s: Seconds | None = None  # how long an upload may take; None: each device takes one channel
@@ -38,11 +41,6 @@ class AgeOfUpdate(Selection):
     def count_varies(self) -> bool:
         """True if devices with weak channels take the place of several."""
         return self.upload_s is not None
-
-    @property
-    def memory_width(self) -> int:
-        """1: the number of rounds since each device's last update, less one."""
-        return 1
 
     def expected(self, participants: int, present: float) -> float:
         """Return the number of participants if each takes one channel."""

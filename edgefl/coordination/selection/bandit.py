@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,16 +28,15 @@ class Bandit(Selection):
     New devices come first in CS-UCB; in CS-UCB-Q they begin at the most that a reward may be, 1.
     """
 
+    memory_width: ClassVar[int] = (
+        5  # it keeps the sum, number and greatest of the round trips, what was lost, and the queue
+    )
+
     # cs-ucb: short round trips; cs-ucb-q: with a share of the rounds for each device.
     variant: Literal["cs-ucb", "cs-ucb-q"] = "cs-ucb"
     max_round_trip_s: Seconds | None = None  # t_max, of which longer ones are cut; None: the longest so far
     share: Annotated[float, Field(ge=0, le=1)] = 0.0  # c: the least part of the rounds of each device, in cs-ucb-q
     beta: Annotated[float, Field(ge=0, le=1)] = 0.1  # weight of the queue against the reward, in cs-ucb-q
-
-    @property
-    def memory_width(self) -> int:
-        """It keeps the sum, number and greatest of the round trips, what was lost, and the queue."""
-        return 5
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why not all devices can have their share; None if they can."""

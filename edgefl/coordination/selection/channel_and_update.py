@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -26,6 +26,8 @@ class ChannelAndUpdate(UpdateNorm):
     train, and those are chosen whose updates are largest as far as their channels let them through in `upload_s`.
     """
 
+    needs_csi: ClassVar[bool] = True  # it compares channels
+
     # bc_bn2: strong channels, then large updates; bn2_c: both weighed at once.
     variant: Literal["bc_bn2", "bn2_c"] = "bc_bn2"
     candidates_by_channel: Count | None = None  # of bc_bn2, K_c; None: twice the participants
@@ -40,11 +42,6 @@ class ChannelAndUpdate(UpdateNorm):
         if self.variant == "bn2_c" and self.candidates_by_channel is not None:
             raise fault_at(("candidates_by_channel",), "belongs to bc_bn2: with bn2_c all devices train: leave it out")
         return self
-
-    @property
-    def needs_csi(self) -> bool:
-        """It compares channels."""
-        return True
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why there cannot be K_c candidates; None if there can."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import NonNegativeFloat, model_validator
@@ -23,6 +23,8 @@ class DataDiversity(Selection):
     set has (Nemhauser, Wolsey & Fisher, 1978).
     """
 
+    needs_labels: ClassVar[bool] = True  # devices tell at registration how many samples of each class they have
+
     # gini_simpson or shannon: of each device's labels; coverage: of the chosen set's.
     measure: Literal["gini_simpson", "shannon", "coverage"] = "gini_simpson"
     diversity: NonNegativeFloat = 1.0  # weight of the labels' diversity
@@ -34,11 +36,6 @@ class DataDiversity(Selection):
         if not self.diversity + self.size + self.age:
             raise fault_at(("diversity",), "diversity, size and age must not all be 0: give one of them a weight")
         return self
-
-    @property
-    def needs_labels(self) -> bool:
-        """Devices tell at registration how many samples of each class they have."""
-        return True
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices with the highest weighted sums; ties are drawn."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -25,24 +25,17 @@ class FedCS(Selection):
     channel is unknown are heard before.
     """
 
+    needs_csi: ClassVar[bool] = True  # it plans with predicted times
+    count_varies: ClassVar[bool] = True  # as many as fit
+
     deadline_s: Seconds | None = None  # T_round; None: server.deadline_s
     requests: Count | None = None  # devices that are asked for their resources, at random; None: all that are present
     limit: Literal["participants", "none"] = "participants"  # the most that are chosen; none: as many as fit
 
     @property
-    def needs_csi(self) -> bool:
-        """It plans with predicted times."""
-        return True
-
-    @property
     def needs_deadline(self) -> bool:
         """There must be one, its own or the server's."""
         return self.deadline_s is None
-
-    @property
-    def count_varies(self) -> bool:
-        """As many as fit."""
-        return True
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why so many devices cannot be asked; None if they can."""

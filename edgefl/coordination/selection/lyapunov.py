@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import PositiveFloat
@@ -22,29 +22,14 @@ class Lyapunov(Selection):
     exceeds the budget by Q / rounds at most (Neely, 2010, section 4.1).
     """
 
+    needs_csi: ClassVar[bool] = True  # it weighs predicted energies
+    report_floats: ClassVar[int] = 1  # devices report the energy that they have spent since they last did
+    count_varies: ClassVar[bool] = True  # devices in debt stay out, all of them if need be
+    memory_width: ClassVar[int] = 1  # it keeps the queues
+
     budget_j: PositiveFloat  # of each device, a round
     v: PositiveFloat = 1.0  # weight of a participant's utility against the drift, J^2; more is less frugal
     utility: Literal["equal", "samples"] = "equal"  # of a participant: 1, or its samples over the mean
-
-    @property
-    def needs_csi(self) -> bool:
-        """It weighs predicted energies."""
-        return True
-
-    @property
-    def report_floats(self) -> int:
-        """Devices report the energy that they have spent since they last did."""
-        return 1
-
-    @property
-    def count_varies(self) -> bool:
-        """Devices in debt stay out, all of them if need be."""
-        return True
-
-    @property
-    def memory_width(self) -> int:
-        """It keeps the queues."""
-        return 1
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices whose utility outweighs their debt, by how much it does; ties are drawn."""

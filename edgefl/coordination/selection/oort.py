@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat
@@ -29,6 +29,9 @@ class Oort(Selection):
     for the root of its samples' mean squared loss. New devices are drawn uniformly, as nothing is known of their speed.
     """
 
+    report_floats: ClassVar[int] = 1  # devices report their loss; the server's clock measures the rest
+    needs_losses: ClassVar[bool] = True  # statistical utility is samples times loss
+
     exploration_factor: Fraction = 0.9  # epsilon: part of the participants that have never reported
     exploration_decay: Fraction = 0.98  # of it, each round
     exploration_min: Fraction = 0.2  # below which it does not fall
@@ -38,16 +41,6 @@ class Oort(Selection):
     pacer_delta: Percentage = 5.0  # added to round_threshold when W rounds bring less utility than the W before
     cut_off_util: Fraction = 0.95  # c: who has this part of the last one's score may be drawn in its place
     clip_bound: Fraction = 0.95  # quantile at which utilities are cut
-
-    @property
-    def report_floats(self) -> int:
-        """Devices report their loss; the server's clock measures the rest."""
-        return 1
-
-    @property
-    def needs_losses(self) -> bool:
-        """Statistical utility is samples times loss."""
-        return True
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return exploited devices, then explored ones; each group fills up where the other is too small."""

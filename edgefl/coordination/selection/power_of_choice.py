@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class PowerOfChoice(Selection):
     one comes first.
     """
 
+    needs_losses: ClassVar[bool] = True  # every variant chooses by losses
+
     # pow-d: loss on all samples; cpow-d: on a mini-batch; rpow-d: the last training loss.
     variant: Literal["pow-d", "cpow-d", "rpow-d"] = "pow-d"
     d: Count | None = None  # candidates; None: twice the participants
@@ -30,11 +32,6 @@ class PowerOfChoice(Selection):
     def report_floats(self) -> int:
         """In rpow-d, devices report the mean loss of their local steps."""
         return int(not self.polls)
-
-    @property
-    def needs_losses(self) -> bool:
-        """Every variant chooses by losses."""
-        return True
 
     @property
     def polls(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from edgefl.coordination.selection.base import Selection, draws, lowest
@@ -17,15 +19,8 @@ class ProportionalFair(Selection):
     the device's place, not one over the rounds before.
     """
 
-    @property
-    def needs_csi(self) -> bool:
-        """It compares channels."""
-        return True
-
-    @property
-    def needs_fading(self) -> bool:
-        """Without the fading all ratios are 1."""
-        return True
+    needs_csi: ClassVar[bool] = True  # it compares channels
+    needs_fading: ClassVar[bool] = True  # without the fading all ratios are 1
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices with the highest ratios; those whose channel is unknown come first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, model_validator
@@ -29,6 +29,9 @@ class TiFL(Selection):
     fallen since, the tiers are weighted anew, the highest loss most. A tier that has been drawn `credits` times is
     drawn no more.
     """
+
+    count_varies: ClassVar[bool] = True  # a tier may have fewer devices than a round asks for
+    memory_width: ClassVar[int] = 5  # it keeps the devices' profiles and the tiers' books
 
     tiers: Count = 5  # number of tiers of latency
     profile_rounds: Count = 1  # participations of a device by which its latency is measured
@@ -57,16 +60,6 @@ class TiFL(Selection):
     def needs_losses(self) -> bool:
         """If it is adaptive, tiers' losses stand for the paper's accuracies on the tiers' test samples."""
         return self.adaptive
-
-    @property
-    def count_varies(self) -> bool:
-        """A tier may have fewer devices than a round asks for."""
-        return True
-
-    @property
-    def memory_width(self) -> int:
-        """It keeps the devices' profiles and the tiers' books."""
-        return 5
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why there cannot be so many tiers; None if there can."""
