@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import simpy
 
 import channel
-from edgefl.coordination.device_evaluation_section import DeviceEvaluationSection
-from edgefl.coordination.server_section import ServerSection
+from edgefl.coordination.server_section import DeviceEvaluationSection, ServerSection
 from edgefl.core.arrays import Floats, Ids
 from edgefl.learning.analog_sum import AnalogSum
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
@@ -25,11 +24,11 @@ from edgefl.radio.messages import Messages, round_trip
 from edgefl.radio.participants import Participants
 from edgefl.radio.sidelink import DirectLinks, Peer
 from edgefl.records.ledger import Ledger
-from edgefl.records.statuses import EVALUATED, POLLED, RECEIVED
+from edgefl.records.statuses import EVALUATED, POLLED
 from edgefl.server.handover import Roaming
 from edgefl.server.held_samples import HeldSamples
 from edgefl.server.over_the_air_processes import OverTheAirProcesses, analog_sum
-from edgefl.server.participant_processes import ParticipantProcesses, ignore_device
+from edgefl.server.participant_processes import Exchange, ParticipantProcesses
 from edgefl.server.participation import Participation, ProcessFactory
 from edgefl.server.reach import Reach
 from edgefl.server.split_learning_processes import SplitLearningProcesses, split_messages, split_turns
@@ -38,24 +37,6 @@ from edgefl.world.compute import LocalComputation
 from edgefl.world.world import World
 
 STATISTICS_BITS = 2.0 * BITS_PER_FLOAT  # the mean and the mean square of an update's coefficients
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """The messages and operations of devices [n], in order of their ids, priced by somebody outside."""
-
-    down_bits: Floats | float  # [n], or one for all
-    up_bits: Floats | float
-    flops: Floats
-    outcome: str = (
-        RECEIVED  # of a participation in which nothing goes wrong: RECEIVED if the devices train, or ANSWERED
-    )
-    on_computed: Callable[[int], None] = ignore_device  # called with the id of each device that has computed
-
-    @property
-    def trains(self) -> bool:
-        """True if the devices train."""
-        return self.outcome == RECEIVED
 
 
 @dataclass(kw_only=True, eq=False)
@@ -180,16 +161,8 @@ class Dispatcher:
         updates = AnalogUpdates(self.payload.up_bits / BITS_PER_FLOAT, weights, STATISTICS_BITS)
         carrier = self.link.open_over_the_air(self.env, participants, messages, updates)
         self._over_the_air = carrier
-        return OverTheAirProcesses(
-            self.env,
-            self.ledger,
-            carrier,
-            computing,
-            self.routes,
-            exchange.down_bits,
-            exchange.up_bits,
-            statistics_bits=STATISTICS_BITS,
-        )
+        routes = self.routes
+        return OverTheAirProcesses(self.env, self.ledger, carrier, computing, routes, exchange, STATISTICS_BITS)
 
     def _weights(self, ids: Ids, number: int) -> Floats:
         """Return the weights [n] of the updates of devices [n] in the sum after `number` rounds."""
@@ -312,17 +285,7 @@ class Dispatcher:
 
     def _ordinary(self, carrier: Carrier, computing: LocalComputation, exchange: Exchange) -> ProcessFactory:
         """Return the factory of processes that download, compute and upload over a carrier."""
-        return ParticipantProcesses(
-            self.env,
-            self.ledger,
-            carrier,
-            computing,
-            self.routes,
-            exchange.down_bits,
-            exchange.up_bits,
-            exchange.outcome,
-            exchange.on_computed,
-        )
+        return ParticipantProcesses(self.env, self.ledger, carrier, computing, self.routes, exchange)
 
     # Parts of a process: local computation, participants, payload, peer
 

@@ -28,7 +28,7 @@ def energy_columns(
 ) -> DeviceColumns:
     """Return the energy [n] of participations as columns of devices.csv, named in `ENERGY_COLUMNS`.
 
-    That of setting up is a column of `observers/set_up.py`.
+    The energy of setting up is a column of `observers/device_columns.py`.
 
     Args:
         parts: the participations [n].

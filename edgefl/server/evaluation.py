@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from edgefl.core.errors import DivergedError
 from edgefl.learning.record import Record
 from edgefl.records.ledger import Ledger
 from edgefl.scenario import RoundKey, Sessions
-from edgefl.server.divergence import diverged
 
 if TYPE_CHECKING:
     from edgefl.learning.learner import Pending
@@ -103,3 +103,9 @@ class Evaluation:
         if tested.test.evaluations:
             self.record.note(tested.test.key, columns)
         self.ledger.enter_evaluation(tested.number, columns)
+
+
+def diverged(where: str, how: str, learning_rates: str) -> DivergedError:
+    """Return the error that ends a run whose global model has diverged, with the likely cause and the keys to lower."""
+    remedy = f"the likely cause is a learning rate that is too high: lower {learning_rates}"
+    return DivergedError(f"{where}: the global model diverged ({how})", remedy)

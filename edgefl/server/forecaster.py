@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import simpy
@@ -27,18 +25,22 @@ from edgefl.world.world import World
 class Forecaster:
     """Makes forecasts of candidates at the present time."""
 
-    env: simpy.Environment  # the clock
-    csi: ReportedCsi  # the kind of CSI
-    knowledge: ChannelKnowledge  # what the server knows of channels
-    world: World  # the devices
-    link: Link  # the radio
+    env: simpy.Environment
+    csi: ReportedCsi
+    section: ServerSection
+    participants: int  # number of devices that a round asks for
+    world: World
+    link: Link
     dispatcher: Dispatcher  # knows what participants send and compute
-    routes: Routes  # the backhaul that participants' messages take
-    # returns how many devices are expected to take part at the same time, of those present
-    together: Callable[[int], float]
-    deadline_s: float  # of a round; inf if there is none
+    routes: Routes  # of participants' messages on the backhaul
+    streams: Streams
 
     def __post_init__(self) -> None:
+        state = ChannelState(self.env, self.world)
+        count = self.world.count
+        self.knowledge: ChannelKnowledge = ArrivedKnowledge(self.env, self.csi, state, self.streams, count)
+        if isinstance(self.csi, RequestedCsi):
+            self.knowledge = RequestedKnowledge(self.csi, self.link, state, self.streams, count)
         self._down = self._direction("down")
         self._up = self._direction("up")
 
@@ -92,7 +94,7 @@ class Forecaster:
             down=self._down,
             up=self._up,
             share=self._shares(drop.cell, busy),
-            deadline_s=self.deadline_s,
+            deadline_s=self.section.deadline_s or float("inf"),
             model_parameters=self.dispatcher.model_parameters,
             power_control=budget.power_control.power_share,
             slot_s=self.link.radio.slot_s,
@@ -105,11 +107,17 @@ class Forecaster:
         """
         if not len(cell):
             return np.ones(0)
-        present = len(cell) + busy
-        together = self.together(present)
+        together = self._together(len(cell) + busy)
         candidates = np.bincount(cell)[cell]
         in_cell = together * candidates / len(cell)
         return np.minimum(1.0, 1.0 / in_cell)
+
+    def _together(self, present: int) -> float:
+        """Return how many devices are expected to take part at the same time, of those present."""
+        policy = self.section.policy
+        if not policy.averages:
+            return 1.0  # one after another
+        return self.section.selection.expected(min(policy.asked(self.participants), present), present)
 
     def _direction(self, way: Way) -> Direction:
         """Return a direction of the radio."""
@@ -127,55 +135,3 @@ class Forecaster:
             bps_hz=bps_hz,
             mean_rates=not self.csi.instantaneous,
         )
-
-
-def forecaster_of(
-    *,
-    env: simpy.Environment,
-    section: ServerSection,
-    participants: int,
-    world: World,
-    link: Link,
-    dispatcher: Dispatcher,
-    routes: Routes,
-    streams: Streams,
-) -> Forecaster | None:
-    """Return what makes a server's forecasts; None if the server knows nothing of channels.
-
-    Args:
-        env: the clock.
-        section: the section `server`.
-        participants: how many devices a round asks for.
-        world: the devices.
-        link: the radio.
-        dispatcher: knows what participants send and compute.
-        routes: the backhaul that participants' messages take.
-        streams: keyed randomness.
-    """
-    csi = section.csi
-    if not isinstance(csi, ReportedCsi):
-        return None
-    state = ChannelState(env, world)
-    knowledge: ChannelKnowledge = ArrivedKnowledge(env, csi, state, streams, world.count)
-    if isinstance(csi, RequestedCsi):
-        knowledge = RequestedKnowledge(csi, link, state, streams, world.count)
-    deadline_s = section.deadline_s or float("inf")
-    together = partial(_together, section, section.policy.asked(participants))
-    return Forecaster(
-        env=env,
-        csi=csi,
-        knowledge=knowledge,
-        world=world,
-        link=link,
-        dispatcher=dispatcher,
-        routes=routes,
-        together=together,
-        deadline_s=deadline_s,
-    )
-
-
-def _together(section: ServerSection, asked: int, present: int) -> float:
-    """Return how many devices are expected to take part at the same time, of those present."""
-    if not section.policy.averages:
-        return 1.0  # one after another
-    return section.selection.expected(min(asked, present), present)

@@ -25,9 +25,8 @@ from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.learning.training_section import Training
 from edgefl.scenario import RoundKey, Sessions
-from edgefl.server.commands import Depart, Learn, LearnFromSum, PassOn, Redivide
-from edgefl.server.divergence import diverged
-from edgefl.server.evaluation import Evaluations
+from edgefl.server.commands import Command, Depart, Enter, Forget, Learn, LearnFromSum, PassOn, Redivide, Send
+from edgefl.server.evaluation import Evaluations, diverged
 from edgefl.server.measured_round import MeasuredRound, columns_of, rows_of
 from edgefl.server.session_groups import SessionGroups
 from edgefl.server.session_models import SessionModels
@@ -98,7 +97,37 @@ class GlobalModel:
 
     # Commands
 
-    def enter(self, round_key: RoundKey, number: int) -> None:
+    def apply(self, command: Command) -> dict[str, Any] | None:
+        """Change the state by a command; return the outcome of `Learn`.
+
+        Raises:
+            RunError: a hook has failed or returned what it must not.
+        """
+        match command:
+            case Forget():
+                self._forget(command.in_flight)
+            case Redivide():
+                self._redivide(command)
+            case Depart():
+                self._depart(command)
+            case Learn():
+                with self.naming(command.round_key):
+                    return self.learn(command)
+            case Send() | Enter() | PassOn():
+                with self.naming(command.round_key):
+                    self._apply_in_round(command)
+        return None
+
+    def _apply_in_round(self, command: Send | Enter | PassOn) -> None:
+        match command:
+            case Send():
+                self._send(command.stage, command.round_key)
+            case Enter():
+                self._enter(command.round_key, command.number)
+            case PassOn():
+                self._pass_on(command)
+
+    def _enter(self, round_key: RoundKey, number: int) -> None:
         """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
         if self.sessions.begins(round_key) or round_key.round == 1:
             self._waited = 0
@@ -109,7 +138,7 @@ class GlobalModel:
         self.state, statistics = self._session_models.enter(round_key, self.state, self.learner.statistics)
         self.learner.use_statistics(statistics)
 
-    def send(self, stage: int, round_key: RoundKey) -> None:
+    def _send(self, stage: int, round_key: RoundKey) -> None:
         """Keep the model that the devices of each cell receive now."""
         lr = self._lr(round_key)
         if self._edges is None:
@@ -122,18 +151,18 @@ class GlobalModel:
             sent.append(Received(model, self._algorithm.downlink({"w": w}), statistics, lr))
         self._sent[stage] = sent
 
-    def forget(self, in_flight: frozenset[int]) -> None:
+    def _forget(self, in_flight: frozenset[int]) -> None:
         """Drop the models that no device in flight has."""
         self._sent = {stage: sent for stage, sent in self._sent.items() if stage in in_flight}
 
-    def redivide(self, command: Redivide) -> None:
+    def _redivide(self, command: Redivide) -> None:
         """Divide the training samples of the round's participants among them anew."""
         redivision = self.learner.task.redivision
         if redivision is not None:
             parts = redivision.parts(np.array(command.devices), command.number)
             self._redivided = dict(zip(command.devices, parts, strict=True))
 
-    def pass_on(self, command: PassOn) -> None:
+    def _pass_on(self, command: PassOn) -> None:
         """Make the model that has just arrived the one that the next device receives, without averaging."""
         updates, loss = self._train(command)
         start = self._sent[command.arrivals[0].stage][0].w
@@ -183,7 +212,7 @@ class GlobalModel:
         self._redivided = {}
         return outcome
 
-    def depart(self, command: Depart) -> None:
+    def _depart(self, command: Depart) -> None:
         """Forget the state of devices that have left."""
         self.state = dict(self.learner.depart(np.array(command.devices), self.state, forget=command.forget))
 

@@ -17,14 +17,7 @@ class HeldDecisions(Control):
     """
 
     def __init__(self, count: int) -> None:
-        # What holds for each device [devices]; None: nothing has decided it yet.
-        self._held: dict[str, Floats | None] = {
-            "up": None,
-            "down": None,
-            "power": None,
-            "clock": None,
-            "interference": None,
-        }
+        self._held: dict[str, Floats] = {}  # what was decided for each device [devices], once it was
         self._ones = np.ones(count)
         self._left_out = np.zeros(count, dtype=np.bool_)
 
@@ -51,10 +44,8 @@ class HeldDecisions(Control):
         return self._of("interference", ids)
 
     def _of(self, what: str, ids: Ids) -> Floats | None:
-        held = self._held[what]
-        if held is None:
-            return None
-        return held[ids]
+        held = self._held.get(what)
+        return None if held is None else held[ids]
 
     # Decisions
 
@@ -88,12 +79,11 @@ class HeldDecisions(Control):
         otherwise: float = 1.0,
     ) -> None:
         """Keep what was decided about the devices in some rows [r] of `ids` [n]; the others get `otherwise`."""
+        if what not in self._held:
+            if decided is None:
+                return
+            self._held[what] = self._ones.copy()
         held = self._held[what]
-        if decided is None and held is None:
-            return
-        if held is None:
-            held = self._ones.copy()
         held[ids] = otherwise
         if decided is not None:
             held[ids[rows]] = decided * scale
-        self._held[what] = held

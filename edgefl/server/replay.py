@@ -72,6 +72,7 @@ class Replay:
     base: str = ""  # a digest of all that learning depends on besides commands; the key before the first command
 
     def __post_init__(self) -> None:
+        self._key = self.base  # digest of all commands so far
         self._tables = tables_of(self.report)
         self._record = Record()  # a record that keeps nothing
         self._pace: Pace | None = None
@@ -101,7 +102,7 @@ class Replay:
     @property
     def key(self) -> str:
         """The digest of all commands so far: runs with the same one have learned the same from the same devices."""
-        return self.base
+        return self._key
 
     # Which devices take part
 
@@ -198,8 +199,8 @@ class Replay:
         """Change the model by a command that counts in the key; return its outcome."""
         if self.build is None:
             return {"columns": NOT_EVALUATED}
-        text = json.dumps([self.base, type(command).__name__, vars(command)], default=vars)
-        self.base = hashlib.sha256(text.encode()).hexdigest()
+        text = json.dumps([self._key, type(command).__name__, vars(command)], default=vars)
+        self._key = hashlib.sha256(text.encode()).hexdigest()
         self._stage += 1
         self._last_command = command
         try:
@@ -214,13 +215,13 @@ class Replay:
         As long as no model is built, commands are postponed. Only `Learn` has an outcome.
         """
         has_outcome = isinstance(command, Learn)
-        recorded = self._record.outcome(self.base) if has_outcome else None
+        recorded = self._record.outcome(self._key) if has_outcome else None
         if self._model is None and (recorded is not None or not has_outcome):
-            self._postponed.append((self.base, command))
+            self._postponed.append((self._key, command))
             return recorded
-        key = self.base
+        key = self._key
         with self._measured():
-            outcome = command.apply_to(self.model)
+            outcome = self.model.apply(command)
         if has_outcome:
             self._record.note(key, outcome)
         return outcome
@@ -242,7 +243,7 @@ class Replay:
                 again = sum(isinstance(command, Learn) for _, command in left)
                 log.info("record: has %d rounds; the last %d of them are learned again", len(rounds), again)
             for _, command in left:
-                command.apply_to(self._model)
+                self._model.apply(command)
             self._postponed = []
         return self._model
 
@@ -278,7 +279,7 @@ class Replay:
         """Return the present model as evaluations use it, and put it on record; None without learning."""
         if self.build is None:
             return None
-        key = f"{self.base}/tensors"
+        key = f"{self._key}/tensors"
         found: list[TrainedModel] = []
 
         def load(file: BinaryIO) -> None:
@@ -300,15 +301,8 @@ class Replay:
         Raises:
             ValueError: nothing is learned.
         """
-        text = json.dumps([self.base, ids.tolist(), samples.tolist(), index])
-        key = f"{hashlib.sha256(text.encode()).hexdigest()}/losses"
-        recorded = self._record.outcome(key)
-        if self._model is None and recorded is not None:
-            return np.array(recorded)
-        with self._measured():
-            losses = self.model.losses_of(ids, samples, index)
-        self._record.note(key, losses.tolist())
-        return losses
+        asked = [ids.tolist(), samples.tolist(), index]
+        return self._recorded("losses", asked, lambda: self.model.losses_of(ids, samples, index))
 
     def norms_of(self, ids: Ids, counted: Ints | None, round_key: RoundKey, number: int) -> Floats:
         """Return the L2 norms [n] of the updates that devices [n] would send of the present model.
@@ -325,15 +319,20 @@ class Replay:
         parameters = None
         if counted is not None:
             parameters = counted.tolist()
-        text = json.dumps([self.base, ids.tolist(), parameters, round_key, number])
-        key = f"{hashlib.sha256(text.encode()).hexdigest()}/norms"
+        asked = [ids.tolist(), parameters, round_key, number]
+        return self._recorded("norms", asked, lambda: self.model.norms_of(ids, counted, round_key, number))
+
+    def _recorded(self, name: str, asked: list[Any], compute: Callable[[], Floats]) -> Floats:
+        """Return an answer of the present model to a question, from the record if it is there."""
+        text = json.dumps([self._key, *asked])
+        key = f"{hashlib.sha256(text.encode()).hexdigest()}/{name}"
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:
             return np.array(recorded)
         with self._measured():
-            norms = self.model.norms_of(ids, counted, round_key, number)
-        self._record.note(key, norms.tolist())
-        return norms
+            values = compute()
+        self._record.note(key, values.tolist())
+        return values
 
     # Evaluations
 
@@ -355,11 +354,11 @@ class Replay:
             if self._model is not None and self._pace is not None and self._pace.due():
                 with self._pace.taking():
                     self.settle(wait=True)  # a saved state does not hold running evaluations
-                    self._record.save(self.base, self._model.save)
+                    self._record.save(self._key, self._model.save)
 
     def _test(self, round_key: RoundKey, name: str) -> ModelTest:
         """Begin to evaluate the present models, unless the result is on record."""
-        key = f"{self.base}/{name}"
+        key = f"{self._key}/{name}"
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:
             return ModelTest(key, recorded)
@@ -384,7 +383,7 @@ class Replay:
             if rows[-1]["test_loss"] is None:
                 round_key = RoundKey(rows[-1]["session"], rows[-1]["round"])
                 self._evaluation.enter(TestedRound(round_key, len(rows) - 1, self._test(round_key, "last")))
-            key = f"{self.base}/devices"
+            key = f"{self._key}/devices"
             recorded = self._record.outcome(key)
             if self._model is None and recorded is not None:
                 values = recorded["accuracies"]
@@ -400,7 +399,7 @@ class Replay:
         """Put the last state on record, for a run that goes on from here later; learn nothing for it."""
         # A state is looked for after such commands alone (see `_since_the_last_state`).
         if self._model is not None and isinstance(self._last_command, (Learn, Depart)):
-            self._record.save(self.base, self._model.save)
+            self._record.save(self._key, self._model.save)
 
     def close(self) -> None:
         """End the learner's worker processes."""

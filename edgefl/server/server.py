@@ -20,8 +20,9 @@ from edgefl.scenario import RoundKey, Stop
 from edgefl.server.accounting import device_reports
 from edgefl.server.attendance import Attendance
 from edgefl.server.choosing import Choosing
-from edgefl.server.dispatcher import Dispatcher, Exchange
+from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.observer import Observer
+from edgefl.server.participant_processes import Exchange
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_accounts import RoundAccounts

@@ -75,19 +75,12 @@ def split_messages(participants: Sequence[SplitTurns]) -> Messages:
 
 @dataclass(frozen=True)
 class SplitLearningProcesses:
-    """Makes the processes of participants that begin together.
-
-    Args:
-        env: the clock.
-        ledger: records events.
-        carrier: carries the messages of each participant over the radio.
-        turns: the turns of each participant, in the order of the carrier's rows.
-    """
+    """Makes the processes of participants that begin together."""
 
     env: simpy.Environment
     ledger: Ledger
-    carrier: Carrier
-    turns: list[SplitTurns]
+    carrier: Carrier  # of the messages of each participant
+    turns: list[SplitTurns]  # of each participant, in the order of the carrier's rows
 
     def __call__(self, part: Participation) -> ParticipantProcess:
         """Take part; return the status at the end."""

@@ -24,11 +24,9 @@ from edgefl.world.mobility.base import Track
 from edgefl.world.throttling import Heat
 from edgefl.world.uplink_power_control import UplinkPowerControl, full_power_w
 
-# A device on the edge of a cell is covered. Rounding may put it outside by this part of the cell's radius.
-EDGE_TOLERANCE = 1e-9
-# A device that has moved by at most this part of its distance to the edge has not reached it, whatever the rounding.
-FAR_M = 1e12  # no position and no speed is beyond, in metres and metres a second
-SAFE_PART = 1 - 1e-6
+EDGE_TOLERANCE = 1e-9  # of the cell's radius, by which rounding may put a device on the edge outside
+SAFE_PART = 1 - 1e-6  # of the distance to the edge, after which a device has not reached it, whatever the rounding
+FAR_M = 1e12  # the limit of positions in metres and of speeds in metres a second
 
 
 class World:
@@ -124,7 +122,7 @@ class World:
         return self._track.on_map(ids, time_s)
 
     def present(self, time_s: float, index: int) -> Ids:
-        """Return the ids [n] of the devices that are present and have charge when the round `index` begins."""
+        """Return the ids [n] of the devices that are present and have charge when round `index` begins."""
         with watching_draws(self.presence, "present"):
             ids = self.presence.present(time_s, index)
         check_ids(self.presence, "present", ids, self._all, "ids of devices, each once")
@@ -135,13 +133,13 @@ class World:
     def computing(
         self, ids: Ids, flops: Floats, deadline_s: Floats, estimate_upload_s: UploadEstimate | None = None
     ) -> LocalComputation:
-        """Return what devices [n] compute between download and upload.
+        """Return the local computation of devices [n].
 
         Args:
             ids: the devices.
             flops: [n] operations.
             deadline_s: [n] seconds for download, computing and upload together.
-            estimate_upload_s: how long uploads are expected to take; None if no clock depends on it.
+            estimate_upload_s: returns the expected upload times; None if no clock depends on them.
         """
         return LocalComputation(
             self.dvfs,
@@ -159,8 +157,8 @@ class World:
         Args:
             ids: the devices.
             flops: [n] of their training.
-            index: number of rounds that have ended; it keys the deviation of this round from others.
-            time_s: now, by which a processor may be hot.
+            index: number of rounds that have ended; it keys the jitter.
+            time_s: now, as a processor may be hot.
         """
         if self._jitter is not None:
             flops = flops * self._jitter.factors(ids, index)
@@ -173,20 +171,20 @@ class World:
         return flops_per_s(self.cpu_hz[ids], self.flops_per_cycle[ids])
 
     def tx_power_w(self, ids: Ids) -> Floats:
-        """Return the full powers [n] of devices [n] [W]; what power control makes of them depends on their uplinks."""
+        """Return the full powers [n] of devices [n] [W], before power control."""
         return full_power_w(self.tx_power_dbm[ids], self._control.power_share(ids))
 
     def scenario_tx_power_w(self, ids: Ids) -> Floats:
-        """Return the full powers [n] that the scenario gives devices [n] [W], whoever controls the run."""
+        """Return the full powers [n] that the scenario gives devices [n] [W], whatever controls the run."""
         return full_power_w(self.tx_power_dbm[ids])
 
     def powers_w(self, ids: Ids, cpu_hz: Floats | None = None, tx_power_w: Floats | None = None) -> dict[str, Floats]:
-        """Return what devices [n] draw while they receive (rx), compute (cpu), transmit and wait (idle), [n] each [W].
+        """Return the powers [n] that devices [n] draw in each activity [W].
 
-        A device that transmits draws what its power amplifier takes, "tx" at full power and in proportion below, and
-        "circuit" besides. While its radio stays awake after its last transfer it draws "tail" in place of "idle".
-
-        While it sets up it draws "setup", by which it has drawn `setup_j` after `setup_s`; 0 if it takes no time.
+        A device that receives draws "rx", one that computes "cpu", one that waits "idle". One that transmits draws
+        "circuit" and what its power amplifier takes: "tx" at full power, and in proportion below. While its radio stays
+        awake after its last transfer, it draws "tail" in place of "idle". While it sets up, it draws "setup"; 0 if that
+        takes no time.
 
         Source: dynamic-devices paper, eq. 27, 28, 42.
 
@@ -210,11 +208,11 @@ class World:
         }
 
     def receiving_j(self, ids: Ids, bits: Floats | float) -> Floats:
-        """Return what devices [n] draw for bits [n] that they receive, beside the power of receiving [J]."""
+        """Return the energy that devices [n] draw for received bits [n], besides the power of receiving [J]."""
         return np.asarray(bits_j(bits, self.rx_j_per_mbit[ids]))
 
     def sending_j(self, ids: Ids, bits: Floats | float) -> Floats:
-        """Return what devices [n] draw for bits [n] that they send, beside the powers of sending [J]."""
+        """Return the energy that devices [n] draw for sent bits [n], besides the power of sending [J]."""
         return np.asarray(bits_j(bits, self.tx_j_per_mbit[ids]))
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:

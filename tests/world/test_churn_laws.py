@@ -243,7 +243,7 @@ def test_traces_that_cannot_be_are_refused(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("churn", "message"),
     [
-        ({"kind": "poisson", "arrivals_per_s": 5.0, "stay_s": {"exponential": 20}}, r"is 100 devices there at a time"),
+        ({"kind": "poisson", "arrivals_per_s": 5.0, "stay_s": {"exponential": 20}}, r"is 100 devices present on"),
         ({"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": 20}, r"churn.stay_s: must be {exponential: mean}"),
         (
             {"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": {"weibull": [3, 0]}},

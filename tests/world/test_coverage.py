@@ -171,6 +171,6 @@ def test_a_trace_that_never_meets_a_cell_is_refused(tmp_path):
     """It crosses the disc around all cells, but none of them."""
     (tmp_path / "walk.csv").write_text("time_s,device,x_m,y_m\n0,0,-300,300\n9,0,300,300\n")
     with pytest.raises(
-        InputError, match=r"walk.csv: comes no nearer to any base station than 259.5 m, a cell ends at 150"
+        InputError, match=r"walk.csv: comes no nearer to a base station than 259.5 m, a cell ends at 150"
     ):
         world({"kind": "trace", "path": "walk.csv"}, devices={"count": 1})

@@ -431,8 +431,8 @@ def test_what_makes_no_sense_is_refused(mobility, text):
 
 BAD_GRAPHS = {
     "absent": (None, "not found there"),
-    "no_json": ("{", "is no graph"),
-    "no_graph": ("[1, 2]", "is no graph"),
+    "no_json": ("{", "must be a graph"),
+    "no_graph": ("[1, 2]", "must be a graph"),
     "one_node": ('{"nodes": [{"id": 0, "x": 0, "y": 0}], "edges": []}', "at least two nodes"),
     "no_place": ('{"nodes": [{"id": 0, "x": 0}, {"id": 1, "x": 0, "y": 1}], "edges": []}', "node 0: needs x and y"),
     "apart": ('{"nodes": [{"id": 0, "x": 0, "y": 0}, {"id": 1, "x": 0, "y": 1}], "edges": []}', "one piece of streets"),

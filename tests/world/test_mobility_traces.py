@@ -256,7 +256,7 @@ def test_a_real_sumo_export(data_folder):
 
 BAD_CSV = {
     "no_column": (["0,1,2,3"], "time,device,x_m,y_m", r"trace.csv:1: has no column time_s; must have time_s, device"),
-    "no_number": (["0,1,2,3", "1,1,here,3"], None, r'trace.csv:3: "here" is no number'),
+    "no_number": (["0,1,2,3", "1,1,here,3"], None, r'trace.csv:3: must be a number, got "here"'),
     "cells": (["0,1,2"], None, r"trace.csv:2: has 3 cells, the header has 4"),
     "nan": (["0,1,2,3", "1,1,nan,3"], None, r"trace.csv:3: device 1: time and place must be numbers"),
     "huge": (["0,1,2,3", "1,1,0,1e99"], None, r"trace.csv:3: device 1: time and place must be numbers up to 1e\+12"),
@@ -265,7 +265,7 @@ BAD_CSV = {
     "twice": (["5,1,2,3", "5,1,2,3"], None, r"trace.csv:3: device 1: times must rise"),
     "empty": ([], None, r"trace.csv: holds no positions"),
     "too_few": (["0,1,2,3"], None, r"trace.csv: has tracks of 1 devices, the scenario has 2: lower devices.count"),
-    "far": (["0,1,300,400", "0,2,600,0"], None, r"no nearer .* than 500 m, the cell ends at 250 m: set centre"),
+    "far": (["0,1,300,400", "0,2,600,0"], None, r"no nearer .* than 500 m, a cell ends at 250 m: set centre"),
 }
 
 
@@ -282,17 +282,17 @@ BAD_FILES = {
         '<fcd-export>\n<timestep time="0"><vehicle id="1" x="1"/></timestep>\n</fcd-export>',
         r":2: <vehicle> has no y",
     ),
-    "b.xml": ("<fcd-export>\n<timestep", ":2: is no XML: unclosed token"),
+    "b.xml": ("<fcd-export>\n<timestep", ":2: is not well-formed XML: unclosed token"),
     "c.xml": ('<!DOCTYPE a [<!ENTITY b "c">]>\n<a>&b;</a>', ":1: has a document type"),
     "d.gpx": ('<gpx><trk>\n<trkpt lat="1" lon="2"></trkpt></trk></gpx>', ":2: <trkpt> needs a time such as"),
     "e.txt": ("1 2 3\n", ":1: has 3 columns, an obsmat file has 8"),
-    "f.txt": ("1 2 3 0 x 0 0 0\n", ':1: "x" is no number'),
+    "f.txt": ("1 2 3 0 x 0 0 0\n", ':1: must be a number, got "x"'),
     "tag.xml": (f"<a>\n<b c='{'c' * 2**22}", ":2: holds a tag that is longer than any of a trace"),
     "text.xml": (f"<a>\n<b>{'c ' * 2**20}</b></a>", ":2: holds a text that is longer than any of a trace"),
     "i.csv": (f"time_s,device,x_m,y_m\n0,a,1,1{'0' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
     "j.txt": (f"1 2 3 0 4 0 0 0{' ' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
     "g.txt.gz": ("1 2 3 0 4 0 0 0\n", ": cannot be read: is not a whole gzip file"),
-    "h.csv": (b"time_s,device,x_m,y_m\n\xff", ": is no text in UTF-8"),
+    "h.csv": (b"time_s,device,x_m,y_m\n\xff", ": is not a text in UTF-8"),
 }
 
 

@@ -186,11 +186,11 @@ REFUSED = {
     ),
     "no scale": ({"devices": {"cpu_hz": {"fedscale": "FILE"}}}, CAPACITY, r"cpu_hz: .*needs median .* or cycles"),
     "too few phones": (TRACE | {"devices": {"count": 5}}, BEHAVE, r"has 4 phones, the scenario has 5 devices: lower"),
-    "backwards": (TRACE, BACKWARDS, r"client 1: is there from 5 s to 4 s: must have 0 <= beginning <= end"),
+    "backwards": (TRACE, BACKWARDS, r"client 1: is present from 5 s to 4 s: must have 0 <= beginning <= end"),
     "speeds for presence": (TRACE, CAPACITY, r"client 1: has no active, inactive, finish_time: is it another format\?"),
     "flash for fedscale": (TRACE, FLASH, r"client 0: has no active, inactive, finish_time"),
     "never ready": (PHONES, {"1": FLASH["1"]}, r"no phone has a recording in which it is ever ready"),
-    "a state": (PHONES, {"1": {"messages": messages((0, "asleep"))}}, r"phone 1: 'asleep' is no message of FLASH"),
+    "a state": (PHONES, {"1": {"messages": messages((0, "asleep"))}}, r"phone 1: a message must be .* got 'asleep'"),
     "needs of timers": (PHONES | {"churn": PHONES["churn"] | {"needs": ["wifi"]}}, TIMERS, r"leave needs out"),
     "needs of clients": (
         TRACE | {"churn": TRACE["churn"] | {"needs": ["wifi"]}},

@@ -69,3 +69,11 @@ class Optimiser(Member):
             compute_s: [devices] how long they compute at these.
         """
         return None
+
+
+def too_high(key: str, least: float, unit: str, highest: Floats) -> tuple[str, str] | None:
+    """Return the key and why no run can have it, if a device's highest value [devices] is below the least."""
+    device = int(highest.argmin())
+    if least <= highest[device]:
+        return None
+    return key, f"must be <= {highest[device]:g} {unit}, the most of device {device}, got {least:g}"

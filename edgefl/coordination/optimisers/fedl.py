@@ -10,8 +10,7 @@ from pydantic import NonNegativeFloat, PositiveFloat
 from channel import airtime
 from edgefl.coordination.decisions import Decisions
 from edgefl.coordination.forecast import Forecast
-from edgefl.coordination.optimisers.base import Optimiser
-from edgefl.coordination.optimisers.bounds import too_high
+from edgefl.coordination.optimisers.base import Optimiser, too_high
 from edgefl.coordination.optimisers.common_time import best_common_s, clocks_hz
 from edgefl.core.arrays import Floats
 

@@ -9,8 +9,7 @@ from pydantic import NonNegativeFloat
 
 from edgefl.coordination.decisions import Decisions
 from edgefl.coordination.forecast import Forecast
-from edgefl.coordination.optimisers.base import Optimiser
-from edgefl.coordination.optimisers.bounds import too_high
+from edgefl.coordination.optimisers.base import Optimiser, too_high
 from edgefl.coordination.optimisers.shared_band import SharedBand
 from edgefl.core.arrays import Floats
 from edgefl.core.section import Seconds

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import simpy
 
-from edgefl.coordination.device_evaluation_section import DeviceEvaluationSection
 from edgefl.coordination.policies.base import finish_moment
+from edgefl.coordination.server_section import DeviceEvaluationSection
 from edgefl.core.arrays import Ids
 from edgefl.radio.link import Link
 from edgefl.records.ledger import Ledger

@@ -10,8 +10,9 @@ import simpy
 
 from edgefl.core.arrays import Ids
 from edgefl.records.ledger import Ledger
-from edgefl.server.departed_state import DepartedState
+from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.observer import EndedRound, Observer, RoundColumns
+from edgefl.server.replay import Replay
 from edgefl.server.round_counter import RoundCounter
 from edgefl.server.session_groups import SessionGroups
 from edgefl.world.churn.base import Changes
@@ -20,6 +21,22 @@ from edgefl.world.world import World
 LISTED = 10_000  # in populations up to this size each arrival and departure is an event
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class DepartedState:
+    """Makes departed devices lose their state, if the scenario says so; they will download all of it again."""
+
+    state: str  # the scenario's `server.departed_state`
+    dispatcher: Dispatcher  # knows which devices have downloaded what is sent once
+    replay: Replay  # the server's side of learning
+
+    def lose(self, ids: Ids) -> None:
+        """Note that devices [n] have left."""
+        if self.state == "kept":
+            return
+        self.dispatcher.forget(ids)
+        self.replay.depart(ids, forget=self.state == "forgotten")
 
 
 @dataclass(kw_only=True, eq=False)

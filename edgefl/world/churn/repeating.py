@@ -1,4 +1,4 @@
-"""Devices whose stays repeat for ever, each with a period of its own."""
+"""Devices whose stays repeat for ever, each with its own period."""
 
 from __future__ import annotations
 
@@ -14,12 +14,7 @@ LEAST_PROBABILITY = 1e-4  # of a device that is never present: algorithms divide
 
 
 class RepeatingPresence(AlternatingPresence):
-    """The presence that recordings describe.
-
-    Args:
-        recordings: [devices] of the devices.
-        at_s: the time of the recordings' clock at which the run begins.
-    """
+    """The presence that recordings [devices] describe, of a run that begins at `at_s` on their clock."""
 
     def __init__(self, recordings: Sequence[Recording], at_s: float) -> None:
         changes = [_changes(recording, at_s) for recording in recordings]

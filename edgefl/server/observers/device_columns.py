@@ -1,4 +1,4 @@
-"""Coupling loss and geometry of participants, as columns of devices.csv."""
+"""Columns of devices.csv that only some runs have."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ from channel.units import linear_to_db
 from edgefl.radio.budget.link_budget import LinkBudget
 from edgefl.server.observer import DeviceColumns, Observer
 from edgefl.server.participation import Participation
+
+
+class SettingUp(Observer):
+    """Tells how long participants have set up, and what they have drawn meanwhile."""
+
+    def device_columns(self, parts: Sequence[Participation]) -> DeviceColumns:
+        """Return the columns of participations [n]."""
+        spent = [part.setup_spent for part in parts]
+        return {
+            "setup_s": np.array([of.seconds for of in spent], dtype=np.float64),
+            "setup_energy_j": np.array([of.joules for of in spent], dtype=np.float64),
+        }
 
 
 @dataclass(eq=False)
