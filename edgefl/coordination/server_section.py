@@ -27,19 +27,18 @@ class DeviceEvaluationSection(Section):
     every: Count = 1  # rounds from one evaluation to the next
     devices: Literal["participants", "present"] = "participants"  # whose update has arrived, or all that are present
     answer_bits: Annotated[int, Field(ge=1, le=LARGEST_ANSWER_BITS)] = 32  # size of an answer: one number
-    deadline_s: Seconds | None = None  # after which answers that are missing are not waited for; None: wait for all
+    deadline_s: Seconds | None = None  # after which the server stops waiting for answers; None: it waits for all
 
 
 class ServerSection(Section):
     """The server: how it runs rounds, and how it treats devices that leave."""
 
-    policy: Annotated[Policy, POLICIES] = Synchronous()  # who waits for whom
+    policy: Annotated[Policy, POLICIES] = Synchronous()  # when a round begins and ends
     participants: Count | None = None  # None: all devices
-    selection: Annotated[Selection, SELECTIONS] = UniformSelection()  # who takes part
-    csi: Annotated[Csi, CSI] = NoCsi()  # what the server knows of channels when it decides
+    selection: Annotated[Selection, SELECTIONS] = UniformSelection()  # which devices take part
+    csi: Annotated[Csi, CSI] = NoCsi()  # the server's knowledge of channels when it decides
     optimiser: Annotated[Optimiser, OPTIMISERS] = NoOptimiser()  # decides on the uplink's band, powers and clocks
-    # After which a round ends without those who are late; for policies that have one.
-    deadline_s: Seconds | None = None
+    deadline_s: Seconds | None = None  # after which a round ends without late devices; for policies that have one
     on_departure: Literal["lost", "completes"] = "lost"  # whether a participation outlasts its device's departure
     # Whether departing devices keep their state; if forgotten, the server drops it, too.
     departed_state: Literal["kept", "lost", "forgotten"] = "kept"

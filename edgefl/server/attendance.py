@@ -17,10 +17,10 @@ from edgefl.world.world import World
 
 @dataclass(eq=False)
 class Attendance:
-    """Says which devices of the session's group are present, and when the next one comes."""
+    """Returns the devices of the session's group that are present, and when the next one comes."""
 
-    env: simpy.Environment  # the clock
-    world: World  # the devices
+    env: simpy.Environment
+    world: World
     groups: SessionGroups  # the groups of devices, one of which is present in each session
     rounds: RoundCounter  # the round under way, and its session
 
@@ -34,7 +34,7 @@ class Attendance:
 
         Args:
             index: index of the next selection, from 0.
-            any_present: whether any device is present; then rounds go on even if no other ever arrives.
+            any_present: whether any device is present; then rounds continue even if no other ever arrives.
 
         Raises:
             RunError: no device is present, and none will ever come.

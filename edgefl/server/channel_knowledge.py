@@ -1,4 +1,4 @@
-"""The server's knowledge of its devices' channels: their reports, and the times at which they measured."""
+"""The server's knowledge of its devices' channels, from their reports."""
 
 from __future__ import annotations
 
@@ -24,46 +24,41 @@ class Known(NamedTuple):
     """The server's knowledge of the channels of candidates [n]; nan where it has none."""
 
     gains: Gains
-    age_s: Floats  # for how long it has been so
+    age_s: Floats  # time since it was measured
 
 
 class ChannelKnowledge(Observer):
-    """Base class of what the server knows of channels; it learns more as participations begin and end."""
+    """Base class of the server's knowledge of channels, which grows as participations begin and end."""
 
     def known(self, drop: Drop, index: int) -> Known:
-        """Return what the server knows of devices [n] when a selection chooses among them.
-
-        Args:
-            drop: their large-scale channel at this moment.
-            index: of the selection.
-        """
+        """Return the server's knowledge of the devices [n] in `drop` when selection `index` chooses among them."""
         raise NotImplementedError
 
     def note_requested(self, ids: Ids, index: int) -> None:
-        """Note that devices [n] have reported because they were asked to before selection `index`."""
+        """Note that devices [n] have reported on request before selection `index`."""
 
 
 @dataclass(eq=False)
 class RequestedKnowledge(ChannelKnowledge):
     """Reports that the server asks for before it chooses participants."""
 
-    csi: RequestedCsi  # what they say
-    link: Link  # the radio
-    state: ChannelState  # the channels
-    streams: Streams  # keyed randomness
+    csi: RequestedCsi
+    link: Link
+    state: ChannelState
+    streams: Streams
     count: int  # number of devices
 
     def __post_init__(self) -> None:
-        # Reports that are free are never asked for, and always there.
+        # Free reports need no request.
         self._free = self.csi.report_bits == 0
         self._reported = np.full(self.count, -1)  # for which selection each device has reported last
 
     def note_requested(self, ids: Ids, index: int) -> None:
-        """Note who has reported; whoever comes later is unknown until the next request."""
+        """Note which devices have reported; those that come later are unknown until the next request."""
         self._reported[ids] = index
 
     def known(self, drop: Drop, index: int) -> Known:
-        """Return the reports [n] of those that have been asked."""
+        """Return the reports [n] of the devices that were asked."""
         csi = self.csi
         gains = _observed(csi, self.state.gains(self.link, drop, index, csi.age_s))
         if csi.noise_db:
@@ -76,12 +71,12 @@ class RequestedKnowledge(ChannelKnowledge):
 
 @dataclass(eq=False)
 class ArrivedKnowledge(ChannelKnowledge):
-    """Reports that come with what devices send, of the channel with which they began."""
+    """Reports that come with devices' messages, of the channel with which they began."""
 
-    env: simpy.Environment  # the clock
-    csi: ReportedCsi  # what they say
-    state: ChannelState  # the channels
-    streams: Streams  # keyed randomness
+    env: simpy.Environment
+    csi: ReportedCsi
+    state: ChannelState
+    streams: Streams
     count: int  # number of devices
 
     def __post_init__(self) -> None:
@@ -96,7 +91,7 @@ class ArrivedKnowledge(ChannelKnowledge):
         ids = begun.drop.ids
         gains = _observed(self.csi, self.state.gains(begun.link, begun.drop, begun.index))
         if self.csi.noise_db:
-            # An index of the selection would not do: a device that answers a poll and then takes part measures twice.
+            # Keyed by the measurement: a device that answers a poll and then takes part measures twice in a selection.
             normal = self.streams.normal_at("csi_error", ids, self._measurements[ids], 0)
             gains = self.csi.disturbed(gains, normal)
         self._measurements[ids] += 1
@@ -119,7 +114,7 @@ class ArrivedKnowledge(ChannelKnowledge):
 
 
 def _observed(csi: ReportedCsi, gains: Gains) -> Gains:
-    """Return what devices report of their channels, which is checked if the kind of CSI is from outside."""
+    """Return the devices' reports of their channels; those of a kind of CSI from outside are checked."""
     with watching_draws(csi, "observe"):
         seen = csi.observe(gains)
     check_type(csi, "observe", seen, Gains, "the Gains that it was given, with what devices report in their place")

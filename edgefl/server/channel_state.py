@@ -1,4 +1,4 @@
-"""The channel of devices at the beginning of their participation, and as it was some time before."""
+"""The channel of devices when their participation begins, and some time before."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from edgefl.world.world import World
 
 @dataclass(eq=False)
 class ChannelState:
-    """Tells the channel of devices that begin to take part now."""
+    """Returns the channel of devices that begin to take part now."""
 
-    env: simpy.Environment  # the clock
-    world: World  # the devices
+    env: simpy.Environment
+    world: World
 
     def gains(self, link: Link, drop: Drop, index: int, age_s: float = 0.0) -> Gains:
         """Return the channel of devices [n] to their cells, as it was `age_s` before they begin.
@@ -54,7 +54,7 @@ class ChannelState:
         if age_s == 0.0:
             return drop.path_gain
         world = self.world
-        then_s = max(self.env.now - age_s, 0.0)  # nobody moves before the run begins
+        then_s = max(self.env.now - age_s, 0.0)  # nothing moves before the run begins
         return link.drop(
             drop.ids, world.positions_m(drop.ids, then_s), world.height_m[drop.ids], index, drop.cell
         ).path_gain
@@ -65,18 +65,18 @@ class ChannelState:
         begins = participants.start
         if age_s == 0.0:
             return begins
-        # A stationary Gaussian process is alike forward and backward in time, so that one step leads to the past, too.
+        # A stationary Gaussian process is the same forward and backward in time.
         innovation = draws.complex_normals("csi_age", participants.drop.ids, participants.index)[:, 0]
         correlation = _correlation(link, participants, age_s)
         return channel.fading.advance(begins, correlation, 1, innovation)
 
     def _of_blocks(self, link: Link, blocks: BlockGains, age_s: float) -> Floats:
-        """Return |h|^2 [n] of blocks `age_s` before, in the slot in which a message of then would begin."""
+        """Return |h|^2 [n] of blocks in the slot in which a message of `age_s` before would begin."""
         slot = np.full(len(blocks), steps_begun(self.env.now - age_s, link.radio.slot_s))
         return np.asarray(blocks.power(slot, 1)[:, 0])
 
     def _of_waves(self, link: Link, waves: Waves) -> Floats:
-        """Return |h|^2 [n] of waves now, in the mean over the band."""
+        """Return |h|^2 [n] of waves now, averaged over the band."""
         slot_s = link.radio.slot_s
         band_hz = np.full(len(waves), link.pricing.budget.resources.band_hz)
         now = np.full(len(waves), int(self.env.now // slot_s))

@@ -1,4 +1,4 @@
-"""Which devices take part: those that the selection, an agent or an extra round of a session chooses."""
+"""The choice of participants: by the selection, by an agent, or of an extra round of a session."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Choosing:
     selection: Selection  # the scenario's selection
     participants: int  # how many devices a round asks for
     sessions: Sessions  # which devices an extra round of a session asks
-    streams: Streams  # keyed randomness
+    streams: Streams
     rounds: RoundCounter  # the round under way
     attendance: Attendance  # which devices are present
     roster: Roster  # which devices are busy, and which have answered a poll
@@ -57,14 +57,14 @@ class Choosing:
         return self.roster.not_busy(self.attendance.present(index))
 
     def view_of(self, free: Ids, index: int) -> ServerView:
-        """Return what the server knows when it chooses among devices [n], with its forecast of them if it has one."""
+        """Return the server's knowledge when it chooses among devices [n], with a forecast if it is needed."""
         view = self.tracker.view
         if self.forecaster is None or not self.selection.needs_csi:
             return view
         return replace(view, forecast=self.forecaster.forecast(free, index, self.roster.busy))
 
     def decide(self, count: int | None, *, refill: bool) -> Generator[simpy.Event, Any, None]:
-        """Let what controls the run decide, if there is anything to choose; arguments as those of `choose`."""
+        """Let an agent decide, if one controls the run and there are devices to choose; see `choose`."""
         if not self.control.decides:
             return
         index, free, wanted = self._choosable(count, refill=refill)
@@ -92,7 +92,7 @@ class Choosing:
         return self.control.taking_part(ids)
 
     def _choosable(self, count: int | None, *, refill: bool) -> tuple[int, Ids, int]:
-        """Return the selection's index, the devices [n] that it may choose, and how many of them it is to choose."""
+        """Return the selection's index, the devices [n] that it may choose, and how many of them it chooses."""
         index = self.rounds.selection
         if refill:  # a selection with draws of its own
             index += 1
@@ -119,29 +119,29 @@ class Choosing:
         return self._by_selection(free, wanted, index)
 
     def _sampled(self, free: Ids) -> Ids:
-        """Return the devices of an extra round, of those [n] that are free: the same ones in all of a session's."""
+        """Return the devices of an extra round, of those [n] that are free: the same in a session's extra rounds."""
         count = self.sessions.initialisation.extra_participants(len(free))
         if count >= len(free):
             return free
-        # Each device has one number a session: the least ones stay the same while devices come and go.
+        # Each device has one number a session, so the choice is stable while devices come and go.
         numbers = self.streams.uniform("gradient", free, self.rounds.key.session)
         return np.sort(free[np.argsort(numbers)[:count]])
 
     def _by_selection(self, free: Ids, wanted: int, index: int) -> Ids:
-        """Return which of the devices [n] that are free the scenario's selection chooses."""
+        """Return the choice of the scenario's selection among the devices [n] that are free."""
         with watching_draws(self.selection, "choose"):
             chosen = self.selection.choose(free, wanted, index, self.streams, self.view_of(free, index))
         check_ids(self.selection, "choose", chosen, free, "ids of `present`, each once")
         return chosen
 
-    # What the server learns of its devices
+    # The server's knowledge of its devices
 
     def note_sent(self, ids: Ids) -> None:
         """Note that devices [n] are sent the model, in this order."""
         self.tracker.note_sent(ids)
 
     def close_round(self, reports: DeviceReports) -> None:
-        """Note the observations of the round that ends now, and let the selection keep what it has learned."""
+        """Note the observations of the round that ends now, and let the selection remember."""
         heard = self.tracker.close_round(reports)
         selection = self.selection
         if not selection.memory_width:

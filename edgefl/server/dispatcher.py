@@ -43,10 +43,10 @@ STATISTICS_BITS = 2.0 * BITS_PER_FLOAT  # the mean and the mean square of an upd
 class Dispatcher:
     """Builds the participants' processes; remembers which devices already have the per-session payload."""
 
-    env: simpy.Environment  # the clock
+    env: simpy.Environment
     section: ServerSection  # the section `server` of the scenario
-    world: World  # the devices
-    link: Link  # the radio
+    world: World
+    link: Link
     polling: Link  # the radio for polls, with draws of its own
     routes: Routes  # the backhaul that participants' messages take between the server and the base stations
     handover: Handover | None  # when devices change their base stations; None if they do not
@@ -54,7 +54,7 @@ class Dispatcher:
     split: SplitPayload | None  # the same for each half of a model that is cut in two; None if it is not cut
     workload: Workload  # how much a participant trains
     held: HeldSamples  # how many samples a participant has in a round
-    ledger: Ledger  # records events
+    ledger: Ledger
     reach: Reach  # refuses a run in which no device can finish
     by_samples: bool = False  # whether the algorithm weighs updates by samples, where base stations receive their sum
 
@@ -75,24 +75,24 @@ class Dispatcher:
         """True if radio links may fail while devices take part."""
         return self._roaming is not None and self._roaming.section.radio_link_failure is not None
 
-    # Which devices have the per-session payload
+    # The per-session payload
 
     def begin_session(self) -> None:
         """Note that a session begins, whose payload no device has yet."""
         self._equipped.clear()
 
     def note_download(self, device: int) -> None:
-        """Note that a device's download has arrived, and with it what is sent once."""
+        """Note that a device's download has arrived, with the payload that is sent once."""
         self._equipped.add(device)
         self._begun.add(device)
 
     def forget(self, ids: Ids) -> None:
-        """Note that devices [n] have lost what is sent once."""
+        """Note that devices [n] have lost the payload that is sent once."""
         lost = set(ids.tolist())
         self._equipped -= lost
         self._begun -= lost
 
-    # What participants exchange
+    # Sizes of messages
 
     @property
     def model_parameters(self) -> int:
@@ -100,8 +100,8 @@ class Dispatcher:
         return int(self.payload.model_bits / BITS_PER_FLOAT)
 
     def expected(self, ids: Ids) -> Exchange:
-        """Return what devices [n] will exchange and compute if they take part, as far as anybody can know."""
-        # Whether a device straggles in a round, it does not know itself before.
+        """Return the messages and operations of devices [n] if they take part, as far as they can be known before."""
+        # Not even the device knows before whether it straggles in a round.
         down_bits = self._with_what_is_sent_once(self.payload.down_bits, ids)
         return Exchange(down_bits, self.payload.up_bits, self.payload.flops[ids])
 
@@ -118,10 +118,10 @@ class Dispatcher:
 
         Args:
             drop: their large-scale channel [n].
-            index: index of the selection that chose them; it keys the radio's draws.
+            index: of the selection that chose them; it keys the radio's draws.
             number: number of rounds that have ended; it keys the workload's draws.
-            successor: the device to which the update goes over a direct link; None: it goes to the base station.
-            polled: whether they have answered a poll already, maybe by training.
+            successor: the device that gets the update over a direct link; None: the base station gets it.
+            polled: whether they have answered a poll before, which may have been by training.
         """
         if self.split is not None:
             return self._split_processes(self.split, drop, index, number, successor)
@@ -141,7 +141,7 @@ class Dispatcher:
         return self._round_trip(self.link, drop, index, computing, exchange)
 
     def received_sums(self, parts: Sequence[Participation]) -> AnalogSum | None:
-        """Return how the updates of participations [C] were received; None: each by itself, or there are none."""
+        """Return how the updates of participations [C] were received as sums; None if they were not."""
         if self._over_the_air is None or not parts:
             return None
         return analog_sum(self._over_the_air, parts)
@@ -154,7 +154,6 @@ class Dispatcher:
     def _over_the_air_processes(
         self, drop: Drop, index: int, number: int, computing: LocalComputation, exchange: Exchange
     ) -> ProcessFactory:
-        """Return the factory of processes whose updates add up in the air."""
         participants = self._participants(self.link, drop, index)
         messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
         weights = self._weights(drop.ids, number)
@@ -174,13 +173,7 @@ class Dispatcher:
         return np.asarray(sizes, dtype=np.float64)
 
     def exchanges(self, drop: Drop, index: int, exchange: Exchange) -> ProcessFactory:
-        """Return the factory of the processes of devices [n] that exchange messages of any size.
-
-        Args:
-            drop: their large-scale channel [n].
-            index: it keys the radio's draws.
-            exchange: what they exchange.
-        """
+        """Return the factory of the processes of devices [n] that exchange messages of any size."""
         flops = self.world.as_long_as_now(drop.ids, exchange.flops, index, self.env.now)
         computing = self._computing(drop, flops, exchange.down_bits, exchange.up_bits)
         return self._round_trip(self.link, drop, index, computing, exchange)
@@ -203,7 +196,7 @@ class Dispatcher:
     def _direct_link(
         self, links: DirectLinks, drop: Drop, messages: Messages, index: int, successor: int | None
     ) -> Carrier:
-        """Return the carrier of one device that gets the model from the device before and hands it on to the next."""
+        """Return the carrier of a device that gets the model from the device before and hands it on to the next."""
         peer = None
         if successor is not None:
             peer = self._peer(drop.ids, successor)
@@ -230,17 +223,11 @@ class Dispatcher:
         return SplitLearningProcesses(self.env, self.ledger, carrier, turns)
 
     def poll_processes(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
-        """Return the factory of the processes of polled devices [n].
-
-        Each downloads the model, computes its loss on `samples` [n] of its own samples, and uploads that number.
-        """
+        """Return the factory of polled devices [n]: each computes its loss on `samples` [n], and uploads that."""
         return self._answers(drop, index, self.payload.forward_flops(drop.ids, samples))
 
     def trained_poll_processes(self, drop: Drop, index: int, number: int) -> ProcessFactory:
-        """Return the factory of the processes of polled devices [n] that train.
-
-        Each downloads the model, trains it as in round `number`, and uploads the norm of its update.
-        """
+        """Return the factory of polled devices [n] that train as in round `number`, and upload their update's norm."""
         return self._answers(drop, index, self._training_flops(drop.ids, number))
 
     def evaluation_processes(
@@ -248,14 +235,14 @@ class Dispatcher:
     ) -> ProcessFactory:
         """Return the factory of the processes of devices [n] that evaluate the round's new model, and do not train.
 
-        Each downloads the model, without what only training needs, computes its loss on some of its own samples, and
+        Each downloads the model, without the payload of training, computes its loss on some of its own samples, and
         uploads an answer.
 
         Args:
             drop: their large-scale channel [n].
             index: it keys the radio's draws.
             link: the radio over which they do so.
-            section: on how many samples, and how large the answer is.
+            section: the share of samples, and the size of the answer.
         """
         held = self.samples(drop.ids)
         samples = np.minimum(held, np.maximum(np.rint(section.samples * held), 1))
@@ -284,7 +271,6 @@ class Dispatcher:
         return self._ordinary(carrier, computing, Exchange(down_bits, up_bits, flops, POLLED))
 
     def _ordinary(self, carrier: Carrier, computing: LocalComputation, exchange: Exchange) -> ProcessFactory:
-        """Return the factory of processes that download, compute and upload over a carrier."""
         return ParticipantProcesses(self.env, self.ledger, carrier, computing, self.routes, exchange)
 
     # Parts of a process: local computation, participants, payload, peer
@@ -302,9 +288,9 @@ class Dispatcher:
         Args:
             drop: their large-scale channel [n].
             flops: their operations [n].
-            down_bits: the sizes [n] of their downloads, or one for all.
-            up_bits: those of their uploads.
-            deadline_s: for all of it; None: that of the round.
+            down_bits: the sizes of their downloads, one for all or [n].
+            up_bits: the sizes of their uploads, likewise.
+            deadline_s: for all of it; None: the round's deadline.
         """
         down = np.broadcast_to(down_bits, flops.shape)
         up = np.broadcast_to(up_bits, flops.shape)
@@ -323,16 +309,14 @@ class Dispatcher:
 
     @property
     def _deadline_s(self) -> float:
-        """The longest time that a round may last [s]; inf without a deadline."""
         return self.section.deadline_s or float("inf")
 
     def _participants(self, link: Link, drop: Drop, index: int) -> Participants:
-        """Return the devices [n] as participants of a link."""
         speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
         return link.participants(drop, speeds_mps, self.world.tx_power_w(drop.ids), index)
 
     def _with_what_is_sent_once(self, bits: float, ids: Ids) -> Floats | float:
-        """Return downloads of some bits for devices [n] [bits], with what is sent once for those that lack it."""
+        """Return downloads of devices [n] [bits], with the payload that is sent once for devices that lack it."""
         payload = self.payload
         down_bits: Floats | float = bits
         for once_bits, have in ((payload.once_bits, self._equipped), (payload.first_bits, self._begun)):

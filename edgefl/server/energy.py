@@ -1,6 +1,6 @@
-"""The energy of participations: what devices draw to receive, compute, send and wait.
+"""The energy of participations: receiving, computing, sending and waiting.
 
-What a battery supplies meanwhile is metered by the same powers (`observers/battery_meter.py`).
+The same powers meter what batteries supply meanwhile (`observers/battery_meter.py`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def energy_columns(
 
     Args:
         parts: the participations [n].
-        powers_w: what each device [n] draws in each of its activities [W] (`World.powers_w`).
-        bits_j: what each device [n] draws besides for the bits that it has received (down) and sent (up).
-        drx_tail_s: how long each device's radio [n] stays awake after its last transfer.
+        powers_w: power [n] of each activity [W] (`World.powers_w`).
+        bits_j: energy [n] of the bits received (down) and sent (up), besides these powers.
+        drx_tail_s: how long each radio [n] stays awake after its last transfer.
         wait_s: how long each device [n] waited.
         until_s: when its waiting ended [n].
     """

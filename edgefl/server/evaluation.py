@@ -1,4 +1,4 @@
-"""When models are evaluated, and how results come into the ledger: in the background, in order of their rounds."""
+"""Evaluations of models, which run in the background; results enter the ledger in order of their rounds."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ NO_TEST = ModelTest("", {})
 
 @dataclass(kw_only=True, eq=False)
 class Evaluation:
-    """Says which rounds are evaluated, and enters results when they are there."""
+    """Tells which rounds are evaluated, and enters results as they come."""
 
     every: int  # number of rounds from one evaluation to the next
-    sessions: Sessions  # whether messages name the session of a round
+    sessions: Sessions
     learning_rates: str  # the keys that set a learning rate, as messages name them
     ledger: Ledger  # records results
     record: Record  # keeps results for a run that goes on later
@@ -73,11 +73,11 @@ class Evaluation:
         self._tested: deque[TestedRound] = deque()  # rounds whose evaluation runs in the background
 
     def is_due(self, round_key: RoundKey, *, last: bool) -> bool:
-        """Return whether a round is evaluated; the last one of its session always is, an extra one never."""
+        """Return whether a round is evaluated; the last one of its session always is, extra ones never."""
         return not round_key.extra and (last or round_key.round % self.every == 0)
 
     def add(self, tested: TestedRound) -> None:
-        """Enter a round's result when it is there; wait for the earliest ones if too many are under way."""
+        """Enter a round's result later; wait for the earliest ones if too many are under way."""
         self._tested.append(tested)
         while len(self._tested) > MOST_UNDER_WAY:
             self._settle_first()
@@ -88,7 +88,6 @@ class Evaluation:
             self._settle_first()
 
     def _settle_first(self) -> None:
-        """Wait for the earliest round whose evaluation is under way, and enter it into the ledger."""
         tested = self._tested.popleft()
         self.enter(tested)
         self.progress(self.ledger.row(tested.number))

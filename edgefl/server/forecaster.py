@@ -49,8 +49,7 @@ class Forecaster:
 
         Args:
             ids: the devices, ascending.
-            index: of the selection that may choose them; it keys the draws of their channel, which is the one that
-                they will begin with.
+            index: of the selection that may choose them; it keys the draws of the channel with which they will begin.
             busy: how many other devices are taking part.
         """
         world = self.world
@@ -101,9 +100,9 @@ class Forecaster:
         )
 
     def _shares(self, cell: Ids, busy: int) -> Floats:
-        """Return the shares [n] of its cell's band that each candidate gets if the band is divided equally.
+        """Return the shares [n] of its cell's band that each candidate gets of equal parts.
 
-        As many participants are expected in a cell as it has of the candidates.
+        A cell is expected to have its share of the participants.
         """
         if not len(cell):
             return np.ones(0)

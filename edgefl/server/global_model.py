@@ -1,4 +1,4 @@
-"""The global model and all other state of learning, which nothing but commands changes.
+"""The global model and all other state of learning, which only commands change.
 
 So the state is a function of the commands so far. It can be saved and restored, and the commands after a saved state
 can be applied again.
@@ -60,14 +60,12 @@ class GlobalModel:
 
     learner: Learner  # trains and evaluates models
     algorithm: Algorithm  # the scenario's algorithm, with what the sessions' initialisation adds to it
-    training: Training  # the section `training` of the scenario, for the learning rate
+    training: Training  # with the learning rate
     sessions: Sessions  # when a session begins, and from which model
     groups: SessionGroups  # the groups of devices, one of which is present in each session
-    # the section `report` of the scenario: which models are evaluated, and how often contributions
-    report: ReportSection
+    report: ReportSection  # which models are evaluated
     probabilities: Floats  # [devices] the probability that each can be asked in a round
-    # returns the expected number of participants of a round, given that of devices that can be asked
-    expected: Callable[[float], float]
+    expected: Callable[[float], float]  # number of participants of a round by the number that can be asked
     cells: int  # how many base stations there are
     edge_models: bool  # whether each base station has a model of its own
     learning_rates: str  # the keys that set a learning rate, as messages name them
@@ -156,14 +154,14 @@ class GlobalModel:
         self._sent = {stage: sent for stage, sent in self._sent.items() if stage in in_flight}
 
     def _redivide(self, command: Redivide) -> None:
-        """Divide the training samples of the round's participants among them anew."""
+        """Divide the training samples of the round's participants among them again."""
         redivision = self.learner.task.redivision
         if redivision is not None:
             parts = redivision.parts(np.array(command.devices), command.number)
             self._redivided = dict(zip(command.devices, parts, strict=True))
 
     def _pass_on(self, command: PassOn) -> None:
-        """Make the model that has just arrived the one that the next device receives, without averaging."""
+        """Let the next device receive the model that has just arrived, without averaging."""
         updates, loss = self._train(command)
         start = self._sent[command.arrivals[0].stage][0].w
         self._losses.append([command.arrivals[0].device, loss])
@@ -231,9 +229,9 @@ class GlobalModel:
     # Steps of learning
 
     def _population_of(self, session: int) -> tuple[float, list[float], Ids | None]:
-        """Return whom the server's state is about in a session: the last arguments of `Learner.begin`.
+        """Return the population of the server's state in a session: the last arguments of `Learner.begin`.
 
-        State that begins anew in each session is about the devices of its group. State that lasts is about all.
+        State that restarts in each session covers the devices of its group, state that lasts covers all.
         """
         members = self.groups.members(session)
         participants = self.expected(float(self.probabilities[members].sum()))
@@ -248,10 +246,10 @@ class GlobalModel:
         return self._algorithm.broadcast(self.state)
 
     def _lr(self, round_key: RoundKey) -> float:
-        """Return the learning rate of a round; its schedule begins anew in each session.
+        """Return the learning rate of a round; its schedule restarts in each session.
 
-        With `lr_clock: updates` rounds in which the algorithm has only waited do not advance the schedule, as in MIFA's
-        program. Extra rounds use half of the initial rate, as in the dynamic-devices paper's program.
+        With `lr_clock: updates`, rounds in which the algorithm has only waited do not advance the schedule, as in
+        MIFA's program. Extra rounds use half of the initial rate, as in the dynamic-devices paper's program.
         """
         if round_key.extra:
             return self.training.lr / 2
@@ -261,7 +259,7 @@ class GlobalModel:
         return self.training.rate(index, self.sessions.rounds)
 
     def _train(self, command: PassOn | Learn) -> tuple[Updates, float]:
-        """Train each update that has arrived from the model its device had received; return updates and mean loss."""
+        """Train each update from the model that its device had received; return updates and mean loss."""
         for device, cell, stage, version in command.arrivals:
             received = self._sent[stage][cell]
             self.learner.submit(device, version, *received, samples=self._redivided.get(device))
@@ -307,7 +305,7 @@ class GlobalModel:
         )
 
     def _as_received(self, command: Learn, updates: Updates) -> tuple[Updates, dict[str, float]]:
-        """Return the updates as base stations have received them, and columns about it."""
+        """Return the updates as base stations have received them, and columns on their error."""
         if not isinstance(command, LearnFromSum):
             return updates, {}
         weights = properties.weights_of_mean(self._algorithm, updates)
@@ -325,7 +323,7 @@ class GlobalModel:
     def _next_state(self, updates: Updates, cells: Ids) -> dict[str, Any]:
         """Return the server's next state.
 
-        With edge models the global model is their mean, which is what a cloud would have if it merged them now.
+        With edge models, the global model is their mean, as if a cloud merged them now.
         """
         if self._edges is None:
             return self.learner.aggregate(self.state, updates)
@@ -362,7 +360,7 @@ class GlobalModel:
         return self.learner.evaluator.accuracies(self.state["w"], self.learner.statistics)
 
     def _tested_devices(self, round_key: RoundKey) -> Ids | None:
-        """Return the devices [n] on whose training samples the report wants the model tested; None without such."""
+        """Return the devices [n] on whose training samples the model is tested; None if the report asks for none."""
         wanted = self.report.train_accuracy
         if wanted is None:
             return None

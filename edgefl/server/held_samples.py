@@ -20,15 +20,15 @@ from edgefl.scenario import RoundKey
 class HeldSamples:
     """Returns how many samples participants train on; records their classes if the report asks for them."""
 
-    labels: Ints | None  # [n] class of each training sample; None: the report does not want to know them
+    labels: Ints | None  # [n] class of each training sample; None: the report does not ask for them
     parts: Sequence[Indices]  # [devices] the training samples that each device holds
-    redivision: Redivision | None  # divides the samples of a round's participants anew; None: they keep theirs
+    redivision: Redivision | None  # divides the samples of a round's participants; None: they keep theirs
     ledger: Ledger  # records the classes
     several_sessions: bool = field(kw_only=True)  # whether messages name the session of a round
 
     @property
     def redivides(self) -> bool:
-        """True if the samples of a round's participants are divided among them anew."""
+        """True if the samples of a round's participants are divided among them again."""
         return self.redivision is not None
 
     def own_sizes(self, ids: Ids) -> Floats:
@@ -36,21 +36,16 @@ class HeldSamples:
         return np.array([len(self.parts[device]) for device in ids.tolist()], dtype=np.float64)
 
     def sizes(self, ids: Ids, index: int) -> Ints | None:
-        """Return how many samples each participant [n] has in a round; None: all that the device holds.
-
-        Args:
-            ids: [n] the participants, ascending.
-            index: index of the round, from 0.
-        """
+        """Return how many samples each participant [n], ascending, has in round `index`; None: all that it holds."""
         if self.redivision is None:
             return None
         return self.redivision.sizes(ids, index)
 
     def note(self, ids: Ids, round_key: RoundKey, index: int) -> None:
-        """Check that the samples of participants [n], ascending, can be divided; record their classes if wanted.
+        """Check that the samples of participants [n], ascending, can be divided; record their classes if asked for.
 
         Raises:
-            RunError: the samples of these participants cannot be divided as the scenario says.
+            RunError: the samples of these participants cannot be divided as the scenario asks.
         """
         parts = [self.parts[device] for device in ids.tolist()]
         if self.redivision is not None:

@@ -1,7 +1,6 @@
 """The control of a run whose server decides on band, powers and clocks by its forecast of the participants.
 
-What was decided (`HeldDecisions`) is asked for by world and radio, of which the forecasts are made that decisions need:
-so it is built before them, and what decides after them.
+World and radio ask `HeldDecisions`, and forecasts need world and radio: so decisions are built first, deciders last.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ LEAST_SHARE = 1e-12  # with less, a participation would never end
 
 @dataclass(eq=False)
 class OptimisedControl(Control):
-    """Asks a decider cell by cell whenever devices are chosen; what it decides holds until they are chosen again.
+    """Asks a decider cell by cell when devices are chosen; its decisions hold until they are chosen again.
 
-    Devices whose channel the server does not know, or that can receive or send nothing over it, get an equal share of
-    their cell's band, full power and the highest clock; the decider divides the rest.
+    Devices whose channel is unknown, or carries nothing, get an equal share of their cell's band, full power and the
+    highest clock; the decider divides the rest.
     """
 
     decider: Decider  # the optimiser, or the allocation that needs forecasts
@@ -41,21 +40,19 @@ class OptimisedControl(Control):
     def __post_init__(self) -> None:
         self.decides = self.choosing.decides
 
-    # Who takes part
+    # Participants
 
     def decide(self, choice: Choice) -> Generator[Any, Any, None]:
-        """See Control."""
         yield from self.choosing.decide(choice)
 
     def choose(self, free: Ids, wanted: int) -> Ids | None:
-        """See Control."""
         return self.choosing.choose(free, wanted)
 
     def note_chosen(self, ids: Ids, index: int) -> None:
         """Decide on the devices that take part now.
 
         Raises:
-            RunError: no decision meets what the decider is asked for.
+            RunError: no decision meets the decider's limits.
         """
         self.choosing.note_chosen(ids, index)
         if not len(ids):
@@ -72,7 +69,6 @@ class OptimisedControl(Control):
             raise RunError(f"round {index + 1}: {text}: relax them, or choose more devices")
 
     def taking_part(self, ids: Ids) -> Ids:
-        """See Control."""
         return self.held.taking_part(ids)
 
     # Decisions
@@ -90,7 +86,6 @@ class OptimisedControl(Control):
         self.held.hold(decided, forecast.ids, rows)
 
     def _check(self, decided: Decisions, count: int) -> None:
-        """Check what a decider from outside has returned."""
         decider = self.decider
         check_type(decider, "decide", decided, Decisions, "Decisions of edgefl.coordination.decisions")
         shares = {"up_share": decided.up_share, "down_share": decided.down_share}
@@ -105,13 +100,13 @@ class OptimisedControl(Control):
 
 
 def _usable(forecast: Forecast) -> Bools:
-    """Return which candidates [n] have a channel that is known and carries something."""
+    """Return which candidates [n] have a known channel that carries something."""
     least_snr_hz = np.minimum(forecast.down_snr_hz, forecast.up_snr_hz)
     return np.asarray(least_snr_hz > 0)  # false for nan
 
 
 def _on_part_of_band(forecast: Forecast, part: float) -> Forecast:
-    """Return the forecast of devices [n] that have a part of their cell's band, or of its turns, for themselves."""
+    """Return the forecast of devices [n] that share a part of their cell's band, or of its turns."""
     return replace(
         forecast,
         share=1.0 / len(forecast),

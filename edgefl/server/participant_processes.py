@@ -95,7 +95,7 @@ class ParticipantProcesses:
         return ""
 
     def _upload(self, part: Participation) -> ParticipantProcess:
-        """Carry the update to the server; return "" if it arrived, otherwise the status of the participation."""
+        """Carry the update to the server; see `_download`."""
         transfer = yield from self.carrier.send(part.row, UPLOAD)
         part.add_upload(transfer, self.env.now)
         if not transfer.delivered:

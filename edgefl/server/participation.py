@@ -46,7 +46,7 @@ NO_METER = NoMeter()
 
 
 class SetUp(NamedTuple):
-    """What it takes a device to set up before its participation: to start the app, its libraries and its data."""
+    """The cost of setting up before a participation: starting the app, its libraries and its data."""
 
     seconds: float = 0.0
     joules: float = 0.0
@@ -109,7 +109,7 @@ class Participation:
         """True if the device does not wait for the round's end, as it has left or was not chosen."""
         return self.status in (DEPARTED, POLLED, REPORTED)
 
-    # What happens to it
+    # Its course
 
     def resume_after_poll(self, poll: Participation) -> None:
         """Continue from the device's answer to a poll, which has downloaded the model already."""
@@ -171,7 +171,7 @@ class Participation:
         self.status = POLLED
 
     def end_evaluation(self) -> None:
-        """Record that the participation, which has ended, was to evaluate the round's new model and not to train."""
+        """Record that the participation, which has ended, was an evaluation of the round's new model."""
         if self.arrived:
             return
         if self.gone:
@@ -179,7 +179,7 @@ class Participation:
         self.status = EVALUATION_FAILED
 
     def stop_waiting(self, time_s: float) -> None:
-        """Record that the device stopped waiting for the round's end at a time [s]; the earliest such time counts."""
+        """Record a time [s] at which the device stopped waiting for the round's end; the earliest one counts."""
         self.waits_until_s = min(self.waits_until_s, time_s)
 
     def measure_battery(self, level_j: float) -> None:
@@ -240,10 +240,7 @@ class Participation:
     def wait_for_backhaul(self, env: simpy.Environment, seconds: float, *, arrives: bool = False) -> ParticipantProcess:
         """Wait while the backhaul carries a message for some seconds.
 
-        Args:
-            env: the clock.
-            seconds: how long the message takes.
-            arrives: whether the message arrives even if the device leaves: an update that the base station has.
+        With `arrives` the message arrives even if the device leaves: an update that the base station has.
         """
         began_s = env.now
         cause = ""
@@ -259,16 +256,7 @@ ProcessFactory = Callable[[Participation], ParticipantProcess]  # makes each par
 
 
 def _pass(env: simpy.Environment, seconds: float, before_s: float) -> Generator[simpy.Event, Any, tuple[str, float]]:
-    """Let some seconds pass.
-
-    Args:
-        env: the clock.
-        seconds: how many.
-        before_s: the time spent in the same way before [s].
-
-    Returns:
-        "", or the cause of the interrupt that cut the wait short; the time spent in this way so far [s].
-    """
+    """Let some seconds pass, after `before_s` in the same way; return the cause of an interrupt, and the sum."""
     began_s = env.now
     try:
         yield env.timeout(seconds)
@@ -293,11 +281,11 @@ def participations(
     Args:
         drop: their large-scale channel [n].
         positions_m: their positions [n, 2].
-        version: the version of the model that they start from: the number of aggregations before.
+        version: number of aggregations before.
         now_s: the time [s].
         cpu_hz: their highest clocks [n].
-        tx_power_w: the powers [n] at which they transmit [W].
-        setups: what it takes each of them to set up [n]; None: nothing.
+        tx_power_w: their transmit powers [n] [W].
+        setups: their set-ups [n]; None: nothing.
         meter: follows what they draw.
     """
     begun = []

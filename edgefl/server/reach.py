@@ -24,14 +24,14 @@ CHUNK_DEVICES = 10_000  # looked at side by side: bounds the memory
 class Reach:
     """Looks at the first participants, and at all other devices if none of these can finish."""
 
-    env: simpy.Environment  # the clock
+    env: simpy.Environment
     cells: Cells  # where the base stations stand
-    world: World  # the devices
-    link: Link  # the radio
+    world: World
+    link: Link
     moves: bool = field(kw_only=True)  # whether positions change with time
 
     def __post_init__(self) -> None:
-        # A scenario that limits the time wants such transfers to fail, not to be refused; recorded links have no means.
+        # With a limit of the time such transfers fail, and are not refused; recorded links have no means.
         self._looked = self.link.radio.faults.max_transfer_s is not None or self.link.radio.kind == "trace"
 
     def look(self, participants: Participants, messages: Messages) -> None:
@@ -50,7 +50,6 @@ class Reach:
                 raise _refusal(way, participants)
 
     def _all_others(self, way: Way, participants: Participants, bits: float) -> bool:
-        """Return whether all devices of the scenario are as hopeless."""
         for first in range(0, self.world.count, CHUNK_DEVICES):
             last = min(first + CHUNK_DEVICES, self.world.count)
             if not self._hopeless(way, np.arange(first, last), participants.index, bits).all():
@@ -58,7 +57,7 @@ class Reach:
         return True
 
     def _hopeless(self, way: Way, ids: Ids, index: int, bits: float) -> Bools:
-        """Return which devices [n] have a hopeless link; those that move are looked at beside a base station."""
+        """Return which devices [n] have a hopeless link; those that move are put next to a base station."""
         world = self.world
         positions_m = world.positions_m(ids, self.env.now)
         if self.moves:
@@ -74,5 +73,5 @@ def _refusal(way: Way, participants: Participants) -> RunError:
     """Return the error of a run whose first participants [n] cannot finish, nor can any other device."""
     device = int(participants.drop.ids[0])
     transfer = "download" if way == "down" else "upload"
-    text = f"no device can finish: device {device}'s {transfer} needs more than {MAX_SLOTS} slots, as everyone's does"
+    text = f"no device can finish: each {transfer}, such as device {device}'s, needs more than {MAX_SLOTS} slots"
     return RunError(f"round {participants.index + 1}: {text}: {remedy(way)}")

@@ -1,4 +1,4 @@
-"""The server's side of learning, as the rounds see it: it replays the record, or lets the global model learn."""
+"""The server's side of learning: it replays the record, or lets the global model learn."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ NO_IDS: Ids = np.empty(0, dtype=np.int64)
 class Replay:
     """Replays the record, or lets the global model learn.
 
-    Only commands change the global model, and outcomes are on record under a digest of all commands so far. As long as
-    every outcome is on record, no model is built and nothing is learned. At the first outcome that is not on record,
-    the last recorded state is restored, and the commands that came after it are applied to it.
+    Only commands change the global model, and outcomes are on record under a digest of all commands so far. While every
+    outcome is on record, no model is built and nothing is learned. At the first outcome that is not, the last recorded
+    state is restored, and the commands that came after it are applied to it.
     """
 
     # builds the initial global model; None: the world is only priced, and nothing is learned
@@ -62,7 +62,7 @@ class Replay:
     devices: int  # number of devices
     report: ReportSection  # the section `report` of the scenario: when models are evaluated, and what else is measured
     ledger: Ledger  # records evaluations and measurements
-    streams: Streams  # keyed randomness
+    streams: Streams
     progress: RoundListener  # called with each round's row once its evaluation is finished
     edge_models: bool  # whether each base station has a model of its own
     sectors: int  # of each base station, whose cells share its model
@@ -101,10 +101,10 @@ class Replay:
 
     @property
     def key(self) -> str:
-        """The digest of all commands so far: runs with the same one have learned the same from the same devices."""
+        """Return the digest of all commands so far: runs with equal keys have learned the same."""
         return self._key
 
-    # Which devices take part
+    # Participants
 
     def admit(self, ids: Ids, index: int) -> Ids:
         """Return the devices that the algorithm admits, of those [n] that selection `index` chose."""
@@ -125,7 +125,7 @@ class Replay:
             self._command(Enter(round_key, number))
 
     def redivide(self, ids: Ids, number: int) -> None:
-        """Divide the samples of the round's participants [n], ascending, anew after `number` aggregations."""
+        """Divide the samples of the round's participants [n], ascending, again after `number` aggregations."""
         self._command(Redivide(number, tuple(ids.tolist())))
 
     def send(self, ids: Ids, round_key: RoundKey) -> None:
@@ -147,24 +147,21 @@ class Replay:
         self._in_flight.pop(device, None)
 
     def pass_on(self, round_key: RoundKey) -> None:
-        """Make the model that has just arrived the one that the next device receives, without averaging."""
+        """Let the next device receive the model that has just arrived, without averaging."""
         if self._arrived:
             self._command(PassOn(round_key, self._take_arrived()))
 
     def learn(
         self, received: Ids, round_key: RoundKey, number: int, *, merge: bool, analog: AnalogSum | None = None
     ) -> dict[str, Any]:
-        """End a round: train and aggregate.
+        """End a round, the `number`-th from 0: train and aggregate; return its learning columns before the test.
 
         Args:
             received: [n] the devices whose updates have arrived, ascending.
             round_key: the round.
             number: number of aggregations before.
             merge: whether the cloud averages the models of the base stations.
-            analog: how the updates were received as sums, in order of their devices; None: each by itself.
-
-        Returns:
-            The learning columns of the round; the evaluation adds those of the test later.
+            analog: how the updates were received as sums, in order of their devices; None: each for itself.
         """
         awaited = tuple(self._awaited.tolist())
         command = Learn(round_key, number, self._take_arrived(), awaited, merge)
@@ -181,7 +178,7 @@ class Replay:
         return dict(outcome["columns"])
 
     def depart(self, ids: Ids, *, forget: bool) -> None:
-        """Note that devices have left and lost their state; if `forget`, the server removes them from its own state."""
+        """Note that devices have left and lost their state; with `forget` the server drops them from its state, too."""
         departed = self._learned_from & set(ids.tolist())
         if departed:
             self._learned_from -= departed
@@ -212,7 +209,7 @@ class Replay:
     def _give(self, command: Command) -> Any:
         """Return the outcome of a command: from the record if it is there, otherwise from the model.
 
-        As long as no model is built, commands are postponed. Only `Learn` has an outcome.
+        While no model is built, commands are postponed. Only `Learn` has an outcome.
         """
         has_outcome = isinstance(command, Learn)
         recorded = self._record.outcome(self._key) if has_outcome else None
@@ -337,14 +334,9 @@ class Replay:
     # Evaluations
 
     def evaluate(self, round_key: RoundKey, number: int, *, last: bool) -> None:
-        """Begin to evaluate the models of a finished round in the background, if the round is to be tested.
+        """End a round, whose row in the ledger is `number`: begin to test its models in the background, if it is due.
 
-        This ends the round, and may put the state on record.
-
-        Args:
-            round_key: the round.
-            number: number of its row in the ledger.
-            last: whether it is the last round of its session.
+        The state may be put on record. `last` tells that the round is the last one of its session.
         """
         with self._measured():
             test = NO_TEST
@@ -370,7 +362,7 @@ class Replay:
             self._evaluation.settle(wait=wait)
 
     def finish(self) -> Floats | None:
-        """Wait for all evaluations, evaluate the last round if it was not, and return the final model's accuracies.
+        """Wait for all evaluations, test the last round if it was not, and return the final model's accuracies.
 
         Returns:
             [devices] the accuracy on each device's own samples; None without classes or without learning.
@@ -396,7 +388,7 @@ class Replay:
             return accuracies
 
     def keep(self) -> None:
-        """Put the last state on record, for a run that goes on from here later; learn nothing for it."""
+        """Put the last state on record, for a run that continues from here; learn nothing for it."""
         # A state is looked for after such commands alone (see `_since_the_last_state`).
         if self._model is not None and isinstance(self._last_command, (Learn, Depart)):
             self._record.save(self._key, self._model.save)

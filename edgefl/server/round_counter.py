@@ -6,11 +6,7 @@ from edgefl.scenario import RoundKey, Sessions
 
 
 class RoundCounter:
-    """Counts a run's rounds, sessions and selections.
-
-    Args:
-        sessions: the number of sessions and of their rounds, or what triggers a session.
-    """
+    """Counts a run's rounds, sessions and selections."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -36,12 +32,7 @@ class RoundCounter:
         self.selection += 1
 
     def end_round(self, arrivals: int, present: int) -> None:
-        """Go on to the next round.
-
-        Args:
-            arrivals: devices that arrived during the round that ends.
-            present: devices that were present when it began.
-        """
+        """Begin the next round, after one with some arrivals and with `present` devices at its beginning."""
         if self.session_begins:
             self._present_at_first = present
         self.ended += 1

@@ -17,7 +17,7 @@ from edgefl.radio.link import Link
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import RECEIVED
 from edgefl.scenario import RoundKey, Stop
-from edgefl.server.accounting import device_reports
+from edgefl.server.accounting import RoundAccounts, device_reports
 from edgefl.server.attendance import Attendance
 from edgefl.server.choosing import Choosing
 from edgefl.server.dispatcher import Dispatcher
@@ -25,7 +25,6 @@ from edgefl.server.observer import Observer
 from edgefl.server.participant_processes import Exchange
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
-from edgefl.server.round_accounts import RoundAccounts
 from edgefl.server.round_counter import RoundCounter
 from edgefl.server.under_way import UnderWay
 from edgefl.world.world import World
@@ -36,7 +35,7 @@ FIRST_MESSAGE_INDEX = 2**31
 
 
 class Limits(NamedTuple):
-    """What bounds a run and its rounds."""
+    """The limits of a run and its rounds."""
 
     stop: Stop  # when to end before the last round
     deadline_s: float  # the longest time that a round may last; inf without a deadline
@@ -44,7 +43,7 @@ class Limits(NamedTuple):
 
 
 class EndingRound(NamedTuple):
-    """A round that ends as soon as something else has, such as an evaluation of its model on devices."""
+    """A round that ends after other phases, such as an evaluation of its model on devices."""
 
     phases: list[Generator[simpy.Event, Any, None]]  # one after the other
     merge: bool
@@ -55,10 +54,10 @@ class EndingRound(NamedTuple):
 class Server:
     """Runs the rounds of a policy, which sees it as a `Coordinator` (coordination.policies.base)."""
 
-    env: simpy.Environment  # the clock
+    env: simpy.Environment
     limits: Limits  # what bounds a run and its rounds
-    world: World  # the devices
-    link: Link  # the radio
+    world: World
+    link: Link
     dispatcher: Dispatcher  # builds the participants' processes
     replay: Replay  # the server's side of learning
     ledger: Ledger  # records finished rounds
@@ -80,34 +79,34 @@ class Server:
 
     @property
     def participants(self) -> int:
-        """Number of devices that a round asks for; all devices in an extra round of a session."""
+        """Return the number of devices that a round asks for; all devices in an extra round of a session."""
         return self.choosing.wanted
 
     @property
     def backhaul_s(self) -> float:
-        """Time that a model takes from the server to all base stations, which are sent it side by side [s]."""
+        """Return how long a model takes from the server to all base stations, which get it side by side [s]."""
         return self.limits.backhaul_s
 
     @property
     def deadline_s(self) -> float:
-        """The longest time that a round may last [s]; inf without a deadline."""
+        """Return the longest time that a round may last [s]; inf without a deadline."""
         return self.limits.deadline_s
 
     @property
     def payload(self) -> Payload:
-        """What a participant sends and computes."""
+        """Return the sizes and operations of a participation."""
         return self.dispatcher.payload
 
     @property
     def view(self) -> ServerView:
-        """The server's knowledge of its devices."""
+        """Return the server's knowledge of its devices."""
         return self.choosing.view
 
     def received(self) -> int:
         """Return how many updates have arrived and have not been aggregated yet."""
         return self.roster.received()
 
-    # What a driver from outside may ask
+    # Questions of a driver from outside
 
     def present(self) -> Ids:
         """Return the ids of the devices that the next round would find present, ascending."""
@@ -139,8 +138,7 @@ class Server:
             present = self.attendance.present(index)
             any_present = self.roster.busy > 0 or len(present) > 0
             wait_s = 0.0
-            # Virtual time did not move in a round without participants. The next one would find the same devices,
-            # and so on for ever: wait for an arrival first.
+            # A round without participants took no time. The next one would find the same devices: wait for an arrival.
             if not any_present or self._without_effect:
                 wait_s = self.attendance.wait_s(index, any_present=any_present)
             if wait_s <= 0:
@@ -160,7 +158,7 @@ class Server:
         last_row = self.ledger.last_row
         if self.rounds.all_ended:
             return False
-        if last_row is None or last_row["round"] < 1:  # an extra round is no result to stop for
+        if last_row is None or last_row["round"] < 1:  # extra rounds do not count
             return True
         if stop.time_s is not None and last_row["time_s"] >= stop.time_s:
             return False
@@ -181,13 +179,13 @@ class Server:
             self.dispatcher.begin_session()
 
     def _before_choosing(self, index: int, count: int | None, *, refill: bool) -> Generator[simpy.Event, Any, None]:
-        """Let observers do what takes time before selection `index` chooses `count` devices, then let agents decide."""
+        """Let observers act before selection `index` chooses `count` devices, then let agents decide."""
         for observer in self.observers:
             yield from observer.before_choosing(index, count, self.under_way.begin, refill=refill)
         yield from self.choosing.decide(count, refill=refill)
 
     def before_refill(self, count: int) -> Generator[simpy.Event, Any, None]:
-        """Wait until it is decided which `count` devices `select` chooses as a refill, if an agent decides."""
+        """Wait until agents have decided which `count` devices `select` chooses as a refill."""
         yield from self._before_choosing(self.rounds.selection + 1, count, refill=True)
 
     # Participations
@@ -214,15 +212,14 @@ class Server:
         return self.under_way.begin(ids, processes_of, index)
 
     def exchange(self, ids: Ids, exchange: Exchange, *, refill: bool = False) -> list[simpy.Process]:
-        """Send devices [n] messages whose size and work a driver from outside says; return their processes in order.
+        """Send devices [n], ascending, messages of a driver from outside; return their processes in order.
 
         If they train, their updates count for the round that has begun.
 
         Args:
-            ids: the devices, ascending; each is present.
-            exchange: what they receive, compute and send back.
-            refill: whether other devices have been asked to train in this round before, so that these have draws of
-                their own.
+            ids: the devices; each is present.
+            exchange: sizes and operations.
+            refill: whether other devices have been asked to train in this round before, so that these need new draws.
         """
         if exchange.trains:
             if refill:
@@ -242,7 +239,7 @@ class Server:
         self.replay.pass_on(self.rounds.key)
 
     def aggregate(self, *, merge: bool = False) -> None:
-        """End the round, at once or, if devices are asked something more, in `ready`."""
+        """End the round: now or, if observers have a phase before its end, in `ready`."""
         phases = []
         for observer in self.observers:
             phase = observer.before_round_ends(self.under_way.begin)
@@ -254,7 +251,6 @@ class Server:
             self._end_round(self.env.now, merge=merge)
 
     def _finish_round(self) -> Generator[simpy.Event, Any, None]:
-        """End the round that waits for something more, if there is one."""
         if self._ending is None:
             return
         phases, merge, aggregated_s = self._ending

@@ -13,12 +13,11 @@ from edgefl.core.errors import InputError
 
 @dataclass(eq=False)
 class SessionGroups:
-    """Says which devices may take part in a session, and on which classes its model is tested."""
+    """Returns the devices that may take part in a session, and the classes on which its model is tested."""
 
     group: Ids  # [devices] the group of each device, from 0
     first: int  # the group of the first session, from 0
-    # [groups] the classes of which each group has samples; None if it has samples of all classes
-    classes: Sequence[tuple[int, ...] | None]
+    classes: Sequence[tuple[int, ...] | None]  # [groups] of which each group has samples; None: all classes
 
     def __post_init__(self) -> None:
         self._members: dict[int, Bools] = {}  # by group; comparing a million devices takes long
@@ -62,7 +61,7 @@ class SessionGroups:
 
     @property
     def count(self) -> int:
-        """Number of groups."""
+        """Return the number of groups."""
         return len(self.classes)
 
     @property

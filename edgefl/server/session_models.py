@@ -1,4 +1,4 @@
-"""The models that sessions start from, made from the models and moves of ended sessions."""
+"""The models that sessions start from, made of the models and moves of ended sessions."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ class SessionModels:
     sessions: Sessions  # the section `sessions` of the scenario
     initial: Tensor  # [d] the model at the beginning of the run
     statistics: Tensor  # [b] its statistics of batch normalisation
-    # returns the server's state for a new session, from the last session's state and the model
-    restarted: Callable[[State, Tensor], State]
+    restarted: Callable[[State, Tensor], State]  # returns a new session's state, from the last one and the model
     tensors: Sequence[slice]  # where the model's weight tensors lie in the flat vector
 
     def __post_init__(self) -> None:
@@ -48,8 +47,8 @@ class SessionModels:
     def enter(self, round_key: RoundKey, state: State, statistics: Tensor) -> tuple[State, Tensor]:
         """Return the server's state and statistics at the beginning of a round, from those after the previous round.
 
-        A session with extra rounds begins twice. It first starts from the pilot model, only to find in which direction
-        its devices move that model (its move). Before its first ordinary round it starts from the strategy's model.
+        A session with extra rounds begins twice: first from the pilot model, to find the direction in which its devices
+        move it (its move), then, before its first ordinary round, from the strategy's model.
         """
         strategy = self.sessions.initialisation
         session = round_key.session
@@ -79,7 +78,7 @@ class SessionModels:
         """Check a blend from outside.
 
         Raises:
-            WrongReturn: it is none of the models that are there.
+            WrongReturn: it refers to models that are not kept.
         """
         if is_trusted(strategy):
             return

@@ -43,11 +43,11 @@ def split_turns(
     gradients down, and a backward pass from the cut.
 
     Args:
-        payload: what is sent and computed.
+        payload: the sizes and operations.
         device: the device, whose samples are divided into batches.
         flops_per_s: the device's speed.
         server_flops_per_s: the server's speed for this device.
-        steps: the number K of local steps; None: as many as the payload asks of the device.
+        steps: the number K of local steps; None: the payload's.
     """
     samples = payload.batches(device, steps)
     front = payload.front

@@ -1,4 +1,4 @@
-"""Runs participations from their beginning to their end."""
+"""Participations from their beginning to their end."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from edgefl.world.world import World
 
 @dataclass(kw_only=True, eq=False)
 class UnderWay:
-    """Runs participations: each device's process, and what it means for learning, the roster and observers."""
+    """Runs participations: each device's process, and its effects on learning, the roster and observers."""
 
-    env: simpy.Environment  # the clock
-    world: World  # the devices
-    link: Link  # the radio
+    env: simpy.Environment
+    world: World
+    link: Link
     dispatcher: Dispatcher  # which updates the scenario drops, and which devices have downloaded what is sent once
     replay: Replay  # learns from updates
     ledger: Ledger  # records participations that fail
@@ -54,7 +54,7 @@ class UnderWay:
 
         Args:
             ids: the devices.
-            processes_of: returns what makes their processes, given the large-scale channel of all of them by id.
+            processes_of: returns the factory of their processes, given their large-scale channel by id.
             index: it keys the draws of that channel.
             link: the radio over which they take part; that of rounds if None.
         """
@@ -107,7 +107,7 @@ class UnderWay:
             self.replay.submit(part)  # the device stays busy until its update has been learned from
         else:
             self.replay.lose(part.device)
-            # A round may have ended since that learned from an update of the device's before, and so freed it already.
+            # A round that learned from an earlier update of the device may have freed it already.
             self.roster.release(part.device)
             self.ledger.event(self.env.now, status, part.device, part.serving)
         return status

@@ -164,7 +164,7 @@ def test_a_run_in_which_no_device_can_finish_is_refused(sharing, way):
     result = run(radio=radio, devices=devices)
     assert result.status == "failed"
     key = "radio.server_tx_power_dbm" if way == "download" else "devices.tx_power_dbm"
-    text = f"round 1: no device can finish: device 0's {way} needs more than 20000000 slots, as everyone's does: "
+    text = f"round 1: no device can finish: each {way}, such as device 0's, needs more than 20000000 slots: "
     assert result.error.startswith(text + f"raise {key} or radio.bandwidth_hz")
     radio["faults"] = {"max_transfer_s": 1.0}
     assert run(radio=radio, devices=devices).status == "finished"

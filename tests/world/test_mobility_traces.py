@@ -245,7 +245,7 @@ def test_a_real_sumo_export(data_folder):
     name = "sumo_circles_fcd.xml.gz"
     if not (data_folder / name).exists():
         pytest.skip(f"EDGEFL_DATA has no {name}")
-    with pytest.raises(InputError, match=r"nearer to the base station than 1\d\d\d m.*set centre to true"):
+    with pytest.raises(InputError, match=r"nearer to a base station than 1\d\d\d m.*set centre to true"):
         recorded(name, 26)
     track = recorded(name, 26, centre=True, scale=0.1)
     assert track.on_map(np.arange(26), 59.0).any()

@@ -12,16 +12,16 @@ from edgefl.core.arrays import Floats
 
 
 def best_common_s(cycles: Floats, capacitance: Floats, second_j: float, least_hz: float, most_hz: Floats) -> float:
-    """Return the time T that minimises `sum_n xi_n C_n f_n^2 + k T`, where nobody computes for longer than T.
+    """Return the time T that minimises `sum_n xi_n C_n f_n^2 + k T`, where no device computes for longer than T.
 
-    With T falling, more and more devices have to leave their least clock, the one with the highest `C_n / f_min` first.
+    As T falls, more and more devices have to leave their least clock, the one with the highest `C_n / f_min` first.
     While the first m have left it, T is best where `sum_m 2 xi C^3 / T^3 = k`; each m bounds T from below by that, or
     by the time at which it has m devices at all, and the best T is the highest bound.
 
     Args:
         cycles: C [n].
         capacitance: effective switched capacitance xi [n].
-        second_j: what a second costs, k [J].
+        second_j: price of a second, k [J].
         least_hz: least clock of all.
         most_hz: highest clocks [n], not below the least.
     """

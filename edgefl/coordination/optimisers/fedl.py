@@ -27,7 +27,7 @@ class Fedl(Optimiser):
     min_clock_hz: NonNegativeFloat = 0.0  # least clock
 
     def decide(self, forecast: Forecast) -> Decisions:
-        """Return turns, powers and clocks: each its own sub-problem, solved in closed form."""
+        """Return turns, powers and clocks: two sub-problems, each solved in closed form."""
         airtime_s, power_share = self._uploads(forecast)
         cycles = forecast.flops / forecast.flops_per_cycle
         time_s = best_common_s(cycles, forecast.capacitance, self.kappa, self.min_clock_hz, forecast.cpu_hz)
@@ -44,9 +44,9 @@ class Fedl(Optimiser):
         full_w = forecast.tx_power_w
         bits_per_hz = forecast.up_bits / (up.band_hz * up.payload_share)
         unit_snr_w = full_w * up.band_hz / forecast.steady_up_snr_hz()
-        # Uploads take turns, so that a second on the air is one of the round, and more where the frame has others.
+        # Uploads take turns, so a second on the air is a second of the round, or more if the frame has other parts.
         round_second_w = self.kappa / (up.time_share * up.free_share)
-        # The battery's energy: the amplifier takes more than it sends, so that energy is worth less in sent power.
+        # The amplifier draws more than it sends, so the battery's energy is worth less in sent power.
         efficiency = full_w / forecast.amplifier_w
         second_w = efficiency * (round_second_w + forecast.circuit_w)
         airtime_s = airtime.best_airtime_s(bits_per_hz, unit_snr_w, second_w, self.min_power_w, full_w)

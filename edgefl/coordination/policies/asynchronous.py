@@ -14,7 +14,7 @@ from edgefl.coordination.policies.buffered import aggregate_every
 class Asynchronous(Policy):
     """Aggregate at every arrival; server.participants are always under way (FedAsync, Xie et al., 2019)."""
 
-    overlapping: ClassVar[bool] = True  # there are no rounds: other devices are under way at every aggregation
+    overlapping: ClassVar[bool] = True  # other devices are under way at every aggregation
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Run as `buffered` does, with a buffer of one update."""

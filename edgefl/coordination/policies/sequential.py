@@ -20,7 +20,7 @@ class Sequential(Policy):
 
     @property
     def direct_links(self) -> bool:
-        """Devices send the model to each other with `links: device_to_device`."""
+        """Return True if devices send the model to each other."""
         return self.links == "device_to_device"
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:

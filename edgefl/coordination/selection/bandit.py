@@ -28,9 +28,7 @@ class Bandit(Selection):
     New devices come first in CS-UCB; in CS-UCB-Q they begin at the most that a reward may be, 1.
     """
 
-    memory_width: ClassVar[int] = (
-        5  # it keeps the sum, number and greatest of the round trips, what was lost, and the queue
-    )
+    memory_width: ClassVar[int] = 5  # the columns above
 
     # cs-ucb: short round trips; cs-ucb-q: with a share of the rounds for each device.
     variant: Literal["cs-ucb", "cs-ucb-q"] = "cs-ucb"
@@ -51,7 +49,7 @@ class Bandit(Selection):
         return lowest(present, -score, draws(present, index, streams), participants)
 
     def indices(self, memory: Floats, rounds: int, participants: int) -> Floats:
-        """Return the index [devices] by which devices are chosen after so many rounds."""
+        """Return the index [devices] of each device after some rounds; the highest are chosen."""
         times = memory[:, RECEIVED] + memory[:, LOST]
         mean = np.divide(self._rewards(memory), times, out=np.full(len(memory), np.inf), where=times > 0)
         factor = 2
@@ -80,6 +78,5 @@ class Bandit(Selection):
         return after
 
     def _rewards(self, memory: Floats) -> Floats:
-        """Return the sum of each device's rewards [devices]."""
         longest_s = self.max_round_trip_s or max(float(memory[:, LONGEST_S].max()), 1e-300)
         return np.asarray(memory[:, RECEIVED] - memory[:, TRIPS_S] / longest_s)

@@ -22,8 +22,8 @@ BITS_PER_VALUE = 32
 class ChannelAndUpdate(UpdateNorm):
     """Large updates over strong channels (BC-BN2 and BN2-C: Amiri et al., IEEE TWC 20(6), 2021).
 
-    `bc_bn2`: of the devices with the strongest channels, which train, those with the largest updates. `bn2_c`: all
-    train, and those are chosen whose updates are largest as far as their channels let them through in `upload_s`.
+    `bc_bn2`: the devices with the strongest channels train, and those with the largest updates are chosen. `bn2_c`: all
+    train, and those are chosen whose updates are largest, as far as their channels let them through in `upload_s`.
     """
 
     needs_csi: ClassVar[bool] = True  # it compares channels
@@ -68,7 +68,7 @@ class ChannelAndUpdate(UpdateNorm):
 
 
 def sendable_parameters(forecast: Forecast, upload_s: float) -> Ints:
-    """Return how many parameters [n] of a model devices can send in a time on equal shares, at least 1 and at most all.
+    """Return how many parameters [n] of a model devices can send in a time on equal shares, from 1 to all.
 
     Each takes a number of 32 bits and its position. A device whose channel is unknown counts with all.
     """

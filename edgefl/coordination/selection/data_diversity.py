@@ -19,8 +19,8 @@ class DataDiversity(Selection):
 
     Each of the three is scaled to 0..1. The diversity of a device's labels is the Gini-Simpson or Shannon's index over
     its greatest value. `coverage` looks at the chosen set in place of single devices: at the sum over classes of the
-    root of the number of samples. The device that adds most comes next, which gives at least 1 - 1/e of what the best
-    set has (Nemhauser, Wolsey & Fisher, 1978).
+    root of the number of samples. The device that adds most comes next, which gives at least 1 - 1/e of the best set's
+    value (Nemhauser, Wolsey & Fisher, 1978).
     """
 
     needs_labels: ClassVar[bool] = True  # devices tell at registration how many samples of each class they have
@@ -50,9 +50,8 @@ class DataDiversity(Selection):
         return lowest(present, -score, draw, participants)
 
     def _labels(self, view: ServerView) -> Ints:
-        """Return how many samples of each class [devices, classes] devices have."""
         if view.labels is None:
-            raise RuntimeError("there are no labels: set `needs_labels` in the selection")
+            raise RuntimeError("the view has no labels: set `needs_labels` in the selection")
         return view.labels
 
 
@@ -69,11 +68,11 @@ def diversity(labels: Ints, measure: Literal["gini_simpson", "shannon"]) -> Floa
 
 
 def covering(labels: Ints, score: Floats, weight: float, count: int, draw: Floats) -> Ints:
-    """Return `count` rows of [n] that together have most, one after another by what they add.
+    """Return `count` rows of [n] that together have most, chosen one after another by what they add.
 
     Args:
         labels: [n, classes] samples of each class.
-        score: [n] what each adds whatever the others have.
+        score: [n] value that each adds in any case.
         weight: of the coverage, which is 1 for all rows together.
         count: how many rows.
         draw: [n] the lower one comes first in a tie.

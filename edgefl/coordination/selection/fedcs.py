@@ -19,17 +19,16 @@ class FedCS(Selection):
     """FedCS: as many devices as can upload one after another before a deadline, greedily (Nishio & Yonetani, ICC 2019).
 
     Algorithm 3, with each cell's uploads on its whole band. A cell's participants receive the model, side by side, then
-    update, and upload in the order in which they are chosen:
-    Theta' = Theta + t_UL + max(0, t_UD - Theta). The device that prolongs its cell's round least comes next, and is
-    passed over if it comes too late. Choosing and aggregating take no time here (T_CS = T_Agg = 0). Devices whose
-    channel is unknown are heard before.
+    update, and upload in the order in which they are chosen: Theta' = Theta + t_UL + max(0, t_UD - Theta). The device
+    that prolongs its cell's round least comes next, and is skipped if it comes too late. Choosing and aggregating take
+    no time here (T_CS = T_Agg = 0). Devices whose channel is unknown are heard before.
     """
 
     needs_csi: ClassVar[bool] = True  # it plans with predicted times
-    count_varies: ClassVar[bool] = True  # as many as fit
+    count_varies: ClassVar[bool] = True  # as many take part as fit
 
     deadline_s: Seconds | None = None  # T_round; None: server.deadline_s
-    requests: Count | None = None  # devices that are asked for their resources, at random; None: all that are present
+    requests: Count | None = None  # devices that are asked for their resources, at random; None: all present ones
     limit: Literal["participants", "none"] = "participants"  # the most that are chosen; none: as many as fit
 
     @property
@@ -101,11 +100,11 @@ def packed(forecast: Forecast, deadline_s: float, most: int) -> Rows:
         sent_s[place] = received_s[best]
         number[place] += 1
     if not chosen:
-        raise _nobody_in_time(forecast, deadline_s)
+        raise _none_in_time(forecast, deadline_s)
     return np.array(chosen, dtype=np.intp)
 
 
-def _nobody_in_time(forecast: Forecast, deadline_s: float) -> RunError:
+def _none_in_time(forecast: Forecast, deadline_s: float) -> RunError:
     """Return the error that names the device which would be first."""
     alone_s = forecast.download_s(1.0) + forecast.compute_s() + forecast.on_the_way_s() + forecast.upload_s(1.0)
     first = int(np.argmin(alone_s))

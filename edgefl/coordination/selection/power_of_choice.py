@@ -17,8 +17,7 @@ class PowerOfChoice(Selection):
     """The highest losses among d candidates, drawn by their samples (Cho, Wang & Joshi, arXiv 2010.01243).
 
     In pow-d and cpow-d, candidates are sent the model and report its loss on all their samples, or on a mini-batch. In
-    rpow-d, the training loss that came with a device's last update stands for it, and a device that has never sent
-    one comes first.
+    rpow-d, the training loss of a device's last update stands for it, and a device that has never sent one comes first.
     """
 
     needs_losses: ClassVar[bool] = True  # every variant chooses by losses

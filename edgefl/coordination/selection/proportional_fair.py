@@ -15,8 +15,8 @@ from edgefl.core.streams import Streams
 class ProportionalFair(Selection):
     """Highest instantaneous over mean SNR first: each device on its own peaks (PF: Yang et al., IEEE TCOM 68(1), 2020).
 
-    Power, noise and the path divide out of that ratio, so it is the fading alone, |h|^2 of mean 1. The mean is that at
-    the device's place, not one over the rounds before.
+    Power, noise and the path divide out of that ratio, so it is the fading alone, |h|^2 of mean 1. The mean is taken at
+    the device's place, not over the rounds before.
     """
 
     needs_csi: ClassVar[bool] = True  # it compares channels

@@ -33,11 +33,11 @@ class MeteredParticipation:
 
 @dataclass(eq=False)
 class BatteryMeter(Observer):
-    """Tells the batteries at once when a device's power changes, so that they know when each will be empty."""
+    """Tells the batteries when a device's power changes, so that they know when each will be empty."""
 
-    env: simpy.Environment  # the clock
-    world: World  # the devices, and the power of each of their activities
-    batteries: Batteries  # the batteries of those that have one
+    env: simpy.Environment
+    world: World
+    batteries: Batteries
 
     def __post_init__(self) -> None:
         self._metered: dict[int, MeteredParticipation] = {}  # by device, until its round ends
@@ -62,25 +62,19 @@ class BatteryMeter(Observer):
             self._plan_check(device)
 
     def begin_reports(self, ids: Ids, tx_power_w: Floats, air: float) -> None:
-        """Let those of devices [n] that have a battery send from now on, before they take part.
-
-        Args:
-            ids: the devices.
-            tx_power_w: [n] at which power.
-            air: for which share of the time.
-        """
+        """Let devices [n] with a battery send at power `tx_power_w` [n] for a share `air` of the time from now on."""
         powers_w = self.world.powers_w(ids, tx_power_w=tx_power_w)
         power_w = air * (powers_w["tx"] + powers_w["circuit"]) + (1 - air) * powers_w["idle"]
         owned = self.batteries.has_battery[ids]
         self.batteries.begin(ids[owned], power_w[owned], self.env.now)
 
     def end_reports(self, parts: Sequence[Participation], began_s: float, report_bits: float) -> Floats:
-        """End what `begin_reports` has begun at a time [s], and record the batteries' levels.
+        """End the sending that `begin_reports` has begun, and record the batteries' levels.
 
         Args:
-            parts: what it has cost devices [n].
-            began_s: when it began [s].
-            report_bits: what each has sent unless its battery has run out.
+            parts: the reports of devices [n].
+            began_s: when they began [s].
+            report_bits: size of a report that no empty battery has cut short.
 
         Returns:
             After how long each device's battery has run out [n]; inf if it has not.
@@ -99,14 +93,7 @@ class BatteryMeter(Observer):
         return until_s - began_s
 
     def on_air(self, device: int, way: Way, air: float, power_share: float) -> None:
-        """Note that from now on a device's radio is on the air for a share `air` of the time.
-
-        Args:
-            device: the device.
-            way: whether it receives or sends.
-            air: the share of the time.
-            power_share: of the sender's full power that is sent then.
-        """
+        """Note that a device's radio is on the air for a share `air` of the time, at a share of full power."""
         if device in self._metered:
             self._draw(device, RADIO_POWER[way], air, 1.0 if way == "down" else power_share)
 
@@ -119,7 +106,7 @@ class BatteryMeter(Observer):
         self._draw(device, activity)
 
     def on_transfer(self, device: int, way: Way, bits: float) -> None:
-        """Take what the bits of a transfer cost out of the battery when it ends: only then their number is known."""
+        """Take the energy of a transfer's bits out of the battery at its end, when their number is known."""
         if device not in self._metered:
             return
         ids = np.array([device])
@@ -148,13 +135,12 @@ class BatteryMeter(Observer):
         call_at(self.env, asleep_s, partial(self._sleep, part))
 
     def _sleep(self, part: Participation) -> None:
-        """Note that the radio of a device that waits for the round's end is no longer awake."""
         if self._is_metered(part):
             self._draw(part.device, "idle")
 
     def device_columns(self, parts: Sequence[Participation]) -> DeviceColumns:
-        """Stop metering participations [n] whose round ends, so that their devices wait no longer; return levels."""
-        # A device that failed and began anew in the same round has two of them; only the last one is metered.
+        """Stop metering participations [n] whose round ends, and return their batteries' levels."""
+        # A device that failed and began again in the same round has two of them; only the last one is metered.
         last = [part for part in parts if self._is_metered(part)]
         self.batteries.release(np.array([part.device for part in last], dtype=np.int64), self.env.now)
         for part in last:
@@ -197,9 +183,9 @@ class BatteryMeter(Observer):
         self.batteries.spend(np.array([device]), joules, self.env.now)
 
     def _plan_check(self, device: int) -> None:
-        """Plan to check a device when its battery changes next; at once if it has run out.
+        """Plan to check a device when its battery changes next; now if it has run out.
 
-        SimPy cannot cancel an event. So if a check is planned for an earlier time it stays: it will find the battery
+        SimPy cannot cancel an event. So a check that is planned for an earlier time stays: it will find the battery
         usable, and plan the next check.
         """
         time_s = self.env.now

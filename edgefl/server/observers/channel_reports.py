@@ -1,9 +1,9 @@
-"""Reports on channels that the server asks for before it chooses participants: what they take, and what they cost.
+"""Reports on channels that the server asks for before it chooses participants.
 
-A report crosses a control channel, not the band of the model: in 3GPP, too, it is sent in a format that gets through
-over any channel, as nobody knows the channel yet. So its price has a closed form. Devices of a cell report one after
-another, each on the whole uplink band at the spectral efficiency of the most robust scheme and at full power; all
-reports get through. Devices do not wait for each other: nobody takes part yet.
+A report crosses a control channel, not the band of the model, in a format that gets through over any channel, as in
+3GPP. So its price has a closed form. Devices of a cell report one after another, each on the whole uplink band at the
+spectral efficiency of the most robust scheme and at full power; all reports get through. Devices do not wait for each
+other, as none takes part yet.
 
 Source of the scheme: CQI 1, QPSK at a code rate of 78/1024 (3GPP TS 38.214, Table 5.2.2.1-2).
 """
@@ -38,7 +38,7 @@ ROBUST_BPS_HZ = 2 * 78 / 1024
 
 @dataclass(kw_only=True, eq=False)
 class ChannelReports(Observer):
-    """Asks all devices that may be chosen for reports on their channels, which have a price."""
+    """Asks all devices that may be chosen for reports on their channels."""
 
     env: simpy.Environment
     report_bits: int  # size of a report
@@ -71,22 +71,16 @@ class ChannelReports(Observer):
         self.knowledge.note_requested(reported, index)
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
-        """Return how many reports there were, and what they cost."""
+        """Return the number of reports and their energy."""
         reports = ended.devices["status"] == REPORTED
         return {"csi_reports": int(reports.sum()), "csi_energy_j": spent_j(ended.devices, reports)}
 
     def run_ends(self, ended: EndedRound) -> RoundColumns:
-        """Return the same of what was cut off."""
+        """See `round_ends`."""
         return self.round_ends(ended)
 
     def _ask(self, ids: Ids, index: int, version: int) -> Generator[simpy.Event, Any, list[Participation]]:
-        """Wait until devices [n] have reported; return what it has cost each of them.
-
-        Args:
-            ids: the devices, ascending.
-            index: of the selection that may choose them; it keys the draws of their channel.
-            version: the number of aggregations before.
-        """
+        """Wait until devices [n], ascending, have reported; return the cost of each, for selection `index`."""
         began_s = self.env.now
         world = self.world
         positions_m = world.positions_m(ids, began_s)
@@ -97,7 +91,7 @@ class ChannelReports(Observer):
         if self.meter is not None:
             self.meter.begin_reports(ids, full_power_w, self._air)
             yield self.env.timeout(self._report_s)
-            # A difference of two times of the clock would be a rounding away from a whole report.
+            # The minimum, as a difference of two times may miss a whole report by rounding.
             sent_s = np.minimum(sent_s, self.meter.end_reports(parts, began_s, self._bits))
         turns = _turns(drop)
         for part, turn, seconds in zip(parts, turns.tolist(), sent_s.tolist(), strict=True):
@@ -109,7 +103,7 @@ class ChannelReports(Observer):
         return parts
 
     def _transfer(self, sent_s: float) -> TransferResult:
-        """Return what a device has sent in some seconds, which are less than a report takes if its battery runs out."""
+        """Return the transfer of a device that has sent for some seconds, until its report or its battery ended."""
         share = sent_s / self._report_s
         on_air_s = sent_s * self._air
         return TransferResult(sent_s, on_air_s, on_air_s, share * self._bits, delivered=share == 1.0)

@@ -18,7 +18,7 @@ from edgefl.server.observer import Begun, Observer
 from edgefl.server.participation import Participation
 from edgefl.world.churn import Presence
 
-FEW = 64  # so many participations are kept whether their rounds are over or not
+FEW = 64  # participations that are kept whether their rounds are over or not
 
 
 def ignore_departure(part: Participation) -> None:
@@ -42,7 +42,7 @@ class Departures(Observer):
     than one a participation, which the event loop would have to sort and to keep long after the round.
     """
 
-    env: simpy.Environment  # the clock
+    env: simpy.Environment
     presence: Presence  # which devices are present
     # called if a device leaves after its participation has ended and before its round does
     on_departure: Callable[[Participation], None] = ignore_departure
@@ -71,7 +71,7 @@ class Departures(Observer):
             heappush(self._watched, _Watched(time_s, next(self._orders), process, part))
 
     def _drop_ended(self) -> None:
-        """Drop participations whose round is over, once there may be as many of them as of others."""
+        """Drop participations whose round is over, once they may be as many as the others."""
         if len(self._watched) > 2 * self._kept:
             self._watched = [watched for watched in self._watched if not watched.part.closed]
             heapify(self._watched)
@@ -84,20 +84,20 @@ class Departures(Observer):
             call_at(self.env, self._next_check_s, partial(self._check, self._next_check_s))
 
     def _check(self, time_s: float) -> None:
-        """Interrupt whoever leaves now; called at the end of the timer that was set for `time_s`."""
+        """Interrupt the devices that leave now, at the end of the timer that was set for `time_s`."""
         if time_s != self._next_check_s:  # a timer that was set later has ended before this one
             return
         self._next_check_s = float("inf")
         now_s = self.env.now
         while self._watched and self._watched[0].time_s <= now_s:
             watched = heappop(self._watched)
-            if not watched.part.closed:  # a later round that asks the device watches it anew
+            if not watched.part.closed:  # a later round that asks the device watches it again
                 self._look_at(watched)
         self._set_timer()
 
     def _look_at(self, watched: _Watched) -> None:
         """Interrupt a participation whose device leaves now; watch it further if the device stays."""
-        # Presence knows only a time until which a device certainly stays; by now that time may be later.
+        # Presence gave only a time until which the device certainly stays; by now that may be later.
         device = np.array([watched.part.device])
         stays_until_s = float(self.presence.stays_until_s(device, self.env.now)[0])
         if stays_until_s > self.env.now:

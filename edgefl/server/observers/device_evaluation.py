@@ -1,8 +1,7 @@
 """Devices evaluate a round's new model on samples of their own and answer, before the round ends.
 
-It is a phase of its own in virtual time, as in Flower: the server sends the new model to devices once more. Each of
-them takes part a second time, with a row of its own. What the phase costs depends on no model, so it may come before
-the server has learned.
+This phase follows the updates in virtual time, as in Flower: the server sends the new model to devices once more. Each
+takes part a second time, with a second row. Its cost depends on no model, so it may come before the server has learned.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from edgefl.server.round_counter import RoundCounter
 class DeviceEvaluation(Observer):
     """Lets devices evaluate the new model, waits for their answers, and counts them."""
 
-    env: simpy.Environment  # the clock
-    section: DeviceEvaluationSection  # how often, who, and on how many samples
-    link: Link  # the radio over which they do so, with draws of its own
+    env: simpy.Environment
+    section: DeviceEvaluationSection
+    link: Link  # with separate draws
     dispatcher: Dispatcher  # builds the processes of the devices
     attendance: Attendance  # which devices are present
     rounds: RoundCounter  # the round under way
@@ -55,7 +54,6 @@ class DeviceEvaluation(Observer):
         return self._evaluate(begin)
 
     def _evaluate(self, begin: Begin) -> Generator[simpy.Event, Any, None]:
-        """Send devices the model, and wait for their answers."""
         ids = self._devices()
         if not len(ids):
             return
@@ -70,14 +68,13 @@ class DeviceEvaluation(Observer):
         self._lasted_s = self.env.now - began_s
 
     def _devices(self) -> Ids:
-        """Return the devices that evaluate, ascending."""
         present = self.attendance.present(self.rounds.selection)
         if self.section.devices == "present":
             return present
         return np.intersect1d(present, self.roster.senders())
 
     def _wait_for(self, processes: list[simpy.Process]) -> Generator[simpy.Event, Any, None]:
-        """Wait until all have ended, and end those that are still under way at the deadline."""
+        """Wait until all have ended; end those that are under way at the deadline."""
         if self.section.deadline_s is not None:
             yield self.env.all_of(processes) | self.env.timeout(self.section.deadline_s)
             yield from finish_moment(self.env)  # an answer that arrives at the deadline is in time
@@ -92,7 +89,7 @@ class DeviceEvaluation(Observer):
             part.end_evaluation()
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
-        """Return how long the evaluation has lasted, how many answers have arrived, and the energy of all of them."""
+        """Return the evaluation's duration, the number of answers, and the energy of all its devices."""
         status = ended.devices["status"]
         lasted_s = self._lasted_s
         self._lasted_s = 0.0

@@ -1,4 +1,4 @@
-"""Tells processors that slow down when they are hot how long they have computed."""
+"""Heat of processors that slow down when they are hot."""
 
 from __future__ import annotations
 

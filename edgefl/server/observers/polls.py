@@ -1,4 +1,4 @@
-"""Polls: before participants are chosen, candidates say how well the model does on their samples."""
+"""Polls: before participants are chosen, candidates report the model's loss on their samples, or an update's norm."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from edgefl.server.round_counter import RoundCounter
 class Polls(Observer):
     """Asks candidates for the model's loss, or for the norm of their update; only those that answer can be chosen."""
 
-    env: simpy.Environment  # the clock
+    env: simpy.Environment
     selection: Selection  # names the candidates, and what they are asked
     participants: int  # how many devices a round asks for
-    streams: Streams  # keyed randomness
+    streams: Streams
     tracker: DeviceTracker  # the server's knowledge of its devices
     rounds: RoundCounter  # the round under way
     choosing: Choosing  # which devices may be chosen, and what the server knows of them
@@ -57,7 +57,7 @@ class Polls(Observer):
         check_ids(selection, "candidates", candidates, free, "ids of `present`, each once")
         link = self.dispatcher.polling
         yield self.env.all_of(begin(candidates, self._processes, index, link))
-        # They are computed in one batch, in order of ids: answers arrive in an order that depends on the channel.
+        # In order of ids, as the order in which answers arrive depends on the channel.
         ids = self.roster.take_answers()
         if selection.polls_training:
             counted = selection.polled_parameters(ids, view)
@@ -68,7 +68,6 @@ class Polls(Observer):
         self.tracker.note_poll(ids, self.replay.losses_of(ids, samples, index))
 
     def _processes(self, drop: Drop) -> ProcessFactory:
-        """Return the factory of the candidates' processes."""
         index = self.rounds.selection
         if self.selection.polls_training:
             return self.dispatcher.trained_poll_processes(drop, index, self.rounds.ended)

@@ -1,4 +1,4 @@
-"""Devices that arrive and leave while rounds run: their events and columns, and what a departure costs."""
+"""Devices that arrive and leave while rounds run: their events and columns, and the state that departures lose."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class DepartedState:
 
 @dataclass(kw_only=True, eq=False)
 class Population(Observer):
-    """Counts arrivals and departures, which are events, too, in small populations."""
+    """Counts arrivals and departures, which in small populations are events, too."""
 
-    env: simpy.Environment  # the clock
+    env: simpy.Environment
     world: World  # the devices, their presence and their batteries
     ledger: Ledger  # records the events
     groups: SessionGroups  # the groups of devices, one of which is present in each session
@@ -65,7 +65,7 @@ class Population(Observer):
             log.warning(text, number, present, self.wanted)
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
-        """Return the columns of devices that came and left, and of batteries."""
+        """Return the columns of arrivals, departures and batteries."""
         now_s = ended.until_s
         battery_columns: RoundColumns = {}
         batteries = self.world.batteries
@@ -84,7 +84,7 @@ class Population(Observer):
         self.departed.lose(self._left)
 
     def session_changes(self, before: int, after: int) -> None:
-        """Let the next session's group replace the one before; count arrivals and departures in the last round."""
+        """Let the next session's group replace the last; count arrivals and departures in the last round."""
         if not self.groups.several:
             return
         leaving = self.groups.members(before)

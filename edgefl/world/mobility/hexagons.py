@@ -31,7 +31,6 @@ class Hexagons(Area):
 
     @property
     def is_convex(self) -> bool:
-        """See Area."""
         return len(self.sites_m) == 1
 
     @property
@@ -46,7 +45,6 @@ class Hexagons(Area):
         return {(q, r): site for (q, r), site in zip(cells, self.sites_m, strict=True)}
 
     def points(self, u: Floats) -> Floats:
-        """See Area."""
         count = len(self.sites_m)
         # The first draw picks the hexagon; what is left of it is uniform again.
         site = np.minimum(np.floor(u[..., 0] * count), count - 1)
@@ -55,7 +53,6 @@ class Hexagons(Area):
         return np.array(self.sites_m)[site.astype(np.int64)] + offsets_m
 
     def point(self, u: float, v: float) -> tuple[float, float]:
-        """See Area."""
         count = len(self.sites_m)
         site = min(int(u * count), count - 1)
         turn = 6 * (u * count - site)
@@ -77,7 +74,6 @@ class Hexagons(Area):
         return np.asarray(((offsets_m @ np.array(NORMALS).T).max(axis=-1) <= self.edge_m / SAFE_PART).any(axis=-1))
 
     def wall(self, point: Floats, direction: Floats) -> Wall:
-        """See Area."""
         x, y = point.tolist()
         dx, dy = direction.tolist()
         cell = min(self._centres, key=lambda known: dist(self._centres[known], (x, y)))
@@ -128,7 +124,6 @@ class Hexagons(Area):
         raise AssertionError(beyond)  # copies of the layout tile the plane
 
     def sees(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
-        """See Area."""
         length_m = dist(start, end)
         if length_m == 0:
             return True
@@ -136,7 +131,6 @@ class Hexagons(Area):
         return self.wall(origin, (np.array(end) - origin) / length_m).gap_m >= length_m
 
     def is_open(self, points_m: Floats, length_m: Floats) -> Bools:
-        """See Area."""
         offsets_m = points_m[:, None, :] - np.array(self.sites_m)  # [n, sites, 2]
         distance_m = np.hypot(offsets_m[..., 0], offsets_m[..., 1])
         own = np.argmin(distance_m, axis=1)

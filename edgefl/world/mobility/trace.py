@@ -211,21 +211,16 @@ class _RecordedTrack(Track):
         return time_s + np.minimum(lasts_s, begins_again_s)
 
     def path_m(self, device: int, times_s: Floats) -> Floats:
-        file_s = np.array([self._file_s(time_s) for time_s in times_s.tolist()])
-        sampled_s, points = self.ways[device]
-        x = np.interp(file_s, sampled_s, points[:, 0])
-        y = np.interp(file_s, sampled_s, points[:, 1])
-        return np.stack([x, y], axis=-1)
+        return self._interpolated(device, np.array([self._file_s(time_s) for time_s in times_s.tolist()]))
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         file_s = self._file_s(time_s)
-        positions = []
-        for device in ids:  # one by one: each device has samples at times of its own
-            times_s, points = self.ways[device]
-            x = np.interp(file_s, times_s, points[:, 0])
-            y = np.interp(file_s, times_s, points[:, 1])
-            positions.append((x, y))
-        return np.array(positions).reshape(-1, 2)
+        # One by one: each device has samples at times of its own.
+        return np.array([self._interpolated(device, file_s) for device in ids.tolist()]).reshape(-1, 2)
+
+    def _interpolated(self, device: int, file_s: Floats | float) -> Floats:
+        sampled_s, points = self.ways[device]
+        return np.stack([np.interp(file_s, sampled_s, points[:, axis]) for axis in (0, 1)], axis=-1)
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the speeds [n] between the samples before and after; 0 before the first and after the last one."""
