@@ -45,7 +45,7 @@ def reports(ids, received, energy_j):
     return DeviceReports(np.array(ids), np.array(received), some, np.array(energy_j), some, some)
 
 
-def test_what_was_not_sent_is_told_with_the_next_update():
+def test_unreported_energy_comes_with_the_next_update():
     tracker = DeviceTracker(np.array([1, 1, 1]))
     first = tracker.close_round(reports([0, 2], [False, True], [3.0, 4.0]))
     np.testing.assert_array_equal(first.energy_j, [NAN, 4.0])

@@ -46,7 +46,7 @@ def test_random_waypoint_starts_in_its_stationary_law():
     assert stats.ks_2samp(start, later).pvalue > 0.01
 
 
-def test_a_start_that_is_not_stationary_would_be_seen():
+def test_a_test_of_the_start_detects_a_law_that_is_not_stationary():
     """The uniform start that many simulators use differs from the stationary law: the power of the test above."""
     later = distances(tracks(RandomWaypoint()), IDS, 500.0)
     assert stats.ks_2samp(distances(tracks(Static()), IDS, 0.0), later).pvalue < 1e-6
@@ -126,6 +126,6 @@ def test_attributes_are_drawn_independently():
     assert abs(np.corrcoef(both.cpu_hz, both.flops_per_cycle)[0, 1]) < 0.04
 
 
-def test_a_draw_that_cannot_be_is_refused():
+def test_impossible_draw_is_refused():
     with pytest.raises(InputError, match=r"cpu_hz: device \d+ draws -.*must be from"):
         world(count=100, cpu_hz={"normal": [1e9, 1e9]})
