@@ -57,10 +57,10 @@ def test_cloud_in_every_round_is_fedavg_over_all_cells():
 @pytest.mark.parametrize("shadowing_db", [0.0, 8.0], ids=["at home", "changing cells"])
 @pytest.mark.parametrize("every", [1, 2, 3, 10**9])
 def test_quadratics_by_hand(every, shadowing_db, tmp_path):
-    """Each cell walks on its own functions; a device that changes its cell takes the new one's model; a cloud weighs by samples.
+    """Cells walk on their functions; a device that moves takes the new cell's model; the cloud weighs by samples.
 
     Device i holds 1 + i % 3 samples, all of them its function. Fewer take part than there are, so that cells have
-    nobody at times.
+    none at times.
     """
     rng = np.random.default_rng(4)
     holds = 1 + np.arange(18) % 3

@@ -376,7 +376,7 @@ APART = {  # who is there in the second and last session, and the labels that th
 
 @pytest.mark.parametrize("kind", APART)
 def test_sessions_under_the_paper_s_other_partitions(kind):
-    """Two sessions: by turns where the partition has two groups; the model is tested on the classes that present devices have."""
+    """Two sessions: by turns if the partition has two groups; tested on the classes that present devices have."""
     there, labels = APART[kind]
     data = {"dataset": "digits", "partition": kind}
     result = images({"sessions": {"count": 2, "rounds": 2}}, data=data, devices={"count": 10})
