@@ -18,7 +18,7 @@ from edgefl.radio.transfers import TransferResult, Way
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import LATE, NOT_CHOSEN, RECEIVED, REPORTED
 from edgefl.scenario import RoundKey
-from edgefl.server.energy import energy_columns, spent_j
+from edgefl.server.energy import Draws, energy_columns, spent_j
 from edgefl.server.observer import DeviceColumns, EndedRound, Observer
 from edgefl.server.participation import FAILED, Participation
 from edgefl.world.world import World
@@ -47,7 +47,7 @@ class RoundAccounts:
             "down": self.world.receiving_j(ids, np.array([part.down.sent_bits for part in parts], dtype=np.float64)),
             "up": self.world.sending_j(ids, np.array([part.up.sent_bits for part in parts], dtype=np.float64)),
         }
-        drx_tail_s = self.world.drx_tail_s[ids]
+        draws = Draws(powers_w, bits_j, self.world.drx_tail_s[ids])
         for part in parts:
             part.close()
         # Observers come first: one of them ends the waiting of devices that ran out of charge.
@@ -55,7 +55,7 @@ class RoundAccounts:
         for observer in self.observers:
             more |= observer.device_columns(parts)
         now_s = self.env.now
-        devices = device_columns(parts, key, now_s, powers_w, bits_j, drx_tail_s)
+        devices = device_columns(parts, key, now_s, draws)
         return EndedRound(key, self.ledger.time_s, now_s, parts, devices | more, merged)
 
     def row(self, ended: EndedRound, learned: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,24 +108,8 @@ def _failures(ended: EndedRound) -> dict[str, float]:
     return {"failed": failed, "wasted_j": spent_j(ended.devices, unused)}
 
 
-def device_columns(
-    parts: Sequence[Participation],
-    round_key: RoundKey,
-    now_s: float,
-    powers_w: Mapping[str, Floats],
-    bits_j: Mapping[Way, Floats],
-    drx_tail_s: Floats,
-) -> DeviceColumns:
-    """Return ended participations [n], in order of their devices, as columns of devices.csv.
-
-    Args:
-        parts: the participations.
-        round_key: the round in which they ended.
-        now_s: when that round ends [s].
-        powers_w: power [n] of each activity [W] (`World.powers_w`).
-        bits_j: energy [n] of the bits received (down) and sent (up), besides these powers.
-        drx_tail_s: how long each radio [n] stays awake after its last transfer.
-    """
+def device_columns(parts: Sequence[Participation], round_key: RoundKey, now_s: float, draws: Draws) -> DeviceColumns:
+    """Return participations [n], in order of their devices, as columns of devices.csv, of a round that ends now."""
     count = len(parts)
     download_s, download_bits = _transfers([part.down for part in parts])
     upload_s, upload_bits = _transfers([part.up for part in parts])
@@ -160,7 +144,7 @@ def device_columns(
         "compute_s": compute_s,
         "upload_s": upload_s,
         "wait_s": wait_s,
-        **energy_columns(parts, powers_w, bits_j, drx_tail_s, wait_s, until_s),
+        **energy_columns(parts, draws, wait_s, until_s),
         "status": np.array([part.status for part in parts], dtype=str),
         "bytes_down": _whole_bytes(download_bits),
         "bytes_up": _whole_bytes(upload_bits),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Floats, Ids
 from edgefl.radio.carriers.roaming import HANDOVER_FAILED
 from edgefl.radio.drop import Drop
+from edgefl.radio.link import Link
 from edgefl.radio.transfers import NOT_BEGUN, TransferResult, Way
 from edgefl.records.statuses import ANSWERED, EVALUATED, EVALUATION_FAILED, POLLED, RECEIVED, REPORTED
+from edgefl.world.world import World
 
 ARRIVED = (RECEIVED, ANSWERED, POLLED, EVALUATED)  # outcomes of processes whose last message has arrived
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
@@ -267,30 +269,34 @@ def _pass(env: simpy.Environment, seconds: float, before_s: float) -> Generator[
 
 
 def participations(
-    drop: Drop,
-    positions_m: Floats,
+    *,
+    world: World,
+    link: Link,
+    ids: Ids,
+    tx_power_w: Floats,
     version: int,
     now_s: float,
-    cpu_hz: Floats,
-    tx_power_w: Floats,
-    setups: Sequence[SetUp] | None = None,
+    index: int,
     meter: Meter = NO_METER,
 ) -> list[Participation]:
-    """Return the participations of devices [n] that begin together, in order of the drop.
+    """Return the participations of devices [n], ascending, that begin together.
 
     Args:
-        drop: their large-scale channel [n].
-        positions_m: their positions [n, 2].
+        world: the devices.
+        link: the radio over which they take part.
+        ids: the devices; at least one.
+        tx_power_w: the powers [n] at which they transmit [W].
         version: number of aggregations before.
         now_s: the time [s].
-        cpu_hz: their highest clocks [n].
-        tx_power_w: their transmit powers [n] [W].
-        setups: their set-ups [n]; None: nothing.
+        index: it keys the draws of their large-scale channel.
         meter: follows what they draw.
     """
+    positions_m = world.positions_m(ids, now_s)
+    drop = link.drop(ids, positions_m, world.height_m[ids], index)
+    columns = (ids, positions_m, world.cpu_hz[ids], tx_power_w, world.setup_s[ids], world.setup_j[ids])
+    rows = zip(*(column.tolist() for column in columns), strict=True)
     begun = []
-    devices = zip(drop.ids.tolist(), positions_m.tolist(), cpu_hz.tolist(), tx_power_w.tolist(), strict=True)
-    for row, (device, (x_m, y_m), clock_hz, power_w) in enumerate(devices):
+    for row, (device, (x_m, y_m), clock_hz, power_w, setup_s, setup_j) in enumerate(rows):
         begun.append(
             Participation(
                 device=device,
@@ -301,7 +307,7 @@ def participations(
                 began_s=now_s,
                 cpu_hz=clock_hz,
                 tx_power_w=power_w,
-                setup=setups[row] if setups else NO_SETUP,
+                setup=SetUp(setup_s, setup_j),
                 meter=meter,
             )
         )

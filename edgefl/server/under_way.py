@@ -21,7 +21,6 @@ from edgefl.server.participation import (
     ParticipantProcess,
     Participation,
     ProcessFactory,
-    SetUp,
     participations,
 )
 from edgefl.server.replay import Replay
@@ -62,7 +61,17 @@ class UnderWay:
             return []
         ordered = np.sort(ids)
         self.roster.ask_again(ordered, self.env.now)
-        drop, begun = self._participations(ordered, index)
+        begun = participations(
+            world=self.world,
+            link=self.link,
+            ids=ordered,
+            tx_power_w=self.world.tx_power_w(ordered),
+            version=self.rounds.ended,
+            now_s=self.env.now,
+            index=index,
+            meter=self.meter,
+        )
+        drop = begun[0].drop
         for part in begun:
             self.roster.resume(part)
         process_of = processes_of(drop)
@@ -77,19 +86,6 @@ class UnderWay:
         for observer in self.observers:
             observer.begins(together)
         return processes
-
-    def _participations(self, ids: Ids, index: int) -> tuple[Drop, list[Participation]]:
-        """Return the large-scale channel of devices [n], ascending, and their participations that begin now."""
-        now_s = self.env.now
-        world = self.world
-        positions_m = world.positions_m(ids, now_s)
-        drop = self.link.drop(ids, positions_m, world.height_m[ids], index)
-        cpu_hz = world.cpu_hz[ids]
-        tx_power_w = world.tx_power_w(ids)
-        number = self.rounds.ended
-        setups = [SetUp(*of) for of in zip(world.setup_s[ids].tolist(), world.setup_j[ids].tolist(), strict=True)]
-        begun = participations(drop, positions_m, number, now_s, cpu_hz, tx_power_w, setups, self.meter)
-        return drop, begun
 
     def _participate(self, part: Participation, process: ParticipantProcess) -> ParticipantProcess:
         """Run a participation to its end, record how it ended, and return its status."""

@@ -82,18 +82,23 @@ class ChannelReports(Observer):
     def _ask(self, ids: Ids, index: int, version: int) -> Generator[simpy.Event, Any, list[Participation]]:
         """Wait until devices [n], ascending, have reported; return the cost of each, for selection `index`."""
         began_s = self.env.now
-        world = self.world
-        positions_m = world.positions_m(ids, began_s)
-        drop = self.link.drop(ids, positions_m, world.height_m[ids], index)
-        full_power_w = world.scenario_tx_power_w(ids)
-        parts = participations(drop, positions_m, version, began_s, world.cpu_hz[ids], full_power_w)
+        full_power_w = self.world.scenario_tx_power_w(ids)
+        parts = participations(
+            world=self.world,
+            link=self.link,
+            ids=ids,
+            tx_power_w=full_power_w,
+            version=version,
+            now_s=began_s,
+            index=index,
+        )
         sent_s = np.full(len(ids), self._report_s)
         if self.meter is not None:
             self.meter.begin_reports(ids, full_power_w, self._air)
             yield self.env.timeout(self._report_s)
             # The minimum, as a difference of two times may miss a whole report by rounding.
             sent_s = np.minimum(sent_s, self.meter.end_reports(parts, began_s, self._bits))
-        turns = _turns(drop)
+        turns = _turns(parts[0].drop)
         for part, turn, seconds in zip(parts, turns.tolist(), sent_s.tolist(), strict=True):
             part.report(self._transfer(seconds), began_s + turn * self._report_s)
         # The round goes on with the slot after the last report.
