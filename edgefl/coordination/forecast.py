@@ -95,7 +95,7 @@ class Forecast:
     capacitance: Floats
     tx_power_w: Floats  # full powers
     amplifier_w: Floats  # drawn from the battery for that power
-    circuit_w: Floats  # drawn beside it while a device sends
+    circuit_w: Floats  # drawn besides while a device sends
     rx_power_w: Floats
     backhaul_s: Floats  # both ways
     down_snr_hz: Floats  # received power over the density of the noise
@@ -113,7 +113,7 @@ class Forecast:
     access_s: Floats | float = 0.0  # to the radio, before the first bits of both messages
     setup_s: Floats | float = 0.0  # before the download: the app, its libraries, its data
     setup_j: Floats | float = 0.0  # drawn meanwhile
-    rx_j_per_mbit: Floats | float = 0.0  # drawn for each megabit received, beside `rx_power_w`
+    rx_j_per_mbit: Floats | float = 0.0  # drawn for each megabit received, besides `rx_power_w`
     tx_j_per_mbit: Floats | float = 0.0  # the same of those sent
 
     def __len__(self) -> int:

@@ -92,7 +92,7 @@ class ChannelState:
 
 
 def _correlation(link: Link, participants: Participants, age_s: float) -> Floats:
-    """Return the correlations [n] of the scatter with what it was `age_s` before."""
+    """Return the correlations [n] of the scatter with the scatter `age_s` before."""
     fading = link.radio.fading
     with watching_draws(fading, "slot_correlation"):
         correlation = fading.slot_correlation(participants.speed_mps, link.radio.carrier_hz, age_s)

@@ -94,7 +94,7 @@ class Choosing:
     def _choosable(self, count: int | None, *, refill: bool) -> tuple[int, Ids, int]:
         """Return the selection's index, the devices [n] that it may choose, and how many of them it chooses."""
         index = self.rounds.selection
-        if refill:  # a selection with draws of its own
+        if refill:  # a selection with separate draws
             index += 1
         free = self.free(index)
         if self.rounds.key.extra:

@@ -55,7 +55,7 @@ class Redivide:
 
 @dataclass(frozen=True)
 class PassOn:
-    """The model that has just arrived goes to the next device as it is."""
+    """The model that has just arrived goes to the next device unchanged."""
 
     round_key: RoundKey
     arrivals: tuple[Arrival, ...]
@@ -76,7 +76,7 @@ class Learn:
 class LearnFromSum(Learn):
     """A round ends whose updates the base stations have received as sums, with noise."""
 
-    # A command of its own: the digests of other rounds know nothing of sums.
+    # A separate command, so that the digests of other rounds do not change.
     received: AnalogSum
 
 

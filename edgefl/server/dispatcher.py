@@ -47,7 +47,7 @@ class Dispatcher:
     section: ServerSection  # the section `server` of the scenario
     world: World
     link: Link
-    polling: Link  # the radio for polls, with draws of its own
+    polling: Link  # the radio for polls, with separate draws
     routes: Routes  # the backhaul that participants' messages take between the server and the base stations
     handover: Handover | None  # when devices change their base stations; None if they do not
     payload: Payload  # what a participant sends and computes
@@ -148,7 +148,7 @@ class Dispatcher:
 
     @property
     def over_the_air(self) -> OverTheAirCarrier | None:
-        """The carrier of the last participants whose updates add up in the air; None if updates never do."""
+        """Return the carrier of the last participants whose updates add up in the air; None if updates never do."""
         return self._over_the_air
 
     def _over_the_air_processes(
@@ -264,7 +264,7 @@ class Dispatcher:
         down_bits = self._with_what_is_sent_once(self.payload.down_bits, drop.ids)
         up_bits = float(BITS_PER_FLOAT + self.section.csi.update_bits)
         computing = self._computing(drop, flops, down_bits, up_bits)
-        # Polls have a link of their own: a poll and the participation that may follow it must not share draws.
+        # Polls have a separate link: a poll and the participation that may follow it must not share draws.
         candidates = self._participants(self.polling, drop, index)
         messages = round_trip(len(candidates), down_bits, up_bits, computing.durations_s)
         carrier = self.polling.open(self.env, candidates, messages)

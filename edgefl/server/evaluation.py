@@ -65,7 +65,7 @@ class Evaluation:
     sessions: Sessions
     learning_rates: str  # the keys that set a learning rate, as messages name them
     ledger: Ledger  # records results
-    record: Record  # keeps results for a run that goes on later
+    record: Record  # keeps results for a resumed run
     progress: RoundListener  # called with each round's row once its evaluation is finished
 
     def __post_init__(self) -> None:

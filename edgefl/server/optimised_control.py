@@ -35,7 +35,7 @@ class OptimisedControl(Control):
     decider: Decider  # the optimiser, or the allocation that needs forecasts
     forecaster: Forecaster  # makes the forecasts
     held: HeldDecisions  # keeps what was decided
-    choosing: Control = BY_SCENARIO  # decides who takes part; by default the scenario does
+    choosing: Control = BY_SCENARIO  # chooses participants; by default the scenario does
 
     def __post_init__(self) -> None:
         self.decides = self.choosing.decides

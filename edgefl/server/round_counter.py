@@ -10,7 +10,7 @@ class RoundCounter:
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        # A round may select several times (refills), so selections have a count of their own.
+        # A round may select several times (refills), so selections are counted separately.
         self.selection = -1  # index of the last selection, from 0; it keys that selection's draws
         self.key: RoundKey = sessions.first(1)  # the present round, or the next one between two rounds
         self.ended = 0  # rounds that have ended, extra ones included

@@ -29,8 +29,8 @@ from edgefl.server.round_counter import RoundCounter
 from edgefl.server.under_way import UnderWay
 from edgefl.world.world import World
 
-# The radio's draws are keyed by the index of a selection. Messages besides training count from here, so that they leave
-# the draws of the rounds as they are.
+# The radio's draws are keyed by the index of a selection. Messages besides training count from here, so that they do
+# not change the draws of the rounds.
 FIRST_MESSAGE_INDEX = 2**31
 
 

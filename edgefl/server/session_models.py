@@ -111,7 +111,7 @@ class SessionModels:
         """Return the weighted sum of ended sessions' models, by session."""
         weighted = [(weight, self._ended[session]) for session, weight in blend.items() if weight]
         if [weight for weight, _ in weighted] == [1.0]:
-            return weighted[0][1]  # a single model stays as it is, bit by bit
+            return weighted[0][1]  # a single model stays the same, bit by bit
         w = [weight * model.w for weight, model in weighted]
         statistics = [weight * model.statistics for weight, model in weighted]
         return SessionModel(sum(w[1:], w[0]), sum(statistics[1:], statistics[0]))

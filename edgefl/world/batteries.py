@@ -28,7 +28,7 @@ class Batteries:
         self.usable = parameters.start_j > parameters.reserve_j  # [devices] False while the device has run out
         self._parameters = parameters
         self._resting_w = parameters.resting_w  # [devices] drawn while it takes no part
-        # Each device's present line: its level when the line began, that time, and what it draws since then.
+        # Each device's present line: its level when the line began, that time, and its power since then.
         self._level_j = parameters.start_j.copy()
         self._since_s = np.zeros(count)
         self._draw_w = self._resting_w.copy()
@@ -96,7 +96,7 @@ class Batteries:
         self._participating[ids] = False
 
     def advance(self, time_s: float, ids: Ids | None = None) -> None:
-        """Handle all events of batteries up to a time, those of some devices or of all."""
+        """Handle all events of batteries up to a time, of some devices or of all."""
         advance_to(time_s, self._next_s, self._handle_next_events, ids)
 
     def changes(self) -> Changes:
@@ -168,7 +168,7 @@ class Batteries:
         charged_j = (gained_j + drawn_j).sum()
         participates = self._participating[ids]
         drained_j = drawn_j[~participates].sum()
-        # A participant's battery is above its reserve, and so gives all of what is asked for.
+        # A participant's battery is above its reserve, and so gives all that the device draws.
         drained_j += (self._parameters.base_w[ids] * lasted_s)[participates].sum()
         return float(charged_j), float(drained_j)
 

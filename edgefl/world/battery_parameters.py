@@ -33,7 +33,7 @@ class BatteryParameters(NamedTuple):
     from_s: Floats  # time of day at which the first window begins
     charging_w: Floats  # [devices, windows] power in each window, in the order of the day
     window_s: Floats  # [devices, windows] length of each window; a whole day means that charging never ends
-    cycle_s: Floats  # [devices, windows] from each window's beginning to that of the next one
+    cycle_s: Floats  # [devices, windows] from each window's beginning to the next one's
 
     @classmethod
     def drawn(cls, devices: Devices, streams: Streams) -> BatteryParameters:
@@ -137,7 +137,7 @@ def _windows_per_device(devices: Devices) -> Ints:
 
 def _draw_window(devices: Devices, streams: Streams, number: int) -> _Window:
     """Return window `number`, from 0, of each device; a device without that window gets 0 W for a whole day."""
-    # Further windows draw from streams of their own, so that the first one draws as if it were the only one.
+    # Further windows draw from separate streams, so that the first one draws as if it were the only one.
     keyed = streams.apart(f"window {number + 1}") if number else streams
 
     def draw(name: str, bound: PerDevice, key: str) -> Floats:

@@ -109,7 +109,7 @@ class Cells(Section):
     min_distance_m: PositiveFloat = 10.0  # no device is placed nearer: to the middle, or with hexagons to any site
     bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
     wrap_around: bool = False  # whether opposite edges of a hexagonal layout meet
-    sectors: Annotated[int, Field(ge=1, le=3)] = 1  # of each base station; each is a cell of its own
+    sectors: Annotated[int, Field(ge=1, le=3)] = 1  # of each base station; each is a separate cell
     boresight_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0  # azimuth of a site's first sector, from the x axis
     antenna: Annotated[Antenna, ANTENNAS] = Omni()  # of each sector
     drop: Literal["disc", "hexagons"] = "disc"  # where devices are: in a disc around all cells, or in the hexagons
@@ -135,7 +135,7 @@ class Cells(Section):
             self._check_listed_sites()
             return self
         if self.positions_m:
-            raise fault_at(("positions_m",), f"the layout {self.layout} has positions of its own: set layout to listed")
+            raise fault_at(("positions_m",), f"the layout {self.layout} sets the positions: set layout to listed")
         if self.sites not in RINGS:
             raise fault_at(("sites",), f"must be 1, 7 or 19, got {self.sites}")
         if self.layout == "single" and self.sites > 1:

@@ -100,7 +100,7 @@ def drawn_law(devices: Devices, flops_per_s: Floats, streams: Streams) -> Comput
 
 
 def _given(hardware: Hardware, key: str) -> Distribution | float:
-    """Return the distribution of a speed; nan if a group has none of its own."""
+    """Return the distribution of a speed; nan if a group has none."""
     distribution: Distribution | None = getattr(hardware.compute, key)
     if distribution is None:
         return float("nan")

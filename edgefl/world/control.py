@@ -25,7 +25,7 @@ class Choice(NamedTuple):
 class Control:
     """Base class of all controls; it leaves every decision to the scenario."""
 
-    decides: bool = False  # whether the server has to ask who takes part
+    decides: bool = False  # whether the server has to ask for participants
     fills_band: bool = True  # whether weights divide all of a band; False: they are parts of it, 1 in all or less
 
     def decide(self, choice: Choice) -> Generator[Any, Any, None]:

@@ -137,7 +137,7 @@ Preset = Literal["jetson_nano", "phone", "raspberry_pi_3", "raspberry_pi_4", "ra
 class Hardware(Section):
     """The parts of a device; numbers may be distributions."""
 
-    preset: Preset | None = None  # a set of keys with sources; keys beside it win
+    preset: Preset | None = None  # a set of keys with sources; keys given with it win
     cpu_hz: Positive = Constant(value=1.0e9)  # highest clock
     flops_per_cycle: Positive = Constant(value=8.0)  # chi
     capacitance: Positive = Constant(value=1.0e-28)  # xi, of the chipset
@@ -150,13 +150,13 @@ class Hardware(Section):
     setup_s: NonNegative = Constant(value=0.0)  # to set up before each participation: app, libraries, data
     setup_j: NonNegative = Constant(value=0.0)  # all that it draws meanwhile, besides `battery.base_w`
     radio_energy: RadioEnergy = RadioEnergy()  # what a radio draws besides the power it sends
-    height_m: HeightM = Constant(value=1.5)  # of its antenna; the path-loss model has a range of its own
+    height_m: HeightM = Constant(value=1.5)  # of its antenna; the path-loss model limits its range
     data_share: DataShare = Constant(value=1.0)  # share of its part of the data that a device keeps
     battery: Battery | None = None  # None: on mains
 
 
 class DeviceGroup(Hardware):
-    """Devices with consecutive numbers; its keys override those beside `count`."""
+    """Devices with consecutive numbers; its keys override those of `devices`."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]  # of the group, as pages show it
     count: Count | None = None  # of devices; or, in all groups, a share
@@ -164,7 +164,7 @@ class DeviceGroup(Hardware):
 
     @model_serializer(mode="wrap")
     def _dump_given_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return only the keys that were given, as defaults would override the keys beside `count`."""
+        """Return only the keys that were given, as defaults would override the keys of `devices`."""
         return {key: value for key, value in handler(self).items() if key in self.model_fields_set}
 
 
@@ -233,7 +233,7 @@ class Devices(Hardware):
         hardware: list[Hardware] = []
         for group in self.groups:
             given = group.model_fields_set & set(Hardware.model_fields)
-            # A group's own keys override those beside `count`; a battery is overridden as a whole.
+            # A group's keys override those of `devices`; a battery is overridden as a whole.
             hardware.append(self.model_copy(update={key: getattr(group, key) for key in given}))
         return hardware
 

@@ -1,4 +1,4 @@
-"""Devices of different rounds under way together: who arrives when and how old, nothing lost, what is made of it."""
+"""Devices of different rounds under way together: arrivals and ages, no lost updates, and the resulting models."""
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ def buffered(buffer):
 
 
 def clocks_hz(parts_slots):
-    """Processors with which a part takes so many slots: one down, one up, and computing till just before the last."""
+    """Clocks with which a participation takes so many slots: one down, one up, and computing in between."""
     return [FLOPS / ((slots - 2.2) * SLOT_S) for slots in parts_slots]
 
 
@@ -60,7 +60,7 @@ def scenario(folder, parts_slots, server, **changes):
 
 
 class Driven:
-    """A run that notes who was sent what when, and which updates of which age were learned from."""
+    """A run that notes when devices were sent models, and the ages of the updates that it learned from."""
 
     def __init__(self, keys, *, train=False):
         self.sent = []
@@ -144,7 +144,7 @@ def test_arrivals_and_ages_by_hand(case, tmp_path):
 
 
 def models(learned, rule):
-    """The models after each aggregation, where `learned` gives whose updates of which age; `rule` makes the next."""
+    """The models after each aggregation of the updates and ages in `learned`; `rule` makes the next."""
     past = [X0]
     for ages in learned:
         starts = {device: past[len(past) - 1 - age] for device, age in ages.items()}
@@ -201,7 +201,7 @@ def test_models_follow_from_ages_computed_by_hand(case, rule, tmp_path):
 
 @pytest.mark.parametrize("engine", ["serial", "batched"])
 def test_devices_with_models_of_different_ages_train_together(engine, tmp_path):
-    """In one cohort; the learning rate's schedule counts aggregations, as the age does, and not who was sent when."""
+    """In one cohort; the learning rate's schedule counts aggregations, as the age does, and not dispatches."""
     training = {"local_steps": STEPS, "batch_size": "full", "lr": LR, "engine": engine}
     training["lr_schedule"] = {"kind": "exponential", "decay": 0.5}
     server = {**buffered(3), "participants": 3}
@@ -293,7 +293,7 @@ class TestArithmetic:
         assert torch.equal(after, self.MODELS[1])
 
     def test_buffered_rounds_with_some_participants(self):
-        """Each keeps the model that it had got."""
+        """Each keeps the model that it had received."""
         first, second = (self.updates().only(np.array([row])) for row in (0, 1))
         assert torch.equal(FedAsync(mixing=1.0).aggregate({"w": self.W}, first)["w"], self.MODELS[0])
         assert torch.equal(FedAsync(mixing=1.0).aggregate({"w": self.W}, second)["w"], self.MODELS[1])

@@ -1,4 +1,4 @@
-"""Proportional fairness and the age of updates: who gets how often what, by hand and over many rounds."""
+"""Proportional fairness and the age of updates: choices by hand and over many rounds."""
 
 from __future__ import annotations
 

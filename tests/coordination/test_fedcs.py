@@ -1,4 +1,4 @@
-"""FedCS: the greedy plan by hand and beside all orders of all subsets, and what becomes of it in a run."""
+"""FedCS: the greedy plan by hand, against all orders of all subsets, and in a run."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_deadline_that_no_device_meets_ends_the_run():
 
 
 def test_access_delays_uploads_side_by_side():
-    """Which device misses the deadline by its access: 1 s of it is 1 s of computing more."""
+    """A device misses the deadline by its access: 1 s of access equals 1 s of computing."""
     forecast = forecast_with([1.0, 2.0, 3.0], [1.0, 1.0, 1.0], [0.1, 0.1, 0.1])
     asking = replace(forecast, access_s=np.array([0.0, 0.0, 1.5]))
     longer = forecast_with([1.0, 2.0, 4.5], [1.0, 1.0, 1.0], [0.1, 0.1, 0.1])

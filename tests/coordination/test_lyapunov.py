@@ -1,4 +1,4 @@
-"""Drift plus penalty: the choice beside all subsets, the queues beside the books, and the limits of V."""
+"""Drift plus penalty: the choice against all subsets, queues against recorded energies, and the limits of V."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from edgefl.coordination.optimisers.shared_band import SharedBand
 
 
 def energy_j(forecast: Forecast, decisions: Decisions) -> float:
-    """Return what computing and uploading take."""
+    """Return the energy of computing and uploading."""
     uploads_j = forecast.upload_j(decisions.up_share, decisions.power_share)
     return float((forecast.compute_j(decisions.clock_share) + uploads_j).sum())
 

@@ -1,4 +1,4 @@
-"""Server policies with rounds: closed forms of what a round lasts, who is cut when, limits, and what is refused."""
+"""Server policies with rounds: closed forms of durations and interrupts, limits, and refusals."""
 
 import math
 
@@ -31,7 +31,7 @@ from edgefl.server.server import Server
 
 
 def needed_s(result, share_hz):
-    """Return the seconds each row's device needs on its share of a channel that holds, in closed form."""
+    """Return the seconds each row's device needs on its share of a constant channel, in closed form."""
     devices = result.devices
     computing_s = FLOPS / cpu_hz(result)[devices["device"]]
     slots = np.array([
@@ -164,7 +164,7 @@ GROUP_1 = [(0.5, 1.0), (0.5, -1.0)]
 
 @pytest.mark.parametrize(("policy", "steps", "published"), PUBLISHED)
 def test_parallel_and_sequential_learning_match_closed_forms(policy, steps, published):
-    """Sequential-FL paper, section 5.1, group 1 with b = 1; the closed form gives what is published."""
+    """Sequential-FL paper, section 5.1, group 1 with b = 1; the closed form gives the published values."""
     result = quadratics(policy, GROUP_1, steps, 20)
     assert result.rounds["parameter"].iloc[-1] == pytest.approx(learned(policy, GROUP_1, steps, 20)[-1], rel=1e-12)
     digits = len(str(published)) - 2 if published else 5
@@ -311,7 +311,7 @@ def test_world_is_the_same_with_and_without_learning(name):
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if "sequential" not in name])
 def test_order_of_simultaneous_events_has_no_effect(name, monkeypatch):
-    """Equal devices and short transfers: many arrive together. Parts that begin together begin the other way round."""
+    """Equal devices and short transfers: many arrive together. Participations that begin together begin in reverse order."""
     devices = {"count": 12, "cpu_hz": FLOPS / 0.0203, "flops_per_cycle": 1.0}
     changes = {"devices": devices, "radio": {**STILL, "bandwidth_hz": 10e9, "sharing": "processor"}, "rounds": 6}
     server = {**POLICIES[name], "deadline_s": 0.0215} if "deadline" in name else POLICIES[name]

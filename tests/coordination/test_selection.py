@@ -1,4 +1,4 @@
-"""Selections of participants: each by hand, what the server knows and when, and what it costs to be told."""
+"""Selections of participants: each by hand, the server's knowledge, and its price."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def seen(ids=(), received=(), trip_s=(), energy_j=(), battery_j=(), loss=()):
 
 
 def tracker_of(trip_s, energy_j=None, battery_j=None, loss=None, samples=None):
-    """A server after a round in which all have taken part whose trip is a number; heard are those whose loss is one."""
+    """A tracker after a round: devices with a trip have taken part, those with a loss have reported."""
     count = len(trip_s)
     given = (trip_s, energy_j, battery_j, loss)
     trip_s, energy_j, battery_j, loss = (
@@ -225,7 +225,7 @@ def run(selection, *, train=True, participants=4, **changes):
 
 
 def test_fastest_devices_are_those_of_earlier_rounds():
-    """On a channel that holds: all are tried once, then the four shortest round trips of all remain."""
+    """On a constant channel: all are tried once, then the four shortest round trips of all remain."""
     result = run("fastest", train=False, radio={**STILL, "bandwidth_hz": 20e6, "allocation": "round_robin"})
     devices = result.devices
     assert sorted(devices["device"][devices["round"] <= 3]) == list(range(12))
@@ -257,7 +257,7 @@ def test_world_does_not_depend_on_the_selection(selection):
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("variant", ["pow-d", "cpow-d"])
 def test_polls_are_priced(variant, sharing):
-    """Candidates pay for the model, a forward pass and 32 bits; who is chosen goes on with the model that it has."""
+    """Candidates pay for the model, a forward pass and 32 bits; chosen ones continue with the model that they have."""
     radio = {**STILL, "bandwidth_hz": 20e6, "sharing": sharing}
     keys = {"kind": "power_of_choice", "variant": variant, "d": 7, "batch_size": 20}
     result = run(keys, radio=radio)

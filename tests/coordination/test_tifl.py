@@ -1,4 +1,4 @@
-"""TiFL: profiles, tiers, credits and weights by hand, how often tiers are drawn, and what a run makes of it."""
+"""TiFL: profiles, tiers, credits and weights by hand, how often tiers are drawn, and a run."""
 
 from __future__ import annotations
 

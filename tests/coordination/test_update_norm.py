@@ -1,4 +1,4 @@
-"""Selections by the norm of updates: what is reported is what is sent, and training before it leaves no trace."""
+"""Selections by the norm of updates: reports match sent updates, and training before the choice changes nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ seen: list[ServerView] = []
 
 
 class Noting(UpdateNorm):
-    """Largest updates, and keeps what it is shown (test)."""
+    """Largest updates, and keeps its arguments (test)."""
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the candidates with the largest norms."""

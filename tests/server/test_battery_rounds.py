@@ -1,4 +1,4 @@
-"""Rounds of devices that run on batteries: who is cut when, who is waited for, and that every joule is found again."""
+"""Rounds of devices on batteries: interrupts, waiting, and accounts of every joule."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ SHARED = {**BASE["radio"], "sharing": "processor"}
 
 
 def powered(policy="synchronous", *, sharing=None, split=False, **battery):
-    """A run on batteries; all else is that of the tests of policies."""
+    """A run on batteries; all else as in the tests of policies."""
     devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": 0.012, **battery}}
     radio = dict(BASE["radio"])
     if sharing:
@@ -46,7 +46,7 @@ def spent_j(devices):
 
 
 def unexplained_j(result):
-    """Return the charge of all batteries at the end, less that at the start and what was spent by the books."""
+    """Return the charge of all batteries at the end, less that at the start and the recorded energy."""
     full_j = result.scenario["devices"]["battery"]["capacity_j"] * result.scenario["devices"]["count"]
     return result.rounds["battery"].iloc[-1] * full_j - full_j + spent_j(result.devices).sum()
 
@@ -261,7 +261,7 @@ def test_device_that_runs_out_before_its_turn_has_left():
 
 
 def test_empty_device_leaves_whatever_on_departure_says():
-    """Devices that run out do not complete their parts, though those that leave do; churn goes on beside it."""
+    """Devices that run out do not complete their parts, though those that leave do; churn continues."""
     churn = {"kind": "poisson", "arrivals_per_s": 100.0, "stay_s": {"exponential": 0.1}}
     devices = {**BASE["devices"], "battery": {"capacity_j": 0.012}}
     result = run({"on_departure": "completes"}, devices=devices, churn=churn, rounds=12)
@@ -285,7 +285,7 @@ def test_server_waits_until_the_first_device_is_charged():
 
 @pytest.mark.parametrize("charged", [True, False])
 def test_server_waits_for_the_first_charged_or_arriving_device(tmp_path, charged):
-    """Six are there until 10,000 s, the others come then; the six are plugged in at 1 h, or never."""
+    """Six are present until 10,000 s, the others come then; the six are plugged in at 1 h, or never."""
     early = [(device, 0.0, 1e4) for device in range(6)]
     late = [(device, 1e4, float("inf")) for device in range(6, 20)]
     churn = presence_trace(tmp_path, early + late)

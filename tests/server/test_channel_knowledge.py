@@ -1,4 +1,4 @@
-"""The server's knowledge of channels: when it was measured, how exactly, and for how long it has been so."""
+"""The server's knowledge of channels: its time, its error and its age."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports on channels that the server asks for: their time, energy and bytes, and who pays for them."""
+"""Reports on channels that the server asks for: their time, energy and bytes."""
 
 from __future__ import annotations
 

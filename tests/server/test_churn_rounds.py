@@ -13,7 +13,7 @@ DEVICES = {**BASE["devices"], "idle_power_w": 0.05}
 
 
 def leaving(tmp_path, step_s=0.0007, away_s=0.02):
-    """All 20 are there, but the even ones leave, one after another from 11 ms on, and come back."""
+    """All 20 are present, but the even ones leave, one after another from 11 ms on, and come back."""
     off_s = {device: 0.011 + step_s * device for device in range(0, 20, 2)}
     rows = [(device, 0.0, float("inf")) for device in range(1, 20, 2)]
     rows += [(device, 0.0, off) for device, off in off_s.items()]
@@ -30,7 +30,7 @@ def everybody(tmp_path, on_s, off_s):
 
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_departed_device_is_cut_off_at_its_departure(tmp_path, name):
-    """A part ends when its device leaves, has lasted until then, and waits no more; all energy is entered once."""
+    """A participation ends when its device leaves, and waits no longer; all energy is entered once."""
     churn, off_s = leaving(tmp_path, *((0.012, 0.1) if "sequential" in name else ()))
     result = run(POLICIES[name], churn=churn, devices=DEVICES)
     rounds = result.rounds

@@ -43,7 +43,7 @@ HOLDING = [
 
 
 def mean_held(algorithm, clients, left_out=()):
-    """Return the mean of all that counts, name by name, with those left out as at the beginning."""
+    """Return the mean of all state by name, with forgotten devices as at the beginning."""
     omega = np.array(SAMPLES) / np.mean(SAMPLES)
     kept = []
     for i, state in enumerate(clients):
@@ -106,7 +106,7 @@ def test_device_leaves_and_returns(tmp_path):
 @pytest.mark.parametrize("departed_state", ["kept", "lost", "forgotten"])
 @pytest.mark.parametrize("name", SUMS)
 def test_returning_device_has_the_state_that_the_key_says(name, departed_state, tmp_path, seen):
-    """And what the server has meanwhile: the mean of what devices have, where neither or both let go of it."""
+    """And the server meanwhile has the mean of the devices' state, if neither or both drop it."""
     away(tmp_path, KEYS[name], departed_state)
     there = [number for number, (_, heard, *_) in enumerate(seen) if GONE in heard]
     (left, back), *more = [pair for pair in pairwise(there) if pair[1] - pair[0] > 1]

@@ -1,4 +1,4 @@
-"""Departures of devices that take part: one timer does what a timer for each of them would do."""
+"""Departures of devices that take part: one timer does the work of a timer for each."""
 
 from dataclasses import dataclass
 

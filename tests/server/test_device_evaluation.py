@@ -1,4 +1,4 @@
-"""Evaluations on devices: what their phase costs in closed form, where it is entered, and that learning is as ever."""
+"""Evaluations on devices: costs in closed form, their rows, and unchanged learning."""
 
 import numpy as np
 import pytest
@@ -260,7 +260,7 @@ def test_devices_that_complete_answer_out_of_sight(tmp_path):
 
 @pytest.mark.parametrize("policy", ["synchronous", "deadline"])
 def test_deadline_of_the_section_ends_the_evaluation(policy):
-    """What has not been answered then is cut there; the deadline of training is another one."""
+    """Missing answers are cut off then; training has another deadline."""
     deadline_s = 0.05
     whole = evaluating(policy)
     result = evaluating(policy, evaluation={"deadline_s": deadline_s})
@@ -302,7 +302,7 @@ def test_failed_transfers_end_an_evaluation_and_no_training():
 
 
 def unexplained_j(result):
-    """Return the charge of all batteries at the end, less that at the start and what was spent by the books."""
+    """Return the charge of all batteries at the end, less that at the start and the recorded energy."""
     full_j = result.scenario["devices"]["battery"]["capacity_j"] * 20
     return result.rounds["battery"].iloc[-1] * full_j - full_j + spent_j(result.devices).sum()
 
@@ -356,7 +356,7 @@ def test_learning_stays_the_same_bit_by_bit():
 
 
 def test_a_selection_by_past_round_trips_sees_no_evaluation():
-    """What never arrived has cost the server its waiting for updates, and not what came afterwards."""
+    """For a lost update the round trip is the wait for updates, without the phase."""
     faults = {"failure_probability": 0.4, "attempts": 1}
     radio = {**BASE["radio"], "faults": faults}
     chosen = [
@@ -418,7 +418,7 @@ def test_a_device_that_evaluates_has_set_up_before():
 
 
 def test_a_clock_for_the_deadline_takes_that_of_the_evaluation():
-    """The lowest clock at which the answer is there in time; without a deadline of its own, that of the round."""
+    """The lowest clock at which the answer is there in time; without a deadline of the section, that of the round."""
     dvfs = {"kind": "deadline", "min_cpu_hz": 1e3, "upload_margin": 1.0}
     ends_s = []
     for own in ({"deadline_s": 0.4}, {}):

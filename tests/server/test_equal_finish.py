@@ -22,7 +22,7 @@ STILL: dict[str, Any] = {
 
 
 def run(**sections: dict[str, Any]) -> Any:
-    """Return the participations of a run whose sections have some more keys."""
+    """Return the participations of a run with some more keys."""
     scenario = {name: {**STILL[name], **sections.get(name, {})} for name in ("devices", "server", "radio")}
     return edgefl.run({**STILL, **scenario}, train=False).devices
 

@@ -1,4 +1,4 @@
-"""Forecasts against the run that they predict: over a channel that does not change, they are what happens."""
+"""Forecasts against the run that they predict: over a constant channel they come true."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_forecast_comes_true_over_a_constant_channel(radio: dict[str, Any]) -> N
 
 
 def test_forecast_counts_set_up_and_the_energy_of_bits() -> None:
-    """Of both, what the run then spends; the times of transfers end with slots, bits and set-ups do not."""
+    """Both match the run; transfers end with slots, bits and set-ups do not."""
     radio_energy = {"rx_j_per_mbit": 0.4, "tx_j_per_mbit": 1.5}
     hardware = {**STILL["devices"], "setup_s": {"uniform": [1, 3]}, "setup_j": 9.0, "radio_energy": radio_energy}
     predicted, result = forecasts({**STILL, "devices": hardware}, "perfect")

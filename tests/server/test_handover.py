@@ -1,4 +1,4 @@
-"""Handover on scripted paths: when event A3 says, and what it does to a transfer; without fading all in closed form."""
+"""Handover on scripted paths: event A3 and its effect on a transfer; without fading all in closed form."""
 
 import math
 
@@ -368,7 +368,7 @@ def test_accounts_balance_under_other_policies(policy, in_transfer):
 
 
 def test_device_without_handover_is_not_affected():
-    """As without the section, but for the column."""
+    """As without the section, except for the column."""
     radio = WORLD["radio"] | STEADY | {"sharing": "processor"}
     still = WORLD | {"radio": radio, "mobility": "static"}
     on = edgefl.run(still, train=False)

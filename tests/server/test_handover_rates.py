@@ -1,4 +1,4 @@
-"""How often devices are handed over: as often as their ways cross borders, and as shadows let them."""
+"""Rates of handovers, against crossed borders and passages of shadows."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""One device out of reach: its transfer fails in time, and whatever would cut it short before does so exactly."""
+"""One device out of reach: its transfer fails in time, and earlier events cut it short exactly."""
 
 import pytest
 from server_cases import BASE, BITS, assert_same, check_books

@@ -1,4 +1,4 @@
-"""Blocks by samples and packet errors in the emulated world: who takes part, over which block, at which power."""
+"""Blocks by samples and packet errors in the emulated world: participants, blocks and powers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Noting(Hungarian):
 
 
 def run(allocation: Any, **sections: dict[str, Any]) -> Any:
-    """Return the result of a run whose sections have some more keys."""
+    """Return the result of a run with some more keys."""
     asked.clear()
     scenario = {name: {**STILL[name], **sections.get(name, {})} for name in ("devices", "server", "radio")}
     scenario["radio"]["allocation"] = allocation

@@ -1,4 +1,4 @@
-"""What a run tells its observers, and what becomes of the columns that they return."""
+"""Calls of a run's observers, and the columns that they return."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ KEYS = {key: value for key, value in BASE.items() if key != "rounds"} | {"server
 
 
 class Noting(Observer):
-    """Notes what it is told, and returns a column for every table that takes one."""
+    """Notes its calls, and returns a column for every table that takes one."""
 
     def __init__(self):
         self.told = []

@@ -133,7 +133,7 @@ def forecast_of(count: int) -> Forecast:
 
 
 class Known:
-    """A forecaster that knows nothing of some devices (test)."""
+    """A forecaster without knowledge of some devices (test)."""
 
     def __init__(self, forecast: Forecast) -> None:
         self._forecast = forecast

@@ -61,7 +61,7 @@ def update_s(capacity_hz, per_symbol=2):
     ],
 )
 def test_an_update_takes_its_symbols_over_the_band(radio, capacity_hz, per_symbol):
-    """The statistics take a slot beside it, as they fit into one."""
+    """The statistics take one more slot, as they fit into one."""
     devices = priced(radio).devices
     np.testing.assert_allclose(devices["upload_s"], SLOT_S + update_s(capacity_hz, per_symbol))
     assert (devices["status"] == "received").all()

@@ -1,4 +1,4 @@
-"""Energy of real radios: amplifier, circuit and DRX tail, in the ledger and in batteries; base stations beside them."""
+"""Energy of real radios: amplifier, circuit and DRX tail, in the ledger and in batteries; and energy of base stations."""
 
 import subprocess
 import sys
@@ -255,7 +255,7 @@ def test_energy_is_power_times_time_and_joules_times_megabits(sharing):
 
 
 def test_a_transfer_cut_short_costs_the_bits_that_it_has_carried():
-    """In a deadline's middle of uploads: the energy of each row is that of its bytes."""
+    """At a deadline in the middle of uploads the energy of each row is that of its bytes."""
     server = {"policy": "deadline", "deadline_s": 0.05}
     plain = run(server, devices=devices()).devices
     rated = run(server, devices=devices(radio_energy=BY_RATE)).devices
@@ -303,7 +303,7 @@ def test_batteries_pay_for_bits(policy, sharing, capacity_j):
 
 
 def test_missing_joules_of_bits_empty_the_battery():
-    """At the end of the download, of which the update that would follow is lost."""
+    """At the end of the download; the update that would follow is lost."""
     hardware = devices(battery={"capacity_j": 0.1}, radio_energy=BY_RATE)
     rows = run({}, devices=hardware, rounds=1).devices
     assert (rows["status"] == "departed").all()

@@ -1,4 +1,4 @@
-"""Measures of sessions besides accuracy: who finds gradients, gradient norms, storage; MOON's first models."""
+"""Measures of sessions besides accuracy: gradient devices, gradient norms, storage; MOON's first models."""
 
 import numpy as np
 import pytest

@@ -87,7 +87,7 @@ def test_session_from_the_initial_model_equals_a_separate_run(algorithm):
 
 @pytest.mark.parametrize("variant", ["code", "paper_main"])
 def test_a_device_of_the_group_is_expected_in_every_round(variant):
-    """1 + c / T after c of T rounds (code), or 1 (main text), though half of all devices are never there."""
+    """1 + c / T after c of T rounds (code), or 1 (main text), though half of all devices are never present."""
     gates = three({"kind": "fedssg", "variant": variant}).rounds["gate"].tolist()
     assert gates == pytest.approx(3 * ([4 / 3, 5 / 3, 2.0] if variant == "code" else [1.0] * 3), abs=1e-5)
 

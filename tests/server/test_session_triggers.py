@@ -39,7 +39,7 @@ def places(result):
 
 
 def arriving(tmp_path, ends_s, rounds):
-    """Two are always there; of the others one comes in the middle of each of some rounds, by their index from 0."""
+    """Two are always present; of the others one comes in the middle of each of some rounds, by their index from 0."""
     begins_s = [0.0, *ends_s]
     times = [(begins_s[index] + begins_s[index + 1]) / 2 for index in rounds]
     rows = [(0, 0.0, INF), (1, 0.0, INF), *((2 + n, time, INF) for n, time in enumerate(times))]
@@ -167,7 +167,7 @@ def presences(rows, time_s):
 
 
 def test_participants_are_present_members_of_the_group(tmp_path):
-    """Twelve in three groups, each there two thirds of the time; who takes part is asked at the round's beginning."""
+    """Twelve in three groups, each present two thirds of the time, chosen at the round's beginning."""
     generator = np.random.default_rng(3)
     rows = []
     for device in range(12):
@@ -211,7 +211,7 @@ def test_single_group_neither_arrives_nor_departs():
 
 
 def test_a_session_waits_for_its_group(tmp_path):
-    """The first group is there all the time, the second comes at 5 s: only then the second session begins."""
+    """The first group is always present, the second comes at 5 s: only then the second session begins."""
     rows = [(device, 0.0 if device < 6 else 5.0, INF) for device in range(12)]
     result = emulate(sessions={"count": 2, "rounds": 2, "groups": 2}, churn=presence_trace(tmp_path, rows))
     starts = result.events[result.events["kind"] == "round_start"]["time_s"].tolist()

@@ -1,4 +1,4 @@
-"""Sessions: where rounds are, what each starts from on quadratics by hand, who is there, what it costs, refusals."""
+"""Sessions: numbers of rounds, first models on quadratics by hand, present devices, costs, refusals."""
 
 import json
 from itertools import combinations
@@ -85,7 +85,7 @@ TENSORS = [slice(4), slice(4, 6)]
 
 @given(rows=VECTORS, distance=st.sampled_from(sorted(DISTANCES)), r=st.floats(0, 50))
 def test_weights_of_proposed_by_hand(rows, distance, r):
-    """They add up to 1 and go with their sessions; equal for R = 0, on the nearest alone without end."""
+    """They add up to 1 and go with their sessions; equal for R = 0, on the nearest alone for infinite R."""
     last = len(rows) + 1
     weights = Proposed(similarity=r, distance=distance).start(last, moves(*rows), TENSORS)
     assert list(weights) == (list(range(2, last)))
@@ -349,7 +349,7 @@ def test_stopped_run_ends_with_the_model_of_its_last_session():
 
 
 def test_model_is_tested_on_the_labels_of_its_group():
-    """The model is tested on the labels of those who are there: 0 to 4, then 4 to 8 (docs of label_overlap)."""
+    """The labels of present devices: 0 to 4, then 4 to 8 (docs of label_overlap)."""
     result = images({"sessions": {"count": 2, "rounds": 2}}, devices={"count": 8})
     for session, ids in ((1, range(4)), (2, range(4, 8))):
         assert set(result.devices["device"][result.devices["session"] == session]) == set(ids)

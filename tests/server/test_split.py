@@ -425,7 +425,7 @@ def test_fronts_that_go_directly_are_learned_as_relayed_ones_are(sharing):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_only_the_front_goes_from_device_to_device(sharing):
-    """d_c over each of P + 1 links, all else by way of the base station (card 1.19), on a channel that holds."""
+    """d_c over each of P + 1 links, all else by way of the base station (card 1.19), on a constant channel."""
     result = directly(radio={"bandwidth_hz": 2e6, **STILL, "sharing": sharing})
     relayed = run("sequential", radio={"bandwidth_hz": 2e6, **STILL, "sharing": sharing}, train=False)
     bits = ["bytes_down", "bytes_up"]
@@ -622,7 +622,7 @@ def test_world_is_the_same_with_and_without_learning(mode):
 
 
 def test_order_of_simultaneous_events_has_no_effect(monkeypatch):
-    """Equal devices: many send at one moment. Parts that begin together begin the other way round."""
+    """Equal devices: many send at one moment. Participations that begin together begin in reverse order."""
     devices = {"count": 12, "cpu_hz": 1e7}
     changes = {"devices": devices, "radio": {**STILL, "bandwidth_hz": 1e9, "sharing": "processor"}}
     plain = run(train=False, **changes)

@@ -1,4 +1,4 @@
-"""Levels of batteries by themselves: against a walk from moment to moment, and closed forms of who runs out when."""
+"""Levels of batteries: against a walk in small steps, and closed forms of running out."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ ONE = np.array([0])
 
 
 class Walk:
-    """One battery from moment to moment: a change of draw, a border of the window, a crossing of a threshold."""
+    """One battery step by step: a change of draw, a border of the window, a crossing of a threshold."""
 
     def __init__(self, of):
         self.of = BatteryParameters(*(column[0] for column in of))
@@ -193,7 +193,7 @@ def test_the_order_of_windows_does_not_matter():
 
 
 def test_groups_may_have_different_windows():
-    """A device with two windows, one, or none is charged beside others as if alone."""
+    """A device with two windows, one, or none is charged in a group as if alone."""
     two = [{"power_w": 0.04, "from_h": 20, "to_h": 2}, {"power_w": {"uniform": [0.1, 0.3]}, "from_h": 11, "to_h": 13}]
     kinds = {"two": two, "one": {"power_w": 0.2, "from_h": 3, "to_h": 4}, "never": None, "always": {"power_w": 0.2,
              "from_h": 0, "to_h": 24}}  # fmt: skip
@@ -309,7 +309,7 @@ def test_empty_and_full_last_until_the_power_turns():
 
 
 def test_below_the_reserve_a_device_draws_its_resting_power():
-    """It leaves at 300 J, whatever it did before, and goes on with its idle power to 0."""
+    """It leaves at 300 J, whatever it did before, and continues with its idle power to 0."""
     of = batteries(reserve=0.3, resume=0.5, idle_w=0.01)
     of.draw(ONE, 7.0, 0.0)
     of.advance(150.0)

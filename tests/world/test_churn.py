@@ -1,4 +1,4 @@
-"""Churn by coins: whose chance is what, and that the coins fall so."""
+"""Churn by coins: chances, and frequencies of the coins."""
 
 import numpy as np
 import pytest

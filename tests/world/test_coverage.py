@@ -61,7 +61,7 @@ def world(mobility, churn="coverage", cells=LISTED, **keys):
 
 
 def seen(of, churn=None):
-    """Tell which devices are there [checks, devices], looked at every second."""
+    """Return which devices are present [checks, devices], checked every second."""
     covered = np.array([of.is_covered(EVERYBODY, float(time)) for time in range(UNTIL_S + 1)])
     there = (
         np.array([np.isin(EVERYBODY, churn.present(float(time), 0)) for time in range(UNTIL_S + 1)]) if churn else True
@@ -93,7 +93,7 @@ def test_testing_only_devices_that_may_have_moved_finds_all_changes(name):
 )
 @pytest.mark.parametrize("churn", ["none", POISSON], ids=["no churn", "poisson"])
 def test_device_that_moves_out_leaves_under_every_churn(name, churn):
-    """A device is present if it is so by its churn and is covered; arrivals and departures are its changes."""
+    """A device is present if its churn has it present and it is covered; arrivals and departures are its changes."""
     of = world(MOVING[name], churn)
     alone = None
     if churn != "none":
@@ -127,7 +127,7 @@ def test_only_covered_devices_toss_coins():
 
 
 def test_movement_within_the_area_is_not_checked():
-    """Devices that cannot leave are not looked at: a million of them is as cheap as ten."""
+    """Devices that cannot leave are not checked: a million of them is as cheap as ten."""
     for mobility in ("random_waypoint", "static", {"kind": "constant_velocity", "edge": "reflect"}):
         for churn in ("none", POISSON):
             assert "cover" not in type(world(mobility, churn).presence).__name__.lower()

@@ -1,4 +1,4 @@
-"""Groups of devices: exact borders, what a group says and what it does not, and what is refused."""
+"""Groups of devices: exact borders, given and inherited keys, and refusals."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def group(name, size, **keys):
 
 
 def test_device_draws_as_without_groups():
-    """Keys of a group override those beside count, the others hold; every draw is the device's own."""
+    """Keys of a group override those of `devices`; every draw is keyed by its device."""
     grouped = world(count=50, cpu_hz=FAST, rx_power_w={"uniform": [0.1, 0.9]},
                     groups=[group("phones", 30), group("sensors", 20, cpu_hz=SLOW, tx_power_dbm=10.0)])  # fmt: skip
     fast = world(count=50, cpu_hz=FAST, rx_power_w={"uniform": [0.1, 0.9]})
@@ -64,7 +64,7 @@ def test_shares_are_cut_at_the_nearest_device(sizes):
 
 
 def test_dumped_groups_load_again():
-    """A group's keys that were not given stay with those beside count when the written scenario is read again."""
+    """A group's keys that were not given stay inherited when the written scenario is read again."""
     groups = [group("a", 0.5, battery={"capacity_j": 3}), group("b", 0.5, cpu_hz=SLOW)]
     scenario = load({"devices": {"count": 10, "cpu_hz": FAST, "battery": {"capacity_j": 9}, "groups": groups}})
     again = load({"devices": scenario.model_dump(mode="json")["devices"]})

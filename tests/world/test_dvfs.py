@@ -39,7 +39,7 @@ def estimate_s(download_s, share_hz, snr_ratio):
 
 @given(*[POSITIVE] * 6)
 def test_the_clock_is_the_lowest_that_leaves_time_for_the_upload(flops, fast_hz, least_hz, down_s, up_s, deadline_s):
-    """f = cycles / (deadline - download - margin x estimated upload), between the least and the own."""
+    """f = cycles / (deadline - download - margin x estimated upload), between the least and the device's clock."""
     dvfs = DeadlineClock(min_cpu_hz=least_hz, upload_margin=2.0)
     one = np.ones(1)
     computing = LocalComputation(
@@ -93,7 +93,7 @@ def test_both_accesses_come_off_the_computing_time():
     ],
 )
 def test_upload_is_predicted_from_the_download_over_a_constant_channel(radio, share_hz, snr_ratio):
-    """One path both ways, so only powers and shares differ: right but for the slots that transfers end with."""
+    """One path both ways, so only powers and shares differ: right except for the slots with which transfers end."""
     rows = clocks(slow(1.1), radio={"slot_s": 1e-6, **radio}).devices
     assert (rows["upload_s"] > 0).all()
     estimated_s = estimate_s(rows["download_s"], share_hz, snr_ratio)
@@ -123,7 +123,7 @@ def test_slower_clocks_save_energy_as_their_square():
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_least_clock_equal_to_the_fastest_is_the_fixed_rule(sharing):
-    """Bit by bit, also where fading goes on while devices compute."""
+    """Bit by bit, also where fading continues while devices compute."""
     keys = {"radio": {"sharing": sharing, "fading": "rayleigh"}, "mobility": {"kind": "static", "speed_mps": 3.0}}
     assert_same(clocks(slow(least_hz=1e15), **keys), clocks(**keys))
 
@@ -131,7 +131,7 @@ def test_least_clock_equal_to_the_fastest_is_the_fixed_rule(sharing):
 def test_fading_continues_while_the_device_computes():
     """Shares that hold are priced ahead, processor sharing as it goes: for one device alone both are the same.
 
-    But for the upload's wait for the border of a slot, which only transfers that share the band meet.
+    Except for the upload's wait for the border of a slot, which only transfers that share the band meet.
     """
     radio = {"fading": "rayleigh", "bandwidth_hz": 2e6}
     one = {**DEADLINE, "participants": 1}

@@ -27,7 +27,7 @@ def tracked(mobility, count, **cells):
 
 
 def seen_from_its_cell(cells, positions_m):
-    """The nearest base station, its distance, the angle beside the nearest normal, and how far out (edge: 1)."""
+    """The nearest base station, its distance, the angle to the nearest normal, and the relative distance (edge: 1)."""
     offsets_m = positions_m[:, None] - cells.sites_m
     own = np.linalg.norm(offsets_m, axis=-1).argmin(axis=1)
     offset_m = offsets_m[np.arange(len(own)), own]

@@ -115,7 +115,7 @@ REFUSED = {
     "none listed": ({"cells": {"layout": "listed", "positions_m": []}}, "cells.positions_m: is required"),
     "for another layout": (
         {"cells": {"positions_m": [[0, 0]]}},
-        "cells.positions_m: the layout single has positions of its own: set layout to listed",
+        "cells.positions_m: the layout single sets the positions: set layout to listed",
     ),
     "one place": (
         {"cells": {"layout": "listed", "positions_m": [[0, 1], [0, 1.0]]}},

@@ -80,7 +80,7 @@ def test_positions_stay_uniform(model):
         assert_uniform(moving.positions_m(IDS, time))
 
 
-def test_a_test_of_uniformity_detects_a_given_heading():
+def test_that_test_of_uniformity_detects_a_given_heading():
     """The power of the test above: a given heading is not stationary, devices gather along that way."""
     moving = track(ConstantVelocity(heading_deg=0.0, edge="leave"))
     assert stats.kstest(distances(moving, 10.0), lambda d: (d**2 - 100) / (62_500 - 100)).pvalue < 1e-6
@@ -162,7 +162,7 @@ def test_gauss_markov_with_full_memory_is_constant_velocity():
 
 
 def test_a_heading_is_kept_to_the_edge_and_beyond():
-    """`leave`: the straight line goes on outside of the disc; for devices that the hole does not meet."""
+    """`leave`: the straight line continues outside of the disc; for devices that the hole does not meet."""
     moving = track(ConstantVelocity(heading_deg=90.0, edge="leave"))
     start = moving.positions_m(IDS, 0.0).T
     free = np.abs(start[0]) > 10

@@ -306,7 +306,7 @@ def test_faults_of_other_files(tmp_path, name):
 
 
 def test_a_wrong_sample_is_refused_before_later_ones_are_read(tmp_path):
-    """Else a trace of millions of equal rows, which packs well, would fill the memory first."""
+    """Otherwise a trace of millions of equal rows, which packs well, would fill the memory first."""
     with pytest.raises(InputError, match=r"trace\.csv:3: device a: times must rise, got 1 s after 1 s"):
         recorded(csv_file(tmp_path, ["1,a,1,1", "1,a,1,1", "no row"]), 1)
 

@@ -80,7 +80,7 @@ def test_fedscale_clients_are_present_as_in_its_code(tmp_path, form, begin_s):
 
 
 def test_changes_follow_the_file_except_where_a_stay_continues(tmp_path):
-    """Client 2 is there from 70 s to 130 s: it does not leave at the end of its recording."""
+    """Client 2 is present from 70 s to 130 s: it does not leave at the end of its recording."""
     found = presence(written(tmp_path, "t", BEHAVE), 4, format="fedscale")
     changes = found.changes(0.0, 200.0)
     by_device = [changes.times_s[changes.ids == device].tolist() for device in range(4)]

@@ -1,4 +1,4 @@
-"""Uplink power control: the law of TS 38.213, its parameters by device, and what a control from outside may return."""
+"""Uplink power control: the law of TS 38.213, its parameters by device, and returns of a control from outside."""
 
 import math
 

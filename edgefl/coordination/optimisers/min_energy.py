@@ -26,7 +26,7 @@ class MinEnergy(Optimiser):
 
     @property
     def needs_deadline(self) -> bool:
-        """Return whether it has no deadline of its own."""
+        """Return whether its own deadline is missing."""
         return self.deadline_s is None
 
     def decide(self, forecast: Forecast) -> Decisions:

@@ -133,7 +133,7 @@ class Policy(Member):
     """Rounds end at `server.deadline_s` at the latest, so that this key is required."""
 
     edge_models: ClassVar[bool] = False
-    """Each base station has a model of its own, which learns from the devices of its cell."""
+    """Each base station has its own model, which learns from the devices of its cell."""
 
     splits_model: ClassVar[bool] = False
     """Devices train the first layers of the model, and the server trains the rest."""

@@ -61,7 +61,7 @@ class FedCS(Selection):
         asked = weighted(present, np.ones(len(present)), draw, self.requests or len(present))
         forecast = view.forecast_of(asked)
         unknown = np.isnan(forecast.upload_s(1.0))
-        if unknown.any():  # nothing can be planned with them: they are heard first, in a round of their own
+        if unknown.any():  # nothing can be planned with them: they are heard first, in a separate round
             return asked[unknown][:participants]
         deadline_s = self.deadline_s or forecast.deadline_s
         most = len(asked)
@@ -115,7 +115,7 @@ def _none_in_time(forecast: Forecast, deadline_s: float) -> RunError:
 
 
 def _received_s(forecast: Forecast, chosen: list[int], number: Ints) -> Floats:
-    """Return when all that are chosen in a device's cell [n] have the model, and the device too if it is next."""
+    """Return when all chosen devices of each device's cell [n] have the model, and the device itself if it is next."""
     download_s = forecast.download_s(1.0 / (number[forecast.cell] + 1))
     slowest_s = np.zeros(len(number))
     np.maximum.at(slowest_s, forecast.cell[chosen], download_s[chosen])

@@ -209,5 +209,5 @@ class BatteryMeter(Observer):
             self._plan_check(device)
         else:
             process = metered.process
-            metered.process = None  # never interrupt it again: an update on the backhaul goes on without the device
+            metered.process = None  # never interrupt it again: an update on the backhaul continues without the device
             process.interrupt(DEPARTED)

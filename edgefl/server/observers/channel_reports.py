@@ -101,7 +101,7 @@ class ChannelReports(Observer):
         turns = _turns(parts[0].drop)
         for part, turn, seconds in zip(parts, turns.tolist(), sent_s.tolist(), strict=True):
             part.report(self._transfer(seconds), began_s + turn * self._report_s)
-        # The round goes on with the slot after the last report.
+        # The round continues with the slot after the last report.
         slot_s = self.link.radio.slot_s
         end_s = began_s + steps_begun((turns.max() + 1) * self._report_s, slot_s) * slot_s
         yield self.env.timeout(max(end_s - self.env.now, 0.0))

@@ -29,7 +29,7 @@ class _Watched(NamedTuple):
     """A participation, and the time at which to look whether its device leaves."""
 
     time_s: float  # the device certainly stays until then
-    order: int  # of equal times the one that was watched first comes first
+    order: int  # among equal times, by which the first watched comes first
     process: simpy.Process
     part: Participation
 

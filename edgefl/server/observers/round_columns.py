@@ -15,7 +15,7 @@ from edgefl.server.observer import EndedRound, Observer, RoundColumns
 
 @dataclass(eq=False)
 class CountedStatus(Observer):
-    """Counts the participations with a status in a column of its own, which has the status's name."""
+    """Counts the participations with a status, in a column with the status's name."""
 
     status: str  # one of `records/statuses.py`
 
@@ -74,7 +74,7 @@ class SessionHistory(Observer):
 class ServerEnergy(Observer):
     """Accounts for what the server draws while participants wait for it."""
 
-    power_w: float  # what it draws while it computes
+    power_w: float  # while it computes
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
         """Return the server's energy in the round."""

@@ -51,9 +51,9 @@ class _RenewalPresence(AlternatingPresence):
         super().__init__(np.full(count, stay.mean_s / (stay.mean_s + away_s)))
 
     def initial_state(self) -> tuple[Bools, Floats]:
-        """Return a stationary state: what is left of a stay has its equilibrium law.
+        """Return a stationary state: the rest of a stay has its equilibrium law.
 
-        An exponential time has no memory, so what is left of an absence has the law of a whole one.
+        An exponential time has no memory, so the rest of an absence has the law of a whole one.
         """
         u = self._streams.uniform("stay", np.arange(len(self.probabilities)), count=3)
         present = u[:, 0] < self.probabilities

@@ -50,7 +50,7 @@ def _changes(recording: Recording, at_s: float) -> tuple[bool, Floats]:
     phase_s = (at_s - recording.begin_s) % recording.period_s
     present = any(on_s <= phase_s < off_s for on_s, off_s in recording.stays)
     if times_s.size and times_s[0] == 0 and times_s[-1] == recording.period_s:
-        times_s = times_s[1:-1]  # the last stay goes on in the first one of the next period
+        times_s = times_s[1:-1]  # the last stay continues in the first one of the next period
     # A change at the very beginning has happened: the next one like it comes a period later.
     after_s = recording.period_s - (phase_s - times_s) % recording.period_s
     return present, np.sort(after_s)

@@ -21,7 +21,7 @@ class DeadlineClock(Dvfs):
     needs_deadline: ClassVar[bool] = True
 
     min_cpu_hz: PositiveFloat  # no clock is lower; a device whose cpu_hz is below it keeps that
-    upload_margin: NonNegativeFloat = 1.5  # of the estimated upload, as fading goes on and others send at other times
+    upload_margin: NonNegativeFloat = 1.5  # of the estimated upload, as fading changes and others send at other times
 
     def clock_hz(self, work: Work) -> Floats:
         """Return the clocks [n] at which the cycles just fit into the time left, within the bounds."""

@@ -69,7 +69,7 @@ class _GaussMarkovTrack(Legs):
         if model.heading_deg is not None:
             mean_heading = np.radians(model.heading_deg)
         # The heading is mean + mirror * deviation. A wall turns the sign of the deviation, too, so that the process of
-        # deviations itself goes on as if there were no walls.
+        # deviations itself continues as if there were no walls.
         mirror = 1.0
         step = 0
         yield 0.0, point

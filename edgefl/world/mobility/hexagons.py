@@ -46,7 +46,7 @@ class Hexagons(Area):
 
     def points(self, u: Floats) -> Floats:
         count = len(self.sites_m)
-        # The first draw picks the hexagon; what is left of it is uniform again.
+        # The first draw picks the hexagon; its remainder is uniform again.
         site = np.minimum(np.floor(u[..., 0] * count), count - 1)
         within = np.stack([u[..., 0] * count - site, u[..., 1]], axis=-1)
         offsets_m = hexagon_offsets_m(within, self.min_distance_m, self.corner_m)

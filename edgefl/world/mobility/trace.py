@@ -215,7 +215,7 @@ class _RecordedTrack(Track):
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         file_s = self._file_s(time_s)
-        # One by one: each device has samples at times of its own.
+        # One by one: each device has its own sampling times.
         return np.array([self._interpolated(device, file_s) for device in ids.tolist()]).reshape(-1, 2)
 
     def _interpolated(self, device: int, file_s: Floats | float) -> Floats:
