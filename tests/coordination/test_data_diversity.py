@@ -1,4 +1,4 @@
-"""Diversity of labels: the indices on numbers, the greedy set beside all sets, and what devices report to the server."""
+"""Diversity of labels: the indices on numbers, the greedy set beside all sets, and devices' reports."""
 
 from __future__ import annotations
 

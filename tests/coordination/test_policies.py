@@ -311,7 +311,7 @@ def test_world_is_the_same_with_and_without_learning(name):
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if "sequential" not in name])
 def test_order_of_simultaneous_events_has_no_effect(name, monkeypatch):
-    """Equal devices and short transfers: many arrive together. Participations that begin together begin in reverse order."""
+    """Equal devices and short transfers: many arrive together. Simultaneous participations begin in reverse order."""
     devices = {"count": 12, "cpu_hz": FLOPS / 0.0203, "flops_per_cycle": 1.0}
     changes = {"devices": devices, "radio": {**STILL, "bandwidth_hz": 10e9, "sharing": "processor"}, "rounds": 6}
     server = {**POLICIES[name], "deadline_s": 0.0215} if "deadline" in name else POLICIES[name]

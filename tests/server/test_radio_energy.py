@@ -1,4 +1,4 @@
-"""Energy of real radios: amplifier, circuit and DRX tail, in the ledger and in batteries; and energy of base stations."""
+"""Energy of real radios: amplifier, circuit and DRX tail, in the ledger and in batteries; base stations."""
 
 import subprocess
 import sys

@@ -80,7 +80,7 @@ def test_positions_stay_uniform(model):
         assert_uniform(moving.positions_m(IDS, time))
 
 
-def test_that_test_of_uniformity_detects_a_given_heading():
+def test_uniformity_test_detects_a_given_heading():
     """The power of the test above: a given heading is not stationary, devices gather along that way."""
     moving = track(ConstantVelocity(heading_deg=0.0, edge="leave"))
     assert stats.kstest(distances(moving, 10.0), lambda d: (d**2 - 100) / (62_500 - 100)).pvalue < 1e-6

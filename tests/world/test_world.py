@@ -46,7 +46,7 @@ def test_random_waypoint_starts_in_its_stationary_law():
     assert stats.ks_2samp(start, later).pvalue > 0.01
 
 
-def test_that_test_of_the_start_detects_a_law_that_is_not_stationary():
+def test_stationarity_test_detects_another_law():
     """The uniform start that many simulators use differs from the stationary law: the power of the test above."""
     later = distances(tracks(RandomWaypoint()), IDS, 500.0)
     assert stats.ks_2samp(distances(tracks(Static()), IDS, 0.0), later).pvalue < 1e-6
