@@ -55,7 +55,7 @@ class Replay:
     state is restored, and the commands that came after it are applied to it.
     """
 
-    # builds the initial global model; None: the world is only priced, and nothing is learned
+    # Builds the initial global model; None: the world is only priced, and nothing is learned
     build: Callable[[], GlobalModel] | None
     algorithm: Algorithm  # decides which devices take part and are awaited, also if nothing is learned
     sessions: Sessions  # when a session begins
@@ -67,7 +67,7 @@ class Replay:
     edge_models: bool  # whether each base station has a model of its own
     sectors: int  # of each base station, whose cells share its model
     learning_rates: str  # the keys that set a learning rate, as messages name them
-    # what has been learned before, and when states are put on record; None keeps nothing
+    # What has been learned before, and when states are put on record; None keeps nothing
     keeping: Keeping | None = None
     base: str = ""  # a digest of all that learning depends on besides commands; the key before the first command
 

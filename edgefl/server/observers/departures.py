@@ -44,7 +44,7 @@ class Departures(Observer):
 
     env: simpy.Environment
     presence: Presence  # which devices are present
-    # called if a device leaves after its participation has ended and before its round does
+    # Called if a device leaves after its participation has ended and before its round does
     on_departure: Callable[[Participation], None] = ignore_departure
 
     def __post_init__(self) -> None:
