@@ -101,29 +101,24 @@ class GlobalModel:
         Raises:
             RunError: a hook has failed or returned what it must not.
         """
-        match command:
-            case Forget():
-                self._forget(command.in_flight)
-            case Redivide():
-                self._redivide(command)
-            case Depart():
-                self._depart(command)
-            case Learn():
-                with self.naming(command.round_key):
+        with self.naming(None if isinstance(command, Forget | Redivide | Depart) else command.round_key):
+            match command:
+                case Send():
+                    self._send(command.stage, command.round_key)
+                case Forget():
+                    # Drop the models that no device in flight has.
+                    self._sent = {stage: sent for stage, sent in self._sent.items() if stage in command.in_flight}
+                case Enter():
+                    self._enter(command.round_key, command.number)
+                case Redivide():
+                    self._redivide(command)
+                case PassOn():
+                    self._pass_on(command)
+                case Depart():
+                    self._depart(command)
+                case Learn():
                     return self.learn(command)
-            case Send() | Enter() | PassOn():
-                with self.naming(command.round_key):
-                    self._apply_in_round(command)
         return None
-
-    def _apply_in_round(self, command: Send | Enter | PassOn) -> None:
-        match command:
-            case Send():
-                self._send(command.stage, command.round_key)
-            case Enter():
-                self._enter(command.round_key, command.number)
-            case PassOn():
-                self._pass_on(command)
 
     def _enter(self, round_key: RoundKey, number: int) -> None:
         """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
@@ -148,10 +143,6 @@ class GlobalModel:
             model = self._algorithm.broadcast({"w": w})
             sent.append(Received(model, self._algorithm.downlink({"w": w}), statistics, lr))
         self._sent[stage] = sent
-
-    def _forget(self, in_flight: frozenset[int]) -> None:
-        """Drop the models that no device in flight has."""
-        self._sent = {stage: sent for stage, sent in self._sent.items() if stage in in_flight}
 
     def _redivide(self, command: Redivide) -> None:
         """Divide the training samples of the round's participants among them again."""
@@ -215,8 +206,8 @@ class GlobalModel:
         self.state = dict(self.learner.depart(np.array(command.devices), self.state, forget=command.forget))
 
     @contextmanager
-    def naming(self, round_key: RoundKey) -> Iterator[None]:
-        """Put the round's name before errors of the algorithm's hooks.
+    def naming(self, round_key: RoundKey | None) -> Iterator[None]:
+        """Put the round's name, if there is one, before errors of the algorithm's hooks.
 
         Raises:
             RunError: a hook has failed or returned what it must not.
@@ -224,6 +215,8 @@ class GlobalModel:
         try:
             yield
         except HookError as error:
+            if round_key is None:
+                raise
             raise RunError(f"{round_key.named(several=self.sessions.several)}: {error}") from error
 
     # Steps of learning
