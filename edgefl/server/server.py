@@ -52,7 +52,7 @@ class EndingRound(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class Server:
-    """Runs the rounds of a policy, which sees it as a `Coordinator` (coordination.policies.base)."""
+    """Runs the rounds of a policy, which sees it as a `Coordinator` (coordination.policies.base has their docstrings)."""
 
     env: simpy.Environment
     limits: Limits  # what bounds a run and its rounds
@@ -79,17 +79,14 @@ class Server:
 
     @property
     def participants(self) -> int:
-        """Return the number of devices that a round asks for; all devices in an extra round of a session."""
         return self.choosing.wanted
 
     @property
     def backhaul_s(self) -> float:
-        """Return how long a model takes from the server to all base stations, which get it side by side [s]."""
         return self.limits.backhaul_s
 
     @property
     def deadline_s(self) -> float:
-        """Return the longest time that a round may last [s]; inf without a deadline."""
         return self.limits.deadline_s
 
     @property
@@ -103,7 +100,6 @@ class Server:
         return self.choosing.view
 
     def received(self) -> int:
-        """Return how many updates have arrived and have not been aggregated yet."""
         return self.roster.received()
 
     # Questions of a driver from outside
@@ -123,14 +119,6 @@ class Server:
     # Beginning a round
 
     def ready(self, count: int | None = None) -> Generator[simpy.Event, Any, bool]:
-        """Begin the next round as soon as devices are present, and return True; return False if the run has ended.
-
-        Args:
-            count: how many devices `select` will be asked for; `participants` if None.
-
-        Raises:
-            RunError: no device is present, and none will ever come.
-        """
         yield from self._finish_round()
         while self._goes_on():
             # Presence is asked for under the index that the round's selection will have.
@@ -185,17 +173,14 @@ class Server:
         yield from self.choosing.decide(count, refill=refill)
 
     def before_refill(self, count: int) -> Generator[simpy.Event, Any, None]:
-        """Wait until agents have decided which `count` devices `select` chooses as a refill."""
         yield from self._before_choosing(self.rounds.selection + 1, count, refill=True)
 
     # Participations
 
     def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
-        """Return the devices that take part, of those that are not busy, to begin a round or to `refill` it."""
         return self.choosing.choose(count, refill=refill)
 
     def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
-        """Send the model to devices [n]; return one process for each participation, in the same order."""
         self.choosing.note_sent(ids)
         number = self.rounds.ended
         if len(ids):
@@ -235,11 +220,9 @@ class Server:
     # Ending a round
 
     def pass_on(self) -> None:
-        """Make the model that has just arrived the one that the next device gets, without averaging."""
         self.replay.pass_on(self.rounds.key)
 
     def aggregate(self, *, merge: bool = False) -> None:
-        """End the round: now or, if observers have a phase before its end, in `ready`."""
         phases = []
         for observer in self.observers:
             phase = observer.before_round_ends(self.under_way.begin)
