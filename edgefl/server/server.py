@@ -52,7 +52,7 @@ class EndingRound(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class Server:
-    """Runs the rounds of a policy, which sees it as a `Coordinator` (coordination.policies.base has their docstrings)."""
+    """Runs the rounds of a policy, which sees it as a `Coordinator` (described in coordination.policies.base)."""
 
     env: simpy.Environment
     limits: Limits  # what bounds a run and its rounds
