@@ -1,1 +1,1 @@
-"""Coordination of devices: policies (for whom a round waits), selections (who takes part), the server's view."""
+"""Coordination of devices: policies (when a round ends), selections (which devices take part), the server's view."""

@@ -9,8 +9,8 @@ from edgefl.coordination.forecast import Forecast
 from edgefl.core.arrays import Bools, Floats
 
 
-class Infeasible(Exception):  # noqa: N818 - the name says what is the matter
-    """No decision meets what was asked for; its text is the rest of a line that begins with the round."""
+class Infeasible(Exception):  # noqa: N818 - the name says what happened
+    """No decision meets the limits; its text is the rest of a line that begins with the round."""
 
 
 @dataclass(frozen=True)
@@ -21,20 +21,13 @@ class Decisions:
     down_share: Floats | None = None  # of the downlink's band, likewise
     power_share: Floats | None = None  # of the transmit powers that the scenario gives, in (0, 1]
     clock_share: Floats | None = None  # of the highest clocks, in (0, 1]
-    up_interference_w_hz: Floats | None = None  # density of what interferes with each one's part of the uplink
+    up_interference_w_hz: Floats | None = None  # density of interference with each one's part of the uplink
     takes_part: Bools | None = None  # False leaves a device out of the round, as if it had not been chosen
-    fills_band: bool = True  # the shares of the band are 1 in all; False: they may be less
+    fills_band: bool = True  # whether the shares of the band are 1 in all; False: they may be less
 
 
 class Decider(Protocol):
     """Decides from forecasts: an optimiser, or an allocation with `by_forecast`."""
 
     def decide(self, forecast: Forecast) -> Decisions:
-        """Return the decisions about the participants [n] of a cell.
-
-        Args:
-            forecast: of them; `forecast.share` is 1/n of the band, and every channel is known and carries something.
-
-        Raises:
-            Infeasible: none meets what was asked for.
-        """
+        """Return the decisions about the participants [n] of a cell; see `Optimiser.decide`."""

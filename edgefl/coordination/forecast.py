@@ -1,7 +1,7 @@
-"""The server's forecast: how long candidates would take, and what they would spend, as far as its CSI tells.
+"""The server's forecast of the times and energies of candidates, as far as its CSI tells.
 
-Selections, allocations and optimisers are arithmetic on these arrays. A forecast takes the channel as it is known to
-stay as it is, and knows neither interference nor failures to come.
+Selections, allocations and optimisers are arithmetic on these arrays. A forecast assumes that the known channel stays,
+and knows neither interference nor failures to come.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Direction:
 
         Args:
             snr_hz: [n] received power over the density of the noise.
-            share: of the cell's free band, for all alike or [n], in (0, 1].
+            share: of the cell's free band, one for all or [n], in (0, 1].
         """
         used_share: Floats | float = 1.0
         if not self.broadcast:
             used_share = self.free_share * share
-        # In the mean over the turns, if there are any.
+        # If there are turns, the average over them.
         used_hz = self.band_hz * np.broadcast_to(used_share, snr_hz.shape)
         powered_hz = self.served_hz(np.broadcast_to(share, snr_hz.shape))
         if self.spread:
@@ -77,15 +77,15 @@ class Direction:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The server's prediction for candidates [n], from their hardware and from what its CSI tells of their channels.
+    """The server's prediction for candidates [n], from their hardware and from its CSI.
 
-    Every number about a channel that the server knows nothing of is nan. There is noise, but no interference;
-    each upload has a part of the band of its own.
+    Numbers about unknown channels are nan. There is noise, but no interference; each upload has a separate part of the
+    band.
     """
 
     ids: Ids  # ascending
     cell: Ids  # the cells that would serve them
-    path_gain: Floats  # received over sent power, in the mean over the fading
+    path_gain: Floats  # received over sent power, averaged over the fading
     fading: Floats  # |h|^2 when it was measured; 1 where only the mean is known
     down_bits: Floats
     up_bits: Floats
@@ -95,7 +95,7 @@ class Forecast:
     capacitance: Floats
     tx_power_w: Floats  # full powers
     amplifier_w: Floats  # drawn from the battery for that power
-    circuit_w: Floats  # drawn beside it while a device sends
+    circuit_w: Floats  # drawn besides while a device sends
     rx_power_w: Floats
     backhaul_s: Floats  # both ways
     down_snr_hz: Floats  # received power over the density of the noise
@@ -113,7 +113,7 @@ class Forecast:
     access_s: Floats | float = 0.0  # to the radio, before the first bits of both messages
     setup_s: Floats | float = 0.0  # before the download: the app, its libraries, its data
     setup_j: Floats | float = 0.0  # drawn meanwhile
-    rx_j_per_mbit: Floats | float = 0.0  # drawn for each megabit received, beside `rx_power_w`
+    rx_j_per_mbit: Floats | float = 0.0  # drawn for each megabit received, besides `rx_power_w`
     tx_j_per_mbit: Floats | float = 0.0  # the same of those sent
 
     def __len__(self) -> int:
@@ -132,12 +132,12 @@ class Forecast:
         """Return the forecast of the candidates `ids` [m], in their order.
 
         Raises:
-            KeyError: one of them is no candidate.
+            KeyError: one of them is not a candidate.
         """
         rows = np.searchsorted(self.ids, ids)
         inside = np.minimum(rows, len(self) - 1)
         if len(ids) and (len(self) == 0 or (self.ids[inside] != ids).any()):
-            raise KeyError("a forecast was asked for a device that is no candidate")
+            raise KeyError("a forecast has candidates only, and one of these devices is not a candidate")
         return self.only(rows)
 
     # Times
@@ -150,8 +150,8 @@ class Forecast:
         """Return how long uploads [n] take on a share of the band, by default an equal one [s].
 
         Args:
-            share: of the cell's band, for all alike or [n].
-            power_share: of the powers that power control leaves them, likewise.
+            share: of the cell's band, one for all or [n].
+            power_share: of the powers that power control allows, likewise.
         """
         sent = power_share * self.controlled(share)
         rate_bps = self.up.rate_bps(self.up_snr_hz * sent, self._share(share))
@@ -162,11 +162,11 @@ class Forecast:
         return compute_s(self.flops, flops_per_s(self.cpu_hz * clock_share, self.flops_per_cycle))
 
     def on_the_way_s(self) -> Floats:
-        """Return how long devices [n] set up, and wait for access and the backhaul, whatever their shares [s]."""
+        """Return how long devices [n] set up, and wait for access and the backhaul [s]."""
         return self.backhaul_s + self.access_s + self.setup_s
 
     def round_trip_s(self, share: Floats | float | None = None) -> Floats:
-        """Return how long it takes [n] from sending the model to receiving the update, at full power and clock [s]."""
+        """Return the time [n] from sending the model to receiving the update, at full power and clock [s]."""
         return self.download_s(share) + self.compute_s() + self.upload_s(share) + self.on_the_way_s()
 
     # Closed forms
@@ -174,7 +174,7 @@ class Forecast:
     def steady_up_snr_hz(self) -> Floats:
         """Return the `up_snr_hz` [n] with which Shannon's formula predicts uploads.
 
-        Where only the mean channel is known, mean rates over Rayleigh fading are those of no steady channel. They are
+        Where only the mean channel is known, mean rates over Rayleigh fading belong to no steady channel. They are
         never below those of one that is weaker by e^-gamma, 2.5 dB, the geometric mean of |h|^2 (by Jensen's
         inequality, as ln(1 + e^u) is convex in u).
         """
@@ -185,7 +185,7 @@ class Forecast:
     # Powers and energies
 
     def controlled(self, share: Floats | float | None = None) -> Floats:
-        """Return the shares [n] of their full powers that power control lets devices send on a share of the band."""
+        """Return the shares [n] of full power that power control allows on a share of the band."""
         sent = np.ones(len(self))
         known = np.flatnonzero(~np.isnan(self.path_gain))
         bandwidth_hz = self.up.served_hz(np.broadcast_to(self._share(share), sent.shape))
@@ -193,29 +193,27 @@ class Forecast:
         return sent
 
     def compute_j(self, clock_share: Floats | float = 1.0) -> Floats:
-        """Return what local training takes [n] at a share of the highest clocks [J]."""
+        """Return the energy of local training [n] at a share of the highest clocks [J]."""
         clock_hz = self.cpu_hz * clock_share
         return compute_j(self.flops, clock_hz, self.flops_per_cycle, self.capacitance, self.cpu_static_w)
 
     def upload_j(self, share: Floats | float | None = None, power_share: Floats | float = 1.0) -> Floats:
-        """Return what uploads take [n]; the arguments are those of `upload_s` [J]."""
+        """Return the energy of uploads [n], with arguments as in `upload_s` [J]."""
         on_air_s = self.upload_s(share, power_share) * self.up.on_air(self._share(share))
         amplifier_w = self.amplifier_w * power_share * self.controlled(share)
         return np.asarray((amplifier_w + self.circuit_w) * on_air_s + bits_j(self.up_bits, self.tx_j_per_mbit))
 
     def download_j(self, share: Floats | float | None = None) -> Floats:
-        """Return what downloads take [n] [J]."""
+        """Return the energy of downloads [n] [J]."""
         on_air_s = self.download_s(share) * self.down.on_air(self._share(share))
         return np.asarray(self.rx_power_w * on_air_s + bits_j(self.down_bits, self.rx_j_per_mbit))
 
     def energy_j(self, share: Floats | float | None = None) -> Floats:
-        """Return what a participation takes [n], at full power and clock [J]."""
+        """Return the energy of participations [n], at full power and clock [J]."""
         return self.download_j(share) + self.compute_j() + self.upload_j(share) + self.setup_j
 
     def _share(self, share: Floats | float | None) -> Floats | float:
-        if share is None:
-            return self.share
-        return share
+        return self.share if share is None else share
 
 
 def _duration_s(bits: Floats, rate_bps: Floats) -> Floats:

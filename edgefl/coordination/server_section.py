@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import NonNegativeFloat, PositiveFloat, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from edgefl.coordination.csi import CSI, Csi
 from edgefl.coordination.csi.none import NoCsi
-from edgefl.coordination.device_evaluation_section import DeviceEvaluationSection
 from edgefl.coordination.optimisers import OPTIMISERS, Optimiser
 from edgefl.coordination.optimisers.none import NoOptimiser
 from edgefl.coordination.policies import POLICIES, Policy
@@ -18,17 +17,28 @@ from edgefl.coordination.selection.uniform import UniformSelection
 from edgefl.core.catalogue import where_known
 from edgefl.core.section import Count, Seconds, Section, fault_at
 
+LARGEST_ANSWER_BITS = 10**12
+
+
+class DeviceEvaluationSection(Section):
+    """Devices download the new model, evaluate it on samples of their own and answer, before the round ends."""
+
+    samples: Annotated[float, Field(gt=0, le=1)] = 0.1  # share of a device's samples, rounded, but at least one of them
+    every: Count = 1  # rounds from one evaluation to the next
+    devices: Literal["participants", "present"] = "participants"  # whose update has arrived, or all that are present
+    answer_bits: Annotated[int, Field(ge=1, le=LARGEST_ANSWER_BITS)] = 32  # size of an answer: one number
+    deadline_s: Seconds | None = None  # after which the server stops waiting for answers; None: it waits for all
+
 
 class ServerSection(Section):
     """The server: how it runs rounds, and how it treats devices that leave."""
 
-    policy: Annotated[Policy, POLICIES] = Synchronous()  # who waits for whom
+    policy: Annotated[Policy, POLICIES] = Synchronous()  # when a round begins and ends
     participants: Count | None = None  # None: all devices
-    selection: Annotated[Selection, SELECTIONS] = UniformSelection()  # who takes part
-    csi: Annotated[Csi, CSI] = NoCsi()  # what the server knows of channels when it decides
+    selection: Annotated[Selection, SELECTIONS] = UniformSelection()  # which devices take part
+    csi: Annotated[Csi, CSI] = NoCsi()  # the server's knowledge of channels when it decides
     optimiser: Annotated[Optimiser, OPTIMISERS] = NoOptimiser()  # decides on the uplink's band, powers and clocks
-    # After which a round ends without those who are late; for policies that have one.
-    deadline_s: Seconds | None = None
+    deadline_s: Seconds | None = None  # after which a round ends without late devices; for policies that have one
     on_departure: Literal["lost", "completes"] = "lost"  # whether a participation outlasts its device's departure
     # Whether departing devices keep their state; if forgotten, the server drops it, too.
     departed_state: Literal["kept", "lost", "forgotten"] = "kept"

@@ -1,7 +1,7 @@
 """The server's knowledge of its devices: what they reported at registration and in participations that have ended.
 
-A selection sees devices through `ServerView` alone, so it does not know the future, and of a device's channel only what
-`server.csi` lets the server know: the `forecast`.
+A selection sees devices through `ServerView` alone, so it does not know the future, and of channels only what
+`server.csi` allows: the `forecast`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class ServerView:
     """The server's knowledge of its devices, as read-only arrays [devices].
 
-    Except for `samples`, `labels` and `last_asked`, it covers the participations that had ended when the last round
-    ended.
+    Except for `samples`, `labels` and `last_asked`, it is as of the end of the last round.
     """
 
     samples: Ints  # number of samples on the device, as reported at registration
@@ -36,8 +35,8 @@ class ServerView:
     loss: Floats  # mean training loss of the last update, or loss of the last answer to a poll; nan: unknown
     update_norm: Floats  # L2 norm of the update that the last answer to a poll reported; nan: unknown
     round_losses: Sequence[float]  # [rounds] sum over a round's updates of samples times loss
-    memory: Floats  # [devices, k] what the selection has kept with `remember`; k is its `memory_width`
-    labels: Ints | None = None  # [devices, classes] samples by class, as reported at registration; None: nobody asks
+    memory: Floats  # [devices, k] numbers that the selection has kept with `remember`; k is its `memory_width`
+    labels: Ints | None = None  # [devices, classes] samples by class, as reported at registration; None: not asked for
     last_asked: int = -1  # the device that was sent the model last; -1: none
     forecast: Forecast | None = None  # of the devices that can be chosen, at this moment; None without `server.csi`
 
@@ -63,11 +62,9 @@ class DeviceReports(NamedTuple):
     loss: Floats
 
     def heard(self, unreported_j: Floats) -> DeviceReports:
-        """Return what the server has been told: nan where no update has arrived.
+        """Return the reports that have reached the server, with nan where no update has arrived.
 
-        Args:
-            unreported_j: [n] what the devices have spent since their last update. They report it with the next one
-                that arrives, as they count their energy on.
+        Devices report energy with the next update that arrives: `unreported_j` [n] is the energy since the last one.
         """
         return self._replace(
             energy_j=np.where(self.received, unreported_j, np.nan),
@@ -82,7 +79,7 @@ class DeviceTracker:
     Args:
         samples: [devices] number of samples on each device.
         memory_width: how many numbers of each device the selection keeps.
-        labels: [devices, classes] number of samples of each class; None: the selection does not look at them.
+        labels: [devices, classes] number of samples of each class; None: the selection does not need them.
     """
 
     def __init__(self, samples: Ints, memory_width: int = 0, labels: Ints | None = None) -> None:
@@ -126,11 +123,11 @@ class DeviceTracker:
         self._update_norm[ids] = norm
 
     def close_round(self, reports: DeviceReports) -> DeviceReports:
-        """Note the observations of the round that ends now; return those of them that the server has been told."""
+        """Note the observations of the round that ends now; return the reports that have reached the server."""
         ids = reports.ids
         self._participations[ids] += 1
         self._last_round[ids] = len(self._round_losses) + 1
-        # Without an update the server has only a lower bound: the time that it waited, or the round trip before.
+        # Without an update the server has only a lower bound: its waiting time, or the round trip before.
         at_least_s = np.fmax(self._round_trip_s[ids], reports.round_trip_s)
         self._round_trip_s[ids] = np.where(reports.received, reports.round_trip_s, at_least_s)
         reporting = ids[reports.received]
@@ -150,7 +147,7 @@ class DeviceTracker:
 
 
 def _read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """Return a view that shows later changes of the array, but refuses to be written to."""
+    """Return a read-only view, which shows later changes of the array."""
     view = array.view()
     view.flags.writeable = False
     return view

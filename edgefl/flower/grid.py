@@ -28,7 +28,7 @@ from edgefl.flower.virtual_time import EPOCH_S
 from edgefl.records.statuses import ANSWERED, RECEIVED
 from edgefl.runs.emulation import Emulation
 from edgefl.server.clock import Event, Process
-from edgefl.server.dispatcher import Exchange
+from edgefl.server.participant_processes import Exchange
 
 UNFINISHED = "unfinished"  # what cuts participations short that are under way when the app ends
 MOST_IDLE_CALLS = 10_000  # in a row, while virtual time stands still

@@ -14,7 +14,6 @@ from edgefl.scenario import Scenario
 from edgefl.server.attendance import Attendance
 from edgefl.server.choosing import Choosing
 from edgefl.server.clock import Clock
-from edgefl.server.departed_state import DepartedState
 from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.forecaster import Forecaster
 from edgefl.server.observer import Observer
@@ -22,20 +21,20 @@ from edgefl.server.observers.advice import FastTransferAdvice
 from edgefl.server.observers.base_station_energy import BaseStationEnergy
 from edgefl.server.observers.battery_meter import BatteryMeter
 from edgefl.server.observers.channel_reports import ChannelReports
-from edgefl.server.observers.channel_requests import ChannelRequests
-from edgefl.server.observers.counted_status import CountedStatus
 from edgefl.server.observers.departures import Departures
+from edgefl.server.observers.device_columns import Geometry, SettingUp
 from edgefl.server.observers.device_evaluation import DeviceEvaluation
-from edgefl.server.observers.edge_backhaul import EdgeBackhaul
-from edgefl.server.observers.geometry import Geometry
-from edgefl.server.observers.handovers import Handovers
 from edgefl.server.observers.heat import ProcessorHeat
-from edgefl.server.observers.over_the_air import ReceivedSums
 from edgefl.server.observers.polls import Polls
-from edgefl.server.observers.population import Population
-from edgefl.server.observers.server_energy import ServerEnergy
-from edgefl.server.observers.session_history import SessionHistory
-from edgefl.server.observers.set_up import SettingUp
+from edgefl.server.observers.population import DepartedState, Population
+from edgefl.server.observers.round_columns import (
+    CountedStatus,
+    EdgeBackhaul,
+    Handovers,
+    ReceivedSums,
+    ServerEnergy,
+    SessionHistory,
+)
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
@@ -137,9 +136,17 @@ def _departures(parts: Parts) -> Departures:
 
 def _channel_reports(scenario: Scenario, parts: Parts, forecaster: Forecaster) -> ChannelReports:
     """Build what asks for reports on channels."""
-    bits = scenario.server.csi.request_bits
-    requests = ChannelRequests(parts.env, bits, parts.around.world, parts.link, parts.meter)
-    return ChannelReports(requests, parts.choosing, parts.roster, parts.rounds, forecaster.knowledge)
+    return ChannelReports(
+        env=parts.env,
+        report_bits=scenario.server.csi.request_bits,
+        world=parts.around.world,
+        link=parts.link,
+        meter=parts.meter,
+        choosing=parts.choosing,
+        roster=parts.roster,
+        rounds=parts.rounds,
+        knowledge=forecaster.knowledge,
+    )
 
 
 def _base_station_energy(scenario: Scenario, section: BaseStationEnergySection, parts: Parts) -> BaseStationEnergy:

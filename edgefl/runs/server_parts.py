@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from edgefl.coordination.csi.base import ReportedCsi
 from edgefl.coordination.decisions import Decider
 from edgefl.coordination.policies.deadline import Deadline
 from edgefl.coordination.server_view import DeviceTracker
@@ -26,7 +27,7 @@ from edgefl.server.attendance import Attendance
 from edgefl.server.choosing import Choosing
 from edgefl.server.clock import Clock
 from edgefl.server.dispatcher import Dispatcher
-from edgefl.server.forecaster import Forecaster, forecaster_of
+from edgefl.server.forecaster import Forecaster
 from edgefl.server.held_decisions import HeldDecisions
 from edgefl.server.held_samples import HeldSamples
 from edgefl.server.observers.battery_meter import BatteryMeter
@@ -93,16 +94,20 @@ def server_of(
     ends_s = _cut_after_s(scenario, control)
     radio = _radio(scenario, around, streams, on_air, held or control, ends_s)
     dispatcher = _dispatcher(env, scenario, divided, around, radio, ledger, streams)
-    forecaster = forecaster_of(
-        env=env,
-        section=scenario.server,
-        participants=scenario.participants,
-        world=world,
-        link=radio.link,
-        dispatcher=dispatcher,
-        routes=radio.participants_routes,
-        streams=streams,
-    )
+    forecaster: Forecaster | None = None
+    csi = scenario.server.csi
+    if isinstance(csi, ReportedCsi):
+        forecaster = Forecaster(
+            env=env,
+            csi=csi,
+            section=scenario.server,
+            participants=scenario.participants,
+            world=world,
+            link=radio.link,
+            dispatcher=dispatcher,
+            routes=radio.participants_routes,
+            streams=streams,
+        )
     rounds = RoundCounter(scenario.in_sessions)
     roster = Roster()
     attendance = Attendance(env, world, around.groups, rounds)

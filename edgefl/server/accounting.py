@@ -1,45 +1,115 @@
-"""Accounts of ended participations: their rows of devices.csv, and what the server has observed of them."""
+"""Accounts of a round that ends: its row of rounds.csv, its participations in devices.csv, and observations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import simpy
 
+from edgefl.coordination.policies.base import DEPARTED
 from edgefl.coordination.server_view import DeviceReports
 from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
 from edgefl.radio.transfers import TransferResult, Way
-from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
+from edgefl.records.ledger import Ledger
+from edgefl.records.statuses import LATE, NOT_CHOSEN, RECEIVED, REPORTED
 from edgefl.scenario import RoundKey
-from edgefl.server.energy import energy_columns
-from edgefl.server.observer import DeviceColumns
-from edgefl.server.participation import Participation
+from edgefl.server.energy import Draws, energy_columns, spent_j
+from edgefl.server.observer import DeviceColumns, EndedRound, Observer
+from edgefl.server.participation import FAILED, Participation
+from edgefl.world.world import World
 
 # The energy of a participation that does not depend on how long others let the device wait
 WORK_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "setup_energy_j")
 
 
-def device_columns(
-    parts: Sequence[Participation],
-    round_key: RoundKey,
-    now_s: float,
-    powers_w: Mapping[str, Floats],
-    bits_j: Mapping[Way, Floats],
-    drx_tail_s: Floats,
-) -> DeviceColumns:
-    """Return ended participations [n] as columns of devices.csv.
+@dataclass(eq=False)
+class RoundAccounts:
+    """Makes the rows of rounds from the participations that have ended."""
 
-    Args:
-        parts: the participations, in order of their devices.
-        round_key: the round in which they ended.
-        now_s: when that round ends [s].
-        powers_w: what each device [n] draws in each of its activities [W] (`World.powers_w`).
-        bits_j: what each device [n] draws besides for the bits that it has received (down) and sent (up).
-        drx_tail_s: how long each device's radio [n] stays awake after its last transfer.
-    """
+    env: simpy.Environment
+    world: World  # what devices draw
+    ledger: Ledger  # the rounds before
+    observers: Sequence[Observer]  # what adds columns
+
+    def close(self, parts: Sequence[Participation], key: RoundKey, *, merged: bool = False) -> EndedRound:
+        """Close participations [n], in order of their devices, whose round ends now; return the ended round."""
+        ids = np.array([part.device for part in parts], dtype=np.int64)
+        # Clock and power of the participation: the device's may have changed since.
+        cpu_hz = np.array([part.cpu_hz for part in parts])
+        tx_power_w = np.array([part.tx_power_w for part in parts])
+        powers_w = self.world.powers_w(ids, cpu_hz, tx_power_w)
+        bits_j: dict[Way, Floats] = {
+            "down": self.world.receiving_j(ids, np.array([part.down.sent_bits for part in parts], dtype=np.float64)),
+            "up": self.world.sending_j(ids, np.array([part.up.sent_bits for part in parts], dtype=np.float64)),
+        }
+        draws = Draws(powers_w, bits_j, self.world.drx_tail_s[ids])
+        for part in parts:
+            part.close()
+        # Observers come first: one of them ends the waiting of devices that ran out of charge.
+        more: DeviceColumns = {}
+        for observer in self.observers:
+            more |= observer.device_columns(parts)
+        now_s = self.env.now
+        devices = device_columns(parts, key, now_s, draws)
+        return EndedRound(key, self.ledger.time_s, now_s, parts, devices | more, merged)
+
+    def row(self, ended: EndedRound, learned: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the row of a round in rounds.csv, with its columns of learning."""
+        row = {**self._costs(ended), **learned, **_failures(ended)}
+        for observer in self.observers:
+            row |= observer.round_ends(ended)
+        return row
+
+    def _costs(self, ended: EndedRound) -> dict[str, Any]:
+        """Return the columns of a round's time, energy, participations and bytes."""
+        spent = spent_j(ended.devices)
+        status = [part.status for part in ended.parts]
+        return {
+            "session": ended.key.session,
+            "round": ended.key.round,
+            "time_s": ended.until_s,
+            "duration_s": ended.until_s - ended.since_s,
+            "energy_j": self.ledger.energy_j + spent,
+            "round_energy_j": spent,
+            "selected": sum(one not in NOT_CHOSEN for one in status),
+            "received": status.count(RECEIVED),
+            "late": status.count(LATE),
+            "departed": status.count(DEPARTED),
+            "bytes_down": int(ended.devices["bytes_down"].sum()),
+            "bytes_up": int(ended.devices["bytes_up"].sum()),
+        }
+
+    def cut_off(self, ended: EndedRound) -> dict[str, float]:
+        """Return what participations that were cut off after the last round add to its row."""
+        reports = ended.devices["status"] == REPORTED
+        spent = spent_j(ended.devices)
+        added: dict[str, float] = {
+            "selected": len(ended.parts) - int(reports.sum()),
+            "energy_j": spent,
+            "round_energy_j": spent,
+            "wasted_j": spent - spent_j(ended.devices, reports),
+            "bytes_down": int(ended.devices["bytes_down"].sum()),
+            "bytes_up": int(ended.devices["bytes_up"].sum()),
+        }
+        for observer in self.observers:
+            added |= observer.run_ends(ended)
+        return added
+
+
+def _failures(ended: EndedRound) -> dict[str, float]:
+    """Return the columns of failures and of the energy spent without an update that was used."""
+    failed = sum(part.status in FAILED for part in ended.parts)
+    unused = ~np.isin(ended.devices["status"], (RECEIVED, *NOT_CHOSEN))
+    return {"failed": failed, "wasted_j": spent_j(ended.devices, unused)}
+
+
+def device_columns(parts: Sequence[Participation], round_key: RoundKey, now_s: float, draws: Draws) -> DeviceColumns:
+    """Return participations [n], in order of their devices, as columns of devices.csv, of a round that ends now."""
     count = len(parts)
     download_s, download_bits = _transfers([part.down for part in parts])
     upload_s, upload_bits = _transfers([part.up for part in parts])
@@ -47,8 +117,7 @@ def device_columns(
     began_s = np.array([part.began_s for part in parts])
     end_s = np.array([part.end_s for part in parts])
 
-    # A device waits during its participation (for the server, the backhaul or other candidates), and afterwards for the
-    # end of the round, unless it has left or was not chosen.
+    # A device waits during its participation, and afterwards for the round's end, unless it has left or was not chosen.
     waited_s = np.array([part.server_s + part.idle_s for part in parts])
     until_s = np.array([part.end_s if part.gone else min(now_s, part.waits_until_s) for part in parts])
     wait_s = until_s - (end_s - waited_s)
@@ -75,7 +144,7 @@ def device_columns(
         "compute_s": compute_s,
         "upload_s": upload_s,
         "wait_s": wait_s,
-        **energy_columns(parts, powers_w, bits_j, drx_tail_s, wait_s, until_s),
+        **energy_columns(parts, draws, wait_s, until_s),
         "status": np.array([part.status for part in parts], dtype=str),
         "bytes_down": _whole_bytes(download_bits),
         "bytes_up": _whole_bytes(upload_bits),
@@ -92,10 +161,10 @@ def device_reports(
     losses: Mapping[int, float],
     waited_until_s: float,
 ) -> DeviceReports:
-    """Return what the server observes at the round's end of the participations [n] that ended in it.
+    """Return the server's observations at the round's end of the participations [n] that ended in it.
 
     Polls and reports on channels are left out, as the server noted their answers when they came, and so are messages
-    besides training and evaluations.
+    besides training, and evaluations.
 
     Args:
         parts: the participations, in order of their devices.
@@ -106,7 +175,7 @@ def device_reports(
     rows = np.flatnonzero(~np.isin(devices["status"], NOT_CHOSEN))
     reporting = [parts[row] for row in rows.tolist()]
     received = devices["status"][rows] == RECEIVED
-    # The server knows when an update arrived; for one that never arrived it has waited as long as for any.
+    # For an update that never arrived, the server has waited until the end.
     until_s = np.where(received, [part.end_s for part in reporting], waited_until_s)
     working = [devices[name][rows] for name in WORK_COLUMNS if name in devices]
     return DeviceReports(
@@ -120,7 +189,7 @@ def device_reports(
 
 
 def _on_mains_inf(battery_j: list[float]) -> Floats:
-    """Return levels [n] of batteries, with inf in place of nan, which stands for no battery."""
+    """Return levels [n] of batteries, with inf in place of nan, which means no battery."""
     level_j = np.array(battery_j, dtype=np.float64)
     return np.where(np.isnan(level_j), np.inf, level_j)
 

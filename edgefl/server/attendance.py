@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import simpy
 
@@ -13,43 +15,36 @@ from edgefl.world.batteries import Batteries
 from edgefl.world.world import World
 
 
+@dataclass(eq=False)
 class Attendance:
-    """Says which devices of the session's group are present, and when the next one comes.
+    """Returns the devices of the session's group that are present, and when the next one comes."""
 
-    Args:
-        env: the clock.
-        world: the devices.
-        groups: the groups of devices, one of which is present in each session.
-        rounds: the round under way, and its session.
-    """
-
-    def __init__(self, env: simpy.Environment, world: World, groups: SessionGroups, rounds: RoundCounter) -> None:
-        self._env = env
-        self._world = world
-        self._groups = groups
-        self._rounds = rounds
+    env: simpy.Environment
+    world: World
+    groups: SessionGroups  # the groups of devices, one of which is present in each session
+    rounds: RoundCounter  # the round under way, and its session
 
     def present(self, index: int) -> Ids:
         """Return the ids of the devices that are present for selection `index`, ascending."""
-        present = self._world.present(self._env.now, index)
-        return present[self._groups.members(self._rounds.key.session)[present]]
+        present = self.world.present(self.env.now, index)
+        return present[self.groups.members(self.rounds.key.session)[present]]
 
     def wait_s(self, index: int, *, any_present: bool) -> float:
         """Return the seconds until a device arrives, or is charged, that could take part in the next round.
 
         Args:
             index: index of the next selection, from 0.
-            any_present: whether any device is present; then rounds go on even if no other ever arrives.
+            any_present: whether any device is present; then rounds continue even if no other ever arrives.
 
         Raises:
             RunError: no device is present, and none will ever come.
         """
-        now_s = self._env.now
-        next_s = self._world.presence.next_arrival_s(now_s)
+        now_s = self.env.now
+        next_s = self.world.presence.next_arrival_s(now_s)
         without_charge = False
-        batteries = self._world.batteries
+        batteries = self.world.batteries
         if batteries is not None:
-            ids = np.flatnonzero(self._groups.members(self._rounds.key.session))
+            ids = np.flatnonzero(self.groups.members(self.rounds.key.session))
             without_charge = not batteries.with_charge(ids, now_s).size
             next_s = self._usable_s(batteries, ids, index, next_s, wait=without_charge or any_present)
         if next_s < float("inf"):
@@ -68,7 +63,7 @@ class Attendance:
 
     def _usable_s(self, batteries: Batteries, ids: Ids, index: int, next_s: float, *, wait: bool) -> float:
         """Return when the next of devices [n] can take part: one arrives at `next_s`, or one is charged; inf: never."""
-        now_s = self._env.now
+        now_s = self.env.now
         charged_s = batteries.next_charged_s(ids, now_s)
         if not batteries.with_charge(ids, now_s).size and charged_s == float("inf"):
             return charged_s
@@ -78,5 +73,5 @@ class Attendance:
                 return charged_s
             return now_s
         # A device without charge that is present may be charged before the next one arrives.
-        present = np.intersect1d(ids, self._world.presence.present(now_s, index))
+        present = np.intersect1d(ids, self.world.presence.present(now_s, index))
         return min(next_s, batteries.next_charged_s(present, now_s))

@@ -1,7 +1,8 @@
-"""The server's knowledge of its devices' channels: their reports, and the times at which they measured."""
+"""The server's knowledge of its devices' channels, from their reports."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,97 +24,80 @@ class Known(NamedTuple):
     """The server's knowledge of the channels of candidates [n]; nan where it has none."""
 
     gains: Gains
-    age_s: Floats  # for how long it has been so
+    age_s: Floats  # time since it was measured
 
 
 class ChannelKnowledge(Observer):
-    """Base class of what the server knows of channels; it learns more as participations begin and end."""
+    """Base class of the server's knowledge of channels, which grows as participations begin and end."""
 
     def known(self, drop: Drop, index: int) -> Known:
-        """Return what the server knows of devices [n] when a selection chooses among them.
-
-        Args:
-            drop: their large-scale channel at this moment.
-            index: of the selection.
-        """
+        """Return the server's knowledge of the devices [n] in `drop` when selection `index` chooses among them."""
         raise NotImplementedError
 
     def note_requested(self, ids: Ids, index: int) -> None:
-        """Note that devices [n] have reported because they were asked to before selection `index`."""
+        """Note that devices [n] have reported on request before selection `index`."""
 
 
+@dataclass(eq=False)
 class RequestedKnowledge(ChannelKnowledge):
-    """Reports that the server asks for before it chooses participants.
+    """Reports that the server asks for before it chooses participants."""
 
-    Args:
-        csi: what they say.
-        link: the radio.
-        state: the channels.
-        streams: keyed randomness.
-        count: number of devices.
-    """
+    csi: RequestedCsi
+    link: Link
+    state: ChannelState
+    streams: Streams
+    count: int  # number of devices
 
-    def __init__(self, csi: RequestedCsi, link: Link, state: ChannelState, streams: Streams, count: int) -> None:
-        self._csi = csi
-        self._link = link
-        self._state = state
-        self._streams = streams
-        # Reports that are free are never asked for, and always there.
-        self._free = csi.report_bits == 0
-        self._reported = np.full(count, -1)  # for which selection each device has reported last
+    def __post_init__(self) -> None:
+        # Free reports need no request.
+        self._free = self.csi.report_bits == 0
+        self._reported = np.full(self.count, -1)  # for which selection each device has reported last
 
     def note_requested(self, ids: Ids, index: int) -> None:
-        """Note who has reported; whoever comes later is unknown until the next request."""
+        """Note which devices have reported; those that come later are unknown until the next request."""
         self._reported[ids] = index
 
     def known(self, drop: Drop, index: int) -> Known:
-        """Return the reports [n] of those that have been asked."""
-        csi = self._csi
-        gains = _observed(csi, self._state.gains(self._link, drop, index, csi.age_s))
+        """Return the reports [n] of the devices that were asked."""
+        csi = self.csi
+        gains = _observed(csi, self.state.gains(self.link, drop, index, csi.age_s))
         if csi.noise_db:
-            gains = csi.disturbed(gains, self._streams.normal("csi_error", drop.ids, index))
+            gains = csi.disturbed(gains, self.streams.normal("csi_error", drop.ids, index))
         reported = self._free | (self._reported[drop.ids] == index)
         missing = np.where(reported, 0.0, np.nan)
         gains = Gains(drop.ids, gains.path_gain + missing, gains.fading + missing)
         return Known(gains, csi.age_s + missing)
 
 
+@dataclass(eq=False)
 class ArrivedKnowledge(ChannelKnowledge):
-    """Reports that come with what devices send, of the channel with which they began.
+    """Reports that come with devices' messages, of the channel with which they began."""
 
-    Args:
-        env: the clock.
-        csi: what they say.
-        state: the channels.
-        streams: keyed randomness.
-        count: number of devices.
-    """
+    env: simpy.Environment
+    csi: ReportedCsi
+    state: ChannelState
+    streams: Streams
+    count: int  # number of devices
 
-    def __init__(
-        self, env: simpy.Environment, csi: ReportedCsi, state: ChannelState, streams: Streams, count: int
-    ) -> None:
-        self._env = env
-        self._csi = csi
-        self._state = state
-        self._streams = streams
-        self._path_gain = np.full(count, np.nan)
-        self._fading = np.full(count, np.nan)
-        self._measured_s = np.full(count, np.nan)
-        self._measurements = np.zeros(count, dtype=np.int64)  # how many each device has made
+    def __post_init__(self) -> None:
+        self._path_gain = np.full(self.count, np.nan)
+        self._fading = np.full(self.count, np.nan)
+        self._measured_s = np.full(self.count, np.nan)
+        self._measurements = np.zeros(self.count, dtype=np.int64)  # how many each device has made
         self._under_way: dict[int, tuple[float, float, float]] = {}  # the same by device, until its report arrives
 
     def begins(self, begun: Begun) -> None:
         """Let devices measure their channels."""
         ids = begun.drop.ids
-        gains = _observed(self._csi, self._state.gains(begun.link, begun.drop, begun.index))
-        if self._csi.noise_db:
-            # An index of the selection would not do: a device that answers a poll and then takes part measures twice.
-            normal = self._streams.normal_at("csi_error", ids, self._measurements[ids], 0)
-            gains = self._csi.disturbed(gains, normal)
+        gains = _observed(self.csi, self.state.gains(begun.link, begun.drop, begun.index))
+        if self.csi.noise_db:
+            # Keyed by the measurement: a device that answers a poll and then takes part measures twice in a selection.
+            normal = self.streams.normal_at("csi_error", ids, self._measurements[ids], 0)
+            gains = self.csi.disturbed(gains, normal)
         self._measurements[ids] += 1
         columns = zip(ids.tolist(), gains.path_gain.tolist(), gains.fading.tolist(), strict=True)
         for device, path_gain, fading in columns:
-            self._under_way[device] = (path_gain, fading, self._env.now)
+            self._under_way[device] = (path_gain, fading, self.env.now)
 
     def ends(self, part: Participation) -> None:
         """Take in the report that has arrived with a device's last message; one that never arrives is lost."""
@@ -126,11 +110,11 @@ class ArrivedKnowledge(ChannelKnowledge):
         """Return the last report [n] of each device."""
         ids = drop.ids
         gains = Gains(ids, self._path_gain[ids], self._fading[ids])
-        return Known(gains, self._env.now - self._measured_s[ids])
+        return Known(gains, self.env.now - self._measured_s[ids])
 
 
 def _observed(csi: ReportedCsi, gains: Gains) -> Gains:
-    """Return what devices report of their channels, which is checked if the kind of CSI is from outside."""
+    """Return the devices' reports of their channels; those of a kind of CSI from outside are checked."""
     with watching_draws(csi, "observe"):
         seen = csi.observe(gains)
     check_type(csi, "observe", seen, Gains, "the Gains that it was given, with what devices report in their place")

@@ -1,6 +1,8 @@
-"""The channel of devices at the beginning of their participation, and as it was some time before."""
+"""The channel of devices when their participation begins, and some time before."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import simpy
@@ -19,17 +21,12 @@ from edgefl.radio.participants import Participants
 from edgefl.world.world import World
 
 
+@dataclass(eq=False)
 class ChannelState:
-    """Tells the channel of devices that begin to take part now.
+    """Returns the channel of devices that begin to take part now."""
 
-    Args:
-        env: the clock.
-        world: the devices.
-    """
-
-    def __init__(self, env: simpy.Environment, world: World) -> None:
-        self._env = env
-        self._world = world
+    env: simpy.Environment
+    world: World
 
     def gains(self, link: Link, drop: Drop, index: int, age_s: float = 0.0) -> Gains:
         """Return the channel of devices [n] to their cells, as it was `age_s` before they begin.
@@ -40,8 +37,8 @@ class ChannelState:
             index: of the selection that may choose them; it keys the draws of the channel with which they begin.
             age_s: how long before [s].
         """
-        speeds_mps = self._world.speeds_mps(drop.ids, self._env.now)
-        participants = link.participants(drop, speeds_mps, self._world.scenario_tx_power_w(drop.ids), index)
+        speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
+        participants = link.participants(drop, speeds_mps, self.world.scenario_tx_power_w(drop.ids), index)
         if participants.waves is not None:
             waves = channel.waves.earlier(participants.waves, age_s)
             fading = self._of_waves(link, waves)
@@ -56,8 +53,8 @@ class ChannelState:
         """Return the path gains [n] to the cells that serve devices now, from where the devices were `age_s` before."""
         if age_s == 0.0:
             return drop.path_gain
-        world = self._world
-        then_s = max(self._env.now - age_s, 0.0)  # nobody moves before the run begins
+        world = self.world
+        then_s = max(self.env.now - age_s, 0.0)  # nothing moves before the run begins
         return link.drop(
             drop.ids, world.positions_m(drop.ids, then_s), world.height_m[drop.ids], index, drop.cell
         ).path_gain
@@ -68,21 +65,21 @@ class ChannelState:
         begins = participants.start
         if age_s == 0.0:
             return begins
-        # A stationary Gaussian process is alike forward and backward in time, so that one step leads to the past, too.
+        # A stationary Gaussian process is the same forward and backward in time.
         innovation = draws.complex_normals("csi_age", participants.drop.ids, participants.index)[:, 0]
         correlation = _correlation(link, participants, age_s)
         return channel.fading.advance(begins, correlation, 1, innovation)
 
     def _of_blocks(self, link: Link, blocks: BlockGains, age_s: float) -> Floats:
-        """Return |h|^2 [n] of blocks `age_s` before, in the slot in which a message of then would begin."""
-        slot = np.full(len(blocks), steps_begun(self._env.now - age_s, link.radio.slot_s))
+        """Return |h|^2 [n] of blocks in the slot in which a message of `age_s` before would begin."""
+        slot = np.full(len(blocks), steps_begun(self.env.now - age_s, link.radio.slot_s))
         return np.asarray(blocks.power(slot, 1)[:, 0])
 
     def _of_waves(self, link: Link, waves: Waves) -> Floats:
-        """Return |h|^2 [n] of waves now, in the mean over the band."""
+        """Return |h|^2 [n] of waves now, averaged over the band."""
         slot_s = link.radio.slot_s
         band_hz = np.full(len(waves), link.pricing.budget.resources.band_hz)
-        now = np.full(len(waves), int(self._env.now // slot_s))
+        now = np.full(len(waves), int(self.env.now // slot_s))
         # Over a wide band each part of it fades on its own.
         parts = channel.waves.subbands(waves, band_hz)
         power = np.empty(len(waves))
@@ -95,7 +92,7 @@ class ChannelState:
 
 
 def _correlation(link: Link, participants: Participants, age_s: float) -> Floats:
-    """Return the correlations [n] of the scatter with what it was `age_s` before."""
+    """Return the correlations [n] of the scatter with the scatter `age_s` before."""
     fading = link.radio.fading
     with watching_draws(fading, "slot_correlation"):
         correlation = fading.slot_correlation(participants.speed_mps, link.radio.carrier_hz, age_s)

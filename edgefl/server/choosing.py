@@ -1,9 +1,9 @@
-"""Which devices take part: those that the selection, an agent or an extra round of a session chooses."""
+"""The choice of participants: by the selection, by an agent, or of an extra round of a session."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,87 +24,59 @@ from edgefl.server.round_counter import RoundCounter
 from edgefl.world.control import Choice, Control
 
 
+@dataclass(kw_only=True, eq=False)
 class Choosing:
-    """Chooses devices among those that are present and not busy.
+    """Chooses devices among those that are present and not busy."""
 
-    Args:
-        selection: the scenario's selection.
-        participants: how many devices a round asks for.
-        sessions: which devices an extra round of a session asks.
-        streams: keyed randomness.
-        rounds: the round under way.
-        attendance: which devices are present.
-        roster: which devices are busy, and which have answered a poll.
-        replay: which devices the algorithm admits.
-        tracker: the server's knowledge of its devices.
-        control: chooses devices in place of the selection, if it wants to.
-        forecaster: makes forecasts of devices; None if the server knows nothing of channels.
-    """
-
-    def __init__(
-        self,
-        *,
-        selection: Selection,
-        participants: int,
-        sessions: Sessions,
-        streams: Streams,
-        rounds: RoundCounter,
-        attendance: Attendance,
-        roster: Roster,
-        replay: Replay,
-        tracker: DeviceTracker,
-        control: Control,
-        forecaster: Forecaster | None,
-    ) -> None:
-        self._selection = selection
-        self._participants = participants
-        self._sessions = sessions
-        self._streams = streams
-        self._rounds = rounds
-        self._attendance = attendance
-        self._roster = roster
-        self._replay = replay
-        self._tracker = tracker
-        self._control = control
-        self._forecaster = forecaster
+    selection: Selection  # the scenario's selection
+    participants: int  # how many devices a round asks for
+    sessions: Sessions  # which devices an extra round of a session asks
+    streams: Streams
+    rounds: RoundCounter  # the round under way
+    attendance: Attendance  # which devices are present
+    roster: Roster  # which devices are busy, and which have answered a poll
+    replay: Replay  # which devices the algorithm admits
+    tracker: DeviceTracker  # the server's knowledge of its devices
+    control: Control  # chooses devices in place of the selection, if it wants to
+    forecaster: Forecaster | None  # makes forecasts of devices; None if the server knows nothing of channels
 
     @property
-    def participants(self) -> int:
-        """Number of devices that a round asks for; all devices in an extra round of a session."""
-        if self._rounds.key.extra:
-            return len(self._tracker.view.samples)
-        return self._participants
+    def wanted(self) -> int:
+        """The number of devices that a round asks for; all devices in an extra round of a session."""
+        if self.rounds.key.extra:
+            return len(self.tracker.view.samples)
+        return self.participants
 
     @property
     def view(self) -> ServerView:
         """The server's knowledge of its devices."""
-        return self._tracker.view
+        return self.tracker.view
 
     def free(self, index: int) -> Ids:
         """Return the devices that are present for selection `index` and not busy."""
-        return self._roster.not_busy(self._attendance.present(index))
+        return self.roster.not_busy(self.attendance.present(index))
 
     def view_of(self, free: Ids, index: int) -> ServerView:
-        """Return what the server knows when it chooses among devices [n], with its forecast of them if it has one."""
-        view = self._tracker.view
-        if self._forecaster is None or not self._selection.needs_csi:
+        """Return the server's knowledge when it chooses among devices [n], with a forecast if it is needed."""
+        view = self.tracker.view
+        if self.forecaster is None or not self.selection.needs_csi:
             return view
-        return replace(view, forecast=self._forecaster.forecast(free, index, self._roster.busy))
+        return replace(view, forecast=self.forecaster.forecast(free, index, self.roster.busy))
 
     def decide(self, count: int | None, *, refill: bool) -> Generator[simpy.Event, Any, None]:
-        """Let what controls the run decide, if there is anything to choose; arguments as those of `choose`."""
-        if not self._control.decides:
+        """Let an agent decide, if one controls the run and there are devices to choose; see `choose`."""
+        if not self.control.decides:
             return
         index, free, wanted = self._choosable(count, refill=refill)
         if not wanted:
             return
 
         def by_scenario() -> Ids:
-            if self._rounds.key.extra:
+            if self.rounds.key.extra:
                 return free
             return self._by_selection(free, wanted, index)
 
-        yield from self._control.decide(Choice(index, free, wanted, by_scenario))
+        yield from self.control.decide(Choice(index, free, wanted, by_scenario))
 
     def choose(self, count: int | None, *, refill: bool) -> Ids:
         """Return the devices that are chosen and that the algorithm admits.
@@ -114,68 +86,68 @@ class Choosing:
             refill: whether they replace devices that have finished, rather than begin a round.
         """
         chosen = self._chosen(count, refill=refill)
-        index = self._rounds.selection
-        ids = self._replay.admit(chosen, index)
-        self._control.note_chosen(ids, index)
-        return self._control.taking_part(ids)
+        index = self.rounds.selection
+        ids = self.replay.admit(chosen, index)
+        self.control.note_chosen(ids, index)
+        return self.control.taking_part(ids)
 
     def _choosable(self, count: int | None, *, refill: bool) -> tuple[int, Ids, int]:
-        """Return the selection's index, the devices [n] that it may choose, and how many of them it is to choose."""
-        index = self._rounds.selection
-        if refill:  # a selection with draws of its own
+        """Return the selection's index, the devices [n] that it may choose, and how many of them it chooses."""
+        index = self.rounds.selection
+        if refill:  # a selection with separate draws
             index += 1
         free = self.free(index)
-        if self._rounds.key.extra:
+        if self.rounds.key.extra:
             sampled = self._sampled(free)
             return index, sampled, len(sampled)
-        if self._selection.polls:
-            free = free[np.isin(free, self._roster.answered)]
-        return index, free, min(self.participants if count is None else count, len(free))
+        if self.selection.polls:
+            free = free[np.isin(free, self.roster.answered)]
+        return index, free, min(self.wanted if count is None else count, len(free))
 
     def _chosen(self, count: int | None, *, refill: bool) -> Ids:
         """Return the devices that are chosen, before the algorithm admits them."""
         index, free, wanted = self._choosable(count, refill=refill)
-        if self._rounds.key.extra:
+        if self.rounds.key.extra:
             return free
         if wanted == 0:
             return free[:0]
         if refill:  # which counts only if devices are wanted and available
-            self._rounds.begin_selection()
-        chosen = self._control.choose(free, wanted)
+            self.rounds.begin_selection()
+        chosen = self.control.choose(free, wanted)
         if chosen is not None:
             return chosen
         return self._by_selection(free, wanted, index)
 
     def _sampled(self, free: Ids) -> Ids:
-        """Return the devices of an extra round, of those [n] that are free: the same ones in all of a session's."""
-        count = self._sessions.initialisation.extra_participants(len(free))
+        """Return the devices of an extra round, of those [n] that are free: the same in a session's extra rounds."""
+        count = self.sessions.initialisation.extra_participants(len(free))
         if count >= len(free):
             return free
-        # Each device has one number a session: the least ones stay the same while devices come and go.
-        numbers = self._streams.uniform("gradient", free, self._rounds.key.session)
+        # Each device has one number a session, so the choice is stable while devices come and go.
+        numbers = self.streams.uniform("gradient", free, self.rounds.key.session)
         return np.sort(free[np.argsort(numbers)[:count]])
 
     def _by_selection(self, free: Ids, wanted: int, index: int) -> Ids:
-        """Return which of the devices [n] that are free the scenario's selection chooses."""
-        with watching_draws(self._selection, "choose"):
-            chosen = self._selection.choose(free, wanted, index, self._streams, self.view_of(free, index))
-        check_ids(self._selection, "choose", chosen, free, "ids of `present`, each once")
+        """Return the choice of the scenario's selection among the devices [n] that are free."""
+        with watching_draws(self.selection, "choose"):
+            chosen = self.selection.choose(free, wanted, index, self.streams, self.view_of(free, index))
+        check_ids(self.selection, "choose", chosen, free, "ids of `present`, each once")
         return chosen
 
-    # What the server learns of its devices
+    # The server's knowledge of its devices
 
     def note_sent(self, ids: Ids) -> None:
         """Note that devices [n] are sent the model, in this order."""
-        self._tracker.note_sent(ids)
+        self.tracker.note_sent(ids)
 
     def close_round(self, reports: DeviceReports) -> None:
-        """Note the observations of the round that ends now, and let the selection keep what it has learned."""
-        heard = self._tracker.close_round(reports)
-        selection = self._selection
+        """Note the observations of the round that ends now, and let the selection remember."""
+        heard = self.tracker.close_round(reports)
+        selection = self.selection
         if not selection.memory_width:
             return
-        view = self._tracker.view
+        view = self.tracker.view
         with watching_draws(selection, "remember"):
             memory = selection.remember(view.memory, heard, view)
         check_array(selection, "remember", memory, view.memory.shape, "a memory [devices, k]")
-        self._tracker.keep(memory)
+        self.tracker.keep(memory)

@@ -1,4 +1,4 @@
-"""The clock of a run: the event loop in which all of its processes live."""
+"""The clock of a run: the event loop of all its processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def advance(env: Clock, process: Process, until: Event | float | None = None) ->
     Args:
         env: the event loop.
         process: the process that ends the loop in any case.
-        until: an event, or a virtual time [s], at which the loop stops; None: nothing but the process's end.
+        until: an event, or a virtual time [s], at which the loop stops; None: only the process's end.
     """
     if until is None:
         env.run(process)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import simpy
 
 import channel
-from edgefl.coordination.device_evaluation_section import DeviceEvaluationSection
-from edgefl.coordination.server_section import ServerSection
+from edgefl.coordination.server_section import DeviceEvaluationSection, ServerSection
 from edgefl.core.arrays import Floats, Ids
 from edgefl.learning.analog_sum import AnalogSum
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
@@ -25,11 +24,11 @@ from edgefl.radio.messages import Messages, round_trip
 from edgefl.radio.participants import Participants
 from edgefl.radio.sidelink import DirectLinks, Peer
 from edgefl.records.ledger import Ledger
-from edgefl.records.statuses import EVALUATED, POLLED, RECEIVED
+from edgefl.records.statuses import EVALUATED, POLLED
 from edgefl.server.handover import Roaming
 from edgefl.server.held_samples import HeldSamples
 from edgefl.server.over_the_air_processes import OverTheAirProcesses, analog_sum
-from edgefl.server.participant_processes import ParticipantProcesses, ignore_device
+from edgefl.server.participant_processes import Exchange, ParticipantProcesses
 from edgefl.server.participation import Participation, ProcessFactory
 from edgefl.server.reach import Reach
 from edgefl.server.split_learning_processes import SplitLearningProcesses, split_messages, split_turns
@@ -40,80 +39,31 @@ from edgefl.world.world import World
 STATISTICS_BITS = 2.0 * BITS_PER_FLOAT  # the mean and the mean square of an update's coefficients
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """The messages and operations of devices [n], in order of their ids, priced by somebody outside."""
-
-    down_bits: Floats | float  # [n], or one for all
-    up_bits: Floats | float
-    flops: Floats
-    outcome: str = (
-        RECEIVED  # of a participation in which nothing goes wrong: RECEIVED if the devices train, or ANSWERED
-    )
-    on_computed: Callable[[int], None] = ignore_device  # called with the id of each device that has computed
-
-    @property
-    def trains(self) -> bool:
-        """True if the devices train."""
-        return self.outcome == RECEIVED
-
-
+@dataclass(kw_only=True, eq=False)
 class Dispatcher:
-    """Builds the participants' processes; remembers which devices already have the per-session payload.
+    """Builds the participants' processes; remembers which devices already have the per-session payload."""
 
-    Args:
-        env: the clock.
-        section: the section `server` of the scenario.
-        world: the devices.
-        link: the radio.
-        polling: the radio for polls, with draws of its own.
-        routes: the backhaul that participants' messages take between the server and the base stations.
-        handover: when devices change their base stations; None if they do not.
-        payload: what a participant sends and computes.
-        split: the same for each half of a model that is cut in two; None if it is not cut.
-        workload: how much a participant trains.
-        held: how many samples a participant has in a round.
-        ledger: records events.
-        reach: refuses a run in which no device can finish.
-        by_samples: whether the algorithm weighs updates by samples, where base stations receive their sum.
-    """
+    env: simpy.Environment
+    section: ServerSection  # the section `server` of the scenario
+    world: World
+    link: Link
+    polling: Link  # the radio for polls, with separate draws
+    routes: Routes  # the backhaul that participants' messages take between the server and the base stations
+    handover: Handover | None  # when devices change their base stations; None if they do not
+    payload: Payload  # what a participant sends and computes
+    split: SplitPayload | None  # the same for each half of a model that is cut in two; None if it is not cut
+    workload: Workload  # how much a participant trains
+    held: HeldSamples  # how many samples a participant has in a round
+    ledger: Ledger
+    reach: Reach  # refuses a run in which no device can finish
+    by_samples: bool = False  # whether the algorithm weighs updates by samples, where base stations receive their sum
 
-    def __init__(
-        self,
-        *,
-        env: simpy.Environment,
-        section: ServerSection,
-        world: World,
-        link: Link,
-        polling: Link,
-        routes: Routes,
-        handover: Handover | None,
-        payload: Payload,
-        split: SplitPayload | None,
-        workload: Workload,
-        held: HeldSamples,
-        ledger: Ledger,
-        reach: Reach,
-        by_samples: bool = False,
-    ) -> None:
-        self._env = env
-        self._section = section
-        self._world = world
-        self._link = link
-        self._routes = routes
-        self.payload = payload
-        self._split = split
-        self.held = held
-        self._ledger = ledger
-        self._reach = reach
-        self._by_samples = by_samples
+    def __post_init__(self) -> None:
         self._over_the_air: OverTheAirCarrier | None = None  # of the last round whose updates add up in the air
-        self._direct_links = DirectLinks(link) if section.policy.direct_links else None
-        self._roaming = Roaming(env, ledger, world, link, handover) if handover else None
+        self._direct_links = DirectLinks(self.link) if self.section.policy.direct_links else None
+        self._roaming = Roaming(self.env, self.ledger, self.world, self.link, self.handover) if self.handover else None
         self._equipped: set[int] = set()  # devices that have downloaded the per-session payload
         self._begun: set[int] = set()  # devices that have downloaded the model's frozen parameters
-        self.polling = polling
-        self.workload = workload
 
     @property
     def hands_over(self) -> bool:
@@ -125,24 +75,24 @@ class Dispatcher:
         """True if radio links may fail while devices take part."""
         return self._roaming is not None and self._roaming.section.radio_link_failure is not None
 
-    # Which devices have the per-session payload
+    # The per-session payload
 
     def begin_session(self) -> None:
         """Note that a session begins, whose payload no device has yet."""
         self._equipped.clear()
 
     def note_download(self, device: int) -> None:
-        """Note that a device's download has arrived, and with it what is sent once."""
+        """Note that a device's download has arrived, with the payload that is sent once."""
         self._equipped.add(device)
         self._begun.add(device)
 
     def forget(self, ids: Ids) -> None:
-        """Note that devices [n] have lost what is sent once."""
+        """Note that devices [n] have lost the payload that is sent once."""
         lost = set(ids.tolist())
         self._equipped -= lost
         self._begun -= lost
 
-    # What participants exchange
+    # Sizes of messages
 
     @property
     def model_parameters(self) -> int:
@@ -150,8 +100,8 @@ class Dispatcher:
         return int(self.payload.model_bits / BITS_PER_FLOAT)
 
     def expected(self, ids: Ids) -> Exchange:
-        """Return what devices [n] will exchange and compute if they take part, as far as anybody can know."""
-        # Whether a device straggles in a round, it does not know itself before.
+        """Return the messages and operations of devices [n] if they take part, as far as they can be known before."""
+        # Not even the device knows before whether it straggles in a round.
         down_bits = self._with_what_is_sent_once(self.payload.down_bits, ids)
         return Exchange(down_bits, self.payload.up_bits, self.payload.flops[ids])
 
@@ -168,17 +118,17 @@ class Dispatcher:
 
         Args:
             drop: their large-scale channel [n].
-            index: index of the selection that chose them; it keys the radio's draws.
+            index: of the selection that chose them; it keys the radio's draws.
             number: number of rounds that have ended; it keys the workload's draws.
-            successor: the device to which the update goes over a direct link; None: it goes to the base station.
-            polled: whether they have answered a poll already, maybe by training.
+            successor: the device that gets the update over a direct link; None: the base station gets it.
+            polled: whether they have answered a poll before, which may have been by training.
         """
-        if self._split is not None:
-            return self._split_processes(self._split, drop, index, number, successor)
+        if self.split is not None:
+            return self._split_processes(self.split, drop, index, number, successor)
         down_bits = self._with_what_is_sent_once(self.payload.down_bits, drop.ids)
         up_bits = self.payload.up_bits
         flops = self._training_flops(drop.ids, number)
-        if polled and self._section.selection.polls_training:
+        if polled and self.section.selection.polls_training:
             flops = np.zeros(len(drop.ids))
         computing = self._computing(drop, flops, down_bits, up_bits)
         if self._direct_links is not None:
@@ -186,45 +136,36 @@ class Dispatcher:
             carrier = self._direct_link(self._direct_links, drop, messages, index, successor)
             return self._ordinary(carrier, computing, Exchange(down_bits, up_bits, flops))
         exchange = Exchange(down_bits, up_bits, flops)
-        if self._link.radio.uplink.receives_sum:
+        if self.link.radio.uplink.receives_sum:
             return self._over_the_air_processes(drop, index, number, computing, exchange)
-        return self._round_trip(self._link, drop, index, computing, exchange)
+        return self._round_trip(self.link, drop, index, computing, exchange)
 
     def received_sums(self, parts: Sequence[Participation]) -> AnalogSum | None:
-        """Return how the updates of participations [C] were received; None: each by itself, or there are none."""
+        """Return how the updates of participations [C] were received as sums; None if they were not."""
         if self._over_the_air is None or not parts:
             return None
         return analog_sum(self._over_the_air, parts)
 
     @property
     def over_the_air(self) -> OverTheAirCarrier | None:
-        """The carrier of the last participants whose updates add up in the air; None if updates never do."""
+        """Return the carrier of the last participants whose updates add up in the air; None if updates never do."""
         return self._over_the_air
 
     def _over_the_air_processes(
         self, drop: Drop, index: int, number: int, computing: LocalComputation, exchange: Exchange
     ) -> ProcessFactory:
-        """Return the factory of processes whose updates add up in the air."""
-        participants = self._participants(self._link, drop, index)
+        participants = self._participants(self.link, drop, index)
         messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
         weights = self._weights(drop.ids, number)
         updates = AnalogUpdates(self.payload.up_bits / BITS_PER_FLOAT, weights, STATISTICS_BITS)
-        carrier = self._link.open_over_the_air(self._env, participants, messages, updates)
+        carrier = self.link.open_over_the_air(self.env, participants, messages, updates)
         self._over_the_air = carrier
-        return OverTheAirProcesses(
-            self._env,
-            self._ledger,
-            carrier,
-            computing,
-            self._routes,
-            exchange.down_bits,
-            exchange.up_bits,
-            statistics_bits=STATISTICS_BITS,
-        )
+        routes = self.routes
+        return OverTheAirProcesses(self.env, self.ledger, carrier, computing, routes, exchange, STATISTICS_BITS)
 
     def _weights(self, ids: Ids, number: int) -> Floats:
         """Return the weights [n] of the updates of devices [n] in the sum after `number` rounds."""
-        if not self._by_samples:
+        if not self.by_samples:
             return np.ones(len(ids))
         sizes = self.held.sizes(ids, number)
         if sizes is None:
@@ -232,16 +173,10 @@ class Dispatcher:
         return np.asarray(sizes, dtype=np.float64)
 
     def exchanges(self, drop: Drop, index: int, exchange: Exchange) -> ProcessFactory:
-        """Return the factory of the processes of devices [n] that exchange messages of any size.
-
-        Args:
-            drop: their large-scale channel [n].
-            index: it keys the radio's draws.
-            exchange: what they exchange.
-        """
-        flops = self._world.as_long_as_now(drop.ids, exchange.flops, index, self._env.now)
+        """Return the factory of the processes of devices [n] that exchange messages of any size."""
+        flops = self.world.as_long_as_now(drop.ids, exchange.flops, index, self.env.now)
         computing = self._computing(drop, flops, exchange.down_bits, exchange.up_bits)
-        return self._round_trip(self._link, drop, index, computing, exchange)
+        return self._round_trip(self.link, drop, index, computing, exchange)
 
     def _round_trip(
         self, link: Link, drop: Drop, index: int, computing: LocalComputation, exchange: Exchange
@@ -249,31 +184,31 @@ class Dispatcher:
         """Return the factory of processes that download, compute and upload by way of the base station."""
         participants = self._participants(link, drop, index)
         messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
-        self._reach.look(participants, messages)
+        self.reach.look(participants, messages)
         if self._roaming is not None:
-            roamer = link.roam(self._env, participants, messages, self._roaming.section)
-            carrier = link.after_access(self._env, roamer, participants, messages)
+            roamer = link.roam(self.env, participants, messages, self._roaming.section)
+            carrier = link.after_access(self.env, roamer, participants, messages)
             processes = self._ordinary(carrier, computing, exchange)
             return self._roaming.during(processes, roamer)
-        carrier = link.open(self._env, participants, messages)
+        carrier = link.open(self.env, participants, messages)
         return self._ordinary(carrier, computing, exchange)
 
     def _direct_link(
         self, links: DirectLinks, drop: Drop, messages: Messages, index: int, successor: int | None
     ) -> Carrier:
-        """Return the carrier of one device that gets the model from the device before and hands it on to the next."""
+        """Return the carrier of a device that gets the model from the device before and hands it on to the next."""
         peer = None
         if successor is not None:
             peer = self._peer(drop.ids, successor)
-        speeds_mps = self._world.speeds_mps(drop.ids, self._env.now)
-        return links.open(self._env, drop, speeds_mps, self._world.tx_power_w(drop.ids), messages, index, peer)
+        speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
+        return links.open(self.env, drop, speeds_mps, self.world.tx_power_w(drop.ids), messages, index, peer)
 
     def _split_processes(
         self, split: SplitPayload, drop: Drop, index: int, number: int, successor: int | None
     ) -> ProcessFactory:
         """Return the factory of split learning's processes: devices train the model's front, the server its back."""
-        server_flops_per_s = self._section.flops_per_s or float("inf")  # by default the server takes no time
-        device_flops_per_s = self._world.flops_per_s(drop.ids).tolist()
+        server_flops_per_s = self.section.flops_per_s or float("inf")  # by default the server takes no time
+        device_flops_per_s = self.world.flops_per_s(drop.ids).tolist()
         steps = self.workload.steps(drop.ids, number).tolist()
         turns = []
         for device, flops_per_s, count in zip(drop.ids.tolist(), device_flops_per_s, steps, strict=True):
@@ -282,23 +217,17 @@ class Dispatcher:
         if self._direct_links is not None:
             carrier = self._direct_link(self._direct_links, drop, messages, index, successor)
         else:
-            participants = self._participants(self._link, drop, index)
-            self._reach.look(participants, messages)
-            carrier = self._link.open(self._env, participants, messages)
-        return SplitLearningProcesses(self._env, self._ledger, carrier, turns)
+            participants = self._participants(self.link, drop, index)
+            self.reach.look(participants, messages)
+            carrier = self.link.open(self.env, participants, messages)
+        return SplitLearningProcesses(self.env, self.ledger, carrier, turns)
 
     def poll_processes(self, drop: Drop, index: int, samples: Ids) -> ProcessFactory:
-        """Return the factory of the processes of polled devices [n].
-
-        Each downloads the model, computes its loss on `samples` [n] of its own samples, and uploads that number.
-        """
+        """Return the factory of polled devices [n]: each computes its loss on `samples` [n], and uploads that."""
         return self._answers(drop, index, self.payload.forward_flops(drop.ids, samples))
 
     def trained_poll_processes(self, drop: Drop, index: int, number: int) -> ProcessFactory:
-        """Return the factory of the processes of polled devices [n] that train.
-
-        Each downloads the model, trains it as in round `number`, and uploads the norm of its update.
-        """
+        """Return the factory of polled devices [n] that train as in round `number`, and upload their update's norm."""
         return self._answers(drop, index, self._training_flops(drop.ids, number))
 
     def evaluation_processes(
@@ -306,54 +235,43 @@ class Dispatcher:
     ) -> ProcessFactory:
         """Return the factory of the processes of devices [n] that evaluate the round's new model, and do not train.
 
-        Each downloads the model, without what only training needs, computes its loss on some of its own samples, and
+        Each downloads the model, without the payload of training, computes its loss on some of its own samples, and
         uploads an answer.
 
         Args:
             drop: their large-scale channel [n].
             index: it keys the radio's draws.
             link: the radio over which they do so.
-            section: on how many samples, and how large the answer is.
+            section: the share of samples, and the size of the answer.
         """
         held = self.samples(drop.ids)
         samples = np.minimum(held, np.maximum(np.rint(section.samples * held), 1))
         flops = self.payload.forward_flops(drop.ids, samples)
         down_bits = self._with_what_is_sent_once(self.payload.model_bits, drop.ids)
-        up_bits = float(section.answer_bits + self._section.csi.update_bits)
+        up_bits = float(section.answer_bits + self.section.csi.update_bits)
         # A clock that follows the deadline leaves the answer a whole slot, and the time until one begins.
-        deadline_s = (section.deadline_s or self._deadline_s) - 2 * self._link.radio.slot_s
+        deadline_s = (section.deadline_s or self._deadline_s) - 2 * self.link.radio.slot_s
         computing = self._computing(drop, flops, down_bits, up_bits, deadline_s)
         return self._round_trip(link, drop, index, computing, Exchange(down_bits, up_bits, flops, EVALUATED))
 
     def _training_flops(self, ids: Ids, number: int) -> Floats:
         """Return the operations [n] of the local training of devices [n] that begin now, after `number` rounds."""
         flops = self.payload.flops_in(ids, number, self.workload, self.held.sizes(ids, number))
-        return self._world.as_long_as_now(ids, flops, number, self._env.now)
+        return self.world.as_long_as_now(ids, flops, number, self.env.now)
 
     def _answers(self, drop: Drop, index: int, flops: Floats) -> ProcessFactory:
         """Return the factory of processes that download the model, compute, and upload one number."""
         down_bits = self._with_what_is_sent_once(self.payload.down_bits, drop.ids)
-        up_bits = float(BITS_PER_FLOAT + self._section.csi.update_bits)
+        up_bits = float(BITS_PER_FLOAT + self.section.csi.update_bits)
         computing = self._computing(drop, flops, down_bits, up_bits)
-        # Polls have a link of their own: a poll and the participation that may follow it must not share draws.
+        # Polls have a separate link: a poll and the participation that may follow it must not share draws.
         candidates = self._participants(self.polling, drop, index)
         messages = round_trip(len(candidates), down_bits, up_bits, computing.durations_s)
-        carrier = self.polling.open(self._env, candidates, messages)
+        carrier = self.polling.open(self.env, candidates, messages)
         return self._ordinary(carrier, computing, Exchange(down_bits, up_bits, flops, POLLED))
 
     def _ordinary(self, carrier: Carrier, computing: LocalComputation, exchange: Exchange) -> ProcessFactory:
-        """Return the factory of processes that download, compute and upload over a carrier."""
-        return ParticipantProcesses(
-            self._env,
-            self._ledger,
-            carrier,
-            computing,
-            self._routes,
-            exchange.down_bits,
-            exchange.up_bits,
-            exchange.outcome,
-            exchange.on_computed,
-        )
+        return ParticipantProcesses(self.env, self.ledger, carrier, computing, self.routes, exchange)
 
     # Parts of a process: local computation, participants, payload, peer
 
@@ -370,37 +288,35 @@ class Dispatcher:
         Args:
             drop: their large-scale channel [n].
             flops: their operations [n].
-            down_bits: the sizes [n] of their downloads, or one for all.
-            up_bits: those of their uploads.
-            deadline_s: for all of it; None: that of the round.
+            down_bits: the sizes of their downloads, one for all or [n].
+            up_bits: the sizes of their uploads, likewise.
+            deadline_s: for all of it; None: the round's deadline.
         """
         down = np.broadcast_to(down_bits, flops.shape)
         up = np.broadcast_to(up_bits, flops.shape)
         # Setting up, access and time on the backhaul do not depend on the clock: they come off the deadline first.
-        backhaul_s = self._routes.one_way_s(down, drop.cell) + self._routes.one_way_s(up, drop.cell)
-        access_s = self._link.access_s("down", down) + self._link.access_s("up", up)
+        backhaul_s = self.routes.one_way_s(down, drop.cell) + self.routes.one_way_s(up, drop.cell)
+        access_s = self.link.access_s("down", down) + self.link.access_s("up", up)
         if deadline_s is None:
-            left_s = self._deadline_s - backhaul_s - access_s - self._world.setup_s[drop.ids]
+            left_s = self._deadline_s - backhaul_s - access_s - self.world.setup_s[drop.ids]
         else:  # of an evaluation, before which a device has set up already
             left_s = deadline_s - backhaul_s - access_s
-        if not self._world.dvfs.needs_deadline:
-            return self._world.computing(drop.ids, flops, left_s)
+        if not self.world.dvfs.needs_deadline:
+            return self.world.computing(drop.ids, flops, left_s)
         # A device chooses its clock after its download, and estimates the upload from how long the download took.
-        reciprocity = self._link.reciprocity(drop, self._world.tx_power_w(drop.ids), down, up)
-        return self._world.computing(drop.ids, flops, left_s, reciprocity.upload_s)
+        reciprocity = self.link.reciprocity(drop, self.world.tx_power_w(drop.ids), down, up)
+        return self.world.computing(drop.ids, flops, left_s, reciprocity.upload_s)
 
     @property
     def _deadline_s(self) -> float:
-        """The longest time that a round may last [s]; inf without a deadline."""
-        return self._section.deadline_s or float("inf")
+        return self.section.deadline_s or float("inf")
 
     def _participants(self, link: Link, drop: Drop, index: int) -> Participants:
-        """Return the devices [n] as participants of a link."""
-        speeds_mps = self._world.speeds_mps(drop.ids, self._env.now)
-        return link.participants(drop, speeds_mps, self._world.tx_power_w(drop.ids), index)
+        speeds_mps = self.world.speeds_mps(drop.ids, self.env.now)
+        return link.participants(drop, speeds_mps, self.world.tx_power_w(drop.ids), index)
 
     def _with_what_is_sent_once(self, bits: float, ids: Ids) -> Floats | float:
-        """Return downloads of some bits for devices [n] [bits], with what is sent once for those that lack it."""
+        """Return downloads of devices [n] [bits], with the payload that is sent once for devices that lack it."""
         payload = self.payload
         down_bits: Floats | float = bits
         for once_bits, have in ((payload.once_bits, self._equipped), (payload.first_bits, self._begun)):
@@ -410,8 +326,8 @@ class Dispatcher:
 
     def _peer(self, ids: Ids, successor: int) -> Peer:
         """Return the successor, to which devices [n] send the model, and its distance from them."""
-        world = self._world
-        now_s = self._env.now
+        world = self.world
+        now_s = self.env.now
         peer = np.array([successor])
         away_m = np.linalg.norm(world.positions_m(ids, now_s) - world.positions_m(peer, now_s), axis=1)
         distance_m = channel.geometry.distance_3d_m(away_m, world.height_m[ids], world.height_m[peer])

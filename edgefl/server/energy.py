@@ -1,12 +1,12 @@
-"""The energy of participations: what devices draw to receive, compute, send and wait.
+"""The energy of participations: receiving, computing, sending and waiting.
 
-What a battery supplies meanwhile is metered by the same powers (`observers/battery_meter.py`).
+The same powers meter what batteries supply meanwhile (`observers/battery_meter.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,26 +18,21 @@ from edgefl.server.observer import DeviceColumns
 from edgefl.server.participation import Participation
 
 
-def energy_columns(
-    parts: Sequence[Participation],
-    powers_w: Mapping[str, Floats],
-    bits_j: Mapping[Way, Floats],
-    drx_tail_s: Floats,
-    wait_s: Floats,
-    until_s: Floats,
-) -> DeviceColumns:
+class Draws(NamedTuple):
+    """What devices [n] draw."""
+
+    powers_w: Mapping[str, Floats]  # in each activity [W] (`World.powers_w`)
+    bits_j: Mapping[Way, Floats]  # besides, for the bits received (down) and sent (up)
+    drx_tail_s: Floats  # how long their radios stay awake after the last transfer
+
+
+def energy_columns(parts: Sequence[Participation], draws: Draws, wait_s: Floats, until_s: Floats) -> DeviceColumns:
     """Return the energy [n] of participations as columns of devices.csv, named in `ENERGY_COLUMNS`.
 
-    That of setting up is a column of `observers/set_up.py`.
-
-    Args:
-        parts: the participations [n].
-        powers_w: what each device [n] draws in each of its activities [W] (`World.powers_w`).
-        bits_j: what each device [n] draws besides for the bits that it has received (down) and sent (up).
-        drx_tail_s: how long each device's radio [n] stays awake after its last transfer.
-        wait_s: how long each device [n] waited.
-        until_s: when its waiting ended [n].
+    Devices waited for `wait_s` [n], until `until_s` [n]. The energy of setting up is a column of
+    `observers/device_columns.py`.
     """
+    powers_w, bits_j, drx_tail_s = draws
     download_s = np.array([part.down.duration_s for part in parts], dtype=np.float64)
     upload_s = np.array([part.up.duration_s for part in parts], dtype=np.float64)
     download_on_air_s = np.array([part.down.air_s for part in parts], dtype=np.float64)

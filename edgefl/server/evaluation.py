@@ -1,16 +1,17 @@
-"""When models are evaluated, and how results come into the ledger: in the background, in order of their rounds."""
+"""Evaluations of models, which run in the background; results enter the ledger in order of their rounds."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from edgefl.core.errors import DivergedError
 from edgefl.learning.record import Record
 from edgefl.records.ledger import Ledger
 from edgefl.scenario import RoundKey, Sessions
-from edgefl.server.divergence import diverged
 
 if TYPE_CHECKING:
     from edgefl.learning.learner import Pending
@@ -56,42 +57,27 @@ class TestedRound(NamedTuple):
 NO_TEST = ModelTest("", {})
 
 
+@dataclass(kw_only=True, eq=False)
 class Evaluation:
-    """Says which rounds are evaluated, and enters results when they are there.
+    """Tells which rounds are evaluated, and enters results as they come."""
 
-    Args:
-        every: number of rounds from one evaluation to the next.
-        sessions: whether messages name the session of a round.
-        learning_rates: the keys that set a learning rate, as messages name them.
-        ledger: records results.
-        record: keeps results for a run that goes on later.
-        progress: called with each round's row once its evaluation is finished.
-    """
+    every: int  # number of rounds from one evaluation to the next
+    sessions: Sessions
+    learning_rates: str  # the keys that set a learning rate, as messages name them
+    ledger: Ledger  # records results
+    record: Record  # keeps results for a resumed run
+    progress: RoundListener  # called with each round's row once its evaluation is finished
 
-    def __init__(
-        self,
-        *,
-        every: int,
-        sessions: Sessions,
-        learning_rates: str,
-        ledger: Ledger,
-        record: Record,
-        progress: RoundListener,
-    ) -> None:
-        self._every = every
-        self._several = sessions.several
-        self._learning_rates = learning_rates
-        self._ledger = ledger
-        self._record = record
-        self._progress = progress
+    def __post_init__(self) -> None:
+        self._several = self.sessions.several
         self._tested: deque[TestedRound] = deque()  # rounds whose evaluation runs in the background
 
     def is_due(self, round_key: RoundKey, *, last: bool) -> bool:
-        """Return whether a round is evaluated; the last one of its session always is, an extra one never."""
-        return not round_key.extra and (last or round_key.round % self._every == 0)
+        """Return whether a round is evaluated; the last one of its session always is, extra ones never."""
+        return not round_key.extra and (last or round_key.round % self.every == 0)
 
     def add(self, tested: TestedRound) -> None:
-        """Enter a round's result when it is there; wait for the earliest ones if too many are under way."""
+        """Enter a round's result later; wait for the earliest ones if too many are under way."""
         self._tested.append(tested)
         while len(self._tested) > MOST_UNDER_WAY:
             self._settle_first()
@@ -102,10 +88,9 @@ class Evaluation:
             self._settle_first()
 
     def _settle_first(self) -> None:
-        """Wait for the earliest round whose evaluation is under way, and enter it into the ledger."""
         tested = self._tested.popleft()
         self.enter(tested)
-        self._progress(self._ledger.row(tested.number))
+        self.progress(self.ledger.row(tested.number))
 
     def enter(self, tested: TestedRound) -> None:
         """Enter an evaluation into the ledger, and put it on record."""
@@ -113,7 +98,13 @@ class Evaluation:
         loss = columns.get("test_loss")
         if loss is not None and not math.isfinite(loss):
             where = tested.round_key.named(several=self._several)
-            raise diverged(where, "its test loss is NaN or infinite", self._learning_rates)
+            raise diverged(where, "its test loss is NaN or infinite", self.learning_rates)
         if tested.test.evaluations:
-            self._record.note(tested.test.key, columns)
-        self._ledger.enter_evaluation(tested.number, columns)
+            self.record.note(tested.test.key, columns)
+        self.ledger.enter_evaluation(tested.number, columns)
+
+
+def diverged(where: str, how: str, learning_rates: str) -> DivergedError:
+    """Return the error that ends a run whose global model has diverged, with the likely cause and the keys to lower."""
+    remedy = f"the likely cause is a learning rate that is too high: lower {learning_rates}"
+    return DivergedError(f"{where}: the global model diverged ({how})", remedy)

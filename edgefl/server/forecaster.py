@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 import simpy
@@ -22,43 +21,26 @@ from edgefl.server.dispatcher import Dispatcher
 from edgefl.world.world import World
 
 
+@dataclass(kw_only=True, eq=False)
 class Forecaster:
-    """Makes forecasts of candidates at the present time.
+    """Makes forecasts of candidates at the present time."""
 
-    Args:
-        env: the clock.
-        csi: the kind of CSI.
-        knowledge: what the server knows of channels.
-        world: the devices.
-        link: the radio.
-        dispatcher: knows what participants send and compute.
-        routes: the backhaul that participants' messages take.
-        together: returns how many devices are expected to take part at the same time, of those present.
-        deadline_s: of a round; inf if there is none.
-    """
+    env: simpy.Environment
+    csi: ReportedCsi
+    section: ServerSection
+    participants: int  # number of devices that a round asks for
+    world: World
+    link: Link
+    dispatcher: Dispatcher  # knows what participants send and compute
+    routes: Routes  # of participants' messages on the backhaul
+    streams: Streams
 
-    def __init__(
-        self,
-        *,
-        env: simpy.Environment,
-        csi: ReportedCsi,
-        knowledge: ChannelKnowledge,
-        world: World,
-        link: Link,
-        dispatcher: Dispatcher,
-        routes: Routes,
-        together: Callable[[int], float],
-        deadline_s: float,
-    ) -> None:
-        self._env = env
-        self._csi = csi
-        self.knowledge = knowledge
-        self._world = world
-        self._link = link
-        self._dispatcher = dispatcher
-        self._routes = routes
-        self._together = together
-        self._deadline_s = deadline_s
+    def __post_init__(self) -> None:
+        state = ChannelState(self.env, self.world)
+        count = self.world.count
+        self.knowledge: ChannelKnowledge = ArrivedKnowledge(self.env, self.csi, state, self.streams, count)
+        if isinstance(self.csi, RequestedCsi):
+            self.knowledge = RequestedKnowledge(self.csi, self.link, state, self.streams, count)
         self._down = self._direction("down")
         self._up = self._direction("up")
 
@@ -67,22 +49,21 @@ class Forecaster:
 
         Args:
             ids: the devices, ascending.
-            index: of the selection that may choose them; it keys the draws of their channel, which is the one that
-                they will begin with.
+            index: of the selection that may choose them; it keys the draws of the channel with which they will begin.
             busy: how many other devices are taking part.
         """
-        world = self._world
-        drop = self._link.drop(ids, world.positions_m(ids, self._env.now), world.height_m[ids], index)
+        world = self.world
+        drop = self.link.drop(ids, world.positions_m(ids, self.env.now), world.height_m[ids], index)
         gains, age_s = self.knowledge.known(drop, index)
         known_gain = gains.path_gain * gains.fading
-        budget = self._link.pricing.budget
-        exchange = self._dispatcher.expected(ids)
+        budget = self.link.pricing.budget
+        exchange = self.dispatcher.expected(ids)
         down_bits = np.broadcast_to(exchange.down_bits, ids.shape)
         up_bits = np.broadcast_to(exchange.up_bits, ids.shape)
         full_power_w = world.scenario_tx_power_w(ids)
         powers_w = world.powers_w(ids, tx_power_w=full_power_w)
-        backhaul_s = self._routes.one_way_s(down_bits, drop.cell) + self._routes.one_way_s(up_bits, drop.cell)
-        access_s = self._link.access_s("down", down_bits) + self._link.access_s("up", up_bits)
+        backhaul_s = self.routes.one_way_s(down_bits, drop.cell) + self.routes.one_way_s(up_bits, drop.cell)
+        access_s = self.link.access_s("down", down_bits) + self.link.access_s("up", up_bits)
         return Forecast(
             ids=ids,
             cell=drop.cell,
@@ -92,7 +73,7 @@ class Forecaster:
             down_bits=down_bits,
             up_bits=up_bits,
             flops=exchange.flops,
-            samples=self._dispatcher.samples(ids),
+            samples=self.dispatcher.samples(ids),
             cpu_hz=world.cpu_hz[ids],
             flops_per_cycle=world.flops_per_cycle[ids],
             capacitance=world.capacitance[ids],
@@ -112,90 +93,44 @@ class Forecaster:
             down=self._down,
             up=self._up,
             share=self._shares(drop.cell, busy),
-            deadline_s=self._deadline_s,
-            model_parameters=self._dispatcher.model_parameters,
+            deadline_s=self.section.deadline_s or float("inf"),
+            model_parameters=self.dispatcher.model_parameters,
             power_control=budget.power_control.power_share,
-            slot_s=self._link.radio.slot_s,
+            slot_s=self.link.radio.slot_s,
         )
 
     def _shares(self, cell: Ids, busy: int) -> Floats:
-        """Return the shares [n] of its cell's band that each candidate gets if the band is divided equally.
+        """Return the shares [n] of its cell's band that each candidate gets of equal parts.
 
-        As many participants are expected in a cell as it has of the candidates.
+        A cell is expected to have its share of the participants.
         """
         if not len(cell):
             return np.ones(0)
-        present = len(cell) + busy
-        together = self._together(present)
+        together = self._together(len(cell) + busy)
         candidates = np.bincount(cell)[cell]
         in_cell = together * candidates / len(cell)
         return np.minimum(1.0, 1.0 / in_cell)
 
+    def _together(self, present: int) -> float:
+        """Return how many devices are expected to take part at the same time, of those present."""
+        policy = self.section.policy
+        if not policy.averages:
+            return 1.0  # one after another
+        return self.section.selection.expected(min(policy.asked(self.participants), present), present)
+
     def _direction(self, way: Way) -> Direction:
         """Return a direction of the radio."""
-        budget = self._link.pricing.budget
+        budget = self.link.pricing.budget
         bps_hz: SpectralEfficiency = budget.mean_bps_hz
-        if self._csi.instantaneous:
+        if self.csi.instantaneous:
             bps_hz = budget.efficiency.bps_hz
         return Direction(
             band_hz=budget.resources.band_hz,
             time_share=budget.resources.time_share(way),
             payload_share=budget.resources.payload_share(way),
             spread=budget.spreads_power(way),
-            broadcast=way == "down" and self._link.radio.downlink == "broadcast",
-            in_turn=self._link.radio.allocation.in_turn,
+            broadcast=way == "down" and self.link.radio.downlink == "broadcast",
+            in_turn=self.link.radio.allocation.in_turn,
             bps_hz=bps_hz,
-            mean_rates=not self._csi.instantaneous,
+            mean_rates=not self.csi.instantaneous,
         )
-
-
-def forecaster_of(
-    *,
-    env: simpy.Environment,
-    section: ServerSection,
-    participants: int,
-    world: World,
-    link: Link,
-    dispatcher: Dispatcher,
-    routes: Routes,
-    streams: Streams,
-) -> Forecaster | None:
-    """Return what makes a server's forecasts; None if the server knows nothing of channels.
-
-    Args:
-        env: the clock.
-        section: the section `server`.
-        participants: how many devices a round asks for.
-        world: the devices.
-        link: the radio.
-        dispatcher: knows what participants send and compute.
-        routes: the backhaul that participants' messages take.
-        streams: keyed randomness.
-    """
-    csi = section.csi
-    if not isinstance(csi, ReportedCsi):
-        return None
-    state = ChannelState(env, world)
-    knowledge: ChannelKnowledge = ArrivedKnowledge(env, csi, state, streams, world.count)
-    if isinstance(csi, RequestedCsi):
-        knowledge = RequestedKnowledge(csi, link, state, streams, world.count)
-    deadline_s = section.deadline_s or float("inf")
-    together = partial(_together, section, section.policy.asked(participants))
-    return Forecaster(
-        env=env,
-        csi=csi,
-        knowledge=knowledge,
-        world=world,
-        link=link,
-        dispatcher=dispatcher,
-        routes=routes,
-        together=together,
-        deadline_s=deadline_s,
-    )
-
-
-def _together(section: ServerSection, asked: int, present: int) -> float:
-    """Return how many devices are expected to take part at the same time, of those present."""
-    if not section.policy.averages:
-        return 1.0  # one after another
-    return section.selection.expected(min(asked, present), present)

@@ -1,4 +1,4 @@
-"""The global model and all other state of learning, which nothing but commands changes.
+"""The global model and all other state of learning, which only commands change.
 
 So the state is a function of the commands so far. It can be saved and restored, and the commands after a saved state
 can be applied again.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -25,9 +25,8 @@ from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.learning.training_section import Training
 from edgefl.scenario import RoundKey, Sessions
-from edgefl.server.commands import Depart, Learn, LearnFromSum, PassOn, Redivide
-from edgefl.server.divergence import diverged
-from edgefl.server.evaluation import Evaluations
+from edgefl.server.commands import Command, Depart, Enter, Forget, Learn, LearnFromSum, PassOn, Redivide, Send
+from edgefl.server.evaluation import Evaluations, diverged
 from edgefl.server.measured_round import MeasuredRound, columns_of, rows_of
 from edgefl.server.session_groups import SessionGroups
 from edgefl.server.session_models import SessionModels
@@ -55,59 +54,39 @@ class WalkedModel(NamedTuple):
     samples: int  # number of the device's samples
 
 
+@dataclass(kw_only=True, eq=False)
 class GlobalModel:
-    """Holds the server's state of learning.
+    """Holds the server's state of learning."""
 
-    Args:
-        learner: trains and evaluates models.
-        algorithm: the scenario's algorithm, with what the sessions' initialisation adds to it.
-        training: the section `training` of the scenario, for the learning rate.
-        sessions: when a session begins, and from which model.
-        groups: the groups of devices, one of which is present in each session.
-        report: the section `report` of the scenario: which models are evaluated, and how often contributions.
-        probabilities: [devices] the probability that each can be asked in a round.
-        expected: returns the expected number of participants of a round, given that of devices that can be asked.
-        cells: how many base stations there are.
-        edge_models: whether each base station has a model of its own.
-        learning_rates: the keys that set a learning rate, as messages name them.
-    """
+    learner: Learner  # trains and evaluates models
+    algorithm: Algorithm  # the scenario's algorithm, with what the sessions' initialisation adds to it
+    training: Training  # with the learning rate
+    sessions: Sessions  # when a session begins, and from which model
+    groups: SessionGroups  # the groups of devices, one of which is present in each session
+    report: ReportSection  # which models are evaluated
+    probabilities: Floats  # [devices] the probability that each can be asked in a round
+    expected: Callable[[float], float]  # number of participants of a round by the number that can be asked
+    cells: int  # how many base stations there are
+    edge_models: bool  # whether each base station has a model of its own
+    learning_rates: str  # the keys that set a learning rate, as messages name them
 
-    def __init__(
-        self,
-        *,
-        learner: Learner,
-        algorithm: Algorithm,
-        training: Training,
-        sessions: Sessions,
-        groups: SessionGroups,
-        report: ReportSection,
-        probabilities: Floats,
-        expected: Callable[[float], float],
-        cells: int,
-        edge_models: bool,
-        learning_rates: str,
-    ) -> None:
-        self.learner = learner
-        self._algorithm = watched_outside(algorithm)
-        self._training = training
-        self._sessions = sessions
-        self._groups = groups
-        self._report = report
-        self._asked = report.asked
-        self._cells = cells
-        self._learning_rates = learning_rates
-        self._probabilities = probabilities
-        self._expected = expected
+    def __post_init__(self) -> None:
+        self._algorithm = watched_outside(self.algorithm)
+        self._asked = self.report.asked
         self._session = 1
-        rounds = sessions.total if sessions.keep_state else sessions.rounds
-        self.state: dict[str, Any] = learner.begin(rounds, *self._population_of(1))
+        rounds = self.sessions.total if self.sessions.keep_state else self.sessions.rounds
+        self.state: dict[str, Any] = self.learner.begin(rounds, *self._population_of(1))
         self._session_models = SessionModels(
-            sessions, learner.initial, learner.statistics, learner.restarted, learner.weight_tensors
+            self.sessions,
+            self.learner.initial,
+            self.learner.statistics,
+            self.learner.restarted,
+            self.learner.weight_tensors,
         )
         self._waited = 0  # rounds of this session in which the algorithm has only waited for devices
         self._edges: EdgeModels | None = None
-        if edge_models:
-            self._edges = EdgeModels.alike(self.state["w"], learner.statistics, cells)
+        if self.edge_models:
+            self._edges = EdgeModels.alike(self.state["w"], self.learner.statistics, self.cells)
         self._walk: list[WalkedModel] = []  # the models of this round's walk from device to device
         self._losses: list[list[float]] = []  # [device, training loss] of each update in this round
         self._received: Ids = np.empty(0, dtype=np.int64)  # the devices whose updates the last round learned from
@@ -116,23 +95,48 @@ class GlobalModel:
 
     # Commands
 
-    def enter(self, round_key: RoundKey, number: int) -> None:
+    def apply(self, command: Command) -> dict[str, Any] | None:
+        """Change the state by a command; return the outcome of `Learn`.
+
+        Raises:
+            RunError: a hook has failed or returned what it must not.
+        """
+        with self.naming(None if isinstance(command, Forget | Redivide | Depart) else command.round_key):
+            match command:
+                case Send():
+                    self._send(command.stage, command.round_key)
+                case Forget():
+                    # Drop the models that no device in flight has.
+                    self._sent = {stage: sent for stage, sent in self._sent.items() if stage in command.in_flight}
+                case Enter():
+                    self._enter(command.round_key, command.number)
+                case Redivide():
+                    self._redivide(command)
+                case PassOn():
+                    self._pass_on(command)
+                case Depart():
+                    self._depart(command)
+                case Learn():
+                    return self.learn(command)
+        return None
+
+    def _enter(self, round_key: RoundKey, number: int) -> None:
         """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
-        if self._sessions.begins(round_key) or round_key.round == 1:
+        if self.sessions.begins(round_key) or round_key.round == 1:
             self._waited = 0
-        if self._sessions.begins_anew(round_key):
+        if self.sessions.begins_anew(round_key):
             self._session = round_key.session
             self.learner.limit(*self._population_of(self._session))
             self.learner.restart(number)
         self.state, statistics = self._session_models.enter(round_key, self.state, self.learner.statistics)
         self.learner.use_statistics(statistics)
 
-    def send(self, stage: int, round_key: RoundKey) -> None:
+    def _send(self, stage: int, round_key: RoundKey) -> None:
         """Keep the model that the devices of each cell receive now."""
         lr = self._lr(round_key)
         if self._edges is None:
             everywhere = Received(self._model(), self._algorithm.downlink(self.state), self.learner.statistics, lr)
-            self._sent[stage] = [everywhere] * self._cells
+            self._sent[stage] = [everywhere] * self.cells
             return
         sent = []
         for w, statistics in zip(self._edges.models, self._edges.statistics, strict=True):
@@ -140,19 +144,15 @@ class GlobalModel:
             sent.append(Received(model, self._algorithm.downlink({"w": w}), statistics, lr))
         self._sent[stage] = sent
 
-    def forget(self, in_flight: frozenset[int]) -> None:
-        """Drop the models that no device in flight has."""
-        self._sent = {stage: sent for stage, sent in self._sent.items() if stage in in_flight}
-
-    def redivide(self, command: Redivide) -> None:
-        """Divide the training samples of the round's participants among them anew."""
+    def _redivide(self, command: Redivide) -> None:
+        """Divide the training samples of the round's participants among them again."""
         redivision = self.learner.task.redivision
         if redivision is not None:
             parts = redivision.parts(np.array(command.devices), command.number)
             self._redivided = dict(zip(command.devices, parts, strict=True))
 
-    def pass_on(self, command: PassOn) -> None:
-        """Make the model that has just arrived the one that the next device receives, without averaging."""
+    def _pass_on(self, command: PassOn) -> None:
+        """Let the next device receive the model that has just arrived, without averaging."""
         updates, loss = self._train(command)
         start = self._sent[command.arrivals[0].stage][0].w
         self._losses.append([command.arrivals[0].device, loss])
@@ -201,13 +201,13 @@ class GlobalModel:
         self._redivided = {}
         return outcome
 
-    def depart(self, command: Depart) -> None:
+    def _depart(self, command: Depart) -> None:
         """Forget the state of devices that have left."""
         self.state = dict(self.learner.depart(np.array(command.devices), self.state, forget=command.forget))
 
     @contextmanager
-    def naming(self, round_key: RoundKey) -> Iterator[None]:
-        """Put the round's name before errors of the algorithm's hooks.
+    def naming(self, round_key: RoundKey | None) -> Iterator[None]:
+        """Put the round's name, if there is one, before errors of the algorithm's hooks.
 
         Raises:
             RunError: a hook has failed or returned what it must not.
@@ -215,20 +215,22 @@ class GlobalModel:
         try:
             yield
         except HookError as error:
-            raise RunError(f"{round_key.named(several=self._sessions.several)}: {error}") from error
+            if round_key is None:
+                raise
+            raise RunError(f"{round_key.named(several=self.sessions.several)}: {error}") from error
 
     # Steps of learning
 
     def _population_of(self, session: int) -> tuple[float, list[float], Ids | None]:
-        """Return whom the server's state is about in a session: the last arguments of `Learner.begin`.
+        """Return the population of the server's state in a session: the last arguments of `Learner.begin`.
 
-        State that begins anew in each session is about the devices of its group. State that lasts is about all.
+        State that restarts in each session covers the devices of its group, state that lasts covers all.
         """
-        members = self._groups.members(session)
-        participants = self._expected(float(self._probabilities[members].sum()))
-        if self._sessions.keep_state or not self._groups.several:
-            return participants, self._probabilities.tolist(), None
-        return participants, self._probabilities[members].tolist(), np.flatnonzero(members)
+        members = self.groups.members(session)
+        participants = self.expected(float(self.probabilities[members].sum()))
+        if self.sessions.keep_state or not self.groups.several:
+            return participants, self.probabilities.tolist(), None
+        return participants, self.probabilities[members].tolist(), np.flatnonzero(members)
 
     def _model(self) -> Any:
         """Return the model [d] that the next device starts from."""
@@ -237,24 +239,24 @@ class GlobalModel:
         return self._algorithm.broadcast(self.state)
 
     def _lr(self, round_key: RoundKey) -> float:
-        """Return the learning rate of a round; its schedule begins anew in each session.
+        """Return the learning rate of a round; its schedule restarts in each session.
 
-        With `lr_clock: updates` rounds in which the algorithm has only waited do not advance the schedule, as in MIFA's
-        program. Extra rounds use half of the initial rate, as in the dynamic-devices paper's program.
+        With `lr_clock: updates`, rounds in which the algorithm has only waited do not advance the schedule, as in
+        MIFA's program. Extra rounds use half of the initial rate, as in the dynamic-devices paper's program.
         """
         if round_key.extra:
-            return self._training.lr / 2
+            return self.training.lr / 2
         index = round_key.round - 1
-        if self._training.lr_clock == "updates":
+        if self.training.lr_clock == "updates":
             index -= self._waited
-        return self._training.rate(index, self._sessions.rounds)
+        return self.training.rate(index, self.sessions.rounds)
 
     def _train(self, command: PassOn | Learn) -> tuple[Updates, float]:
-        """Train each update that has arrived from the model its device had received; return updates and mean loss."""
+        """Train each update from the model that its device had received; return updates and mean loss."""
         for device, cell, stage, version in command.arrivals:
             received = self._sent[stage][cell]
             self.learner.submit(device, version, *received, samples=self._redivided.get(device))
-        return self.learner.collect(command.round_key.named(several=self._sessions.several))
+        return self.learner.collect(command.round_key.named(several=self.sessions.several))
 
     def _end_walk(self) -> float:
         """Make the last model of the walk the global one; return the mean training loss, weighted by samples."""
@@ -277,8 +279,8 @@ class GlobalModel:
         state = self._next_state(received, np.array([arrival.cell for arrival in command.arrivals]))
         # A single NaN or infinity spoils the sum, so that one pass finds it.
         if not math.isfinite(state["w"].sum()):
-            where = command.round_key.named(several=self._sessions.several)
-            raise diverged(where, "it has NaN or infinite numbers", self._learning_rates)
+            where = command.round_key.named(several=self.sessions.several)
+            raise diverged(where, "it has NaN or infinite numbers", self.learning_rates)
         self.state = state
         columns["train_loss"] = loss
         columns |= {**self._algorithm.trace(self.state, updates), **more_columns}
@@ -290,13 +292,13 @@ class GlobalModel:
             learner=self.learner,
             algorithm=self._algorithm,
             round_key=round_key,
-            tested_classes=self._groups.labels(round_key.session),
-            members=np.flatnonzero(self._groups.members(round_key.session)),
+            tested_classes=self.groups.labels(round_key.session),
+            members=np.flatnonzero(self.groups.members(round_key.session)),
             state=self.state,
         )
 
     def _as_received(self, command: Learn, updates: Updates) -> tuple[Updates, dict[str, float]]:
-        """Return the updates as base stations have received them, and columns about it."""
+        """Return the updates as base stations have received them, and columns on their error."""
         if not isinstance(command, LearnFromSum):
             return updates, {}
         weights = properties.weights_of_mean(self._algorithm, updates)
@@ -314,7 +316,7 @@ class GlobalModel:
     def _next_state(self, updates: Updates, cells: Ids) -> dict[str, Any]:
         """Return the server's next state.
 
-        With edge models the global model is their mean, which is what a cloud would have if it merged them now.
+        With edge models, the global model is their mean, as if a cloud merged them now.
         """
         if self._edges is None:
             return self.learner.aggregate(self.state, updates)
@@ -338,7 +340,7 @@ class GlobalModel:
 
     def evaluations(self, round_key: RoundKey) -> Evaluations:
         """Begin to evaluate the global model, and the other models that the report wants, in the background."""
-        labels = self._groups.labels(round_key.session)
+        labels = self.groups.labels(round_key.session)
         evaluate = self.learner.evaluator.evaluate
         statistics = self.learner.statistics
         pending = {"test": evaluate(self.state["w"], statistics, labels, self._tested_devices(round_key))}
@@ -351,13 +353,13 @@ class GlobalModel:
         return self.learner.evaluator.accuracies(self.state["w"], self.learner.statistics)
 
     def _tested_devices(self, round_key: RoundKey) -> Ids | None:
-        """Return the devices [n] on whose training samples the report wants the model tested; None without such."""
-        wanted = self._report.train_accuracy
+        """Return the devices [n] on whose training samples the model is tested; None if the report asks for none."""
+        wanted = self.report.train_accuracy
         if wanted is None:
             return None
         if wanted == "participants":
             return self._received
-        members = np.flatnonzero(self._groups.members(round_key.session))
+        members = np.flatnonzero(self.groups.members(round_key.session))
         if wanted == "all":
             return members
         count = min(math.ceil(self.learner.run.participants), len(members))

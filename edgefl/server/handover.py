@@ -29,15 +29,8 @@ MOST_AHEAD = 1024  # the same, when it has been under way for long
 class Roaming:
     """Hands devices over while they take part.
 
-    The power that a device receives is a function of (device, time). So the next handover can be searched for ahead of
-    the clock, many measurements at a time, and the event loop needs no event for each measurement.
-
-    Args:
-        env: the clock.
-        ledger: records events.
-        world: where the devices are.
-        link: the radio.
-        section: the section `cells.handover`.
+    The power that a device receives is a function of (device, time). So the next handover can be searched ahead of the
+    clock, many measurements at a time, without an event for each measurement.
     """
 
     env: simpy.Environment
@@ -95,7 +88,7 @@ class Roaming:
             elif failure is not None:
                 if not (yield from self._reestablish(part, carrier, ahead, over)):
                     return
-                measured = Measurements(section.filter_share)  # the device is told anew what to measure
+                measured = Measurements(section.filter_share)  # measuring starts again
                 first = self._next_measurement(self.env.now)
                 monitor = self._monitor()
             else:
@@ -103,13 +96,12 @@ class Roaming:
                 first += last + 1
 
     def _monitor(self) -> RadioLinkMonitor | None:
-        """Return what watches the link to a base station from now on; None if links do not fail."""
         if self.section.radio_link_failure is None:
             return None
         return RadioLinkMonitor(self.section.radio_link_failure, self.section.measure_s)
 
     def _failure(self, monitor: RadioLinkMonitor | None, powers_db: Floats, cell: int) -> int | None:
-        """Return at which measurement [t] the link to a cell fails; None if at none of them."""
+        """Return the measurement [t] at which the link to a cell fails; None if it does not."""
         if monitor is None:
             return None
         return monitor.failure(self.link.sinr_db(powers_db, cell))
@@ -119,8 +111,7 @@ class Roaming:
     ) -> Generator[simpy.Event, Any, bool]:
         """Lose a device's link, and re-establish it at the strongest cell that is good enough.
 
-        Returns:
-            Whether that came before the end of its participation.
+        Return False if its participation ends before.
         """
         section = self.section.radio_link_failure
         if section is None:
@@ -159,7 +150,7 @@ class Roaming:
         return self.link.received_db(device, path_m, float(self.world.height_m[device]), index)
 
     def _with_errors(self, device: int, first: int, powers_db: Floats) -> Floats:
-        """Return what a device makes of powers [t, cells] that it measures from number `first` on [dB]."""
+        """Return powers [t, cells] with the errors of measurements from number `first` on [dB]."""
         error_db = self.section.measurement_error_db
         if error_db == 0:
             return powers_db
@@ -169,7 +160,7 @@ class Roaming:
 
     @cached_property
     def _offsets_db(self) -> Floats | float:
-        """The offset of each cell [cells]; 0 where none are given."""
+        """Return the offset of each cell [cells]; 0 if none are given."""
         if not self.section.offsets_db:
             return 0.0
         return np.array(self.section.offsets_db)
@@ -189,7 +180,7 @@ class Roaming:
 class PowersAhead:
     """The powers that a device will receive, as far as they are known ahead of the clock.
 
-    They do not depend on the base station that serves it, so a handover leaves them as they are.
+    They do not depend on the base station that serves it, so they outlast a handover.
 
     Args:
         received_db: returns the powers [count, cells] from a number on, by that number and the count.
@@ -206,7 +197,7 @@ class PowersAhead:
         known_db = self._powers_db[first - self._first :]
         if not len(known_db):
             known_db = self._received_db(first, self._count)
-            # Who has been under way for long is likely to be so for longer.
+            # A device that has been under way for long is likely to stay so for longer.
             self._count = min(2 * self._count, MOST_AHEAD)
         self._first = first
         self._powers_db = known_db
@@ -216,10 +207,8 @@ class PowersAhead:
 class Measurements:
     """The measurements of one device since it changed its base station, after the layer-3 filter.
 
-    `F_n = (1 - a) F_(n-1) + a M_n` in dB, and F = M at the first one (3GPP TS 38.331, clause 5.5.3.2).
-
-    Args:
-        share: a, of a new measurement.
+    `F_n = (1 - a) F_(n-1) + a M_n` in dB, and F = M at the first one (3GPP TS 38.331, clause 5.5.3.2), with a =
+    `share`.
     """
 
     def __init__(self, share: float) -> None:
@@ -229,7 +218,7 @@ class Measurements:
 
     def add(self, powers_db: Floats) -> None:
         """Add powers [t, cells] at the measurements that follow."""
-        from scipy.signal import lfilter  # takes its time to import, which only runs with handover need
+        from scipy.signal import lfilter  # slow to import, and only needed for handover
 
         levels_db = powers_db
         if self._share < 1:
@@ -246,7 +235,7 @@ class Measurements:
         self.levels_db = self.levels_db[len(self.levels_db) - count :]
 
     def cut_after(self, last: int) -> None:
-        """Forget the measurements, which a change of the base station ends after number `last`; the filter goes on."""
+        """Forget the measurements of the last base station, which end with number `last`; the filter continues."""
         self._last_db = self.levels_db[last]
         self.levels_db = np.empty((0, 0))
 
@@ -254,7 +243,7 @@ class Measurements:
 def triggered(
     powers_db: Floats, cell: int, margin_db: float, waited: int, offsets_db: Floats | float = 0.0
 ) -> tuple[int, int] | None:
-    """Return the first measurement that reports event A3 (3GPP TS 38.331, clause 5.5.4.4), and the target.
+    """Return the first measurement that reports event A3 (3GPP TS 38.331, clause 5.5.4.4), and its strongest cell.
 
     Args:
         powers_db: levels of each cell at successive measurements [t, cells].
@@ -264,7 +253,7 @@ def triggered(
         offsets_db: [cells] of each cell, added to its level.
 
     Returns:
-        The number of the measurement and the strongest cell that it reports; None if there is none.
+        The number of the measurement and the cell; None if no measurement reports it.
     """
     if len(powers_db) <= waited:
         return None

@@ -1,4 +1,4 @@
-"""What an optimiser, or an allocation by forecasts, has decided about each device since it was chosen last."""
+"""The decisions of an optimiser, or of an allocation by forecasts, about each device since it was chosen last."""
 
 from __future__ import annotations
 
@@ -10,51 +10,33 @@ from edgefl.world.control import Control
 
 
 class HeldDecisions(Control):
-    """Keeps decisions until devices are chosen again, and answers the world and the radio by them.
-
-    Args:
-        count: the number of devices.
-    """
+    """Keeps decisions until devices are chosen again, and answers the world and the radio by them."""
 
     def __init__(self, count: int) -> None:
-        # What holds for each device [devices]; None: nothing has decided it yet.
-        self._held: dict[str, Floats | None] = {
-            "up": None,
-            "down": None,
-            "power": None,
-            "clock": None,
-            "interference": None,
-        }
+        self._held: dict[str, Floats] = {}  # what was decided for each device [devices], once it was
         self._ones = np.ones(count)
         self._left_out = np.zeros(count, dtype=np.bool_)
 
     def taking_part(self, ids: Ids) -> Ids:
-        """See Control."""
         return ids[~self._left_out[ids]]
 
-    # What the world and the radio ask
+    # Questions of the world and the radio
 
     def clock_share(self, ids: Ids) -> Floats | None:
-        """See Control."""
         return self._of("clock", ids)
 
     def power_share(self, ids: Ids) -> Floats | None:
-        """See Control."""
         return self._of("power", ids)
 
     def bandwidth_weight(self, ids: Ids, *, uplink: bool) -> Floats | None:
-        """See Control."""
         return self._of("up" if uplink else "down", ids)
 
     def uplink_interference_w_hz(self, ids: Ids) -> Floats | None:
-        """See Control."""
         return self._of("interference", ids)
 
     def _of(self, what: str, ids: Ids) -> Floats | None:
-        held = self._held[what]
-        if held is None:
-            return None
-        return held[ids]
+        held = self._held.get(what)
+        return None if held is None else held[ids]
 
     # Decisions
 
@@ -64,7 +46,7 @@ class HeldDecisions(Control):
         Args:
             decided: the decisions about the devices in `rows`.
             ids: all participants [n] of the cell.
-            rows: those of them [r] that the decider has decided about; the others get an equal share of the band.
+            rows: of the devices [r] that the decider has decided about; the others get an equal share of the band.
         """
         equal = 1.0 / len(ids)
         part = len(rows) / len(ids)  # of the band that is left to the decider
@@ -87,13 +69,12 @@ class HeldDecisions(Control):
         scale: float = 1.0,
         otherwise: float = 1.0,
     ) -> None:
-        """Keep what was decided about the devices in some rows [r] of `ids` [n]; the others get `otherwise`."""
+        """Keep a decision about the devices in some rows [r] of `ids` [n]; the others get `otherwise`."""
+        if what not in self._held:
+            if decided is None:
+                return
+            self._held[what] = self._ones.copy()
         held = self._held[what]
-        if decided is None and held is None:
-            return
-        if held is None:
-            held = self._ones.copy()
         held[ids] = otherwise
         if decided is not None:
             held[ids[rows]] = decided * scale
-        self._held[what] = held

@@ -1,4 +1,4 @@
-"""A round that was learned as measures see it: the global model's state around it, and the learner's answers."""
+"""A learned round as measures see it: the global model's state around it, and the learner's answers."""
 
 from __future__ import annotations
 
@@ -40,42 +40,34 @@ class MeasuredRound(LearnedRound):
 
     @property
     def session(self) -> int:
-        """See LearnedRound."""
         return self.round_key.session
 
     @property
     def number(self) -> int:
-        """See LearnedRound."""
         return self.round_key.round
 
     @property
     def before(self) -> Any:
-        """See LearnedRound."""
         return self.state["w"]
 
     @property
     def after(self) -> Any:
-        """See LearnedRound."""
         return self.next_state["w"]
 
     @property
     def updates(self) -> Updates | None:
-        """See LearnedRound."""
         return self.aggregated
 
     @property
     def devices(self) -> Indices:
-        """See LearnedRound."""
         if self.aggregated is None:
             return np.empty(0, dtype=np.int64)
         return self.learner.members.devices(self.aggregated.ids)
 
     def tensors(self, vector: Any) -> Mapping[str, Any]:
-        """See LearnedRound."""
         return self.learner.views(vector)
 
     def outputs(self) -> ModelOutputs:
-        """See LearnedRound."""
         return self._outputs
 
     @cached_property
@@ -86,7 +78,6 @@ class MeasuredRound(LearnedRound):
         return given.only(np.isin(given.labels, self.tested_classes))
 
     def outputs_by_device(self) -> Iterator[tuple[int, ModelOutputs]]:
-        """See LearnedRound."""
         given, parts = self._own_outputs
         for device in self.members.tolist():
             if len(parts[device]):
@@ -97,22 +88,18 @@ class MeasuredRound(LearnedRound):
         return self.learner.evaluator.own_outputs(self.after, self.learner.statistics)
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """See LearnedRound."""
         return self.learner.task.streams.apart(purpose).generator("measure", self.session, self.number)
 
     def squared_gradient_norm(self) -> float:
-        """See LearnedRound."""
         present = self.next_state or self.state
         return self.learner.evaluator.squared_gradient_norm(present["w"], self.learner.statistics, self.members)
 
     def losses_around(self) -> list[tuple[int, float, float, float]]:
-        """See LearnedRound."""
         if self.aggregated is None:
             return []
         return self.learner.evaluator.losses_around(self.aggregated, self.devices, self.after, self.learner.statistics)
 
     def contributions(self, wanted: WantedContributions) -> list[tuple[int, float]]:
-        """See LearnedRound."""
         if self.aggregated is None:
             return []
         players = self.aggregated.ids

@@ -1,7 +1,7 @@
-"""An optional part of a run, and what it is told of the run's rounds.
+"""Observers: the optional parts of a run.
 
-To write one: a file in `observers/` with a subclass of `Observer`, a line in `runs/observers.py`, which makes the list
-of a run's observers, and one test. A column of results that it adds has a line in `records/columns.py`.
+To write one: a file in `observers/` with a subclass of `Observer`, a line in `runs/observers.py`, which lists the
+observers of a run, and one test. A column of results that it adds has a line in `records/columns.py`.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Observer:
         Args:
             index: of the selection.
             count: how many devices it will be asked for; all that the scenario asks for if None.
-            begin: begins participations, of devices that are asked something before.
-            refill: whether they replace devices that have finished, rather than begin a round.
+            begin: begins participations of devices that are asked before.
+            refill: whether the selection replaces devices that have finished, rather than begin a round.
         """
         yield from ()
 
@@ -74,11 +74,7 @@ class Observer:
         """Note that participations begin."""
 
     def before_round_ends(self, begin: Begin) -> Generator[simpy.Event, Any, None] | None:
-        """Return what takes time after all updates have arrived and before the round ends; None if nothing does.
-
-        Args:
-            begin: begins participations, of devices that are asked something then.
-        """
+        """Return a process between the last update and the round's end, which may `begin` participations; or None."""
         return None
 
     def ends(self, part: Participation) -> None:

@@ -1,13 +1,12 @@
 """The control of a run whose server decides on band, powers and clocks by its forecast of the participants.
 
-What was decided (`HeldDecisions`) is asked for by world and radio, of which the forecasts are made that decisions need:
-so it is built before them, and what decides after them.
+World and radio ask `HeldDecisions`, and forecasts need world and radio: so decisions are built first, deciders last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,61 +24,52 @@ from edgefl.world.control import BY_SCENARIO, Choice, Control
 LEAST_SHARE = 1e-12  # with less, a participation would never end
 
 
+@dataclass(eq=False)
 class OptimisedControl(Control):
-    """Asks a decider cell by cell whenever devices are chosen; what it decides holds until they are chosen again.
+    """Asks a decider cell by cell when devices are chosen; its decisions hold until they are chosen again.
 
-    Devices whose channel the server does not know, or that can receive or send nothing over it, get an equal share of
-    their cell's band, full power and the highest clock; the decider divides the rest.
-
-    Args:
-        decider: the optimiser, or the allocation that needs forecasts.
-        forecaster: makes the forecasts.
-        held: keeps what was decided.
-        choosing: decides who takes part; by default the scenario does.
+    Devices whose channel is unknown, or carries nothing, get an equal share of their cell's band, full power and the
+    highest clock; the decider divides the rest.
     """
 
-    def __init__(
-        self, decider: Decider, forecaster: Forecaster, held: HeldDecisions, choosing: Control = BY_SCENARIO
-    ) -> None:
-        self.decides = choosing.decides
-        self._decider = decider
-        self._forecaster = forecaster
-        self._held = held
-        self._choosing = choosing
+    decider: Decider  # the optimiser, or the allocation that needs forecasts
+    forecaster: Forecaster  # makes the forecasts
+    held: HeldDecisions  # keeps what was decided
+    choosing: Control = BY_SCENARIO  # chooses participants; by default the scenario does
 
-    # Who takes part
+    def __post_init__(self) -> None:
+        self.decides = self.choosing.decides
+
+    # Participants
 
     def decide(self, choice: Choice) -> Generator[Any, Any, None]:
-        """See Control."""
-        yield from self._choosing.decide(choice)
+        yield from self.choosing.decide(choice)
 
     def choose(self, free: Ids, wanted: int) -> Ids | None:
-        """See Control."""
-        return self._choosing.choose(free, wanted)
+        return self.choosing.choose(free, wanted)
 
     def note_chosen(self, ids: Ids, index: int) -> None:
         """Decide on the devices that take part now.
 
         Raises:
-            RunError: no decision meets what the decider is asked for.
+            RunError: no decision meets the decider's limits.
         """
-        self._choosing.note_chosen(ids, index)
+        self.choosing.note_chosen(ids, index)
         if not len(ids):
             return
-        forecast = self._forecaster.forecast(np.sort(ids), index)
+        forecast = self.forecaster.forecast(np.sort(ids), index)
         for cell in np.unique(forecast.cell):
             of_cell = forecast.only(np.flatnonzero(forecast.cell == cell))
             try:
                 self._decide(of_cell)
             except Infeasible as error:
                 raise RunError(f"round {index + 1}: {error}") from error
-        if not len(self._held.taking_part(ids)):
+        if not len(self.held.taking_part(ids)):
             text = f"none of {len(ids)} participants can be served within the limits of radio.allocation"
             raise RunError(f"round {index + 1}: {text}: relax them, or choose more devices")
 
     def taking_part(self, ids: Ids) -> Ids:
-        """See Control."""
-        return self._held.taking_part(ids)
+        return self.held.taking_part(ids)
 
     # Decisions
 
@@ -90,14 +80,13 @@ class OptimisedControl(Control):
         rows = np.flatnonzero(usable)
         if len(rows):
             among = _on_part_of_band(forecast.only(rows), len(rows) / len(forecast))
-            with watching_draws(self._decider, "decide"):
-                decided = self._decider.decide(among)
+            with watching_draws(self.decider, "decide"):
+                decided = self.decider.decide(among)
             self._check(decided, len(rows))
-        self._held.hold(decided, forecast.ids, rows)
+        self.held.hold(decided, forecast.ids, rows)
 
     def _check(self, decided: Decisions, count: int) -> None:
-        """Check what a decider from outside has returned."""
-        decider = self._decider
+        decider = self.decider
         check_type(decider, "decide", decided, Decisions, "Decisions of edgefl.coordination.decisions")
         shares = {"up_share": decided.up_share, "down_share": decided.down_share}
         parts = {"power_share": decided.power_share, "clock_share": decided.clock_share}
@@ -111,13 +100,13 @@ class OptimisedControl(Control):
 
 
 def _usable(forecast: Forecast) -> Bools:
-    """Return which candidates [n] have a channel that is known and carries something."""
+    """Return which candidates [n] have a known channel that carries something."""
     least_snr_hz = np.minimum(forecast.down_snr_hz, forecast.up_snr_hz)
     return np.asarray(least_snr_hz > 0)  # false for nan
 
 
 def _on_part_of_band(forecast: Forecast, part: float) -> Forecast:
-    """Return the forecast of devices [n] that have a part of their cell's band, or of its turns, for themselves."""
+    """Return the forecast of devices [n] that share a part of their cell's band, or of its turns."""
     return replace(
         forecast,
         share=1.0 / len(forecast),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from edgefl.learning.analog_sum import AnalogSum
 from edgefl.radio.carriers.over_the_air import STATISTICS_DOWN, STATISTICS_UP, UPDATE, OverTheAirCarrier
 from edgefl.server.participant_processes import ParticipantProcesses
@@ -22,7 +20,7 @@ class OverTheAirProcesses(ParticipantProcesses):
     """
 
     carrier: OverTheAirCarrier
-    statistics_bits: float = 0.0
+    statistics_bits: float
 
     def __call__(self, part: Participation) -> ParticipantProcess:
         """Take part; return the status at the end."""
@@ -31,7 +29,6 @@ class OverTheAirProcesses(ParticipantProcesses):
         return status
 
     def _upload(self, part: Participation) -> ParticipantProcess:
-        """Carry the update to the server; return "" if it arrived, otherwise the status of the participation."""
         failure = yield from self._exchange_statistics(part)
         if failure:
             return failure
@@ -42,7 +39,7 @@ class OverTheAirProcesses(ParticipantProcesses):
         part.add_upload(transfer, self.env.now)
         if not transfer.delivered:  # cut short, or silent, as the channel was too weak
             return transfer.cut or "upload_failed"
-        bits = np.broadcast_to(self.up_bits, self.computing.flops.shape)[part.row]
+        bits = self._up_bits[part.row]
         backhaul_s = float(self.routes.one_way_s(bits, part.cell))  # of the sum, which is as large as an update
         return (yield from part.wait_for_backhaul(self.env, backhaul_s, arrives=True))
 

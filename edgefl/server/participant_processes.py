@@ -24,39 +24,41 @@ def ignore_device(device: int) -> None:
 
 
 @dataclass(frozen=True)
+class Exchange:
+    """The messages and operations of devices [n], in order of their ids."""
+
+    down_bits: Floats | float  # [n], or one for all
+    up_bits: Floats | float
+    flops: Floats
+    outcome: str = RECEIVED  # status of a participation in which nothing goes wrong: RECEIVED if the devices train
+    on_computed: Callable[[int], None] = ignore_device  # called with the id of each device that has computed
+
+    @property
+    def trains(self) -> bool:
+        """True if the devices train."""
+        return self.outcome == RECEIVED
+
+
+@dataclass(frozen=True)
 class ParticipantProcesses:
     """Makes the processes of participants that begin together: a download, local computation, an upload.
 
     Model and update pass through the base station, so each crosses both the backhaul and the radio. A poll is the same
     with other bits and another outcome: a candidate uploads its loss.
-
-    Args:
-        env: the clock.
-        ledger: records events.
-        carrier: carries the two messages of each participant over the radio.
-        computing: the local computation of the participants, in the order of the carrier's rows.
-        routes: the backhaul between the server and the base stations.
-        down_bits: size of the download, one for all participants or [n].
-        up_bits: size of the upload, one for all participants or [n].
-        outcome: the status of a participation in which nothing goes wrong.
-        on_computed: called with the device's id when it has computed.
     """
 
     env: simpy.Environment
     ledger: Ledger
-    carrier: Carrier
-    computing: LocalComputation
-    routes: Routes
-    down_bits: Floats | float
-    up_bits: Floats | float
-    outcome: str = RECEIVED
-    on_computed: Callable[[int], None] = ignore_device
+    carrier: Carrier  # of the messages of each participant
+    computing: LocalComputation  # of the participants, in the order of the carrier's rows
+    routes: Routes  # of the backhaul between the server and the base stations
+    exchange: Exchange
 
     def __call__(self, part: Participation) -> ParticipantProcess:
         """Take part; return the status at the end."""
         # A device that has answered a poll has the model already.
         if not part.down.delivered:
-            if self.outcome != EVALUATED:  # a device that evaluates has set up already, to train
+            if self.exchange.outcome != EVALUATED:  # a device that evaluates has set up already, to train
                 cut = yield from part.set_up(self.env)
                 if cut:
                     return cut
@@ -69,15 +71,15 @@ class ParticipantProcesses:
         cut = yield from part.compute(self.env, computing_s)
         if cut:
             return cut
-        self.on_computed(part.device)
-        if self.outcome == RECEIVED:
+        self.exchange.on_computed(part.device)
+        if self.exchange.outcome == RECEIVED:
             self._note("compute_end", part)
         failure = yield from self._upload(part)
         if failure:
             return failure
-        if self.outcome == RECEIVED:
+        if self.exchange.outcome == RECEIVED:
             self._note("upload_end", part)
-        return self.outcome
+        return self.exchange.outcome
 
     def _download(self, part: Participation) -> ParticipantProcess:
         """Carry the model to the device; return "" if it arrived, otherwise the status of the participation."""
@@ -93,7 +95,7 @@ class ParticipantProcesses:
         return ""
 
     def _upload(self, part: Participation) -> ParticipantProcess:
-        """Carry the update to the server; return "" if it arrived, otherwise the status of the participation."""
+        """Carry the update to the server; see `_download`."""
         transfer = yield from self.carrier.send(part.row, UPLOAD)
         part.add_upload(transfer, self.env.now)
         if not transfer.delivered:
@@ -105,13 +107,11 @@ class ParticipantProcesses:
 
     @cached_property
     def _down_bits(self) -> list[float]:
-        """Size of each participant's download."""
-        return self._of_each(self.down_bits)
+        return self._of_each(self.exchange.down_bits)
 
     @cached_property
     def _up_bits(self) -> list[float]:
-        """Size of each participant's upload."""
-        return self._of_each(self.up_bits)
+        return self._of_each(self.exchange.up_bits)
 
     def _of_each(self, bits: Floats | float) -> list[float]:
         sizes: list[float] = np.broadcast_to(np.asarray(bits, dtype=float), self.computing.flops.shape).tolist()

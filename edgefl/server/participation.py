@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 import simpy
 
 from edgefl.coordination.policies.base import DEPARTED
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Floats, Ids
 from edgefl.radio.carriers.roaming import HANDOVER_FAILED
 from edgefl.radio.drop import Drop
+from edgefl.radio.link import Link
 from edgefl.radio.transfers import NOT_BEGUN, TransferResult, Way
 from edgefl.records.statuses import ANSWERED, EVALUATED, EVALUATION_FAILED, POLLED, RECEIVED, REPORTED
+from edgefl.world.world import World
 
 ARRIVED = (RECEIVED, ANSWERED, POLLED, EVALUATED)  # outcomes of processes whose last message has arrived
 FAILED = ("download_failed", "upload_failed", HANDOVER_FAILED)
@@ -45,7 +48,7 @@ NO_METER = NoMeter()
 
 
 class SetUp(NamedTuple):
-    """What it takes a device to set up before its participation: to start the app, its libraries and its data."""
+    """The cost of setting up before a participation: starting the app, its libraries and its data."""
 
     seconds: float = 0.0
     joules: float = 0.0
@@ -54,112 +57,61 @@ class SetUp(NamedTuple):
 NO_SETUP = SetUp()
 
 
+@dataclass(kw_only=True, eq=False, slots=True)
 class Participation:
     """The times, transfers and status of one device in one round, recorded as they happen.
 
     Other modules read the attributes, and change them by methods only.
-
-    Args:
-        device: the device's id.
-        drop: the large-scale channel of all devices that begin together.
-        row: the device's row in `drop`.
-        position_m: (x, y) of the device when it begins [m].
-        version: the version of the model that it starts from: the number of aggregations before.
-        began_s: when it begins [s].
-        cpu_hz: the highest clock of its processor [Hz].
-        tx_power_w: the power at which it transmits [W].
-        setup: what it takes the device to set up.
-        meter: follows what the device draws.
     """
 
-    __slots__ = (
-        "_meter",
-        "_setup",
-        "arrived",
-        "battery_j",
-        "began_s",
-        "cell",
-        "closed",
-        "compute_s",
-        "cpu_hz",
-        "device",
-        "down",
-        "downloaded_with",
-        "drop",
-        "end_s",
-        "handovers",
-        "idle_s",
-        "last_transfer_s",
-        "link_failures",
-        "position_m",
-        "row",
-        "server_s",
-        "serving",
-        "setup_share",
-        "status",
-        "tx_power_w",
-        "up",
-        "version",
-        "waits_until_s",
-    )
+    device: int
+    drop: Drop  # the large-scale channel of all devices that begin together
+    row: int  # of the device in `drop`
+    position_m: tuple[float, float]  # (x, y) when it begins
+    version: int  # of the model that it starts from: the number of aggregations before
+    began_s: float
+    cpu_hz: float  # the highest clock at first, later the clock at which it computes
+    tx_power_w: float
+    setup: SetUp = NO_SETUP
+    meter: Meter = NO_METER  # follows what the device draws
 
-    def __init__(
-        self,
-        *,
-        device: int,
-        drop: Drop,
-        row: int,
-        position_m: tuple[float, float],
-        version: int,
-        began_s: float,
-        cpu_hz: float,
-        tx_power_w: float,
-        setup: SetUp = NO_SETUP,
-        meter: Meter = NO_METER,
-    ) -> None:
-        self.device = device
-        self.drop = drop
-        self.row = row
-        self.cell = int(drop.cell[row])  # the serving cell when it began
-        self.position_m = position_m
-        self.version = version
-        self.began_s = began_s
-        self.cpu_hz = cpu_hz  # the clock at which it computes
-        self.tx_power_w = tx_power_w
-        self.downloaded_with = drop  # of the devices that began to download together
-        self.down = NOT_BEGUN
-        self.up = NOT_BEGUN
-        self.setup_share = 0.0  # how much of its set-up is done
-        self.compute_s = 0.0
-        self.server_s = 0.0  # time spent waiting for the server to compute, in split learning
-        # Time spent waiting for access to the radio, the backhaul, other candidates of a poll, or other senders.
-        self.idle_s = 0.0
-        self.last_transfer_s = float("-inf")  # when its last transfer ended; -inf before any has
-        self.end_s = float("nan")
-        # RECEIVED, LATE, POLLED, ANSWERED, EVALUATED, one of FAILED, or the cause of an interrupt; "" until it ends
-        self.status = ""
-        self.arrived = False  # True if its last message has arrived, also an update that is dropped then
-        self.serving = self.cell  # the cell that serves the device, or served it last
-        self.handovers: tuple[int, ...] = ()  # the cells that it was handed over to, in order
-        self.link_failures = 0  # how often the radio link failed
-        # A device waits for the round's end, unless its battery runs out, it leaves or it is asked again before.
-        self.waits_until_s = float("inf")
-        self.closed = False  # True once its round has ended
-        self.battery_j = float("nan")  # the battery's level when the participation ended; nan on mains
-        self._setup = setup
-        self._meter = meter
+    cell: int = field(init=False)  # the serving cell when it began
+    serving: int = field(init=False)  # the cell that serves the device, or served it last
+    downloaded_with: Drop = field(init=False)  # of the devices that began to download together
+    down: TransferResult = field(default=NOT_BEGUN, init=False)
+    up: TransferResult = field(default=NOT_BEGUN, init=False)
+    setup_share: float = field(default=0.0, init=False)  # how much of its set-up is done
+    compute_s: float = field(default=0.0, init=False)
+    server_s: float = field(default=0.0, init=False)  # waited for the server to compute, in split learning
+    idle_s: float = field(default=0.0, init=False)  # waited for the radio, the backhaul, or other devices
+    last_transfer_s: float = field(default=float("-inf"), init=False)  # when its last transfer ended
+    end_s: float = field(default=float("nan"), init=False)
+    # RECEIVED, LATE, POLLED, ANSWERED, EVALUATED, one of FAILED, or the cause of an interrupt; "" until it ends
+    status: str = field(default="", init=False)
+    arrived: bool = field(default=False, init=False)  # whether its last message has arrived, even if it was dropped
+    handovers: tuple[int, ...] = field(default=(), init=False)  # the cells that it was handed over to, in order
+    link_failures: int = field(default=0, init=False)
+    # A device waits for the round's end, unless it runs out of charge, leaves or is asked again before.
+    waits_until_s: float = field(default=float("inf"), init=False)
+    closed: bool = field(default=False, init=False)  # whether its round has ended
+    battery_j: float = field(default=float("nan"), init=False)  # level when the participation ended; nan on mains
+
+    def __post_init__(self) -> None:
+        self.cell = int(self.drop.cell[self.row])
+        self.serving = self.cell
+        self.downloaded_with = self.drop
 
     @property
     def setup_spent(self) -> SetUp:
         """The time and the energy that it has spent to set up."""
-        return SetUp(self._setup.seconds * self.setup_share, self._setup.joules * self.setup_share)
+        return SetUp(self.setup.seconds * self.setup_share, self.setup.joules * self.setup_share)
 
     @property
     def gone(self) -> bool:
         """True if the device does not wait for the round's end, as it has left or was not chosen."""
         return self.status in (DEPARTED, POLLED, REPORTED)
 
-    # What happens to it
+    # Its course
 
     def resume_after_poll(self, poll: Participation) -> None:
         """Continue from the device's answer to a poll, which has downloaded the model already."""
@@ -182,14 +134,14 @@ class Participation:
         self.down = transfer.after(self.down)
         self.idle_s += transfer.access_s
         self.last_transfer_s = time_s
-        self._meter.on_transfer(self.device, "down", transfer.sent_bits)
+        self.meter.on_transfer(self.device, "down", transfer.sent_bits)
 
     def add_upload(self, transfer: TransferResult, time_s: float) -> None:
         """Add a transfer from the device, which has ended now, to those before it."""
         self.up = transfer.after(self.up)
         self.idle_s += transfer.access_s
         self.last_transfer_s = time_s
-        self._meter.on_transfer(self.device, "up", transfer.sent_bits)
+        self.meter.on_transfer(self.device, "up", transfer.sent_bits)
 
     def hand_over(self, cell: int) -> None:
         """Record that another cell serves the device from now on."""
@@ -221,7 +173,7 @@ class Participation:
         self.status = POLLED
 
     def end_evaluation(self) -> None:
-        """Record that the participation, which has ended, was to evaluate the round's new model and not to train."""
+        """Record that the participation, which has ended, was an evaluation of the round's new model."""
         if self.arrived:
             return
         if self.gone:
@@ -229,7 +181,7 @@ class Participation:
         self.status = EVALUATION_FAILED
 
     def stop_waiting(self, time_s: float) -> None:
-        """Record that the device stopped waiting for the round's end at a time [s]; the earliest such time counts."""
+        """Record a time [s] at which the device stopped waiting for the round's end; the earliest one counts."""
         self.waits_until_s = min(self.waits_until_s, time_s)
 
     def measure_battery(self, level_j: float) -> None:
@@ -244,40 +196,40 @@ class Participation:
 
     def set_up(self, env: simpy.Environment) -> ParticipantProcess:
         """Set up before the first message: all other activities come later."""
-        if self._setup == NO_SETUP:
+        if self.setup == NO_SETUP:
             return ""
-        self._meter.on_activity(self.device, "setup")
+        self.meter.on_activity(self.device, "setup")
         cause = ""
         passed_s = 0.0
-        if self._setup.seconds > 0:
-            cause, passed_s = yield from _pass(env, self._setup.seconds, 0.0)
+        if self.setup.seconds > 0:
+            cause, passed_s = yield from _pass(env, self.setup.seconds, 0.0)
         self.setup_share = 1.0
         if cause:
-            self.setup_share = passed_s / self._setup.seconds
-        self._meter.on_activity(self.device, "idle")
+            self.setup_share = passed_s / self.setup.seconds
+        self.meter.on_activity(self.device, "idle")
         return cause
 
     def compute(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Compute for some seconds: training, or the loss that a poll asks for."""
-        self._meter.on_activity(self.device, "cpu")
+        self.meter.on_activity(self.device, "cpu")
         cause, self.compute_s = yield from _pass(env, seconds, self.compute_s)
         return cause
 
     def wait_for_server(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Wait some seconds for the server, which computes its half of the model (split learning)."""
-        self._meter.on_activity(self.device, "idle")
+        self.meter.on_activity(self.device, "idle")
         cause, self.server_s = yield from _pass(env, seconds, self.server_s)
         return cause
 
     def wait(self, env: simpy.Environment, seconds: float) -> ParticipantProcess:
         """Wait some seconds for a message that is on its way between the server and the base station."""
-        self._meter.on_activity(self.device, "idle")
+        self.meter.on_activity(self.device, "idle")
         cause, self.idle_s = yield from _pass(env, seconds, self.idle_s)
         return cause
 
     def wait_for(self, env: simpy.Environment, event: simpy.Event) -> ParticipantProcess:
         """Wait for an event, such as that all others are ready."""
-        self._meter.on_activity(self.device, "idle")
+        self.meter.on_activity(self.device, "idle")
         began_s = env.now
         cause = ""
         try:
@@ -290,10 +242,7 @@ class Participation:
     def wait_for_backhaul(self, env: simpy.Environment, seconds: float, *, arrives: bool = False) -> ParticipantProcess:
         """Wait while the backhaul carries a message for some seconds.
 
-        Args:
-            env: the clock.
-            seconds: how long the message takes.
-            arrives: whether the message arrives even if the device leaves: an update that the base station has.
+        With `arrives` the message arrives even if the device leaves: an update that the base station has.
         """
         began_s = env.now
         cause = ""
@@ -309,16 +258,7 @@ ProcessFactory = Callable[[Participation], ParticipantProcess]  # makes each par
 
 
 def _pass(env: simpy.Environment, seconds: float, before_s: float) -> Generator[simpy.Event, Any, tuple[str, float]]:
-    """Let some seconds pass.
-
-    Args:
-        env: the clock.
-        seconds: how many.
-        before_s: the time spent in the same way before [s].
-
-    Returns:
-        "", or the cause of the interrupt that cut the wait short; the time spent in this way so far [s].
-    """
+    """Let some seconds pass, after `before_s` in the same way; return the cause of an interrupt, and the sum."""
     began_s = env.now
     try:
         yield env.timeout(seconds)
@@ -329,30 +269,34 @@ def _pass(env: simpy.Environment, seconds: float, before_s: float) -> Generator[
 
 
 def participations(
-    drop: Drop,
-    positions_m: Floats,
+    *,
+    world: World,
+    link: Link,
+    ids: Ids,
+    tx_power_w: Floats,
     version: int,
     now_s: float,
-    cpu_hz: Floats,
-    tx_power_w: Floats,
-    setups: Sequence[SetUp] | None = None,
+    index: int,
     meter: Meter = NO_METER,
 ) -> list[Participation]:
-    """Return the participations of devices [n] that begin together, in order of the drop.
+    """Return the participations of devices [n], ascending, that begin together.
 
     Args:
-        drop: their large-scale channel [n].
-        positions_m: their positions [n, 2].
-        version: the version of the model that they start from: the number of aggregations before.
-        now_s: the time [s].
-        cpu_hz: their highest clocks [n].
+        world: the devices.
+        link: the radio over which they take part.
+        ids: the devices; at least one.
         tx_power_w: the powers [n] at which they transmit [W].
-        setups: what it takes each of them to set up [n]; None: nothing.
+        version: number of aggregations before.
+        now_s: the time [s].
+        index: it keys the draws of their large-scale channel.
         meter: follows what they draw.
     """
+    positions_m = world.positions_m(ids, now_s)
+    drop = link.drop(ids, positions_m, world.height_m[ids], index)
+    columns = (ids, positions_m, world.cpu_hz[ids], tx_power_w, world.setup_s[ids], world.setup_j[ids])
+    rows = zip(*(column.tolist() for column in columns), strict=True)
     begun = []
-    devices = zip(drop.ids.tolist(), positions_m.tolist(), cpu_hz.tolist(), tx_power_w.tolist(), strict=True)
-    for row, (device, (x_m, y_m), clock_hz, power_w) in enumerate(devices):
+    for row, (device, (x_m, y_m), clock_hz, power_w, setup_s, setup_j) in enumerate(rows):
         begun.append(
             Participation(
                 device=device,
@@ -363,7 +307,7 @@ def participations(
                 began_s=now_s,
                 cpu_hz=clock_hz,
                 tx_power_w=power_w,
-                setup=setups[row] if setups else NO_SETUP,
+                setup=SetUp(setup_s, setup_j),
                 meter=meter,
             )
         )

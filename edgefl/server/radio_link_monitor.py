@@ -10,9 +10,9 @@ from edgefl.world.cells_section import RadioLinkFailure
 class RadioLinkMonitor:
     """Counts indications of a link's quality (3GPP TS 38.331, clause 5.3.10; TS 38.133, clause 8.1).
 
-    A measurement below `out_of_sync_db` is an indication "out of sync", one from `in_sync_db` on "in sync"; between
-    them there is none. N310 indications out of sync in a row start the timer T310, N311 in sync in a row stop it. When
-    it expires, the link has failed.
+    A measurement below `out_of_sync_db` is an indication "out of sync", one from `in_sync_db` on "in sync"; others are
+    none. N310 indications out of sync in a row start the timer T310, N311 in sync in a row stop it. When it expires,
+    the link has failed.
 
     Args:
         section: the section `cells.handover.radio_link_failure`.
@@ -26,9 +26,9 @@ class RadioLinkMonitor:
         self._in_a_row = 0  # indications of the kind that start T310, or that stop it while it runs
 
     def failure(self, sinr_db: Floats) -> int | None:
-        """Return at which of the measurements [t] that follow the link fails; None if at none of them.
+        """Return the measurement, of those [t] that follow, at which the link fails; None if it does not.
 
-        Measurements after a failure are not counted; those before it, or all of them, are never counted again.
+        Measurements after a failure are not counted; the others must not be passed again.
         """
         # The common case: a good link, on which no timer runs.
         if self._left is None and not (sinr_db < self._section.out_of_sync_db).any():

@@ -1,4 +1,4 @@
-"""The server's side of learning, as the rounds see it: it replays the record, or lets the global model learn."""
+"""The server's side of learning: it replays the record, or lets the global model learn."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -45,73 +46,51 @@ Keeping = tuple[Record, Pace]  # what has been learned before, and when states a
 NO_IDS: Ids = np.empty(0, dtype=np.int64)
 
 
+@dataclass(kw_only=True, eq=False)
 class Replay:
     """Replays the record, or lets the global model learn.
 
-    Only commands change the global model, and outcomes are on record under a digest of all commands so far. As long as
-    every outcome is on record, no model is built and nothing is learned. At the first outcome that is not on record,
-    the last recorded state is restored, and the commands that came after it are applied to it.
-
-    Args:
-        build: builds the initial global model; None: the world is only priced, and nothing is learned.
-        algorithm: decides which devices take part and are awaited, also if nothing is learned.
-        sessions: when a session begins.
-        devices: number of devices.
-        report: the section `report` of the scenario: when models are evaluated, and what else is measured.
-        ledger: records evaluations and measurements.
-        streams: keyed randomness.
-        progress: called with each round's row once its evaluation is finished.
-        edge_models: whether each base station has a model of its own.
-        sectors: of each base station, whose cells share its model.
-        learning_rates: the keys that set a learning rate, as messages name them.
-        keeping: what has been learned before, and when states are put on record; None keeps nothing.
-        base: a digest of all that learning depends on besides commands; the key before the first command.
+    Only commands change the global model, and outcomes are on record under a digest of all commands so far. While every
+    outcome is on record, no model is built and nothing is learned. At the first outcome that is not, the last recorded
+    state is restored, and the commands that came after it are applied to it.
     """
 
-    def __init__(
-        self,
-        *,
-        build: Callable[[], GlobalModel] | None,
-        algorithm: Algorithm,
-        sessions: Sessions,
-        devices: int,
-        report: ReportSection,
-        ledger: Ledger,
-        streams: Streams,
-        progress: RoundListener,
-        edge_models: bool,
-        sectors: int,
-        learning_rates: str,
-        keeping: Keeping | None = None,
-        base: str = "",
-    ) -> None:
-        self._build = build
-        self._algorithm = algorithm
-        self._sessions = sessions
-        self._devices = devices
-        self._tables = tables_of(report)
-        self._ledger = ledger
-        self._streams = streams
-        self._edge_models = edge_models
-        self._sectors = sectors
+    # Builds the initial global model; None: the world is only priced, and nothing is learned
+    build: Callable[[], GlobalModel] | None
+    algorithm: Algorithm  # decides which devices take part and are awaited, also if nothing is learned
+    sessions: Sessions  # when a session begins
+    devices: int  # number of devices
+    report: ReportSection  # the section `report` of the scenario: when models are evaluated, and what else is measured
+    ledger: Ledger  # records evaluations and measurements
+    streams: Streams
+    progress: RoundListener  # called with each round's row once its evaluation is finished
+    edge_models: bool  # whether each base station has a model of its own
+    sectors: int  # of each base station, whose cells share its model
+    learning_rates: str  # the keys that set a learning rate, as messages name them
+    # What has been learned before, and when states are put on record; None keeps nothing
+    keeping: Keeping | None = None
+    base: str = ""  # a digest of all that learning depends on besides commands; the key before the first command
+
+    def __post_init__(self) -> None:
+        self._key = self.base  # digest of all commands so far
+        self._tables = tables_of(self.report)
         self._record = Record()  # a record that keeps nothing
         self._pace: Pace | None = None
-        if keeping is not None:
-            self._record, self._pace = keeping
+        if self.keeping is not None:
+            self._record, self._pace = self.keeping
         self._model: GlobalModel | None = None  # None while all outcomes are on record
-        self._key = base  # digest of all commands
         self._stage = 0  # number of commands so far
         self._last_command: Command | None = None
         self._postponed: list[tuple[str, Command]] = []  # commands not yet applied to a model, with the key after each
         self._in_flight: dict[int, int] = {}  # by device: the stage of the model it received
         self._arrived: list[Arrival] = []  # updates that arrived since a command last took them
         self._evaluation = Evaluation(
-            every=report.eval_every,
-            sessions=sessions,
-            learning_rates=learning_rates,
-            ledger=ledger,
+            every=self.report.eval_every,
+            sessions=self.sessions,
+            learning_rates=self.learning_rates,
+            ledger=self.ledger,
             record=self._record,
-            progress=progress,
+            progress=self.progress,
         )
         self._learned_from: set[int] = set()  # devices whose update arrived since they last left
         self.losses: dict[int, float] = {}  # training losses of the last round, by device
@@ -122,37 +101,37 @@ class Replay:
 
     @property
     def key(self) -> str:
-        """The digest of all commands so far: runs with the same one have learned the same from the same devices."""
+        """Return the digest of all commands so far: runs with equal keys have learned the same."""
         return self._key
 
-    # Which devices take part
+    # Participants
 
     def admit(self, ids: Ids, index: int) -> Ids:
         """Return the devices that the algorithm admits, of those [n] that selection `index` chose."""
-        rng = self._streams.generator("selection", 0, index)
-        return self._algorithm.admit(ids, {"awaited": self._awaited}, rng)
+        rng = self.streams.generator("selection", 0, index)
+        return self.algorithm.admit(ids, {"awaited": self._awaited}, rng)
 
     def _await(self, received: Ids, number: int) -> None:
         """Let the algorithm decide which devices the next model waits for, after updates of `received` have arrived."""
-        rng = self._streams.generator("awaited", 0, number)
-        self._awaited = self._algorithm.awaited(self._awaited, received, self._devices, rng)
+        rng = self.streams.generator("awaited", 0, number)
+        self._awaited = self.algorithm.awaited(self._awaited, received, self.devices, rng)
 
     # Events of a round
 
     def enter(self, round_key: RoundKey, number: int) -> None:
         """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
         self.losses = {}
-        if self._sessions.several:
+        if self.sessions.several:
             self._command(Enter(round_key, number))
 
     def redivide(self, ids: Ids, number: int) -> None:
-        """Divide the samples of the round's participants [n], ascending, anew after `number` aggregations."""
+        """Divide the samples of the round's participants [n], ascending, again after `number` aggregations."""
         self._command(Redivide(number, tuple(ids.tolist())))
 
     def send(self, ids: Ids, round_key: RoundKey) -> None:
         """Send the present model to devices [n]."""
         self._in_flight |= dict.fromkeys(ids.tolist(), self._stage)
-        if self._build is not None:
+        if self.build is not None:
             # Sending is not part of the digest: arrivals already say which devices learn from this model.
             self._give(Send(self._stage, round_key))
 
@@ -160,7 +139,7 @@ class Replay:
         """Note that an update has arrived; it is trained only when a result is needed."""
         # Unless base stations have models of their own, all cells receive one model. Then cells stay out of the digest,
         # so that runs with different cells share what they learn.
-        site = part.cell // self._sectors if self._edge_models else 0
+        site = part.cell // self.sectors if self.edge_models else 0
         self._arrived.append(Arrival(part.device, site, self._in_flight.pop(part.device), part.version))
 
     def lose(self, device: int) -> None:
@@ -168,41 +147,38 @@ class Replay:
         self._in_flight.pop(device, None)
 
     def pass_on(self, round_key: RoundKey) -> None:
-        """Make the model that has just arrived the one that the next device receives, without averaging."""
+        """Let the next device receive the model that has just arrived, without averaging."""
         if self._arrived:
             self._command(PassOn(round_key, self._take_arrived()))
 
     def learn(
         self, received: Ids, round_key: RoundKey, number: int, *, merge: bool, analog: AnalogSum | None = None
     ) -> dict[str, Any]:
-        """End a round: train and aggregate.
+        """End a round, the `number`-th from 0: train and aggregate; return its learning columns before the test.
 
         Args:
             received: [n] the devices whose updates have arrived, ascending.
             round_key: the round.
             number: number of aggregations before.
             merge: whether the cloud averages the models of the base stations.
-            analog: how the updates were received as sums, in order of their devices; None: each by itself.
-
-        Returns:
-            The learning columns of the round; the evaluation adds those of the test later.
+            analog: how the updates were received as sums, in order of their devices; None: each for itself.
         """
         awaited = tuple(self._awaited.tolist())
         command = Learn(round_key, number, self._take_arrived(), awaited, merge)
         if analog is not None:
             command = LearnFromSum(**vars(command), received=analog)
         outcome = self._command(command)
-        if self._build is not None:
+        if self.build is not None:
             self._give(Forget(frozenset(self._in_flight.values())))
         self.losses |= dict(outcome.get("losses", ()))
         for name, table in self._tables.items():
-            self._ledger.enter_rows(table, *round_key, outcome.get(name, ()))
+            self.ledger.enter_rows(table, *round_key, outcome.get(name, ()))
         self._learned_from.update(received.tolist())
         self._await(received, number + 1)
         return dict(outcome["columns"])
 
     def depart(self, ids: Ids, *, forget: bool) -> None:
-        """Note that devices have left and lost their state; if `forget`, the server removes them from its own state."""
+        """Note that devices have left and lost their state; with `forget` the server drops them from its state, too."""
         departed = self._learned_from & set(ids.tolist())
         if departed:
             self._learned_from -= departed
@@ -218,7 +194,7 @@ class Replay:
 
     def _command(self, command: Command) -> Any:
         """Change the model by a command that counts in the key; return its outcome."""
-        if self._build is None:
+        if self.build is None:
             return {"columns": NOT_EVALUATED}
         text = json.dumps([self._key, type(command).__name__, vars(command)], default=vars)
         self._key = hashlib.sha256(text.encode()).hexdigest()
@@ -233,7 +209,7 @@ class Replay:
     def _give(self, command: Command) -> Any:
         """Return the outcome of a command: from the record if it is there, otherwise from the model.
 
-        As long as no model is built, commands are postponed. Only `Learn` has an outcome.
+        While no model is built, commands are postponed. Only `Learn` has an outcome.
         """
         has_outcome = isinstance(command, Learn)
         recorded = self._record.outcome(self._key) if has_outcome else None
@@ -242,7 +218,7 @@ class Replay:
             return recorded
         key = self._key
         with self._measured():
-            outcome = command.apply_to(self.model)
+            outcome = self.model.apply(command)
         if has_outcome:
             self._record.note(key, outcome)
         return outcome
@@ -254,17 +230,17 @@ class Replay:
         Raises:
             ValueError: nothing is learned.
         """
-        if self._build is None:
+        if self.build is None:
             raise ValueError("nothing is learned in this run")
         if self._model is None:
-            self._model = self._build()
+            self._model = self.build()
             left = self._since_the_last_state(self._model)
             rounds = [command for _, command in self._postponed if isinstance(command, Learn)]
             if rounds:
                 again = sum(isinstance(command, Learn) for _, command in left)
                 log.info("record: has %d rounds; the last %d of them are learned again", len(rounds), again)
             for _, command in left:
-                command.apply_to(self._model)
+                self._model.apply(command)
             self._postponed = []
         return self._model
 
@@ -280,13 +256,13 @@ class Replay:
 
     def prepare(self) -> None:
         """Build the model now, if anything is learned."""
-        if self._build is not None:
+        if self.build is not None:
             self._model = self.model
 
     def give_up(self) -> None:
         """Learn nothing more, if nothing has been learned so far."""
         if self._model is None:
-            self._build = None
+            self.build = None
 
     # Results
 
@@ -298,7 +274,7 @@ class Replay:
 
     def trained(self) -> TrainedModel | None:
         """Return the present model as evaluations use it, and put it on record; None without learning."""
-        if self._build is None:
+        if self.build is None:
             return None
         key = f"{self._key}/tensors"
         found: list[TrainedModel] = []
@@ -322,15 +298,8 @@ class Replay:
         Raises:
             ValueError: nothing is learned.
         """
-        text = json.dumps([self._key, ids.tolist(), samples.tolist(), index])
-        key = f"{hashlib.sha256(text.encode()).hexdigest()}/losses"
-        recorded = self._record.outcome(key)
-        if self._model is None and recorded is not None:
-            return np.array(recorded)
-        with self._measured():
-            losses = self.model.losses_of(ids, samples, index)
-        self._record.note(key, losses.tolist())
-        return losses
+        asked = [ids.tolist(), samples.tolist(), index]
+        return self._recorded("losses", asked, lambda: self.model.losses_of(ids, samples, index))
 
     def norms_of(self, ids: Ids, counted: Ints | None, round_key: RoundKey, number: int) -> Floats:
         """Return the L2 norms [n] of the updates that devices [n] would send of the present model.
@@ -347,31 +316,31 @@ class Replay:
         parameters = None
         if counted is not None:
             parameters = counted.tolist()
-        text = json.dumps([self._key, ids.tolist(), parameters, round_key, number])
-        key = f"{hashlib.sha256(text.encode()).hexdigest()}/norms"
+        asked = [ids.tolist(), parameters, round_key, number]
+        return self._recorded("norms", asked, lambda: self.model.norms_of(ids, counted, round_key, number))
+
+    def _recorded(self, name: str, asked: list[Any], compute: Callable[[], Floats]) -> Floats:
+        """Return an answer of the present model to a question, from the record if it is there."""
+        text = json.dumps([self._key, *asked])
+        key = f"{hashlib.sha256(text.encode()).hexdigest()}/{name}"
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:
             return np.array(recorded)
         with self._measured():
-            norms = self.model.norms_of(ids, counted, round_key, number)
-        self._record.note(key, norms.tolist())
-        return norms
+            values = compute()
+        self._record.note(key, values.tolist())
+        return values
 
     # Evaluations
 
     def evaluate(self, round_key: RoundKey, number: int, *, last: bool) -> None:
-        """Begin to evaluate the models of a finished round in the background, if the round is to be tested.
+        """End a round, whose row in the ledger is `number`: begin to test its models in the background, if it is due.
 
-        This ends the round, and may put the state on record.
-
-        Args:
-            round_key: the round.
-            number: number of its row in the ledger.
-            last: whether it is the last round of its session.
+        The state may be put on record. `last` tells that the round is the last one of its session.
         """
         with self._measured():
             test = NO_TEST
-            if self._build is not None and self._evaluation.is_due(round_key, last=last):
+            if self.build is not None and self._evaluation.is_due(round_key, last=last):
                 test = self._test(round_key, "test")
             self._evaluation.add(TestedRound(round_key, number, test))
             if self._model is not None and self._pace is not None and self._pace.due():
@@ -393,14 +362,14 @@ class Replay:
             self._evaluation.settle(wait=wait)
 
     def finish(self) -> Floats | None:
-        """Wait for all evaluations, evaluate the last round if it was not, and return the final model's accuracies.
+        """Wait for all evaluations, test the last round if it was not, and return the final model's accuracies.
 
         Returns:
             [devices] the accuracy on each device's own samples; None without classes or without learning.
         """
         self.settle(wait=True)
-        rows = self._ledger.rounds
-        if self._build is None or not rows:
+        rows = self.ledger.rounds
+        if self.build is None or not rows:
             return None
         with self._measured():
             if rows[-1]["test_loss"] is None:
@@ -419,7 +388,7 @@ class Replay:
             return accuracies
 
     def keep(self) -> None:
-        """Put the last state on record, for a run that goes on from here later; learn nothing for it."""
+        """Put the last state on record, for a run that continues from here; learn nothing for it."""
         # A state is looked for after such commands alone (see `_since_the_last_state`).
         if self._model is not None and isinstance(self._last_command, (Learn, Depart)):
             self._record.save(self._key, self._model.save)

@@ -24,7 +24,7 @@ class Roster:
 
     @property
     def busy(self) -> int:
-        """How many devices are taking part, or have sent an update that has not been aggregated yet."""
+        """Return how many devices are taking part, or have sent an update that has not been aggregated yet."""
         return len(self._busy)
 
     def not_busy(self, ids: Ids) -> Ids:
@@ -44,7 +44,7 @@ class Roster:
     # Participations
 
     def ask_again(self, ids: Ids, time_s: float) -> None:
-        """Note that devices [n] are asked at a time [s]: one that failed in this round waits for its end no longer."""
+        """Note that devices [n] are asked at a time [s]: one that failed in this round stops waiting for its end."""
         for earlier in self._ended:
             if earlier.device in ids:
                 earlier.stop_waiting(time_s)
@@ -80,7 +80,7 @@ class Roster:
 
     @property
     def answered(self) -> Ids:
-        """The devices whose answers can still be continued, in any order."""
+        """Return the devices whose answers can still be continued, in any order."""
         return np.array(list(self._answers), dtype=np.int64)
 
     def forget_answers(self) -> None:
@@ -90,8 +90,7 @@ class Roster:
     def take_answers(self) -> Ids:
         """Return the devices, ascending, that have answered a poll; each continues from there if it takes part."""
         self._answers = {part.device: part for part in self._ended if part.status == POLLED}
-        # Every candidate counts as passed over for now, also one that failed or left. Only those that answered can
-        # still be chosen, and then continue their participation.
+        # Every candidate counts as passed over for now. Those that answered can still be chosen, and then continue.
         for part in self._ended:
             part.pass_over()
         return np.array(sorted(self._answers), dtype=np.int64)

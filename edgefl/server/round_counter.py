@@ -6,15 +6,11 @@ from edgefl.scenario import RoundKey, Sessions
 
 
 class RoundCounter:
-    """Counts a run's rounds, sessions and selections.
-
-    Args:
-        sessions: the number of sessions and of their rounds, or what triggers a session.
-    """
+    """Counts a run's rounds, sessions and selections."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        # A round may select several times (refills), so selections have a count of their own.
+        # A round may select several times (refills), so selections are counted separately.
         self.selection = -1  # index of the last selection, from 0; it keys that selection's draws
         self.key: RoundKey = sessions.first(1)  # the present round, or the next one between two rounds
         self.ended = 0  # rounds that have ended, extra ones included
@@ -36,12 +32,7 @@ class RoundCounter:
         self.selection += 1
 
     def end_round(self, arrivals: int, present: int) -> None:
-        """Go on to the next round.
-
-        Args:
-            arrivals: devices that arrived during the round that ends.
-            present: devices that were present when it began.
-        """
+        """Begin the next round, after one with some arrivals and with `present` devices at its beginning."""
         if self.session_begins:
             self._present_at_first = present
         self.ended += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,25 +17,25 @@ from edgefl.radio.link import Link
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import RECEIVED
 from edgefl.scenario import RoundKey, Stop
-from edgefl.server.accounting import device_reports
+from edgefl.server.accounting import RoundAccounts, device_reports
 from edgefl.server.attendance import Attendance
 from edgefl.server.choosing import Choosing
-from edgefl.server.dispatcher import Dispatcher, Exchange
+from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.observer import Observer
+from edgefl.server.participant_processes import Exchange
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
-from edgefl.server.round_accounts import RoundAccounts
 from edgefl.server.round_counter import RoundCounter
 from edgefl.server.under_way import UnderWay
 from edgefl.world.world import World
 
-# The radio's draws are keyed by the index of a selection. Messages besides training count from here, so that they leave
-# the draws of the rounds as they are.
+# The radio's draws are keyed by the index of a selection. Messages besides training count from here, so that they do
+# not change the draws of the rounds.
 FIRST_MESSAGE_INDEX = 2**31
 
 
 class Limits(NamedTuple):
-    """What bounds a run and its rounds."""
+    """The limits of a run and its rounds."""
 
     stop: Stop  # when to end before the last round
     deadline_s: float  # the longest time that a round may last; inf without a deadline
@@ -42,63 +43,33 @@ class Limits(NamedTuple):
 
 
 class EndingRound(NamedTuple):
-    """A round that ends as soon as something else has, such as an evaluation of its model on devices."""
+    """A round that ends after other phases, such as an evaluation of its model on devices."""
 
     phases: list[Generator[simpy.Event, Any, None]]  # one after the other
     merge: bool
     aggregated_s: float  # until when the server waited for updates
 
 
+@dataclass(kw_only=True, eq=False)
 class Server:
-    """Runs the rounds of a policy, which sees it as a `Coordinator` (coordination.policies.base).
+    """Runs the rounds of a policy, which sees it as a `Coordinator` (described in coordination.policies.base)."""
 
-    Args:
-        env: the clock.
-        limits: what bounds a run and its rounds.
-        world: the devices.
-        link: the radio.
-        dispatcher: builds the participants' processes.
-        replay: the server's side of learning.
-        ledger: records finished rounds.
-        rounds: counts rounds, sessions and selections.
-        attendance: which devices are present.
-        choosing: which of them take part.
-        roster: participations that have ended, and which devices are busy.
-        under_way: runs participations.
-        observers: the optional parts of the run, in order of their columns.
-    """
+    env: simpy.Environment
+    limits: Limits  # what bounds a run and its rounds
+    world: World
+    link: Link
+    dispatcher: Dispatcher  # builds the participants' processes
+    replay: Replay  # the server's side of learning
+    ledger: Ledger  # records finished rounds
+    rounds: RoundCounter  # counts rounds, sessions and selections
+    attendance: Attendance  # which devices are present
+    choosing: Choosing  # which of them take part
+    roster: Roster  # participations that have ended, and which devices are busy
+    under_way: UnderWay  # runs participations
+    observers: Sequence[Observer]  # the optional parts of the run, in order of their columns
 
-    def __init__(
-        self,
-        *,
-        env: simpy.Environment,
-        limits: Limits,
-        world: World,
-        link: Link,
-        dispatcher: Dispatcher,
-        replay: Replay,
-        ledger: Ledger,
-        rounds: RoundCounter,
-        attendance: Attendance,
-        choosing: Choosing,
-        roster: Roster,
-        under_way: UnderWay,
-        observers: Sequence[Observer],
-    ) -> None:
-        self.env = env
-        self.world = world
-        self.link = link
-        self.dispatcher = dispatcher
-        self.replay = replay
-        self.ledger = ledger
-        self._limits = limits
-        self._rounds = rounds
-        self._attendance = attendance
-        self._choosing = choosing
-        self._roster = roster
-        self._under_way = under_way
-        self._observers = observers
-        self._accounts = RoundAccounts(env, world, ledger, observers)
+    def __post_init__(self) -> None:
+        self._accounts = RoundAccounts(self.env, self.world, self.ledger, self.observers)
         self._messages = 0  # how often devices were sent a message besides training
         self._began_s = 0.0  # when the present round began
         self._without_effect = False  # True if the last round had no participants and took no time
@@ -108,38 +79,34 @@ class Server:
 
     @property
     def participants(self) -> int:
-        """Number of devices that a round asks for; all devices in an extra round of a session."""
-        return self._choosing.participants
+        return self.choosing.wanted
 
     @property
     def backhaul_s(self) -> float:
-        """Time that a model takes from the server to all base stations, which are sent it side by side [s]."""
-        return self._limits.backhaul_s
+        return self.limits.backhaul_s
 
     @property
     def deadline_s(self) -> float:
-        """The longest time that a round may last [s]; inf without a deadline."""
-        return self._limits.deadline_s
+        return self.limits.deadline_s
 
     @property
     def payload(self) -> Payload:
-        """What a participant sends and computes."""
+        """Return the sizes and operations of a participation."""
         return self.dispatcher.payload
 
     @property
     def view(self) -> ServerView:
-        """The server's knowledge of its devices."""
-        return self._choosing.view
+        """Return the server's knowledge of its devices."""
+        return self.choosing.view
 
     def received(self) -> int:
-        """Return how many updates have arrived and have not been aggregated yet."""
-        return self._roster.received()
+        return self.roster.received()
 
-    # What a driver from outside may ask
+    # Questions of a driver from outside
 
     def present(self) -> Ids:
         """Return the ids of the devices that the next round would find present, ascending."""
-        return self._attendance.present(self._rounds.selection + 1)
+        return self.attendance.present(self.rounds.selection + 1)
 
     def wait_for_device_s(self) -> float:
         """Return the seconds until the next device arrives, or is charged; 0 if presence does not depend on time.
@@ -147,30 +114,21 @@ class Server:
         Raises:
             RunError: none will ever come.
         """
-        return self._attendance.wait_s(self._rounds.selection + 1, any_present=False)
+        return self.attendance.wait_s(self.rounds.selection + 1, any_present=False)
 
     # Beginning a round
 
     def ready(self, count: int | None = None) -> Generator[simpy.Event, Any, bool]:
-        """Begin the next round as soon as devices are present, and return True; return False if the run has ended.
-
-        Args:
-            count: how many devices `select` will be asked for; `participants` if None.
-
-        Raises:
-            RunError: no device is present, and none will ever come.
-        """
         yield from self._finish_round()
         while self._goes_on():
             # Presence is asked for under the index that the round's selection will have.
-            index = self._rounds.selection + 1
-            present = self._attendance.present(index)
-            any_present = self._roster.busy > 0 or len(present) > 0
+            index = self.rounds.selection + 1
+            present = self.attendance.present(index)
+            any_present = self.roster.busy > 0 or len(present) > 0
             wait_s = 0.0
-            # Virtual time did not move in a round without participants. The next one would find the same devices,
-            # and so on for ever: wait for an arrival first.
+            # A round without participants took no time. The next one would find the same devices: wait for an arrival.
             if not any_present or self._without_effect:
-                wait_s = self._attendance.wait_s(index, any_present=any_present)
+                wait_s = self.attendance.wait_s(index, any_present=any_present)
             if wait_s <= 0:
                 self._begin_round(len(present))
                 yield from self._before_choosing(index, count, refill=False)
@@ -182,13 +140,13 @@ class Server:
 
     def _goes_on(self) -> bool:
         """Return True if rounds are left and no stop condition holds."""
-        stop = self._limits.stop
+        stop = self.limits.stop
         # Models are evaluated in the background. The run waits for them only if the accuracy may end it.
         self.replay.settle(wait=stop.accuracy is not None)
         last_row = self.ledger.last_row
-        if self._rounds.all_ended:
+        if self.rounds.all_ended:
             return False
-        if last_row is None or last_row["round"] < 1:  # an extra round is no result to stop for
+        if last_row is None or last_row["round"] < 1:  # extra rounds do not count
             return True
         if stop.time_s is not None and last_row["time_s"] >= stop.time_s:
             return False
@@ -199,81 +157,75 @@ class Server:
 
     def _begin_round(self, present: int) -> None:
         """Begin a round while `present` devices are present."""
-        self._rounds.begin_selection()
+        self.rounds.begin_selection()
         self._began_s = self.env.now
         self.ledger.event(self.env.now, "round_start")
-        for observer in self._observers:
-            observer.round_begins(self._rounds.ended + 1, present)
-        self.replay.enter(self._rounds.key, self._rounds.ended)
-        if self._rounds.session_begins:
+        for observer in self.observers:
+            observer.round_begins(self.rounds.ended + 1, present)
+        self.replay.enter(self.rounds.key, self.rounds.ended)
+        if self.rounds.session_begins:
             self.dispatcher.begin_session()
 
     def _before_choosing(self, index: int, count: int | None, *, refill: bool) -> Generator[simpy.Event, Any, None]:
-        """Let observers do what takes time before selection `index` chooses `count` devices, then let agents decide."""
-        for observer in self._observers:
-            yield from observer.before_choosing(index, count, self._under_way.begin, refill=refill)
-        yield from self._choosing.decide(count, refill=refill)
+        """Let observers act before selection `index` chooses `count` devices, then let agents decide."""
+        for observer in self.observers:
+            yield from observer.before_choosing(index, count, self.under_way.begin, refill=refill)
+        yield from self.choosing.decide(count, refill=refill)
 
     def before_refill(self, count: int) -> Generator[simpy.Event, Any, None]:
-        """Wait until it is decided which `count` devices `select` chooses as a refill, if an agent decides."""
-        yield from self._before_choosing(self._rounds.selection + 1, count, refill=True)
+        yield from self._before_choosing(self.rounds.selection + 1, count, refill=True)
 
     # Participations
 
     def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
-        """Return the devices that take part, of those that are not busy, to begin a round or to `refill` it."""
-        return self._choosing.choose(count, refill=refill)
+        return self.choosing.choose(count, refill=refill)
 
     def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
-        """Send the model to devices [n]; return one process for each participation, in the same order."""
-        self._choosing.note_sent(ids)
-        number = self._rounds.ended
+        self.choosing.note_sent(ids)
+        number = self.rounds.ended
         if len(ids):
             held = self.dispatcher.held
-            held.note(np.sort(ids), self._rounds.key, number)
+            held.note(np.sort(ids), self.rounds.key, number)
             if held.redivides:
                 self.replay.redivide(np.sort(ids), number)
-            self.replay.send(ids, self._rounds.key)
-        index = self._rounds.selection
-        polled = self._roster.answered.size > 0
+            self.replay.send(ids, self.rounds.key)
+        index = self.rounds.selection
+        polled = self.roster.answered.size > 0
         processes_of = partial(
             self.dispatcher.processes, index=index, number=number, successor=successor, polled=polled
         )
-        return self._under_way.begin(ids, processes_of, index)
+        return self.under_way.begin(ids, processes_of, index)
 
     def exchange(self, ids: Ids, exchange: Exchange, *, refill: bool = False) -> list[simpy.Process]:
-        """Send devices [n] messages whose size and work a driver from outside says; return their processes in order.
+        """Send devices [n], ascending, messages of a driver from outside; return their processes in order.
 
         If they train, their updates count for the round that has begun.
 
         Args:
-            ids: the devices, ascending; each is present.
-            exchange: what they receive, compute and send back.
-            refill: whether other devices have been asked to train in this round before, so that these have draws of
-                their own.
+            ids: the devices; each is present.
+            exchange: sizes and operations.
+            refill: whether other devices have been asked to train in this round before, so that these need new draws.
         """
         if exchange.trains:
             if refill:
-                self._rounds.begin_selection()
-            index = self._rounds.selection
-            self._choosing.note_sent(ids)
-            self.replay.send(ids, self._rounds.key)
+                self.rounds.begin_selection()
+            index = self.rounds.selection
+            self.choosing.note_sent(ids)
+            self.replay.send(ids, self.rounds.key)
         else:
             index = FIRST_MESSAGE_INDEX + self._messages
             self._messages += 1
-        return self._under_way.begin(ids, partial(self.dispatcher.exchanges, index=index, exchange=exchange), index)
+        return self.under_way.begin(ids, partial(self.dispatcher.exchanges, index=index, exchange=exchange), index)
 
     # Ending a round
 
     def pass_on(self) -> None:
-        """Make the model that has just arrived the one that the next device gets, without averaging."""
-        self.replay.pass_on(self._rounds.key)
+        self.replay.pass_on(self.rounds.key)
 
     def aggregate(self, *, merge: bool = False) -> None:
-        """End the round, at once or, if devices are asked something more, in `ready`."""
         phases = []
-        for observer in self._observers:
-            phase = observer.before_round_ends(self._under_way.begin)
+        for observer in self.observers:
+            phase = observer.before_round_ends(self.under_way.begin)
             if phase is not None:
                 phases.append(phase)
         if phases:
@@ -282,7 +234,6 @@ class Server:
             self._end_round(self.env.now, merge=merge)
 
     def _finish_round(self) -> Generator[simpy.Event, Any, None]:
-        """End the round that waits for something more, if there is one."""
         if self._ending is None:
             return
         phases, merge, aggregated_s = self._ending
@@ -294,31 +245,31 @@ class Server:
     def _end_round(self, waited_until_s: float, *, merge: bool) -> None:
         """Learn from the updates that arrived until some time [s], record the round, begin to evaluate its model."""
         now_s = self.env.now
-        key = self._rounds.key
-        parts = self._roster.take_ended()
+        key = self.rounds.key
+        parts = self.roster.take_ended()
         arrived = [part for part in parts if part.status == RECEIVED]
         received = np.array([part.device for part in arrived], dtype=np.int64)
         analog = self.dispatcher.received_sums(arrived)
-        learned = self.replay.learn(received, key, self._rounds.ended, merge=merge, analog=analog)
+        learned = self.replay.learn(received, key, self.rounds.ended, merge=merge, analog=analog)
         ended = self._accounts.close(parts, key, merged=merge)
         row = self._accounts.row(ended, learned)
-        self._choosing.close_round(device_reports(parts, ended.devices, self.replay.losses, waited_until_s))
+        self.choosing.close_round(device_reports(parts, ended.devices, self.replay.losses, waited_until_s))
         self._without_effect = not parts and now_s == self._began_s
         self.ledger.event(now_s, "round_end")
         number = self.ledger.close_round(row, ended.devices, traced=learned)
-        for observer in self._observers:
-            observer.round_recorded(self._rounds.ended + 1)
+        for observer in self.observers:
+            observer.round_recorded(self.rounds.ended + 1)
         # From here on the counter stands at the next round, which may open a session and with it another group.
-        self._rounds.end_round(row["arrivals"], row["present"])
-        session_ends = self._rounds.key.session > key.session
+        self.rounds.end_round(row["arrivals"], row["present"])
+        session_ends = self.rounds.key.session > key.session
         self.replay.evaluate(key, number, last=session_ends)
         if session_ends and self._goes_on():
-            for observer in self._observers:
-                observer.session_changes(key.session, self._rounds.key.session)
+            for observer in self.observers:
+                observer.session_changes(key.session, self.rounds.key.session)
 
     def close(self) -> None:
         """Add the cost of participations that were cut off after the last round to that round."""
-        parts = self._roster.take_ended()
+        parts = self.roster.take_ended()
         last_row = self.ledger.last_row
         if not parts or last_row is None:
             return

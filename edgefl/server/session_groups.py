@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,19 +11,15 @@ from edgefl.core.arrays import Bools, Ids
 from edgefl.core.errors import InputError
 
 
+@dataclass(eq=False)
 class SessionGroups:
-    """Says which devices may take part in a session, and on which classes its model is tested.
+    """Returns the devices that may take part in a session, and the classes on which its model is tested."""
 
-    Args:
-        group: [devices] the group of each device, from 0.
-        first: the group of the first session, from 0.
-        labels: [groups] the classes of which each group has samples; None if it has samples of all classes.
-    """
+    group: Ids  # [devices] the group of each device, from 0
+    first: int  # the group of the first session, from 0
+    classes: Sequence[tuple[int, ...] | None]  # [groups] of which each group has samples; None: all classes
 
-    def __init__(self, group: Ids, first: int, labels: Sequence[tuple[int, ...] | None]) -> None:
-        self._group = group
-        self._first = first
-        self._labels = labels
+    def __post_init__(self) -> None:
         self._members: dict[int, Bools] = {}  # by group; comparing a million devices takes long
 
     @classmethod
@@ -64,8 +61,8 @@ class SessionGroups:
 
     @property
     def count(self) -> int:
-        """Number of groups."""
-        return len(self._labels)
+        """Return the number of groups."""
+        return len(self.classes)
 
     @property
     def several(self) -> bool:
@@ -76,15 +73,15 @@ class SessionGroups:
         """Return which devices [devices] may take part in a session; the array is read-only."""
         group = self._group_of(session)
         if group not in self._members:
-            members = np.asarray(self._group == group)
+            members = np.asarray(self.group == group)
             members.setflags(write=False)
             self._members[group] = members
         return self._members[group]
 
     def labels(self, session: int) -> tuple[int, ...] | None:
         """Return the classes on which the model of a session is tested; None for all."""
-        return self._labels[self._group_of(session)]
+        return self.classes[self._group_of(session)]
 
     def _group_of(self, session: int) -> int:
         """Return the group that is present in a session; the first group follows the last."""
-        return (self._first + session - 1) % self.count
+        return (self.first + session - 1) % self.count

@@ -1,8 +1,9 @@
-"""The models that sessions start from, made from the models and moves of ended sessions."""
+"""The models that sessions start from, made of the models and moves of ended sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,29 +27,18 @@ class SessionModel(NamedTuple):
     statistics: Tensor  # [b] its statistics of batch normalisation
 
 
+@dataclass(eq=False)
 class SessionModels:
-    """Makes the model that a session starts from, by the scenario's initialisation strategy.
+    """Makes the model that a session starts from, by the scenario's initialisation strategy."""
 
-    Args:
-        sessions: the section `sessions` of the scenario.
-        initial: [d] the model at the beginning of the run.
-        statistics: [b] its statistics of batch normalisation.
-        restarted: returns the server's state for a new session, from the last session's state and the model.
-        tensors: where the model's weight tensors lie in the flat vector.
-    """
+    sessions: Sessions  # the section `sessions` of the scenario
+    initial: Tensor  # [d] the model at the beginning of the run
+    statistics: Tensor  # [b] its statistics of batch normalisation
+    restarted: Callable[[State, Tensor], State]  # returns a new session's state, from the last one and the model
+    tensors: Sequence[slice]  # where the model's weight tensors lie in the flat vector
 
-    def __init__(
-        self,
-        sessions: Sessions,
-        initial: Tensor,
-        statistics: Tensor,
-        restarted: Callable[[State, Tensor], State],
-        tensors: Sequence[slice],
-    ) -> None:
-        self._sessions = sessions
-        self._restarted = restarted
-        self._tensors = tensors
-        self._ended = {0: SessionModel(initial, statistics)}  # by session; 0: the beginning of the run
+    def __post_init__(self) -> None:
+        self._ended = {0: SessionModel(self.initial, self.statistics)}  # by session; 0: the beginning of the run
         self._moves: dict[
             int, npt.NDArray[np.floating]
         ] = {}  # by session: from the pilot to the model after extra rounds
@@ -57,12 +47,12 @@ class SessionModels:
     def enter(self, round_key: RoundKey, state: State, statistics: Tensor) -> tuple[State, Tensor]:
         """Return the server's state and statistics at the beginning of a round, from those after the previous round.
 
-        A session with extra rounds begins twice. It first starts from the pilot model, only to find in which direction
-        its devices move that model (its move). Before its first ordinary round it starts from the strategy's model.
+        A session with extra rounds begins twice: first from the pilot model, to find the direction in which its devices
+        move it (its move), then, before its first ordinary round, from the strategy's model.
         """
-        strategy = self._sessions.initialisation
+        strategy = self.sessions.initialisation
         session = round_key.session
-        begins = self._sessions.begins(round_key)
+        begins = self.sessions.begins(round_key)
         if session == 1 or (not begins and round_key.round != 1):
             return state, statistics
         if begins:
@@ -70,25 +60,25 @@ class SessionModels:
             self._last_state = state
         if round_key.extra:
             pilot = self._blended(strategy.pilot_blend())
-            return self._restarted(state, pilot.w), pilot.statistics
+            return self.restarted(state, pilot.w), pilot.statistics
         if not begins:
             self._moves[session] = (state["w"] - self._blended(strategy.pilot_blend()).w).cpu().numpy()
         with watching_draws(strategy, "start"):
-            blend = strategy.start(session, self._moves, self._tensors)
+            blend = strategy.start(session, self._moves, self.tensors)
         self._check(strategy, blend)
         start = self._blended(blend)
-        self._forget_all_but({0, session, *strategy.sessions_kept(session, self._moves, self._tensors)})
+        self._forget_all_but({0, session, *strategy.sessions_kept(session, self._moves, self.tensors)})
         last_state = self._last_state
         self._last_state = {}
-        if self._sessions.keep_state:
+        if self.sessions.keep_state:
             return {**last_state, "w": start.w}, start.statistics
-        return self._restarted(last_state, start.w), start.statistics
+        return self.restarted(last_state, start.w), start.statistics
 
     def _check(self, strategy: Initialisation, blend: Blend) -> None:
         """Check a blend from outside.
 
         Raises:
-            WrongReturn: it is none of the models that are there.
+            WrongReturn: it refers to models that are not kept.
         """
         if is_trusted(strategy):
             return
@@ -121,7 +111,7 @@ class SessionModels:
         """Return the weighted sum of ended sessions' models, by session."""
         weighted = [(weight, self._ended[session]) for session, weight in blend.items() if weight]
         if [weight for weight, _ in weighted] == [1.0]:
-            return weighted[0][1]  # a single model stays as it is, bit by bit
+            return weighted[0][1]  # a single model stays the same, bit by bit
         w = [weight * model.w for weight, model in weighted]
         statistics = [weight * model.statistics for weight, model in weighted]
         return SessionModel(sum(w[1:], w[0]), sum(statistics[1:], statistics[0]))

@@ -43,11 +43,11 @@ def split_turns(
     gradients down, and a backward pass from the cut.
 
     Args:
-        payload: what is sent and computed.
+        payload: the sizes and operations.
         device: the device, whose samples are divided into batches.
         flops_per_s: the device's speed.
         server_flops_per_s: the server's speed for this device.
-        steps: the number K of local steps; None: as many as the payload asks of the device.
+        steps: the number K of local steps; None: the payload's.
     """
     samples = payload.batches(device, steps)
     front = payload.front
@@ -75,19 +75,12 @@ def split_messages(participants: Sequence[SplitTurns]) -> Messages:
 
 @dataclass(frozen=True)
 class SplitLearningProcesses:
-    """Makes the processes of participants that begin together.
-
-    Args:
-        env: the clock.
-        ledger: records events.
-        carrier: carries the messages of each participant over the radio.
-        turns: the turns of each participant, in the order of the carrier's rows.
-    """
+    """Makes the processes of participants that begin together."""
 
     env: simpy.Environment
     ledger: Ledger
-    carrier: Carrier
-    turns: list[SplitTurns]
+    carrier: Carrier  # of the messages of each participant
+    turns: list[SplitTurns]  # of each participant, in the order of the carrier's rows
 
     def __call__(self, part: Participation) -> ParticipantProcess:
         """Take part; return the status at the end."""

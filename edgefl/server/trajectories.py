@@ -15,11 +15,11 @@ INSTANTS = 200  # of each trajectory
 def trajectories(world: World, took_part: Ids, end_s: float) -> Columns:
     """Return the columns of tracks.csv: positions of some devices at evenly spaced instants, device after device.
 
-    A device has no rows for instants at which it is not on the map or in the trace.
+    A device has no rows for instants at which it is off the map.
 
     Args:
         world: the devices.
-        took_part: ids [n], without duplicates, of the devices that took part, which are preferred to others.
+        took_part: ids [n], without duplicates, of devices that took part, which come first.
         end_s: the last instant; the first is 0.
     """
     ids = _sample(world.count, took_part)
@@ -39,7 +39,7 @@ def trajectories(world: World, took_part: Ids, end_s: float) -> Columns:
 def _sample(count: int, took_part: Ids) -> Ids:
     """Return the ids of an even pick of participants, filled up with an even pick of the other devices."""
     participants = _even_pick(took_part, MOST_TRACKED)
-    # Comparing a million devices with the participants is not needed: this many candidates leave enough others.
+    # So many candidates leave enough others, without comparing a million devices.
     candidates = _even_pick(np.arange(count), MOST_TRACKED + len(took_part))
     others = np.setdiff1d(candidates, took_part)
     fill = _even_pick(others, MOST_TRACKED - len(participants))

@@ -1,8 +1,9 @@
-"""Runs participations from their beginning to their end."""
+"""Participations from their beginning to their end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import simpy
@@ -20,7 +21,6 @@ from edgefl.server.participation import (
     ParticipantProcess,
     Participation,
     ProcessFactory,
-    SetUp,
     participations,
 )
 from edgefl.server.replay import Replay
@@ -29,46 +29,20 @@ from edgefl.server.round_counter import RoundCounter
 from edgefl.world.world import World
 
 
+@dataclass(kw_only=True, eq=False)
 class UnderWay:
-    """Runs participations: each device's process, and what it means for learning, the roster and observers.
+    """Runs participations: each device's process, and its effects on learning, the roster and observers."""
 
-    Args:
-        env: the clock.
-        world: the devices.
-        link: the radio.
-        dispatcher: which updates the scenario drops, and which devices have downloaded what is sent once.
-        replay: learns from updates.
-        ledger: records participations that fail.
-        rounds: the round under way.
-        roster: keeps participations that have ended.
-        observers: what else follows participations.
-        meter: follows what devices draw.
-    """
-
-    def __init__(
-        self,
-        *,
-        env: simpy.Environment,
-        world: World,
-        link: Link,
-        dispatcher: Dispatcher,
-        replay: Replay,
-        ledger: Ledger,
-        rounds: RoundCounter,
-        roster: Roster,
-        observers: Sequence[Observer],
-        meter: Meter,
-    ) -> None:
-        self._env = env
-        self._world = world
-        self._link = link
-        self._dispatcher = dispatcher
-        self._replay = replay
-        self._ledger = ledger
-        self._rounds = rounds
-        self._roster = roster
-        self._observers = observers
-        self._meter = meter
+    env: simpy.Environment
+    world: World
+    link: Link
+    dispatcher: Dispatcher  # which updates the scenario drops, and which devices have downloaded what is sent once
+    replay: Replay  # learns from updates
+    ledger: Ledger  # records participations that fail
+    rounds: RoundCounter  # the round under way
+    roster: Roster  # keeps participations that have ended
+    observers: Sequence[Observer]  # what else follows participations
+    meter: Meter  # follows what devices draw
 
     def begin(
         self, ids: Ids, processes_of: Callable[[Drop], ProcessFactory], index: int, link: Link | None = None
@@ -79,60 +53,57 @@ class UnderWay:
 
         Args:
             ids: the devices.
-            processes_of: returns what makes their processes, given the large-scale channel of all of them by id.
+            processes_of: returns the factory of their processes, given their large-scale channel by id.
             index: it keys the draws of that channel.
             link: the radio over which they take part; that of rounds if None.
         """
         if not len(ids):
             return []
         ordered = np.sort(ids)
-        self._roster.ask_again(ordered, self._env.now)
-        drop, begun = self._participations(ordered, index)
+        self.roster.ask_again(ordered, self.env.now)
+        begun = participations(
+            world=self.world,
+            link=self.link,
+            ids=ordered,
+            tx_power_w=self.world.tx_power_w(ordered),
+            version=self.rounds.ended,
+            now_s=self.env.now,
+            index=index,
+            meter=self.meter,
+        )
+        drop = begun[0].drop
         for part in begun:
-            self._roster.resume(part)
+            self.roster.resume(part)
         process_of = processes_of(drop)
-        self._roster.occupy(ordered)
+        self.roster.occupy(ordered)
         # The link takes devices in order of their ids. Processes begin in the order of the selection, which is the
         # order in which the policy `sequential` visits devices.
         part_of = {part.device: part for part in begun}
         parts = [part_of[device] for device in ids.tolist()]
         # A policy only ever waits for a process or interrupts it; it knows nothing else of a participation.
-        processes = [self._env.process(self._participate(part, process_of(part))) for part in parts]
-        together = Begun(parts, processes, drop, link or self._link, index)
-        for observer in self._observers:
+        processes = [self.env.process(self._participate(part, process_of(part))) for part in parts]
+        together = Begun(parts, processes, drop, link or self.link, index)
+        for observer in self.observers:
             observer.begins(together)
         return processes
-
-    def _participations(self, ids: Ids, index: int) -> tuple[Drop, list[Participation]]:
-        """Return the large-scale channel of devices [n], ascending, and their participations that begin now."""
-        now_s = self._env.now
-        world = self._world
-        positions_m = world.positions_m(ids, now_s)
-        drop = self._link.drop(ids, positions_m, world.height_m[ids], index)
-        cpu_hz = world.cpu_hz[ids]
-        tx_power_w = world.tx_power_w(ids)
-        number = self._rounds.ended
-        setups = [SetUp(*of) for of in zip(world.setup_s[ids].tolist(), world.setup_j[ids].tolist(), strict=True)]
-        begun = participations(drop, positions_m, number, now_s, cpu_hz, tx_power_w, setups, self._meter)
-        return drop, begun
 
     def _participate(self, part: Participation, process: ParticipantProcess) -> ParticipantProcess:
         """Run a participation to its end, record how it ended, and return its status."""
         outcome = yield from process
         status = outcome
-        if outcome == RECEIVED and self._dispatcher.workload.dropped(part.device, part.version):
+        if outcome == RECEIVED and self.dispatcher.workload.dropped(part.device, part.version):
             status = LATE  # the update arrived, but the scenario drops what this straggler did
-        part.finish(status, self._env.now, arrived=outcome in ARRIVED)
-        self._roster.add(part)
-        for observer in self._observers:
+        part.finish(status, self.env.now, arrived=outcome in ARRIVED)
+        self.roster.add(part)
+        for observer in self.observers:
             observer.ends(part)
         if part.down.delivered:
-            self._dispatcher.note_download(part.device)
+            self.dispatcher.note_download(part.device)
         if status == RECEIVED:
-            self._replay.submit(part)  # the device stays busy until its update has been learned from
+            self.replay.submit(part)  # the device stays busy until its update has been learned from
         else:
-            self._replay.lose(part.device)
-            # A round may have ended since that learned from an update of the device's before, and so freed it already.
-            self._roster.release(part.device)
-            self._ledger.event(self._env.now, status, part.device, part.serving)
+            self.replay.lose(part.device)
+            # A round that learned from an earlier update of the device may have freed it already.
+            self.roster.release(part.device)
+            self.ledger.event(self.env.now, status, part.device, part.serving)
         return status

@@ -10,19 +10,16 @@ from edgefl.world.charging import ROUNDING, ChargerState, charged_s, initial_sta
 from edgefl.world.churn.base import Changes
 from edgefl.world.next_events import advance_to
 
-# A battery's level and the time at which it is charged are summed up differently, so that by rounding the level may be
-# just too low at that time. At a time that is later by this factor the battery has certainly been charged.
+# Levels and times are summed up differently, so at the computed time a level may be just too low. At a time that is
+# later by this factor, the battery has certainly been charged.
 CERTAINLY_LATER = 1 + 1e-14
 
 
 class Batteries:
     """The levels of all devices' batteries.
 
-    As long as a device's power stays the same, its level is a straight line, clipped to [0, capacity]. So to advance
-    costs a comparison for each device, and a step for each that runs out, is charged, plugged in or unplugged.
-
-    Args:
-        parameters: capacities, thresholds and charging windows.
+    While a device's power stays the same, its level is a straight line, clipped to [0, capacity]. So advancing costs a
+    comparison for each device, and a step for each that runs out, is charged, plugged in or unplugged.
     """
 
     def __init__(self, parameters: BatteryParameters) -> None:
@@ -31,7 +28,7 @@ class Batteries:
         self.usable = parameters.start_j > parameters.reserve_j  # [devices] False while the device has run out
         self._parameters = parameters
         self._resting_w = parameters.resting_w  # [devices] drawn while it takes no part
-        # Each device's present line: its level when the line began, that time, and what it draws since then.
+        # Each device's present line: its level when the line began, that time, and its power since then.
         self._level_j = parameters.start_j.copy()
         self._since_s = np.zeros(count)
         self._draw_w = self._resting_w.copy()
@@ -54,7 +51,7 @@ class Batteries:
         return ids[self.usable[ids]]
 
     def levels_j(self, ids: Ids, time_s: Floats | float) -> Floats:
-        """Return the levels [n] of devices [n] at times after the last `advance` and before each one's next event."""
+        """Return the levels [n] of devices [n] at times between the last `advance` and each one's next event."""
         gained_j = self._net_w(ids) * (time_s - self._since_s[ids])
         return np.clip(self._level_j[ids] + gained_j, 0.0, self._parameters.capacity_j[ids])
 
@@ -79,7 +76,7 @@ class Batteries:
         self._plan(ids)
 
     def spend(self, ids: Ids, joules: Floats, time_s: float) -> None:
-        """Let devices [n] spend some energy [n] at once; a battery that has no more than that runs out empty."""
+        """Let devices [n] spend energy [n] at once; a battery that has no more than that runs out empty."""
         self.advance(time_s, ids)
         self._start_lines(ids, time_s)
         self._level_j[ids] = np.maximum(self._level_j[ids] - joules, 0.0)
@@ -99,7 +96,7 @@ class Batteries:
         self._participating[ids] = False
 
     def advance(self, time_s: float, ids: Ids | None = None) -> None:
-        """Handle all events of batteries up to a time, those of some devices or of all."""
+        """Handle all events of batteries up to a time, of some devices or of all."""
         advance_to(time_s, self._next_s, self._handle_next_events, ids)
 
     def changes(self) -> Changes:
@@ -111,9 +108,8 @@ class Batteries:
     def columns(self, time_s: float) -> dict[str, float]:
         """Return the columns of rounds.csv at a time.
 
-        They are the number of devices that have run out, the mean level and the stored energy of all batteries; and
-        since the last call, the energy charged into batteries and the energy drained from them: `base_w` of all
-        devices, and `idle_w` of those that took no part.
+        Energies count from the last call: charged into batteries, and drained by `base_w` of all devices and by
+        `idle_w` of those that took no part.
         """
         self.advance(time_s)
         ids = np.flatnonzero(self.has_battery)
@@ -133,7 +129,7 @@ class Batteries:
         return found
 
     def next_charged_s(self, ids: Ids, time_s: float) -> float:
-        """Return when the first of devices [n] that have run out is charged again; inf: none of them ever is."""
+        """Return when the first of devices [n] that have run out is charged again; inf: never."""
         self.advance(time_s)
         empty = ids[~self.usable[ids]]
         if not empty.size:
@@ -152,14 +148,13 @@ class Batteries:
         return np.where(self._plugged[ids], self._parameters.charging_w[ids, self._window[ids]], 0.0)
 
     def _flows_j(self, ids: Ids, time_s: Floats | float, level_j: Floats) -> tuple[float, float]:
-        """Return the sums of the energy charged, and of the energy drained: all of it but that of taking part.
+        """Return the energy charged and the energy drained, except by taking part, since each present line began.
 
-        They count from the beginning of each present line. A full battery takes up no more than is drawn, and an empty
-        one gives no more than it takes up.
+        A full battery takes up no more than is drawn, and an empty one gives no more than it takes up.
 
         Args:
             ids: the devices [n].
-            time_s: the time, one for all or [n].
+            time_s: one for all or [n].
             level_j: their levels [n] at that time.
         """
         owned = self.has_battery[ids]
@@ -173,7 +168,7 @@ class Batteries:
         charged_j = (gained_j + drawn_j).sum()
         participates = self._participating[ids]
         drained_j = drawn_j[~participates].sum()
-        # A participant's battery is above its reserve, and so gives all of what is asked for.
+        # A participant's battery is above its reserve, and so gives all that the device draws.
         drained_j += (self._parameters.base_w[ids] * lasted_s)[participates].sum()
         return float(charged_j), float(drained_j)
 
@@ -205,7 +200,6 @@ class Batteries:
         self._next_s[ids] = np.minimum(switch_s, crosses_s)
 
     def _handle_next_events(self, ids: Ids) -> None:
-        """Handle the next event of each of devices [n]."""
         at_s = self._next_s[ids].copy()
         self._start_lines(ids, at_s)
         crosses = at_s < self._switch_s[ids]
@@ -231,7 +225,6 @@ class Batteries:
         self._not_reported.append(Changes(at_s, ids, ~runs_out))
 
     def _switch_charger(self, ids: Ids) -> None:
-        """Plug devices [n] in, or unplug them."""
         phase = next_phase(self._parameters, ids, self._window[ids], self._plugged[ids])
         self._window[ids], self._plugged[ids], lasts_s = phase
         self._switch_s[ids] += lasts_s

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +33,7 @@ class BatteryParameters(NamedTuple):
     from_s: Floats  # time of day at which the first window begins
     charging_w: Floats  # [devices, windows] power in each window, in the order of the day
     window_s: Floats  # [devices, windows] length of each window; a whole day means that charging never ends
-    cycle_s: Floats  # [devices, windows] from each window's beginning to that of the next one
+    cycle_s: Floats  # [devices, windows] from each window's beginning to the next one's
 
     @classmethod
     def drawn(cls, devices: Devices, streams: Streams) -> BatteryParameters:
@@ -45,14 +44,13 @@ class BatteryParameters(NamedTuple):
         """
 
         def draw(name: str, bound: PerDevice, key: str, without: float) -> Floats:
-            return devices.draw(name, bound, streams, _battery_value(key, without))
+            return devices.draw(name, bound, streams, lambda of: getattr(of.battery, key, without))
 
         capacity_j = draw("capacity_j", POSITIVE, "capacity_j", np.inf)
         start_j = _level_j(draw("start", SHARE, "start", 0.0), capacity_j)
         reserve_j = _level_j(draw("reserve", SHARE, "reserve", 0.0), capacity_j)
         resume_j = _level_j(draw("resume", SHARE, "resume", 0.0), capacity_j)
         on_mains = np.isinf(capacity_j)
-        windows = _charging_windows(devices, streams)
         return cls(
             capacity_j=capacity_j,
             start_j=np.where(on_mains, np.inf, start_j),
@@ -60,10 +58,7 @@ class BatteryParameters(NamedTuple):
             idle_w=draw("idle_w", NON_NEGATIVE, "idle_w", 0.0),
             reserve_j=np.where(on_mains, 0.0, reserve_j),
             resume_j=np.where(on_mains, 0.0, resume_j),
-            from_s=windows.from_s,
-            charging_w=windows.power_w,
-            window_s=windows.window_s,
-            cycle_s=windows.cycle_s,
+            **_charging_windows(devices, streams),
         )
 
     @property
@@ -76,31 +71,9 @@ class BatteryParameters(NamedTuple):
         return BatteryParameters(*(column[ids] for column in self))
 
 
-def _battery_value(key: str, without: float) -> Callable[[Hardware], Distribution | float]:
-    """Return a function that reads a key of a group's battery, and returns `without` for a group on mains."""
-
-    def value(hardware: Hardware) -> Distribution | float:
-        if hardware.battery is None:
-            return without
-        source: Distribution | float = getattr(hardware.battery, key)
-        return source
-
-    return value
-
-
 def _level_j(share: Floats, capacity_j: Floats) -> Floats:
-    """Return shares [devices] of the capacities in joules."""
     # A share of 0 of an infinite capacity would be nan: leave it at 0.
     return np.multiply(share, capacity_j, out=np.zeros(len(share)), where=share > 0)
-
-
-class _Windows(NamedTuple):
-    """Columns of `BatteryParameters`."""
-
-    from_s: Floats
-    power_w: Floats
-    window_s: Floats
-    cycle_s: Floats
 
 
 class _Window(NamedTuple):
@@ -111,8 +84,8 @@ class _Window(NamedTuple):
     length_s: Floats
 
 
-def _charging_windows(devices: Devices, streams: Streams) -> _Windows:
-    """Return when each device is charged, and how fast.
+def _charging_windows(devices: Devices, streams: Streams) -> dict[str, Floats]:
+    """Return the columns of `BatteryParameters` about charging.
 
     Devices with fewer windows than others get further ones of length 0 after their last.
 
@@ -143,12 +116,12 @@ def _charging_windows(devices: Devices, streams: Streams) -> _Windows:
     if overlaps.any():
         device = np.flatnonzero(overlaps)[0]
         raise InputError(f"devices.battery.charging: windows of device {device} overlap: set them apart, or join them")
-    return _Windows(
-        from_s=from_s[:, 0],
-        power_w=power_w,
-        window_s=np.where(exists, window_s, 0.0),
-        cycle_s=np.where(exists, cycle_s, 0.0),
-    )
+    return {
+        "from_s": from_s[:, 0],
+        "charging_w": power_w,
+        "window_s": np.where(exists, window_s, 0.0),
+        "cycle_s": np.where(exists, cycle_s, 0.0),
+    }
 
 
 def _windows_per_device(devices: Devices) -> Ints:
@@ -164,7 +137,7 @@ def _windows_per_device(devices: Devices) -> Ints:
 
 def _draw_window(devices: Devices, streams: Streams, number: int) -> _Window:
     """Return window `number`, from 0, of each device; a device without that window gets 0 W for a whole day."""
-    # Further windows draw from streams of their own, so that the first one draws as if it were the only one.
+    # Further windows draw from separate streams, so that the first one draws as if it were the only one.
     keyed = streams.apart(f"window {number + 1}") if number else streams
 
     def draw(name: str, bound: PerDevice, key: str) -> Floats:

@@ -31,7 +31,7 @@ WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only reuse pattern th
 
 
 class RadioLinkFailure(Section):
-    """The failure of a radio link (3GPP TS 38.331, clause 5.3.10) and its return; defaults are those of TR 36.839."""
+    """The failure of a radio link (3GPP TS 38.331, clause 5.3.10) and its recovery; defaults are those of TR 36.839."""
 
     out_of_sync_db: SyncDb = -8.0  # signal-to-interference-and-noise ratio below which a device is out of sync
     in_sync_db: SyncDb = -6.0  # from which it is in sync
@@ -58,7 +58,7 @@ class Handover(Section):
     time_to_trigger_s: HandoverSeconds = 0.32  # for which it must remain so
     measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # time between two measurements of received power
     measurement_error_db: Annotated[float, Field(ge=0, le=30)] = 0.0  # standard deviation of each measurement
-    filter_k: Annotated[int, Field(ge=0, le=19)] = 8  # of the layer-3 filter (TS 38.331); 0 is no filter
+    filter_k: Annotated[int, Field(ge=0, le=19)] = 8  # of the layer-3 filter (TS 38.331); 0: without filter
     interruption_s: HandoverSeconds = 0.05  # how long a transfer pauses
     in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"  # of a transfer that is under way
     forward_s: HandoverSeconds = 0.02  # further pause while base stations forward what has been sent so far
@@ -74,7 +74,7 @@ class Handover(Section):
     @property
     def filter_share(self) -> float:
         """Return the weight of a new measurement in the layer-3 filter (3GPP TS 38.331, clause 5.5.3.2)."""
-        # The coefficient is that of measurements every 200 ms. More frequent ones keep the filter's memory in seconds.
+        # k is for measurements every 200 ms. More frequent ones keep the filter's memory in seconds.
         kept = 1.0 - 2.0 ** (-self.filter_k / 4)
         return float(1.0 - kept ** (self.measure_s / FILTER_PERIOD_S))
 
@@ -109,7 +109,7 @@ class Cells(Section):
     min_distance_m: PositiveFloat = 10.0  # no device is placed nearer: to the middle, or with hexagons to any site
     bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
     wrap_around: bool = False  # whether opposite edges of a hexagonal layout meet
-    sectors: Annotated[int, Field(ge=1, le=3)] = 1  # of each base station; each is a cell of its own
+    sectors: Annotated[int, Field(ge=1, le=3)] = 1  # of each base station; each is a separate cell
     boresight_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0  # azimuth of a site's first sector, from the x axis
     antenna: Annotated[Antenna, ANTENNAS] = Omni()  # of each sector
     drop: Literal["disc", "hexagons"] = "disc"  # where devices are: in a disc around all cells, or in the hexagons
@@ -119,7 +119,6 @@ class Cells(Section):
     @model_validator(mode="before")
     @classmethod
     def _count_sites(cls, value: Any) -> Any:
-        """Fill in the number of sites if the scenario does not give it."""
         if not isinstance(value, dict) or value.get("sites") is not None:
             return value
         layout = value.get("layout")
@@ -136,7 +135,7 @@ class Cells(Section):
             self._check_listed_sites()
             return self
         if self.positions_m:
-            raise fault_at(("positions_m",), f"the layout {self.layout} has positions of its own: set layout to listed")
+            raise fault_at(("positions_m",), f"the layout {self.layout} sets the positions: set layout to listed")
         if self.sites not in RINGS:
             raise fault_at(("sites",), f"must be 1, 7 or 19, got {self.sites}")
         if self.layout == "single" and self.sites > 1:
@@ -200,10 +199,6 @@ class Cells(Section):
     @property
     def sites_m(self) -> Floats:
         """Return the positions [sites, 2] of the base stations."""
-        return self._stand_m()
-
-    def _stand_m(self) -> Floats:
-        """Return where the base stations stand, without keeping it: sections are compared by all that they keep."""
         if self.layout == "listed":
             return np.array(self.positions_m, dtype=np.float64)
         return _hexagonal_sites_m(self.sites, self.spacing_m)
@@ -241,7 +236,7 @@ class Cells(Section):
 
     @property
     def coverage_m(self) -> float:
-        """Return the radius of the disc around (0, 0) in which devices are: it holds all that base stations cover."""
+        """Return the radius of the disc around (0, 0) that contains all that base stations cover."""
         if self.layout == "listed":
             return self.radius_m + max(math.hypot(*position) for position in self.positions_m)
         return self.radius_m + RINGS[self.sites] * self.spacing_m
@@ -249,7 +244,7 @@ class Cells(Section):
     @property
     def area(self) -> Area:
         """Return the area in which devices are, and the discs in it that base stations cover."""
-        sites_m = tuple((x, y) for x, y in self._stand_m().tolist())
+        sites_m = tuple((x, y) for x, y in self.sites_m.tolist())
         reach_m = math.inf if self.wrap_around else self.radius_m
         if self.drop == "hexagons":
             return Hexagons(self.min_distance_m, self.coverage_m, sites_m, reach_m, self.radius_m)
@@ -264,7 +259,7 @@ class Cells(Section):
     def nearest_m(self) -> float:
         """Return how near a device can come to a base station.
 
-        In a disc devices keep their least distance from the middle of the layout only, so with several cells this is 0.
+        In a disc, devices keep `min_distance_m` from the middle of the layout only; with several cells this is 0.
         """
         if self.has_one_cell or self.drop == "hexagons":
             return self.min_distance_m
@@ -282,5 +277,5 @@ class Cells(Section):
 
 @lru_cache(maxsize=64)
 def _hexagonal_sites_m(sites: int, spacing_m: float) -> Floats:
-    """Return the positions [sites, 2] of a hexagonal layout; not kept in a section, which is compared by its fields."""
+    """Return the positions [sites, 2] of a hexagonal layout; sections keep none, as their fields are compared."""
     return hexagonal_sites_m(sites, spacing_m)

@@ -39,9 +39,9 @@ def initial_state(parameters: BatteryParameters) -> ChargerState:
 
 
 def next_phase(parameters: BatteryParameters, rows: Ids, window: Ids, plugged: Bools) -> tuple[Ids, Bools, Floats]:
-    """Return the next phase of chargers [n]: the window, whether it is open, and how long the phase lasts.
+    """Return the next phase of chargers: its window [n], whether that is open [n], and how long the phase lasts [n].
 
-    A window is followed by a pause, and the pause by the next window.
+    A pause follows each window, and the next window each pause.
 
     Args:
         parameters: the batteries [devices].
@@ -59,10 +59,10 @@ def next_phase(parameters: BatteryParameters, rows: Ids, window: Ids, plugged: B
 def charged_s(parameters: BatteryParameters, level_j: Floats, charger: ChargerState, now_s: float) -> Floats:
     """Return when devices [n] that have run out are charged enough to come back; inf: never.
 
-    Such devices draw `resting_w`. So one day turns a level ``x`` into ``max(x + a, b)``, where ``a`` and ``b`` are the
-    same every day: the level either ends the day higher by ``a``, or was clipped on the way. From the second day on,
-    the level therefore either rises by ``a`` each day or does not rise at all. Two days are followed phase by phase;
-    then all days but the last of a rise are skipped at once.
+    Such devices draw `resting_w`. So one day turns a level ``x`` into ``max(x + a, b)``, with the same ``a`` and ``b``
+    every day: the level either ends the day higher by ``a``, or was clipped on the way. From the second day on, the
+    level either rises by ``a`` each day or does not rise. Two days are followed phase by phase; then all days but the
+    last of a rise are skipped.
 
     Args:
         parameters: the batteries of these devices [n].

@@ -1,7 +1,4 @@
-"""Costs of local training on a device: time and energy of its processor (dynamic-devices paper, eq. 27 and 28).
-
-Every computing time, energy and power of a processor comes from the functions below.
-"""
+"""Time and energy of local training on a device's processor (dynamic-devices paper, eq. 27 and 28)."""
 
 from __future__ import annotations
 
@@ -99,7 +96,7 @@ class LocalComputation:
 
     @cached_property
     def _at_once(self) -> list[tuple[float, float]]:
-        """The results of `of_device` for all devices at once; calls on single numbers take long."""
+        """Return the results of `of_device` for all devices; calls on single numbers take long."""
         clock_hz = self.clock_hz(np.zeros(len(self.cpu_hz)))
         return list(zip(clock_hz.tolist(), self._durations_s(clock_hz).tolist(), strict=True))
 

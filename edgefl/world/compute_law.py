@@ -1,7 +1,6 @@
 """The law by which devices take time for the parts of a network: convolutions, matrix products, memory, overheads.
 
-It ends in *operations that take the same time* on a device's processor, so that clocks, energies, forecasts and
-optimisers, which know operations and speeds, need not know the law.
+It ends in *operations that take the same time*, so that clocks, energies, forecasts and optimisers need not know it.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ USUAL_PASSES = 3.0  # forward passes that training on a sample costs; the law's 
 
 
 def forward_share(step: Floats | float, samples: Floats | Ints | float, passes: float = USUAL_PASSES) -> Floats:
-    """Return what a forward pass over one sample takes of a training step: seconds of seconds, or operations of them.
+    """Return the share of a training step that one sample's forward pass takes, in the step's unit.
 
     A pass without gradients goes through batches, too, so it has a share of the step's fixed time.
 
     Args:
-        step: what the step takes, of each device [n] or of all.
+        step: seconds or operations, of each device [n] or of all.
         samples: of the step, likewise.
         passes: forward passes that training on a sample costs.
     """
@@ -78,7 +77,7 @@ def drawn_law(devices: Devices, flops_per_s: Floats, streams: Streams) -> Comput
 
     Args:
         devices: the section `devices`.
-        flops_per_s: [devices] the speeds by `cpu_hz` and `flops_per_cycle`, for groups without speeds of their own.
+        flops_per_s: [devices] the speeds by `cpu_hz` and `flops_per_cycle`, the defaults.
         streams: keyed randomness.
 
     Raises:
@@ -101,7 +100,7 @@ def drawn_law(devices: Devices, flops_per_s: Floats, streams: Streams) -> Comput
 
 
 def _given(hardware: Hardware, key: str) -> Distribution | float:
-    """Return the distribution of a speed; nan if a group has none of its own."""
+    """Return the distribution of a speed; nan if a group has none."""
     distribution: Distribution | None = getattr(hardware.compute, key)
     if distribution is None:
         return float("nan")

@@ -1,4 +1,4 @@
-"""The keys `devices.compute`: how long a device takes for a step of training, by what the network consists of."""
+"""The section `devices.compute`: how long a device takes for a step of training, by the parts of the network."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ class Compute(Section):
 
     @property
     def is_plain(self) -> bool:
-        """True if a device takes its operations over its speed, and nothing besides."""
+        """True if a device takes its operations over its speed, and nothing else."""
         is_default = self.step_s.span()[1] == 0 and self.speed.span() == (1.0, 1.0)
         return is_default and not self.needs_counts and self.measured is None
 
 
 def _plain(value: Any) -> Any:
-    """Return the keys of the plain law for null, with which a scenario does without the law of its preset."""
+    """Return the keys of the plain law for null, which removes a preset's law."""
     return {} if value is None else value
 
 

@@ -1,8 +1,8 @@
-"""Control of a run from outside: decisions that somebody else takes in place of the scenario.
+"""Control of a run from outside, in place of the scenario.
 
-The server asks before it chooses devices; the world asks for the devices' clocks and transmit powers, the radio for
-their shares of the band. `Control` itself decides nothing: the scenario does. Agents decide by a subclass (room `gym`),
-optimisers by another one (`server/optimised_control.py`).
+The server asks before it chooses devices; the world asks for clocks and transmit powers, the radio for shares of the
+band. `Control` itself leaves all decisions to the scenario. Agents (room `gym`) and optimisers
+(`server/optimised_control.py`) are subclasses.
 """
 
 from __future__ import annotations
@@ -18,37 +18,29 @@ class Choice(NamedTuple):
 
     number: int  # of the selection, from 0; it keys the channel of the devices that are chosen
     free: Ids  # [n] that are present and not busy, ascending
-    wanted: int  # how many the scenario asks for, at most n
-    by_scenario: Callable[[], Ids]  # returns the ids that the scenario's own selection would choose, in order
+    wanted: int  # number of devices that the scenario asks for, at most n
+    by_scenario: Callable[[], Ids]  # returns the ids that the scenario's selection would choose, in order
 
 
 class Control:
     """Base class of all controls; it leaves every decision to the scenario."""
 
-    decides: bool = False  # whether the server has to ask who takes part
+    decides: bool = False  # whether the server has to ask for participants
     fills_band: bool = True  # whether weights divide all of a band; False: they are parts of it, 1 in all or less
 
     def decide(self, choice: Choice) -> Generator[Any, Any, None]:
-        """Wait, as a part of a SimPy process, until it is decided what `choose` and the others will return."""
+        """Wait, as a part of a SimPy process, until all decisions are made."""
         yield from ()
 
     def choose(self, free: Ids, wanted: int) -> Ids | None:
-        """Return the ids of the devices that are to take part, in order, all of them in `free` [n].
-
-        None: the scenario's selection chooses. `wanted` is how many the scenario asks for.
-        """
+        """Return the ids of the devices that take part, in order, all in `free` [n]; None: the selection chooses."""
         return None
 
     def note_chosen(self, ids: Ids, index: int) -> None:
-        """Note that devices [n] take part from now on, so that what was decided now holds for them.
-
-        Args:
-            ids: the devices.
-            index: of the selection that has chosen them; it keys their channel.
-        """
+        """Note that devices [n], chosen by selection `index`, take part from now on, by what was decided now."""
 
     def taking_part(self, ids: Ids) -> Ids:
-        """Return those of the chosen devices [n] that do take part, in their order."""
+        """Return the chosen devices [n] that do take part, in their order."""
         return ids
 
     def clock_share(self, ids: Ids) -> Floats | None:
@@ -60,18 +52,13 @@ class Control:
         return None
 
     def bandwidth_weight(self, ids: Ids, *, uplink: bool) -> Floats | None:
-        """Return the weights [n] > 0 by which concurrent transfers divide a band; None: `radio.allocation` decides.
-
-        Args:
-            ids: whose transfers they are [n].
-            uplink: whether they are uploads, or downloads.
-        """
+        """Return the weights [n] > 0 of devices [n] by which transfers divide a band; None: `radio.allocation`'s."""
         return None
 
     def uplink_interference_w_hz(self, ids: Ids) -> Floats | None:
-        """Return the density [n] of what interferes with the uploads of devices [n]; None: no more than other cells."""
+        """Return the density [n] of interference with uploads of devices [n]; None: that of other cells alone."""
         return None
 
 
 BY_SCENARIO = Control()
-"""The control of a run that nobody controls."""
+"""The control of a run in which the scenario decides."""

@@ -137,26 +137,26 @@ Preset = Literal["jetson_nano", "phone", "raspberry_pi_3", "raspberry_pi_4", "ra
 class Hardware(Section):
     """The parts of a device; numbers may be distributions."""
 
-    preset: Preset | None = None  # a set of keys with sources; keys beside it win
+    preset: Preset | None = None  # a set of keys with sources; keys given with it win
     cpu_hz: Positive = Constant(value=1.0e9)  # highest clock
     flops_per_cycle: Positive = Constant(value=8.0)  # chi
     capacitance: Positive = Constant(value=1.0e-28)  # xi, of the chipset
     cpu_static_w: NonNegative = Constant(value=0.0)  # drawn besides while it computes, at any clock
-    compute: ComputeKeys = Compute()  # how long it takes for the parts of a network; null: operations over the speed
+    compute: ComputeKeys = Compute()  # time that it takes for the parts of a network; null: operations over the speed
     tx_power_dbm: Real = Constant(value=23.0)  # 200 mW; the most at which it transmits
     power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()  # transmit power by the path loss, if any
     rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
     idle_power_w: NonNegative = Constant(value=0.0)  # while it takes part and waits
     setup_s: NonNegative = Constant(value=0.0)  # to set up before each participation: app, libraries, data
-    setup_j: NonNegative = Constant(value=0.0)  # all that it draws meanwhile, beside `battery.base_w`
+    setup_j: NonNegative = Constant(value=0.0)  # all that it draws meanwhile, besides `battery.base_w`
     radio_energy: RadioEnergy = RadioEnergy()  # what a radio draws besides the power it sends
-    height_m: HeightM = Constant(value=1.5)  # of its antenna; the path-loss model has a range of its own
+    height_m: HeightM = Constant(value=1.5)  # of its antenna; the path-loss model limits its range
     data_share: DataShare = Constant(value=1.0)  # share of its part of the data that a device keeps
     battery: Battery | None = None  # None: on mains
 
 
 class DeviceGroup(Hardware):
-    """Devices with consecutive numbers; its keys override those beside `count`."""
+    """Devices with consecutive numbers; its keys override those of `devices`."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]  # of the group, as pages show it
     count: Count | None = None  # of devices; or, in all groups, a share
@@ -164,7 +164,7 @@ class DeviceGroup(Hardware):
 
     @model_serializer(mode="wrap")
     def _dump_given_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return only the keys that were given, as defaults would override the keys beside `count`."""
+        """Return only the keys that were given, as defaults would override the keys of `devices`."""
         return {key: value for key, value in handler(self).items() if key in self.model_fields_set}
 
 
@@ -206,7 +206,7 @@ class Devices(Hardware):
 
     @property
     def borders(self) -> list[tuple[int, int]]:
-        """Return the first device of each group, and the first one after it.
+        """Return each group's first device, and the first one after it.
 
         Cumulative shares are rounded to whole devices, so that rounding errors do not add up over groups.
         """
@@ -233,7 +233,7 @@ class Devices(Hardware):
         hardware: list[Hardware] = []
         for group in self.groups:
             given = group.model_fields_set & set(Hardware.model_fields)
-            # A group's own keys override those beside `count`; a battery is overridden as a whole.
+            # A group's keys override those of `devices`; a battery is overridden as a whole.
             hardware.append(self.model_copy(update={key: getattr(group, key) for key in given}))
         return hardware
 
@@ -254,7 +254,7 @@ class Devices(Hardware):
 
     @property
     def sets_up(self) -> bool:
-        """Return whether any device takes time, or energy, to set up before a participation."""
+        """Return whether any device takes time or energy to set up before a participation."""
         return self.span("setup_s")[1] > 0 or self.span("setup_j")[1] > 0
 
     def span(self, key: str) -> tuple[float, float]:
@@ -277,8 +277,7 @@ class Devices(Hardware):
             name: one of per_device.ATTRIBUTES.
             bound: which values are allowed.
             streams: keyed randomness.
-            of: returns the distribution from which a group's devices draw, or one number for all of them; None: the
-                group's key `name`.
+            of: returns a group's distribution, or one number for all of its devices; None: the group's key `name`.
 
         Raises:
             InputError: a value outside the bound was drawn, or a file has no row for a device.
@@ -292,6 +291,6 @@ class Devices(Hardware):
                 groups.append(draw(name, source, bound, ids, streams))
             else:
                 groups.append(np.broadcast_to(float(source), end - first))
-        if len(groups) == 1:  # then devices that are all alike take no memory each
+        if len(groups) == 1:  # so that a constant takes no memory for each device
             return groups[0]
         return np.concatenate(groups)

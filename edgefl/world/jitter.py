@@ -1,4 +1,4 @@
-"""How much longer or shorter than usual a device's training takes in a round, by whatever else its processor does."""
+"""Random variation of training times from round to round, by whatever else a processor does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of measured training steps: CSV with the columns device, network, batch_size and step_s, among others."""
+"""Tables of measured training steps: CSV with the columns device, network, batch_size and step_s."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -63,10 +64,10 @@ def _positive(row: dict[str, str], column: str, where: str) -> float:
 
 
 def step_s_of(path: Path, device: str, network: str, batch_size: int) -> float:
-    """Return the seconds of a step that a table has for a device, a network and a batch.
+    """Return the seconds of a step that a table has for a device, a network and a batch size.
 
-    Several rows of one batch have a mean. A batch between two that were measured lies on the line through them, as a
-    step takes a fixed time and a time for each sample.
+    Rows of equal batch size are averaged. Between two measured batch sizes the time is interpolated linearly, as a step
+    takes a fixed time and a time for each sample.
 
     Raises:
         InputError: the table cannot be read, or has no such row.
@@ -82,13 +83,8 @@ def step_s_of(path: Path, device: str, network: str, batch_size: int) -> float:
     if not sizes[0] <= batch_size <= sizes[-1]:
         measured = ", ".join(map(str, sizes))
         raise InputError(f"{path}: has no batch_size {batch_size} of {device} and {network}, nor around it: {measured}")
-    means_s = [_mean(row.step_s for row in of_network if row.batch_size == size) for size in sizes]
+    means_s = [fmean(row.step_s for row in of_network if row.batch_size == size) for size in sizes]
     return float(np.interp(batch_size, sizes, means_s))
-
-
-def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return math.fsum(found) / len(found)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
-"""Devices with a next event each: find those whose event is due, and advance all of them to a time.
+"""Find the devices whose next event is due, and advance devices to a time.
 
-A population keeps one array with the time of each device's next event. To advance costs a comparison for each device,
+A population keeps one array with the time of each device's next event. So advancing costs a comparison for each device,
 and further work only for the devices to which something happens.
 """
 
@@ -14,29 +14,22 @@ from edgefl.core.arrays import Floats, Ids
 
 
 def due_devices(next_s: Floats, time_s: float, ids: Ids | None = None) -> Ids:
-    """Return the devices whose next event is not later than a time.
-
-    Args:
-        next_s: [devices] when each one's next event happens.
-        time_s: the time.
-        ids: the devices to look at; all if None.
-    """
+    """Return the devices, of `ids` or of all, whose next event in `next_s` [devices] is not later than a time."""
     if ids is None:
         return np.flatnonzero(next_s <= time_s)
     return ids[next_s[ids] <= time_s]
 
 
 def advance_to(time_s: float, next_s: Floats, handle: Callable[[Ids], None], ids: Ids | None = None) -> None:
-    """Handle all events that are not later than a time, of all devices or of some.
+    """Handle all events that are not later than a time, of devices `ids` or of all.
 
-    Each device's events are handled in order. Events of different devices may be handled out of order, so they must
-    not affect each other.
+    Each device's events are handled in order. Events of different devices may be handled out of order, so they must not
+    affect each other.
 
     Args:
         time_s: the time.
         next_s: [devices] when each one's next event happens.
-        handle: called with the devices whose next event is due, each once; must replace their times in `next_s` by
-            those of the following events.
+        handle: called with the devices whose next event is due; must replace their times in `next_s`.
         ids: the devices to look at; all if None.
     """
     due = due_devices(next_s, time_s, ids)

@@ -1,9 +1,8 @@
 """Uplink power control: the power at which devices transmit.
 
-A device's full power is `devices.tx_power_dbm`, or the share of it that somebody chooses who controls the run
+A device's full power is `devices.tx_power_dbm`, or the share of it that an agent or an optimiser chooses
 (`World.tx_power_w`). Power control (`devices.power_control`) may lower it, by path loss and bandwidth. The rate of an
-upload, its energy and the battery all take the power from `UplinkPowerControl.power_share`: a change here changes all
-of them.
+upload, its energy and the battery all take the power from `UplinkPowerControl.power_share`.
 """
 
 from __future__ import annotations
@@ -27,12 +26,7 @@ ROUNDING = 1e-9  # a power may be above the full power by as much, relative to i
 
 
 def full_power_w(configured_dbm: Floats, share: Floats | None = None) -> Floats:
-    """Return the powers [n] at which devices transmit at most [W].
-
-    Args:
-        configured_dbm: [n] the powers that the scenario gives them [dBm].
-        share: [n] of these powers, in (0, 1]; None: all of it.
-    """
+    """Return the full powers [n] of devices [W]: `configured_dbm` [n], times shares [n] in (0, 1] if there are any."""
     configured_w = np.asarray(channel.units.dbm_to_w(configured_dbm))
     if share is None:
         return configured_w
@@ -51,23 +45,14 @@ class ControlledGroup:
 
 
 class UplinkPowerControl:
-    """The power controls of all devices.
-
-    Args:
-        groups: which devices have which control; without any, all send at full power.
-    """
+    """The power controls of all devices; without groups, all send at full power."""
 
     def __init__(self, groups: tuple[ControlledGroup, ...] = ()) -> None:
         self._groups = tuple(group for group in groups if not group.control.always_full)
 
     @classmethod
     def of_devices(cls, devices: Devices, tx_power_dbm: Floats, streams: Streams) -> UplinkPowerControl:
-        """Return the power controls of a population.
-
-        Args:
-            devices: the section `devices`.
-            tx_power_dbm: [devices] their full powers [dBm].
-            streams: keyed randomness.
+        """Return the power controls of a population with full powers `tx_power_dbm` [devices].
 
         Raises:
             InputError: a device draws a number that is not allowed.
@@ -97,7 +82,7 @@ class UplinkPowerControl:
             path_gain: [n] received over sent power to the base stations that serve them, without fading.
 
         Raises:
-            WrongReturn: a power control from outside returns no power of its device.
+            WrongReturn: a power control from outside returns powers that are not allowed.
         """
         share = np.ones(len(ids))
         path_loss_db = -np.asarray(channel.units.linear_to_db(np.maximum(path_gain, LEAST_GAIN)))
@@ -112,7 +97,7 @@ class UplinkPowerControl:
 
 
 def _key_of(control: PowerControl, key: str) -> Callable[[Hardware], Distribution | float]:
-    """Return what gives the key of a control, for groups that have it; 0 for the others, whose numbers are not used."""
+    """Return a function that returns the key of a control for its groups, and 0 for others, which do not use it."""
 
     def of(hardware: Hardware) -> Distribution | float:
         if hardware.power_control is not control:
@@ -124,7 +109,7 @@ def _key_of(control: PowerControl, key: str) -> Callable[[Hardware], Distributio
 
 
 def _transmit_w(control: PowerControl, uplinks: Uplinks) -> Floats:
-    """Return the powers [n] of a control, which are checked if it is from outside."""
+    """Return the powers [n] of a control; those of one from outside are checked."""
     with watching_draws(control, "transmit_w"):
         power_w = control.transmit_w(uplinks)
     what = "powers [n] in watts, from 0 to `uplinks.full_w`"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
@@ -24,66 +26,56 @@ from edgefl.world.mobility.base import Track
 from edgefl.world.throttling import Heat
 from edgefl.world.uplink_power_control import UplinkPowerControl, full_power_w
 
-# A device on the edge of a cell is covered. Rounding may put it outside by this part of the cell's radius.
-EDGE_TOLERANCE = 1e-9
-# A device that has moved by at most this part of its distance to the edge has not reached it, whatever the rounding.
-FAR_M = 1e12  # no position and no speed is beyond, in metres and metres a second
-SAFE_PART = 1 - 1e-6
+EDGE_TOLERANCE = 1e-9  # of the cell's radius, by which rounding may put a device on the edge outside
+SAFE_PART = 1 - 1e-6  # of the distance to the edge, after which a device has not reached it, whatever the rounding
+FAR_M = 1e12  # the limit of positions in metres and of speeds in metres a second
 
 
+@dataclass(kw_only=True, eq=False)
 class World:
     """The devices around a base station at (0, 0), and around its neighbours if there are any.
-
-    Args:
-        devices: the section `devices` of the scenario: number and hardware.
-        cells: the section `cells`: where base stations stand, and how far they cover.
-        mobility: how the devices move.
-        presence: which devices are present.
-        streams: keyed randomness.
-        control: chooses clocks and transmit powers in place of the scenario, if it wants to.
-        heights: which heights of antennas the path-loss model allows.
 
     Raises:
         InputError: a device draws an attribute that is not allowed.
     """
 
-    def __init__(
-        self,
-        *,
-        devices: Devices,
-        cells: Cells,
-        mobility: Mobility,
-        presence: Presence,
-        streams: Streams,
-        control: Control = BY_SCENARIO,
-        heights: PerDevice = HEIGHT_M,
-    ) -> None:
+    devices: Devices  # number and hardware
+    cells: Cells
+    mobility: Mobility
+    presence: Presence
+    streams: Streams
+    control: Control = BY_SCENARIO  # may choose clocks and transmit powers in place of the scenario
+    heights: PerDevice = HEIGHT_M  # of antennas that the path-loss model allows
+
+    def __post_init__(self) -> None:
+        devices = self.devices
+        streams = self.streams
         self.count = devices.count
-        self._control = control
+
+        def draw(name: str, bound: PerDevice) -> Floats:
+            return devices.draw(name, bound, streams)
+
+        def of_radio(key: str, bound: PerDevice) -> Floats:
+            return devices.draw(key, bound, streams, lambda of: getattr(of.radio_energy, key))
+
         # Attributes [devices], drawn once: all are keyed by device and name, so their order here does not matter.
-        self.cpu_hz = devices.draw("cpu_hz", POSITIVE, streams)
-        self.flops_per_cycle = devices.draw("flops_per_cycle", POSITIVE, streams)
-        self.capacitance = devices.draw("capacitance", POSITIVE, streams)
-        self.cpu_static_w = devices.draw("cpu_static_w", NON_NEGATIVE, streams)
-        self.tx_power_dbm = devices.draw("tx_power_dbm", REAL, streams)
+        self.cpu_hz = draw("cpu_hz", POSITIVE)
+        self.flops_per_cycle = draw("flops_per_cycle", POSITIVE)
+        self.capacitance = draw("capacitance", POSITIVE)
+        self.cpu_static_w = draw("cpu_static_w", NON_NEGATIVE)
+        self.tx_power_dbm = draw("tx_power_dbm", REAL)
         self.power_control = UplinkPowerControl.of_devices(devices, self.tx_power_dbm, streams)
-        self.rx_power_w = devices.draw("rx_power_w", POSITIVE, streams)
-        self.idle_power_w = devices.draw("idle_power_w", NON_NEGATIVE, streams)
-        self.setup_s = devices.draw("setup_s", NON_NEGATIVE, streams)
-        self.setup_j = devices.draw("setup_j", NON_NEGATIVE, streams)
-        self.pa_efficiency = devices.draw(
-            "pa_efficiency", EFFICIENCY, streams, lambda of: of.radio_energy.pa_efficiency
-        )
-        self.circuit_w = devices.draw("circuit_w", NON_NEGATIVE, streams, lambda of: of.radio_energy.circuit_w)
-        self.drx_tail_s = devices.draw("drx_tail_s", NON_NEGATIVE, streams, lambda of: of.radio_energy.drx_tail_s)
-        self.drx_tail_w = devices.draw("drx_tail_w", NON_NEGATIVE, streams, lambda of: of.radio_energy.drx_tail_w)
-        self.rx_j_per_mbit = devices.draw(
-            "rx_j_per_mbit", NON_NEGATIVE, streams, lambda of: of.radio_energy.rx_j_per_mbit
-        )
-        self.tx_j_per_mbit = devices.draw(
-            "tx_j_per_mbit", NON_NEGATIVE, streams, lambda of: of.radio_energy.tx_j_per_mbit
-        )
-        self.height_m = devices.draw("height_m", heights, streams)
+        self.rx_power_w = draw("rx_power_w", POSITIVE)
+        self.idle_power_w = draw("idle_power_w", NON_NEGATIVE)
+        self.setup_s = draw("setup_s", NON_NEGATIVE)
+        self.setup_j = draw("setup_j", NON_NEGATIVE)
+        self.pa_efficiency = of_radio("pa_efficiency", EFFICIENCY)
+        self.circuit_w = of_radio("circuit_w", NON_NEGATIVE)
+        self.drx_tail_s = of_radio("drx_tail_s", NON_NEGATIVE)
+        self.drx_tail_w = of_radio("drx_tail_w", NON_NEGATIVE)
+        self.rx_j_per_mbit = of_radio("rx_j_per_mbit", NON_NEGATIVE)
+        self.tx_j_per_mbit = of_radio("tx_j_per_mbit", NON_NEGATIVE)
+        self.height_m = draw("height_m", self.heights)
         self.dvfs = devices.dvfs
         self.heat = Heat.drawn(devices, streams)
         self._jitter: Jitter | None = None
@@ -92,20 +84,18 @@ class World:
         self.batteries: Batteries | None = None
         if devices.has_batteries:
             self.batteries = Batteries(BatteryParameters.drawn(devices, streams))
-        with watching_draws(mobility, "track"):
-            self._track = mobility.track(cells.area, devices.count, streams)
-        check_type(mobility, "track", self._track, Track, "a Track of edgefl.world.mobility.base")
-        self._cells = cells
+        with watching_draws(self.mobility, "track"):
+            self._track = self.mobility.track(self.cells.area, devices.count, streams)
+        check_type(self.mobility, "track", self._track, Track, "a Track of edgefl.world.mobility.base")
         self._all = np.arange(devices.count, dtype=np.int64)
         # Positions cost time: they are only looked at where movement can lead out of coverage.
         if self._track.can_leave:
-            presence = within_coverage(presence)
-        presence.observe_coverage(self.is_covered, self.coverage_holds_until_s)
-        self.presence = presence
+            self.presence = within_coverage(self.presence)
+        self.presence.observe_coverage(self.is_covered, self.coverage_holds_until_s)
 
     def is_covered(self, ids: Ids, time_s: float) -> Bools:
         """Return which of devices [n] are on the map at a time, within `cells.radius_m` of a base station."""
-        near = self._inside_m(ids, time_s) >= -EDGE_TOLERANCE * self._cells.radius_m
+        near = self._inside_m(ids, time_s) >= -EDGE_TOLERANCE * self.cells.radius_m
         return np.asarray(near & self.on_map(ids, time_s))
 
     def coverage_holds_until_s(self, ids: Ids, time_s: float) -> Floats:
@@ -116,15 +106,15 @@ class World:
 
     def _inside_m(self, ids: Ids, time_s: float) -> Floats:
         """Return how far [n] devices are inside the edge of the nearest base station's disc; negative: outside."""
-        distances_m = self._cells.distances_m(self.positions_m(ids, time_s))  # [n, sites]
-        return np.asarray(self._cells.radius_m - distances_m.min(axis=1))
+        distances_m = self.cells.distances_m(self.positions_m(ids, time_s))  # [n, sites]
+        return np.asarray(self.cells.radius_m - distances_m.min(axis=1))
 
     def on_map(self, ids: Ids, time_s: float) -> Bools:
         """Return which of devices [n] are on the map or in the trace at a time, covered or not."""
         return self._track.on_map(ids, time_s)
 
     def present(self, time_s: float, index: int) -> Ids:
-        """Return the ids [n] of the devices that are present and have charge when the round `index` begins."""
+        """Return the ids [n] of the devices that are present and have charge when round `index` begins."""
         with watching_draws(self.presence, "present"):
             ids = self.presence.present(time_s, index)
         check_ids(self.presence, "present", ids, self._all, "ids of devices, each once")
@@ -135,13 +125,13 @@ class World:
     def computing(
         self, ids: Ids, flops: Floats, deadline_s: Floats, estimate_upload_s: UploadEstimate | None = None
     ) -> LocalComputation:
-        """Return what devices [n] compute between download and upload.
+        """Return the local computation of devices [n].
 
         Args:
             ids: the devices.
             flops: [n] operations.
             deadline_s: [n] seconds for download, computing and upload together.
-            estimate_upload_s: how long uploads are expected to take; None if no clock depends on it.
+            estimate_upload_s: returns the expected upload times; None if no clock depends on them.
         """
         return LocalComputation(
             self.dvfs,
@@ -150,7 +140,7 @@ class World:
             self.flops_per_cycle[ids],
             deadline_s,
             estimate_upload_s,
-            self._control.clock_share(ids),
+            self.control.clock_share(ids),
         )
 
     def as_long_as_now(self, ids: Ids, flops: Floats, index: int, time_s: float) -> Floats:
@@ -159,8 +149,8 @@ class World:
         Args:
             ids: the devices.
             flops: [n] of their training.
-            index: number of rounds that have ended; it keys the deviation of this round from others.
-            time_s: now, by which a processor may be hot.
+            index: number of rounds that have ended; it keys the jitter.
+            time_s: now, as a processor may be hot.
         """
         if self._jitter is not None:
             flops = flops * self._jitter.factors(ids, index)
@@ -173,20 +163,20 @@ class World:
         return flops_per_s(self.cpu_hz[ids], self.flops_per_cycle[ids])
 
     def tx_power_w(self, ids: Ids) -> Floats:
-        """Return the full powers [n] of devices [n] [W]; what power control makes of them depends on their uplinks."""
-        return full_power_w(self.tx_power_dbm[ids], self._control.power_share(ids))
+        """Return the full powers [n] of devices [n] [W], before power control."""
+        return full_power_w(self.tx_power_dbm[ids], self.control.power_share(ids))
 
     def scenario_tx_power_w(self, ids: Ids) -> Floats:
-        """Return the full powers [n] that the scenario gives devices [n] [W], whoever controls the run."""
+        """Return the full powers [n] that the scenario gives devices [n] [W], whatever controls the run."""
         return full_power_w(self.tx_power_dbm[ids])
 
     def powers_w(self, ids: Ids, cpu_hz: Floats | None = None, tx_power_w: Floats | None = None) -> dict[str, Floats]:
-        """Return what devices [n] draw while they receive (rx), compute (cpu), transmit and wait (idle), [n] each [W].
+        """Return the powers [n] that devices [n] draw in each activity [W].
 
-        A device that transmits draws what its power amplifier takes, "tx" at full power and in proportion below, and
-        "circuit" besides. While its radio stays awake after its last transfer it draws "tail" in place of "idle".
-
-        While it sets up it draws "setup", by which it has drawn `setup_j` after `setup_s`; 0 if it takes no time.
+        A device that receives draws "rx", one that computes "cpu", one that waits "idle". One that transmits draws
+        "circuit" and what its power amplifier takes: "tx" at full power, and in proportion below. While its radio stays
+        awake after its last transfer, it draws "tail" in place of "idle". While it sets up, it draws "setup"; 0 if that
+        takes no time.
 
         Source: dynamic-devices paper, eq. 27, 28, 42.
 
@@ -210,11 +200,11 @@ class World:
         }
 
     def receiving_j(self, ids: Ids, bits: Floats | float) -> Floats:
-        """Return what devices [n] draw for bits [n] that they receive, beside the power of receiving [J]."""
+        """Return the energy that devices [n] draw for received bits [n], besides the power of receiving [J]."""
         return np.asarray(bits_j(bits, self.rx_j_per_mbit[ids]))
 
     def sending_j(self, ids: Ids, bits: Floats | float) -> Floats:
-        """Return what devices [n] draw for bits [n] that they send, beside the powers of sending [J]."""
+        """Return the energy that devices [n] draw for sent bits [n], besides the power of sending [J]."""
         return np.asarray(bits_j(bits, self.tx_j_per_mbit[ids]))
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Devices of different rounds under way together: who arrives when and how old, nothing lost, what is made of it."""
+"""Devices of different rounds under way together: arrivals and ages, no lost updates, and the resulting models."""
 
 import numpy as np
 import pandas as pd
@@ -35,12 +35,12 @@ def buffered(buffer):
 
 
 def clocks_hz(parts_slots):
-    """Processors with which a part takes so many slots: one down, one up, and computing till just before the last."""
+    """Clocks with which a participation takes so many slots: one down, one up, and computing in between."""
     return [FLOPS / ((slots - 2.2) * SLOT_S) for slots in parts_slots]
 
 
 def scenario(folder, parts_slots, server, **changes):
-    """Functions a x^2 + b x for devices whose parts take `parts_slots`; transfers of one slot, whoever else sends."""
+    """Functions a x^2 + b x for devices whose parts take `parts_slots`; transfers of one slot, whatever else sends."""
     (folder / "devices.csv").write_text("\n".join(["cpu_hz", *map(repr, clocks_hz(parts_slots))]) + "\n")
     functions = [FUNCTIONS[i % 3] for i in range(len(parts_slots))]
     return {
@@ -60,7 +60,7 @@ def scenario(folder, parts_slots, server, **changes):
 
 
 class Driven:
-    """A run that notes who was sent what when, and which updates of which age were learned from."""
+    """A run that notes when devices were sent models, and the ages of the updates that it learned from."""
 
     def __init__(self, keys, *, train=False):
         self.sent = []
@@ -132,7 +132,7 @@ CASES = {  # ends of rounds in slots, and whose updates of which age are learned
 
 
 @pytest.mark.parametrize("case", list(CASES))
-def test_who_arrives_when_and_how_old(case, tmp_path):
+def test_arrivals_and_ages_by_hand(case, tmp_path):
     server, ends, learned = CASES[case]
     run = Driven(scenario(tmp_path, [10, 16, 35], server, rounds=len(ends)), train=True)
     assert run.slots == ends
@@ -144,7 +144,7 @@ def test_who_arrives_when_and_how_old(case, tmp_path):
 
 
 def models(learned, rule):
-    """The models after each aggregation, where `learned` gives whose updates of which age; `rule` makes the next."""
+    """The models after each aggregation of the updates and ages in `learned`; `rule` makes the next."""
     past = [X0]
     for ages in learned:
         starts = {device: past[len(past) - 1 - age] for device, age in ages.items()}
@@ -190,7 +190,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", list(RULES))
 @pytest.mark.parametrize("case", ["asynchronous", "buffer of 2", "kept after 12 slots"])
-def test_the_models_are_what_the_hand_computed_ages_make_of_the_received_models(case, rule, tmp_path):
+def test_models_follow_from_ages_computed_by_hand(case, rule, tmp_path):
     """Each device trains from the model that it was sent, which is as old as the table says."""
     server, _, learned = CASES[case]
     keys, step = RULES[rule]
@@ -201,7 +201,7 @@ def test_the_models_are_what_the_hand_computed_ages_make_of_the_received_models(
 
 @pytest.mark.parametrize("engine", ["serial", "batched"])
 def test_devices_with_models_of_different_ages_train_together(engine, tmp_path):
-    """In one cohort; the learning rate's schedule counts aggregations, as the age does, and not who was sent when."""
+    """In one cohort; the learning rate's schedule counts aggregations, as the age does, and not dispatches."""
     training = {"local_steps": STEPS, "batch_size": "full", "lr": LR, "engine": engine}
     training["lr_schedule"] = {"kind": "exponential", "decay": 0.5}
     server = {**buffered(3), "participants": 3}
@@ -222,8 +222,8 @@ def test_devices_with_models_of_different_ages_train_together(engine, tmp_path):
 
 
 @pytest.mark.parametrize("algorithm", [{"kind": "fedavg", "weighting": "uniform"}, {"kind": "fedbuff"}])
-def test_a_buffer_for_all_who_are_equally_fast_is_synchronous(algorithm, tmp_path):
-    """Also where they are at different distances and arrive one by one: nobody is replaced before the last is in."""
+def test_buffer_for_equally_fast_devices_is_synchronous(algorithm, tmp_path):
+    """Also where they are at different distances and arrive one by one: no device is replaced before the last is in."""
     changes = {"algorithm": algorithm, "rounds": 5, "radio": {"bandwidth_hz": 1e6, "sharing": "processor"}}
     one = edgefl.run(scenario(tmp_path, [20] * 4, buffered(4), **changes), device="cpu")
     other = edgefl.run(scenario(tmp_path, [20] * 4, {"policy": "synchronous"}, **changes), device="cpu")
@@ -280,7 +280,7 @@ class TestArithmetic:
         return Updates(vectors, np.array([2, 5]), np.array([1, 100]), 10, staleness=ages, starts=starts)
 
     @pytest.mark.parametrize("ages", [None, np.zeros(2, dtype=np.int64)])
-    def test_without_ages_all_are_fresh(self, ages):
+    def test_updates_without_ages_count_as_fresh(self, ages):
         for kind in (FedAsync(), FedAsync(staleness="hinge"), FedAsync(staleness="constant")):
             after = kind.aggregate({"w": self.W}, self.updates(ages))["w"]
             expected = 0.4 * (0.4 * self.W + 0.6 * self.MODELS[0]) + 0.6 * self.MODELS[1]
@@ -288,24 +288,24 @@ class TestArithmetic:
         after = FedBuff().aggregate({"w": self.W}, self.updates(ages, delta=self.MODELS))["w"]
         assert torch.allclose(after, self.W + self.MODELS.mean(dim=0), rtol=1e-14)
 
-    def test_mixing_1_keeps_the_last_of_a_moment(self):
+    def test_mixing_1_keeps_the_last_simultaneous_update(self):
         after = FedAsync(mixing=1.0).aggregate({"w": self.W}, self.updates())["w"]
         assert torch.equal(after, self.MODELS[1])
 
-    def test_of_some_participants(self):
-        """Each keeps the model that it had got."""
+    def test_buffered_rounds_with_some_participants(self):
+        """Each keeps the model that it had received."""
         first, second = (self.updates().only(np.array([row])) for row in (0, 1))
         assert torch.equal(FedAsync(mixing=1.0).aggregate({"w": self.W}, first)["w"], self.MODELS[0])
         assert torch.equal(FedAsync(mixing=1.0).aggregate({"w": self.W}, second)["w"], self.MODELS[1])
 
-    def test_discounts(self):
+    def test_discounts_follow_their_formulas(self):
         """Xie et al., section 5.2: a = 0.5, or a = 10 and b = 4."""
         ages = np.array([0, 3, 4, 5, 8])
         assert FedAsync().discount(ages) == pytest.approx([1, 0.5, 5**-0.5, 6**-0.5, 1 / 3])
         assert FedAsync(staleness="hinge").discount(ages) == pytest.approx([1, 1, 1, 1 / 11, 1 / 41])
         assert FedAsync(staleness="constant").discount(ages).tolist() == [1] * 5
 
-    def test_weights_in_the_table(self):
+    def test_table_has_mean_weights_and_ages(self):
         """Ages 3 and 8 weigh 1/2 and 1/3, or 1 and 1/41."""
         this = self.updates(np.array([3, 8]))
         for algorithm, weight in ((FedAsync(), 5 / 12), (FedBuff(), 5 / 12), (FedAsync(staleness="hinge"), 21 / 41)):
@@ -321,7 +321,7 @@ class TestArithmetic:
         assert (after >= everything.amin(dim=0) - 1e-12).all()
         assert (after <= everything.amax(dim=0) + 1e-12).all()
 
-    def test_the_pull_is_that_of_fedprox(self):
+    def test_pull_equals_fedprox(self):
         local = LocalContext(self.W, 0.1)
         w = self.MODELS[0]
         gradient = self.MODELS[1]
@@ -365,7 +365,7 @@ def check_parts(run):
     anew = np.append(np.where(same, parts["begin"].to_numpy()[1:], np.inf), np.inf)
     over = rounds["time_s"].to_numpy()[parts["round"] - 1]
     stays = (parts["status"] != "departed").to_numpy()
-    assert waits[stays] == pytest.approx(np.minimum(anew, over)[stays])  # until it begins anew, or the round is over
+    assert waits[stays] == pytest.approx(np.minimum(anew, over)[stays])  # until it begins again, or the round is over
     by_round = devices.groupby("round")
     everyone = np.arange(1, len(rounds) + 1)
     for way in ("bytes_down", "bytes_up"):
@@ -394,7 +394,7 @@ WORLD = {
     probability=st.sampled_from([0.0, 0.2]),
     seed=st.integers(0, 10**6),
 )
-def test_nothing_is_lost_and_everybody_is_busy(policy, participants, cpu_hz, bandwidth_hz, probability, seed):
+def test_no_update_is_lost_and_all_places_are_busy(policy, participants, cpu_hz, bandwidth_hz, probability, seed):
     """Seven devices, some equally fast, so that many arrive together."""
     radio = {"bandwidth_hz": bandwidth_hz, "faults": {"failure_probability": probability}}
     devices = {"count": 7, "cpu_hz": cpu_hz, "flops_per_cycle": 1.0, "idle_power_w": 0.01}
@@ -411,7 +411,7 @@ def test_nothing_is_lost_and_everybody_is_busy(policy, participants, cpu_hz, ban
                 assert run.rounds["received"].max() <= min(buffer, 7) + 2  # more only when they arrive together
 
 
-def test_late_devices_cost_what_they_would_cost_alone(tmp_path):
+def test_late_devices_cost_the_same_as_alone(tmp_path):
     """Kept updates: bytes and energies of each part, whatever the rounds in which it begins and ends."""
     server = {**KEEP, "deadline_s": 12 * SLOT_S}
     devices = {"rx_power_w": 0.3, "idle_power_w": 0.01}
@@ -438,7 +438,7 @@ def test_a_device_under_way_is_not_asked_again(tmp_path):
     assert sorted(sent) == asked
 
 
-def test_what_is_under_way_at_the_end_is_cut_off_there(tmp_path):
+def test_participations_under_way_at_the_end_are_cut_off(tmp_path):
     """The last of 7 arrives in slot 40: device 1 is at it since slot 32 then, and device 2 since slot 35.
 
     Each has what it has cost so far in the last row: a slot of downloading and the time of computing since.
@@ -465,7 +465,7 @@ def test_what_is_under_way_at_the_end_is_cut_off_there(tmp_path):
 
 
 @pytest.mark.parametrize("server", [ASYNCHRONOUS, buffered(3)], ids=["asynchronous", "buffered"])
-def test_a_round_in_which_nothing_arrives_ends_after_a_long_time(server, tmp_path):
+def test_round_without_arrivals_ends_after_many_failures(server, tmp_path):
     """MOST_FAILURES participations without effect for each device under way, and what ends at that moment besides."""
     radio = {**STILL, "bandwidth_hz": 1e5, "faults": {"max_transfer_s": SLOT_S}}
     run = Driven(scenario(tmp_path, [10] * 5, {**server, "participants": 2}, radio=radio, rounds=3))
@@ -475,7 +475,7 @@ def test_a_round_in_which_nothing_arrives_ends_after_a_long_time(server, tmp_pat
     check_parts(run)
 
 
-def test_failures_now_and_then_do_not_end_the_wait():
+def test_occasional_failures_do_not_end_the_wait():
     """Each part fails with 36 %: ten in a row, one in 27,000 times, would end it; ten in all do not."""
     radio = {"bandwidth_hz": 20e6, "faults": {"failure_probability": 0.2}}
     run = Driven({**WORLD, "devices": {"count": 40}, "radio": radio, "server": {**buffered(30), "participants": 1}})
@@ -483,9 +483,9 @@ def test_failures_now_and_then_do_not_end_the_wait():
     assert (run.rounds["received"] == 30).all()
 
 
-@pytest.mark.parametrize("probability", [None, 0.9], ids=["as many as are free", "nearly everybody"])
-def test_selections_that_take_more_than_they_are_asked_for(probability):
-    """Coins may send out more devices than there are places: then nobody is sent until there is one."""
+@pytest.mark.parametrize("probability", [None, 0.9], ids=["as many as are free", "nearly all"])
+def test_selection_may_choose_more_than_asked_for(probability):
+    """Coins may send out more devices than there are places: then no device is sent until there is one."""
     server = {"participants": 2, "selection": {"kind": "bernoulli", "probability": probability}}
     for policy in (ASYNCHRONOUS, buffered(3)):
         run = Driven({**WORLD, "devices": {"count": 9}, "server": {**server, **policy}})
@@ -495,7 +495,7 @@ def test_selections_that_take_more_than_they_are_asked_for(probability):
 
 
 def test_a_schedule_refills_with_its_next_line(tmp_path):
-    """Whoever of it is free."""
+    """The free devices of that line."""
     selection = {"kind": "schedule", "rounds": [[0, 1], [2], [0, 3]]}
     run = Driven(
         scenario(tmp_path, [10, 16, 35, 12], {**ASYNCHRONOUS, "participants": 2, "selection": selection}, rounds=3)

@@ -57,7 +57,7 @@ def test_new_devices_come_first():
     assert Bandit().choose(np.array([0, 1]), 1, 3, Streams(1), view).tolist() == [0]
 
 
-def test_with_queues_a_debt_goes_before_a_new_device():
+def test_with_queues_debts_come_before_new_devices():
     """A slow device that owes 4 rounds has 0.075 + 1, a fast one without debt 0.675, a new one 0.75 + 0.125."""
     fair = Bandit(variant="cs-ucb-q", share=0.5, beta=0.25)
     memory = np.zeros((3, fair.memory_width))
@@ -108,7 +108,7 @@ def test_regret_grows_as_the_logarithm():
     assert late[:3].min() > 2 * late[3:].max()
 
 
-def test_queues_grant_shares():
+def test_queues_guarantee_shares():
     """Every device takes part in its share of the rounds, within its queue; without one slow ones do not."""
     rounds = 1500
     fair = play(
@@ -120,7 +120,7 @@ def test_queues_grant_shares():
     assert greedy[-1].min() / rounds < 0.1
 
 
-def test_debts_are_the_books():
+def test_debts_follow_from_the_recorded_rounds():
     """D >= c rounds - times chosen, as the queue never falls below that sum."""
     selection = Bandit(variant="cs-ucb-q", share=0.25, beta=0.1)
     rng = np.random.default_rng(0)
@@ -135,14 +135,14 @@ def test_debts_are_the_books():
         assert (memory[:, DEBT] >= 0.25 * number - times - 1e-12).all()
 
 
-def test_shares_that_cannot_be_are_one_line():
+def test_impossible_shares_are_one_line():
     text = r"server.selection: share must be at most server.participants / devices.count = 0.2, got 0.3"
     selection = {"kind": "bandit", "variant": "cs-ucb-q", "share": 0.3}
     with pytest.raises(edgefl.InputError, match=text):
         edgefl.run({"devices": {"count": 10}, "server": {"participants": 2, "selection": selection}}, train=False)
 
 
-def test_in_a_run_the_fast_come_more_often():
+def test_fast_devices_take_part_more_often_in_a_run():
     """Clocks that differ by 20: after the trial of all, the fast half takes most of the places."""
     fast = {"name": "fast", "count": 5, "cpu_hz": 2e9}
     slow = {"name": "slow", "count": 5, "cpu_hz": 1e8}

@@ -1,4 +1,4 @@
-"""Proportional fairness and the age of updates: who gets how often what, by hand and over many rounds."""
+"""Proportional fairness and the age of updates: choices by hand and over many rounds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def equally_often(times, rounds, participants, limit=4.5):
     return np.abs(times - rounds * chance).max() < limit * sigma
 
 
-def test_all_come_equally_often_over_rayleigh_whatever_their_distance():
+def test_all_devices_come_equally_often_over_rayleigh_fading():
     """Path gains over 60 dB. A device that came with 0.30 in place of 0.25 would be 7.3 standard errors away."""
     path_gain = np.logspace(-14, -8, 20)
     assert equally_often(times_chosen(ProportionalFair(), 4000, 5, path_gain), 4000, 5)
@@ -56,7 +56,7 @@ def taken(devices):
     return np.bincount(devices["device"][devices["status"] == "received"], minlength=16)
 
 
-def test_they_do_so_in_a_run():
+def test_devices_come_equally_often_in_a_run():
     server = {"participants": 4, "csi": {"kind": "perfect", "report_bits": 0}}
     fair = edgefl.run({**RAYLEIGH, "server": {**server, "selection": "proportional_fair"}}, train=False).devices
     best = edgefl.run({**RAYLEIGH, "server": {**server, "selection": "best_channel"}}, train=False).devices
@@ -103,7 +103,7 @@ def test_ages_count_the_rounds_since_the_last_update():
     assert memory[:, 0].tolist() == [2, 2, 4]
 
 
-def test_with_a_channel_each_it_is_a_round_robin():
+def test_with_one_channel_each_age_is_a_round_robin():
     """Every device takes part once in count / participants rounds, whatever alpha."""
     for alpha in (0.0, 1.0, 3.0):
         selection = AgeOfUpdate(alpha=alpha)
@@ -152,7 +152,7 @@ def test_the_greedy_choice_beside_all_subsets():
     assert np.mean(gaps) < 0.05
 
 
-def test_nobody_in_time_is_one_line():
+def test_no_device_in_time_is_one_line():
     selection = AgeOfUpdate(upload_s=0.5)
     view = view_with(forecast_with(upload_s=[3.0, 2.0]), memory=[[0], [0]])
     text = "no device can upload within 0.5 s; the first would be device 1, on the whole band, after 2 s"

@@ -1,4 +1,4 @@
-"""Diversity of labels: the indices on numbers, the greedy set beside all sets, and what devices tell the server."""
+"""Diversity of labels: the indices on numbers, the greedy set beside all sets, and devices' reports."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_long_absence_brings_devices_back():
         assert sorted(rows["device"]) == list(range(12))
 
 
-def test_a_set_covers_what_its_members_lack():
+def test_chosen_set_covers_classes_that_members_lack():
     """The two most diverse devices have the same classes; with coverage the second brings the others."""
     labels = np.array([[5, 5, 5, 0], [5, 5, 5, 0], [0, 0, 0, 9], [0, 0, 0, 1]])
     view = view_with(labels=labels)
@@ -100,7 +100,7 @@ def test_greedy_sets_beside_all_sets():
     assert np.mean(ratios) > 0.97
 
 
-def test_devices_tell_what_they_hold(tmp_path):
+def test_devices_report_their_labels(tmp_path):
     scenario = {
         "rounds": 1,
         "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.2}},

@@ -1,4 +1,4 @@
-"""FedCS: the greedy plan by hand and beside all orders of all subsets, and what becomes of it in a run."""
+"""FedCS: the greedy plan by hand, against all orders of all subsets, and in a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEVICES = 8
 
 
 def theta_s(order, update_s, upload_s):
-    """Return the end of the last of some uploads in this order (the paper's recursion, written anew)."""
+    """Return the end of the last of some uploads in this order (the paper's recursion, written again)."""
     end_s = 0.0
     for device in order:
         end_s = max(end_s, update_s[device]) + upload_s[device]
@@ -51,8 +51,8 @@ def test_the_plan_by_hand():
     assert packed(forecast_with(update_s, upload_s), 100.0, 2).tolist() == [1, 0]
 
 
-def test_the_model_comes_first():
-    """A slow receiver of a broadcast delays everybody, so it counts by what it adds to the slowest before it."""
+def test_download_comes_before_the_plan():
+    """A slow receiver of a broadcast delays all, so it counts by what it adds to the slowest before it."""
     update_s = np.zeros(3)
     upload_s = np.array([1.0, 1.5, 2.0])
     download_s = np.array([5.0, 1.0, 1.0])
@@ -100,7 +100,7 @@ def test_as_many_as_fit_or_at_most_participants():
     assert len(FedCS(limit="none", deadline_s=2.5).choose(ids, 3, 0, Streams(1), view)) == 2
     assert len(FedCS(limit="none", requests=3).choose(ids, 3, 0, Streams(1), view)) == 3
     chosen = [FedCS(requests=1).choose(ids, 3, index, Streams(1), view)[0] for index in range(300)]
-    assert np.bincount(chosen, minlength=6).min() > 20  # whoever is asked for resources is drawn
+    assert np.bincount(chosen, minlength=6).min() > 20  # the devices that are asked are drawn
 
 
 def test_unknown_channels_are_heard_first():
@@ -112,7 +112,7 @@ def test_unknown_channels_are_heard_first():
     assert rounds["selected"].tolist() == [4, 4, 4, 12, 12]
 
 
-def test_nobody_in_time_is_one_line():
+def test_no_device_in_time_is_one_line():
     forecast = forecast_with([3.0, 1.0], [1.0, 2.5], [0.5, 0.5])
     text = "no device would be in time for 4 s; the first would be device 1, after 4 s"
     with pytest.raises(RunError, match=text):
@@ -159,12 +159,12 @@ def test_in_a_run_all_are_in_time():
         ({}, "server.csi: the selection fedcs needs to know channels"),
     ],
 )
-def test_what_is_missing_is_one_line(server, message):
+def test_missing_keys_are_one_line(server, message):
     with pytest.raises(InputError, match=message):
         edgefl.run({"server": {**server, "selection": "fedcs"}}, train=False)
 
 
-def test_a_deadline_that_nobody_meets_ends_the_run():
+def test_deadline_that_no_device_meets_ends_the_run():
     server = {
         "policy": "deadline",
         "deadline_s": 1e-4,
@@ -176,8 +176,8 @@ def test_a_deadline_that_nobody_meets_ends_the_run():
     assert "server.selection.deadline_s: no device would be in time for 0.0001 s" in result.error
 
 
-def test_access_is_paid_before_an_upload_beside_those_of_others():
-    """Which device misses the deadline by its access: 1 s of it is 1 s of computing more."""
+def test_access_delays_uploads_side_by_side():
+    """A device misses the deadline by its access: 1 s of access equals 1 s of computing."""
     forecast = forecast_with([1.0, 2.0, 3.0], [1.0, 1.0, 1.0], [0.1, 0.1, 0.1])
     asking = replace(forecast, access_s=np.array([0.0, 0.0, 1.5]))
     longer = forecast_with([1.0, 2.0, 4.5], [1.0, 1.0, 1.0], [0.1, 0.1, 0.1])

@@ -33,7 +33,7 @@ PAPER = forecast_of(
 
 
 def sums(forecast: Forecast, decisions: Decisions) -> tuple[float, float, float, float]:
-    """Return T_cmp, E_cmp, T_com and E_com of decisions, as the forecast tells them."""
+    """Return T_cmp, E_cmp, T_com and E_com of decisions, by the forecast."""
     upload_s = forecast.upload_s(decisions.up_share, decisions.power_share)
     # Turns end together: that is what shares in proportion to airtimes mean.
     np.testing.assert_allclose(upload_s, upload_s[0], rtol=1e-9)

@@ -1,4 +1,4 @@
-"""Drift plus penalty: the choice beside all subsets, the queues beside the books, and the limits of V."""
+"""Drift plus penalty: the choice against all subsets, queues against recorded energies, and the limits of V."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_the_excess_falls_as_one_over_the_rounds():
         assert (spent_j.mean(axis=1) - BUDGET_J <= bound_j / rounds).all()
 
 
-def test_with_a_small_v_only_those_without_debt_take_part():
+def test_with_small_v_only_devices_without_debt_take_part():
     rounds = 40
     result = run(rounds, 1e-12)
     for number in range(1, rounds):
@@ -116,7 +116,7 @@ def test_with_a_small_v_only_those_without_debt_take_part():
     assert (result.rounds["selected"] < 4).any()
 
 
-def test_with_a_great_v_debts_do_not_matter():
+def test_with_large_v_debts_do_not_matter():
     result = run(20, 1e12)
     assert (result.rounds["selected"] == 4).all()
     assert energies(result, 20).mean() > 2 * BUDGET_J

@@ -20,7 +20,7 @@ from edgefl.coordination.optimisers.shared_band import SharedBand
 
 
 def energy_j(forecast: Forecast, decisions: Decisions) -> float:
-    """Return what computing and uploading take."""
+    """Return the energy of computing and uploading."""
     uploads_j = forecast.upload_j(decisions.up_share, decisions.power_share)
     return float((forecast.compute_j(decisions.clock_share) + uploads_j).sum())
 
@@ -115,7 +115,7 @@ def test_one_device_has_the_whole_band() -> None:
     assert energy_j(forecast, decided) == pytest.approx(least_on_shares_j(forecast, np.ones(1), 10.0), rel=1e-6)
 
 
-def test_all_the_time_in_the_world_takes_the_least_energy() -> None:
+def test_endless_deadline_takes_the_least_energy() -> None:
     forecast = random_forecast(5, 10, circuit_w=0.0)
     decided = MinEnergy(deadline_s=1e5).decide(forecast)
     # A bit takes at least ln 2 times the noise's density over the path gain, and a slow cycle nothing.
@@ -163,7 +163,7 @@ def test_least_time_is_when_all_finish_and_no_shares_are_faster(seed: int) -> No
     decided = MinTime().decide(forecast)
     finished_s = finish_s(forecast, decided)
     np.testing.assert_allclose(finished_s, finished_s[0], rtol=1e-9)
-    # Whoever takes band from one to give it to others makes that one late: any other shares have a later end.
+    # Taking band from one to give it to others makes that one late: any other shares have a later end.
     rng = np.random.default_rng(seed)
     share = np.asarray(decided.up_share)
     for _ in range(50):
@@ -172,7 +172,7 @@ def test_least_time_is_when_all_finish_and_no_shares_are_faster(seed: int) -> No
         assert (forecast.compute_s() + forecast.upload_s(others)).max() > finished_s[0]
 
 
-def test_alike_devices_share_alike() -> None:
+def test_equal_devices_get_equal_shares() -> None:
     forecast = forecast_of(
         cycles=np.full(7, 1e9), capacitance=1e-28, cpu_hz=1e9, up_bits=1e6, up_snr_hz=1e7, tx_power_w=0.2, band_hz=1e6
     )
@@ -234,7 +234,7 @@ def test_wrong_keys_of_min_energy_are_refused(optimiser: dict[str, Any], message
         edgefl.run({**STILL, "server": server}, train=False)
 
 
-def test_a_deadline_that_nobody_keeps_ends_the_run_with_one_line() -> None:
+def test_deadline_that_no_device_meets_ends_the_run_with_one_line() -> None:
     server = {"csi": {"kind": "perfect", "report_bits": 0}, "optimiser": {"kind": "min_energy", "deadline_s": 0.02}}
     error = edgefl.run({**STILL, "server": server}, train=False).error
     assert error is not None

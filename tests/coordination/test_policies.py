@@ -1,4 +1,4 @@
-"""Server policies with rounds: closed forms of what a round lasts, who is cut when, limits, and what is refused."""
+"""Server policies with rounds: closed forms of durations and interrupts, limits, and refusals."""
 
 import math
 
@@ -31,7 +31,7 @@ from edgefl.server.server import Server
 
 
 def needed_s(result, share_hz):
-    """Return the seconds each row's device needs on its share of a channel that holds, in closed form."""
+    """Return the seconds each row's device needs on its share of a constant channel, in closed form."""
     devices = result.devices
     computing_s = FLOPS / cpu_hz(result)[devices["device"]]
     slots = np.array([
@@ -72,7 +72,7 @@ def test_a_round_lasts_no_longer_than_the_deadline_and_cuts_exactly_there(deadli
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_what_arrives_at_the_deadline_is_in_time(sharing):
+def test_update_that_arrives_at_the_deadline_is_in_time(sharing):
     """The deadline is the moment at which the last of six arrives; a nanosecond less, and it is late."""
     changes = {"rounds": 1, "radio": {**BASE["radio"], "sharing": sharing}}
     whole = run({}, **changes)
@@ -98,7 +98,7 @@ def test_over_selection_waits_for_the_first_and_cuts_the_rest_there(factor):
     check_books(result.rounds, result.devices, result.summary)
 
 
-def test_over_selection_asks_as_many_as_there_are():
+def test_over_selection_asks_at_most_all_devices():
     result = run({"policy": {"kind": "over_selection", "factor": 100}, "participants": 5})
     assert result.rounds[["selected", "received"]].to_numpy().tolist() == [[20, 5]] * 4
 
@@ -163,8 +163,8 @@ GROUP_1 = [(0.5, 1.0), (0.5, -1.0)]
 
 
 @pytest.mark.parametrize(("policy", "steps", "published"), PUBLISHED)
-def test_parallel_and_sequential_learning_are_their_closed_forms(policy, steps, published):
-    """Sequential-FL paper, section 5.1, group 1 with b = 1; the closed form gives what is published."""
+def test_parallel_and_sequential_learning_match_closed_forms(policy, steps, published):
+    """Sequential-FL paper, section 5.1, group 1 with b = 1; the closed form gives the published values."""
     result = quadratics(policy, GROUP_1, steps, 20)
     assert result.rounds["parameter"].iloc[-1] == pytest.approx(learned(policy, GROUP_1, steps, 20)[-1], rel=1e-12)
     digits = len(str(published)) - 2 if published else 5
@@ -224,7 +224,7 @@ def test_identical_clients_in_a_row_are_one_client_with_more_steps():
     assert abs(chain.rounds["parameter"].iloc[-1] - alone.rounds["parameter"].iloc[-1]) > 0.01
 
 
-def test_one_step_of_everybody_is_an_epoch_of_incremental_gradient():
+def test_walk_of_single_steps_is_an_epoch_of_incremental_gradient():
     functions = [(0.5, 1.0), (1.0, -2.0), (0.25, 0.5)]
     result = quadratics("sequential", functions, 1, 4, lr=0.1)
     x = 10.0
@@ -246,7 +246,7 @@ def test_the_training_loss_is_the_mean_over_the_walk():
 
 
 def test_a_device_that_fails_is_passed_over():
-    """The model walks from the one before to the one after; without anybody it stays where it is."""
+    """The model walks from the one before to the one after; without participants it stays where it is."""
     radio = {**BASE["radio"], "faults": {"failure_probability": 0.4}}
     result = run({"policy": "sequential"}, radio=radio, train=True, rounds=6)
     assert set(result.devices["status"]) == {"received", "download_failed", "upload_failed"}
@@ -300,7 +300,7 @@ def test_two_runs_give_the_same_bytes(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
-def test_the_world_does_not_know_whether_something_is_learned(name):
+def test_world_is_the_same_with_and_without_learning(name):
     trained, priced = (run(POLICIES[name], train=train, rounds=3) for train in (True, False))
     learned = ["train_loss", "test_loss", "test_accuracy"]
     assert trained.rounds.drop(columns=learned).equals(priced.rounds.drop(columns=learned))
@@ -310,8 +310,8 @@ def test_the_world_does_not_know_whether_something_is_learned(name):
 
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if "sequential" not in name])
-def test_the_order_of_simultaneous_events_leaves_no_trace(name, monkeypatch):
-    """Equal devices and short transfers: many arrive together. Parts that begin together begin the other way round."""
+def test_order_of_simultaneous_events_has_no_effect(name, monkeypatch):
+    """Equal devices and short transfers: many arrive together. Simultaneous participations begin in reverse order."""
     devices = {"count": 12, "cpu_hz": FLOPS / 0.0203, "flops_per_cycle": 1.0}
     changes = {"devices": devices, "radio": {**STILL, "bandwidth_hz": 10e9, "sharing": "processor"}, "rounds": 6}
     server = {**POLICIES[name], "deadline_s": 0.0215} if "deadline" in name else POLICIES[name]
@@ -368,7 +368,7 @@ class Steps:
 @pytest.mark.parametrize(
     "policy", [Deadline(), Deadline(late="keep"), OverSelection(), Buffered(buffer=1), Asynchronous()]
 )
-def test_who_arrives_at_one_moment_counts_together(policy):
+def test_simultaneous_arrivals_count_together(policy):
     """However many events a moment has."""
     server = Steps()
     server.env.run(server.env.process(policy.run(server)))
@@ -452,7 +452,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", list(REFUSED))
-def test_one_clear_line_and_exit_code_2(case, tmp_path, capsys):
+def test_refusals_are_one_line_with_exit_code_2(case, tmp_path, capsys):
     text, message = REFUSED[case]
     file = tmp_path / "s.yaml"
     file.write_text(text + "\n")

@@ -1,4 +1,4 @@
-"""Selections of participants: each by hand, what the server knows and when, and what it costs to be told."""
+"""Selections of participants: each by hand, the server's knowledge, and its price."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def seen(ids=(), received=(), trip_s=(), energy_j=(), battery_j=(), loss=()):
 
 
 def tracker_of(trip_s, energy_j=None, battery_j=None, loss=None, samples=None):
-    """A server after a round in which all have taken part whose trip is a number; heard are those whose loss is one."""
+    """A tracker after a round: devices with a trip have taken part, those with a loss have reported."""
     count = len(trip_s)
     given = (trip_s, energy_j, battery_j, loss)
     trip_s, energy_j, battery_j, loss = (
@@ -53,11 +53,11 @@ def choose(kind, view, participants, present=None, index=0, seed=1, **keys):
 # By hand
 
 
-def test_all_are_all():
+def test_selection_all_takes_all_devices():
     assert choose("all", tracker_of([NAN] * 5).view, 2, present=[1, 3, 4]) == [1, 3, 4]
 
 
-def test_round_robin_goes_on_where_it_stopped():
+def test_round_robin_continues_where_it_stopped():
     tracker = tracker_of([NAN] * 7)
     asked = []
     for present in ([0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5, 6], [0, 1, 4, 5], [0, 2, 3], [0, 1, 2, 3, 4, 5, 6]):
@@ -85,7 +85,7 @@ def test_the_fastest_come_first_and_the_new_before_them():
     assert choose("fastest", view, 2, present=[0, 3, 4]) == [3, 0]
 
 
-def test_those_that_spend_least_come_first_and_the_silent_last():
+def test_devices_that_spend_least_come_first_and_silent_ones_last():
     """Device 1 has taken part, but no report has come."""
     view = tracker_of([1.0, 1.0, 1.0, NAN], energy_j=[3.0, 0.1, 2.0, 0.0], loss=[1.0, NAN, 1.0, NAN]).view
     assert choose("energy_aware", view, 4) == [3, 2, 0, 1]
@@ -106,13 +106,13 @@ def test_power_of_choice_takes_the_highest_losses():
     assert choose("power_of_choice", view, 2, variant="rpow-d", d=5) == [1, 4]
 
 
-def test_who_was_never_heard_has_the_highest_loss():
+def test_device_without_a_report_has_the_highest_loss():
     view = tracker_of([1.0, NAN, 1.0], loss=[0.3, NAN, 9.0]).view
     assert choose("power_of_choice", view, 2, variant="rpow-d", d=3) == [1, 2]
 
 
 @pytest.mark.parametrize("variant", ["pow-d", "rpow-d"])
-def test_no_choice_is_a_draw_by_samples(variant):
+def test_with_d_of_all_participants_power_of_choice_draws_by_samples(variant):
     """d = participants: each of the possible pairs as often as two draws without replacement give it."""
     samples = np.array([1, 2, 3, 4])
     view = tracker_of([1.0] * 4, loss=[4, 3, 2, 1], samples=samples).view
@@ -131,7 +131,7 @@ def test_no_choice_is_a_draw_by_samples(variant):
         assert found[i, j] / 1000 == pytest.approx(chance, abs=4 * np.sqrt(chance / 1000))
 
 
-def test_weights_are_chances():
+def test_weighted_draws_follow_their_weights():
     ids = np.arange(3)
     weights = [1.0, 2.0, 5.0]
     first = [weighted(ids, weights, STREAMS.uniform("selection", ids, index), 1)[0] for index in range(1000)]
@@ -141,7 +141,7 @@ def test_weights_are_chances():
 # Oort
 
 
-def test_oorts_scores_on_numbers():
+def test_oorts_scores_by_hand():
     """Utilities 10, 40, 90 are scaled to 0..1 of their range; after two rounds; T is the median of 1, 2, 4."""
     tracker = tracker_of([1.0, 2.0, 4.0], loss=[1.0, 2.0, 3.0], samples=[10, 20, 30])
     tracker.close_round(seen())
@@ -176,7 +176,7 @@ def test_oort_explores_less_and_less():
 
 
 @pytest.mark.parametrize("heard", [0, 2, 10])
-def test_oort_fills_up(heard):
+def test_oort_fills_up_from_the_other_group(heard):
     """Whichever group is too small, all places are taken once."""
     loss = [1.0] * heard + [NAN] * (10 - heard)
     ids = choose("oort", tracker_of(loss, loss=loss).view, 6)
@@ -192,7 +192,7 @@ def test_oort_prefers_useful_devices():
 # What the server knows
 
 
-def test_what_a_server_sees_of_its_devices():
+def test_server_sees_reports_of_ended_rounds():
     tracker = DeviceTracker(np.array([5, 6, 7]))
     tracker.close_round(seen([0, 2], [True, False], [2.0, 9.0], [3.0, 4.0], [8.0, 8.0], [0.5, NAN]))
     view = tracker.view
@@ -224,8 +224,8 @@ def run(selection, *, train=True, participants=4, **changes):
     return edgefl.run({**BASE, **changes, "server": server}, train=train, device="cpu")
 
 
-def test_the_fastest_are_those_that_were():
-    """On a channel that holds: all are tried once, then the four shortest round trips of all remain."""
+def test_fastest_devices_are_those_of_earlier_rounds():
+    """On a constant channel: all are tried once, then the four shortest round trips of all remain."""
     result = run("fastest", train=False, radio={**STILL, "bandwidth_hz": 20e6, "allocation": "round_robin"})
     devices = result.devices
     assert sorted(devices["device"][devices["round"] <= 3]) == list(range(12))
@@ -243,7 +243,7 @@ def test_a_report_is_32_bits_more():
 
 
 @pytest.mark.parametrize("selection", ["fastest", {"kind": "power_of_choice", "d": 8}])
-def test_the_world_is_the_same_whoever_is_chosen(selection):
+def test_world_does_not_depend_on_the_selection(selection):
     """A device that two selections choose in the same round meets the same large-scale channel, byte for byte."""
     columns = ["round", "device", "cell", "distance_m", "los", "pathloss_db", "shadowing_db", "x_m", "y_m"]
     one = run("all").devices[columns].set_index(["round", "device"])
@@ -257,7 +257,7 @@ def test_the_world_is_the_same_whoever_is_chosen(selection):
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("variant", ["pow-d", "cpow-d"])
 def test_polls_are_priced(variant, sharing):
-    """Candidates pay for the model, a forward pass and 32 bits; who is chosen goes on with the model that it has."""
+    """Candidates pay for the model, a forward pass and 32 bits; chosen ones continue with the model that they have."""
     radio = {**STILL, "bandwidth_hz": 20e6, "sharing": sharing}
     keys = {"kind": "power_of_choice", "variant": variant, "d": 7, "batch_size": 20}
     result = run(keys, radio=radio)
@@ -312,8 +312,8 @@ def test_polls_find_the_highest_losses():
     }  # fmt: skip
 
 
-def test_a_mini_batch_is_drawn_anew():
-    """cpow-d: the same for the same device and round, whoever else is asked."""
+def test_mini_batch_is_drawn_again_each_round():
+    """cpow-d: the same for the same device and round, whichever others are asked."""
     server = build(load({**BASE, "server": {"participants": 2}}), "cpu", train=True, progress=silent)
     learner = server.replay.model.learner
     try:
@@ -329,7 +329,7 @@ def test_a_mini_batch_is_drawn_anew():
         server.replay.close()
 
 
-def test_a_poll_has_draws_of_its_own():
+def test_poll_has_separate_draws():
     """Its fading and faults are not those of the training that may follow in the same round."""
     server = build(load({**BASE, "server": {"participants": 2}}), "cpu", train=False, progress=silent)
     one = server.link.streams.uniform("fault_up", np.arange(50))
@@ -351,7 +351,7 @@ def test_candidates_that_fail_are_not_chosen():
 
 
 def test_candidates_that_leave_are_not_chosen(tmp_path):
-    """All but four leave while they are asked: these four take part, and nothing is in vain but what is lost later."""
+    """All but four leave while they are asked: these four take part, and only later losses are wasted."""
     path = tmp_path / "trace.csv"
     rows = [f"{i},0,{'inf' if i < 4 else 1e-4 * i}" for i in range(8)]
     path.write_text("\n".join(["device,on_s,off_s", *rows]))
@@ -367,7 +367,7 @@ def test_candidates_that_leave_are_not_chosen(tmp_path):
 
 
 def check_selected(result):
-    """Check the participants: each is received, late, departed or failed, and only their lost energy is in vain."""
+    """Check the participants: each is received, late, departed or failed, and only their lost energy is wasted."""
     devices = result.devices
     rounds = result.rounds
     ends = rounds[["received", "late", "departed", "failed"]].sum(axis=1)
@@ -394,7 +394,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", list(REFUSED))
-def test_one_clear_line(case, tmp_path, capsys):
+def test_refusals_are_one_line(case, tmp_path, capsys):
     text, message = REFUSED[case]
     file = tmp_path / "s.yaml"
     file.write_text(f"{text}\n")
@@ -404,6 +404,6 @@ def test_one_clear_line(case, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("kind", ["oort", "power_of_choice"])
-def test_without_learning_there_are_no_losses(kind):
+def test_selections_by_loss_need_learning(kind):
     with pytest.raises(InputError, match=f"server.selection: {kind} chooses by losses, which a run without learning"):
         run(kind, train=False)

@@ -1,4 +1,4 @@
-"""The memory of a selection from round to round: it is told what the server is told, and nothing more."""
+"""The memory of a selection from round to round: it follows from the server's reports alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPENT = ["rx_energy_j", "cpu_energy_j", "tx_energy_j"]
 
 
 class Booking(Selection):
-    """Devices that were told least come first; keeps updates, reported energies, rounds (test)."""
+    """Devices with the fewest reports come first; keeps updates, reported energies, rounds (test)."""
 
     memory_width: ClassVar[int] = 3
     report_floats: ClassVar[int] = 1
@@ -45,7 +45,7 @@ def reports(ids, received, energy_j):
     return DeviceReports(np.array(ids), np.array(received), some, np.array(energy_j), some, some)
 
 
-def test_what_was_not_sent_is_told_with_the_next_update():
+def test_unreported_energy_comes_with_the_next_update():
     tracker = DeviceTracker(np.array([1, 1, 1]))
     first = tracker.close_round(reports([0, 2], [False, True], [3.0, 4.0]))
     np.testing.assert_array_equal(first.energy_j, [NAN, 4.0])
@@ -60,7 +60,7 @@ def test_what_was_not_sent_is_told_with_the_next_update():
 
 
 def test_a_memory_follows_the_run():
-    """Reported energies are those of the books but for what is not reported yet, though uploads are lost."""
+    """Reported energies equal recorded ones, less unreported energy, though uploads are lost."""
     kept.clear()
     result = edgefl.run(
         {
@@ -93,7 +93,7 @@ def test_a_memory_cannot_be_written_to():
 
 
 class InPlace(Booking):
-    """Changes its memory where it is."""
+    """Changes its memory in place."""
 
     def choose(self, present, participants, index, streams, view):
         return present[:participants]

@@ -28,7 +28,7 @@ CHURN = {"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": {"exponential": 5.0
 
 @pytest.mark.parametrize("selection", SELECTIONS)
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_run_comes_to_its_end(selection, policy):
+def test_every_pair_runs_to_its_end(selection, policy):
     server = {"policy": policy, **POLICIES[policy], "selection": SELECTIONS[selection]}
     result = edgefl.run(
         {

@@ -1,4 +1,4 @@
-"""TiFL: profiles, tiers, credits and weights by hand, how often tiers are drawn, and what a run makes of it."""
+"""TiFL: profiles, tiers, credits and weights by hand, how often tiers are drawn, and a run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_devices_are_profiled_by_the_mean_of_their_first_rounds():
     assert selection.tiers_of(later).tolist() == [1, 1, 1, 0, 0, 0]
 
 
-def test_the_new_are_profiled_first():
+def test_new_devices_are_profiled_first():
     selection = TiFL(tiers=2)
     memory = selection.remember(np.zeros((6, 5)), reports_of([0, 1, 2, 3], LATENCY_S[:4]), view(np.zeros((6, 5))))
     assert set(selection.choose(np.arange(6), 3, 1, Streams(1), view(memory))) == {4, 5}
@@ -105,7 +105,7 @@ def test_weights_fall_by_equal_steps_with_the_loss():
     )
 
 
-def test_tiers_are_weighted_anew_when_the_last_one_has_not_improved():
+def test_tiers_get_new_weights_when_the_last_one_has_not_improved():
     """Every two rounds. Losses by tier: device 1 and 3, 5 and 4, 2 and 0."""
     selection = TiFL(tiers=3, adaptive=True, interval=2)
     memory = profiled(selection)
@@ -123,7 +123,7 @@ def test_tiers_are_weighted_anew_when_the_last_one_has_not_improved():
         assert memory[:3, LOSS_BEFORE] == pytest.approx(before)
 
 
-def test_in_a_run_rounds_are_as_alike_as_tiers():
+def test_rounds_of_a_run_consist_of_one_tier():
     """Clocks that differ by 16: a round's participants wait less for each other than in random rounds."""
     world = {
         "rounds": 40,

@@ -1,4 +1,4 @@
-"""Selections by the norm of updates: what is reported is what is sent, and training before it leaves no trace."""
+"""Selections by the norm of updates: reports match sent updates, and training before the choice changes nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ seen: list[ServerView] = []
 
 
 class Noting(UpdateNorm):
-    """Largest updates, and keeps what it is shown (test)."""
+    """Largest updates, and keeps its arguments (test)."""
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the candidates with the largest norms."""
@@ -53,7 +53,7 @@ def test_reported_norms_are_those_of_the_updates() -> None:
     assert set(chosen) == set(np.argsort(-NORMS)[:2])
 
 
-def test_only_the_chosen_upload_and_nobody_trains_twice() -> None:
+def test_only_chosen_devices_upload_and_none_trains_twice() -> None:
     devices = run("update_norm").devices.set_index("device")
     chosen = devices["status"] == "received"
     assert chosen.sum() == 2
@@ -67,7 +67,7 @@ def test_only_the_chosen_upload_and_nobody_trains_twice() -> None:
     np.testing.assert_array_equal(devices["bytes_up"][chosen], plain["bytes_up"][chosen] + 4)
 
 
-def test_training_before_the_choice_leaves_no_trace() -> None:
+def test_training_before_the_choice_does_not_change_learning() -> None:
     world = {"rounds": 4, "training": {**WORLD["training"], "momentum": 0.5, "local_steps": 3}}
     result = run("update_norm", **world)
     chosen = [
@@ -126,7 +126,9 @@ def test_largest_parameters_count(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"server": {"selection": {"kind": "channel_and_update"}}}, "server.csi: the selection channel_and_update"),
     ],
 )
-def test_what_training_before_the_choice_would_change_is_refused(keys: dict[str, Any], message: str) -> None:
+def test_algorithms_that_training_before_the_choice_would_change_are_refused(
+    keys: dict[str, Any], message: str
+) -> None:
     with pytest.raises(edgefl.InputError, match=message):
         run("update_norm", **keys)
 

@@ -8,7 +8,7 @@ from edgefl.server.global_model import GlobalModel
 
 @pytest.fixture
 def seen(monkeypatch):
-    """By round: its key, who was heard, what the server has then, what devices have, and what those had before."""
+    """By round: its key, the received devices, the server's state, and the devices' state after and before."""
     rounds = []
     learn = GlobalModel.learn
 

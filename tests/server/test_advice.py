@@ -26,7 +26,7 @@ def advice(caplog, monkeypatch, worth_s, **radio):
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_said_once(caplog, monkeypatch, sharing):
+def test_advice_is_given_once(caplog, monkeypatch, sharing):
     (said,) = advice(caplog, monkeypatch, 0.0, sharing=sharing)
     assert said.startswith("radio.transfer: fast would save about ")
 
@@ -40,5 +40,5 @@ def test_said_once(caplog, monkeypatch, sharing):
         (0.0, {"bandwidth_hz": 1e9}),  # transfers so short that `fast` would walk them, too
     ],
 )
-def test_not_said(caplog, monkeypatch, worth_s, radio):
+def test_no_advice_is_given_where_it_saves_little(caplog, monkeypatch, worth_s, radio):
     assert not advice(caplog, monkeypatch, worth_s, **radio)

@@ -1,4 +1,4 @@
-"""Rounds of devices that run on batteries: who is cut when, who is waited for, and that every joule is found again."""
+"""Rounds of devices on batteries: interrupts, waiting, and accounts of every joule."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ SHARED = {**BASE["radio"], "sharing": "processor"}
 
 
 def powered(policy="synchronous", *, sharing=None, split=False, **battery):
-    """A run on batteries; all else is that of the tests of policies."""
+    """A run on batteries; all else as in the tests of policies."""
     devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": 0.012, **battery}}
     radio = dict(BASE["radio"])
     if sharing:
@@ -46,7 +46,7 @@ def spent_j(devices):
 
 
 def unexplained_j(result):
-    """Return the charge of all batteries at the end, less that at the start and what was spent by the books."""
+    """Return the charge of all batteries at the end, less that at the start and the recorded energy."""
     full_j = result.scenario["devices"]["battery"]["capacity_j"] * result.scenario["devices"]["count"]
     return result.rounds["battery"].iloc[-1] * full_j - full_j + spent_j(result.devices).sum()
 
@@ -64,9 +64,7 @@ def unexplained_j(result):
     idle=st.sampled_from([0.0, 0.03]),
     power=st.sampled_from([0.02, IDLE_W]),
 )
-def test_each_device_has_what_it_began_with_and_got_less_what_it_spent(
-    sharing, capacity, reserve, charging, base, idle, power
-):
+def test_level_is_start_plus_charged_less_spent(sharing, capacity, reserve, charging, base, idle, power):
     """start + charged - drained - spent = level, after each part of each device; never below the reserve."""
     battery = {"capacity_j": capacity, "start": 0.01, "reserve": reserve, "resume": reserve + 0.003}
     battery |= {"base_w": base, "idle_w": idle}
@@ -86,7 +84,7 @@ def test_each_device_has_what_it_began_with_and_got_less_what_it_spent(
 
 
 @pytest.mark.parametrize(("name", "sharing"), CASES)
-def test_what_batteries_have_lost_is_what_the_books_say(name, sharing):
+def test_batteries_lose_the_recorded_energy(name, sharing):
     """The levels of all at the end add up to the start less all that was spent; nothing is charged or drained."""
     result = powered(name, sharing=sharing, capacity_j=0.004 if name == "asynchronous" else 0.012)
     departed = result.devices[result.devices["status"] == "departed"]
@@ -103,7 +101,7 @@ def supply_of(result):
 
 
 @pytest.mark.parametrize(("name", "sharing"), CASES)
-def test_the_balance_of_all_batteries(name, sharing):
+def test_balance_of_all_batteries_holds(name, sharing):
     """level_end = level_start + charged - drained - spent, over the run and, where parts end with rounds, over each."""
     charging = {"power_w": {"uniform": [0.01, 0.06]}, "from_h": 0, "to_h": 24}
     battery = {"capacity_j": {"uniform": [0.004, 0.02]}, "start": {"uniform": [0.3, 1.0]}, "idle_w": 0.02}
@@ -138,7 +136,7 @@ def test_base_power_drains_batteries_and_costs_participations_nothing():
 
 
 @pytest.mark.parametrize("server", [{}, {"policy": "deadline", "deadline_s": 0.9}])
-def test_the_balance_of_batteries_that_are_handed_over(server):
+def test_balance_holds_through_handovers(server):
     charging = {"power_w": 0.3, "from_h": 0, "to_h": 24}
     battery = {"capacity_j": {"uniform": [0.4, 4.0]}, "base_w": 0.5, "charging": charging}
     devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": battery}
@@ -151,7 +149,7 @@ def test_the_balance_of_batteries_that_are_handed_over(server):
     assert rounds["stored_j"].to_numpy() == pytest.approx(before_j + gained_j.to_numpy(), abs=NEAR_J)
 
 
-def test_whoever_leaves_of_itself_is_metered_too():
+def test_departed_devices_are_metered_too():
     churn = {"kind": "poisson", "arrivals_per_s": 200.0, "stay_s": {"exponential": 0.05}}
     devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": 0.05}}
     result = run({}, devices=devices, churn=churn, rounds=12)
@@ -201,7 +199,7 @@ def test_a_device_that_fails_and_is_asked_again_does_not_wait_twice():
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_whoever_runs_out_is_cut_there(sharing):
+def test_participation_ends_when_the_battery_runs_out(sharing):
     """The same run on mains: up to the moment of running out, in the first round, nothing differs."""
     battery = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": {"capacity_j": {"uniform": [0.001, 0.01]}}}
     radio = {**BASE["radio"], "sharing": sharing}
@@ -237,7 +235,7 @@ def test_running_out_after_the_update_has_arrived_costs_no_more():
     assert low.rounds["depleted"].item() == 1
 
 
-def test_whoever_has_run_out_is_not_asked_until_charged():
+def test_empty_devices_are_not_asked_until_charged():
     """Down to 30 % a device leaves, up to 60 % it comes back: selected exactly when the events say so."""
     battery = {"reserve": 0.3, "resume": 0.6, "charging": {"power_w": 0.05, "from_h": 0, "to_h": 24}}
     result = powered(**battery)
@@ -253,7 +251,7 @@ def test_whoever_has_run_out_is_not_asked_until_charged():
     assert result.rounds["depleted"].iloc[-1] == (at_end["kind"] == "battery_empty").sum()
 
 
-def test_whoever_runs_out_before_its_turn_has_left():
+def test_device_that_runs_out_before_its_turn_has_left():
     """One after another: idle power empties it while it waits; a row without any cost, as with churn."""
     result = powered("sequential", idle_w=0.1, capacity_j={"uniform": [0.01, 0.03]}, charging={"power_w": 0.05})
     out = result.events[result.events["kind"] == "battery_empty"]
@@ -262,8 +260,8 @@ def test_whoever_runs_out_before_its_turn_has_left():
     assert 0 < len(unused) < len(rows) < len(out)
 
 
-def test_leaving_for_want_of_charge_is_no_choice():
-    """Devices that run out do not complete their parts, though those that leave do; churn goes on beside it."""
+def test_empty_device_leaves_whatever_on_departure_says():
+    """Devices that run out do not complete their parts, though those that leave do; churn continues."""
     churn = {"kind": "poisson", "arrivals_per_s": 100.0, "stay_s": {"exponential": 0.1}}
     devices = {**BASE["devices"], "battery": {"capacity_j": 0.012}}
     result = run({"on_departure": "completes"}, devices=devices, churn=churn, rounds=12)
@@ -273,7 +271,7 @@ def test_leaving_for_want_of_charge_is_no_choice():
     assert {"arrival", "departure"} < set(result.events["kind"])
 
 
-def test_the_server_waits_until_the_first_is_charged():
+def test_server_waits_until_the_first_device_is_charged():
     """All run out in the first seconds; at 22 h they are plugged in, and the first one at 20 % is asked at once."""
     battery = {"idle_w": 0.001, "charging": {"power_w": 0.003}, "start": 0.5}
     late = {"from_h": 1, "to_h": 2}
@@ -286,8 +284,8 @@ def test_the_server_waits_until_the_first_is_charged():
 
 
 @pytest.mark.parametrize("charged", [True, False])
-def test_the_server_waits_for_whoever_is_first_charged_or_there(tmp_path, charged):
-    """Six are there until 10,000 s, the others come then; the six are plugged in at 1 h, or never."""
+def test_server_waits_for_the_first_charged_or_arriving_device(tmp_path, charged):
+    """Six are present until 10,000 s, the others come then; the six are plugged in at 1 h, or never."""
     early = [(device, 0.0, 1e4) for device in range(6)]
     late = [(device, 1e4, float("inf")) for device in range(6, 20)]
     churn = presence_trace(tmp_path, early + late)
@@ -305,7 +303,7 @@ def test_the_server_waits_for_whoever_is_first_charged_or_there(tmp_path, charge
 
 
 @pytest.mark.parametrize("churn", ["none", {"kind": "poisson", "arrivals_per_s": 50.0, "stay_s": {"exponential": 0.2}}])
-def test_a_run_ends_when_nobody_will_ever_be_charged(churn):
+def test_run_ends_when_no_device_will_be_charged(churn):
     devices = {**BASE["devices"], "battery": {"capacity_j": 0.012, "idle_w": 0.01}}
     result = run({}, devices=devices, churn=churn, rounds=200)
     assert result.status == "failed"
@@ -332,6 +330,6 @@ def test_a_full_battery_changes_nothing():
         ({"selection": "power_of_choice", "participants": 5}, "the selection polls devices"),
     ],
 )
-def test_what_does_not_go_with_batteries_is_refused(server, message):
+def test_keys_that_contradict_batteries_are_refused(server, message):
     with pytest.raises(InputError, match=f"devices.battery: {message}"):
         load({"server": server, "devices": {"groups": [{"name": "a", "share": 1.0, "battery": {"capacity_j": 1}}]}})

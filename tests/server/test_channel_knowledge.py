@@ -1,4 +1,4 @@
-"""The server's knowledge of channels: when it was measured, how exactly, and for how long it has been so."""
+"""The server's knowledge of channels: its time, its error and its age."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ seen: list[Forecast] = []
 
 
 class Noting(Everybody):
-    """Everybody, or the first devices, and keeps the forecasts that it is given (test)."""
+    """All devices, or the first ones, and keeps the forecasts that it is given (test)."""
 
     first: int | None = None
     asks: bool = False
@@ -48,7 +48,7 @@ class Noting(Everybody):
 
     @property
     def polls(self) -> bool:
-        """It polls everybody if it `asks`."""
+        """It polls all devices if it `asks`."""
         return self.asks
 
     def polled_samples(self, samples: Ints) -> Ints:
@@ -84,7 +84,7 @@ def crowd(csi: Any, fading: Any = "rayleigh") -> np.ndarray:
 # Reports that come with updates
 
 
-def test_last_is_what_a_device_began_with_when_it_last_sent_an_update() -> None:
+def test_csi_last_is_the_channel_at_the_start_of_the_last_update() -> None:
     perfect, _ = forecasts("perfect", first=2)
     last, result = forecasts({"kind": "last", "report_bits": 0}, first=2)
     assert np.isnan(last[0].fading).all()
@@ -138,7 +138,7 @@ def test_without_rounds_reports_come_with_every_arrival() -> None:
 
 
 class Unasked(Synchronous):
-    """Refills each round without `before_refill`, so that nobody is asked for reports (test)."""
+    """Refills each round without `before_refill`, so that no device is asked for reports (test)."""
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Dispatch one device, and then one more."""
@@ -161,7 +161,7 @@ def test_reports_are_about_the_selection_for_which_they_were_asked() -> None:
 
 @pytest.mark.parametrize("fading", ["rayleigh", "jakes"])
 @pytest.mark.parametrize("correlation", [0.9, 0.6, 0.0])
-def test_fading_moves_on_while_a_report_ages(fading: str, correlation: float) -> None:
+def test_fading_changes_while_a_report_ages(fading: str, correlation: float) -> None:
     # 5600 pairs: the standard error of a correlation is at most 0.013, so that 0.9^2 and 0.9, or 0.6^2 and 0.6, are
     # more than six of them apart, and the band of four misses a true value in 6 of 100,000 cases.
     age_s = age_of(correlation)
@@ -180,13 +180,13 @@ def age_of(correlation: float) -> float:
 
 
 @pytest.mark.parametrize("fading", ["rayleigh", "jakes", {"kind": "block", "block_s": 0.02}, "ricean"])
-def test_limits_of_the_age(fading: Any) -> None:
+def test_report_age_has_its_limits(fading: Any) -> None:
     now = crowd("perfect", fading)
     np.testing.assert_array_equal(crowd({"kind": "perfect", "age_s": 0}, fading), now)
     np.testing.assert_allclose(crowd({"kind": "perfect", "age_s": 1e-9}, fading), now, rtol=0.01, atol=1e-4)
 
 
-def test_a_block_tells_nothing_of_the_next() -> None:
+def test_fading_blocks_are_independent() -> None:
     fading = {"kind": "block", "block_s": 0.02}
     # Free reports take no time: rounds begin 1 to 2 ms apart in the first block, the first one as the block begins.
     free = {"kind": "perfect", "report_bits": 0}
@@ -220,7 +220,7 @@ def test_an_old_report_is_from_where_the_device_was() -> None:
     # Free reports take no time in which devices would move on.
     known, result = forecasts({"kind": "mean", "age_s": 1e9, "report_bits": 0}, **moving)
     first, _ = forecasts({"kind": "mean", "report_bits": 0}, **moving, rounds=1)
-    # However old: nobody moved before the run began.
+    # However old: no device moved before the run began.
     same_cell = known[2].cell == first[0].cell
     assert same_cell.all()
     np.testing.assert_allclose(known[2].path_gain, first[0].path_gain, rtol=1e-12)
@@ -233,7 +233,7 @@ def test_an_old_report_is_from_where_the_device_was() -> None:
 
 
 @pytest.mark.parametrize("kind", ["perfect", "mean"])
-def test_errors_have_the_standard_deviation_that_is_asked_for(kind: str) -> None:
+def test_errors_have_the_requested_standard_deviation(kind: str) -> None:
     exact, _ = forecasts(kind, first=1, rounds=1, devices={"count": CROWD})
     noisy, _ = forecasts({"kind": kind, "noise_db": 3}, first=1, rounds=1, devices={"count": CROWD})
     ratio = noisy[0].path_gain * noisy[0].fading / (exact[0].path_gain * exact[0].fading)
@@ -242,7 +242,7 @@ def test_errors_have_the_standard_deviation_that_is_asked_for(kind: str) -> None
     assert abs(error_db.std() - 3) < 4 * 3 / np.sqrt(2 * CROWD)
 
 
-def test_each_report_has_an_error_of_its_own() -> None:
+def test_each_report_has_a_separate_error() -> None:
     exact, _ = forecasts("last")
     noisy, _ = forecasts({"kind": "last", "noise_db": 3})
     first = noisy[1].fading / exact[1].fading
@@ -251,7 +251,7 @@ def test_each_report_has_an_error_of_its_own() -> None:
     np.testing.assert_array_equal(noisy[1].path_gain, exact[1].path_gain)
 
 
-def test_what_is_known_of_a_device_does_not_depend_on_the_others() -> None:
+def test_knowledge_of_a_device_does_not_depend_on_the_others() -> None:
     csi = {"kind": "perfect", "noise_db": 2, "age_s": 0.001}
     many, _ = forecasts(csi, rounds=1)
     few, _ = forecasts(csi, rounds=1, churn={"kind": "bernoulli", "probability": 0.5})

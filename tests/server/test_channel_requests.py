@@ -1,4 +1,4 @@
-"""Reports on channels that the server asks for: their time, energy and bytes, and who pays for them."""
+"""Reports on channels that the server asks for: their time, energy and bytes."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def test_reports_take_the_time_and_energy_of_their_bits(kind: str, frame: dict[s
     drawn_w = reports["tx_energy_j"] / on_air_s
     known = reports["device"].isin(watts.index)
     np.testing.assert_allclose(drawn_w[known], watts[reports["device"][known]], rtol=1e-9)
-    # Without a price there are no reports in the books.
+    # Without a price no reports are recorded.
     assert "csi_reports" not in free.rounds
     assert "reported" not in set(free.devices["status"])
     assert paid.devices[paid.devices["status"] == "received"]["device"].tolist() == free.devices["device"].tolist()
 
 
-def test_the_default_has_a_price() -> None:
+def test_default_reports_have_a_price() -> None:
     result = run("perfect")
     check_books(result)
     reports = result.devices[result.devices["status"] == "reported"]
@@ -128,7 +128,7 @@ def test_batteries_that_last_change_no_choice(kind: str) -> None:
         assert with_batteries.devices[column].tolist() == without.devices[column].tolist(), column
 
 
-def test_a_device_whose_battery_runs_out_while_it_reports_pays_what_it_had() -> None:
+def test_battery_that_runs_out_during_a_report_pays_its_rest() -> None:
     battery = {"capacity_j": {"uniform": [0.05, 2.0]}, "start": 1.0, "reserve": 0.0}
     devices = SCENARIO["devices"] | {"battery": battery}
     result = run({"kind": "perfect", "report_bits": 10**7}, devices=devices, rounds=2)
@@ -179,7 +179,7 @@ TOGETHER: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("csi", [LONG_REPORTS, "mean", "last"])
 @pytest.mark.parametrize("name", TOGETHER)
-def test_csi_goes_with(name: str, csi: Any) -> None:
+def test_csi_works_with_other_keys(name: str, csi: Any) -> None:
     result = run(csi, **TOGETHER[name])
     assert len(result.rounds) >= 2
     assert (result.rounds["selected"] > 0).any()
@@ -189,7 +189,7 @@ def test_csi_goes_with(name: str, csi: Any) -> None:
 
 
 @pytest.mark.parametrize("csi", ["perfect", "last"])
-def test_csi_goes_with_polls(csi: str) -> None:
+def test_csi_works_with_polls(csi: str) -> None:
     selection = {"kind": "power_of_choice", "d": 5}
     result = run(csi, train=True, server={"selection": selection}, rounds=2)
     assert (result.rounds["polled"] == 2).all()

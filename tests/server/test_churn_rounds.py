@@ -1,4 +1,4 @@
-"""Rounds of a population that comes and goes: who is cut when, who waits for whom, and that the books balance."""
+"""Rounds of a population that comes and goes: interrupts, waiting, and accounts that balance."""
 
 import logging
 
@@ -13,7 +13,7 @@ DEVICES = {**BASE["devices"], "idle_power_w": 0.05}
 
 
 def leaving(tmp_path, step_s=0.0007, away_s=0.02):
-    """All 20 are there, but the even ones leave, one after another from 11 ms on, and come back."""
+    """All 20 are present, but the even ones leave, one after another from 11 ms on, and come back."""
     off_s = {device: 0.011 + step_s * device for device in range(0, 20, 2)}
     rows = [(device, 0.0, float("inf")) for device in range(1, 20, 2)]
     rows += [(device, 0.0, off) for device, off in off_s.items()]
@@ -29,8 +29,8 @@ def everybody(tmp_path, on_s, off_s):
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
-def test_who_leaves_is_cut_at_that_time_and_the_books_balance(tmp_path, name):
-    """A part ends when its device leaves, has lasted until then, and waits no more; all energy is entered once."""
+def test_departed_device_is_cut_off_at_its_departure(tmp_path, name):
+    """A participation ends when its device leaves, and waits no longer; all energy is entered once."""
     churn, off_s = leaving(tmp_path, *((0.012, 0.1) if "sequential" in name else ()))
     result = run(POLICIES[name], churn=churn, devices=DEVICES)
     rounds = result.rounds
@@ -55,7 +55,7 @@ def test_who_leaves_is_cut_at_that_time_and_the_books_balance(tmp_path, name):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("battery", [None, {"capacity_j": 1.0}], ids=["mains", "battery"])
-def test_who_leaves_after_its_upload_waits_until_it_leaves(tmp_path, battery, sharing):
+def test_device_that_leaves_after_its_upload_waits_until_then(tmp_path, battery, sharing):
     """The first leaves half-way from its upload's end to the round's: heard, and idle until then; no more changes."""
     devices = {**DEVICES, "battery": battery} if battery else DEVICES
     keys = {"devices": devices, "rounds": 1, "radio": {**BASE["radio"], "sharing": sharing}}
@@ -74,7 +74,7 @@ def test_who_leaves_after_its_upload_waits_until_it_leaves(tmp_path, battery, sh
         assert 20 * (1 - result.rounds["battery"].item()) == pytest.approx(result.devices[ENERGY].sum().sum())
 
 
-def test_bytes_of_who_leaves_are_those_that_were_on_the_air(tmp_path):
+def test_departed_device_pays_for_the_bytes_that_were_on_the_air(tmp_path):
     """On shares that hold, bits are proportional to the time on air: none of it is cut, and none invented."""
     churn, _ = leaving(tmp_path)
     departed = run({}, churn=churn, rounds=1).devices.set_index("device")
@@ -91,13 +91,13 @@ def test_bytes_of_who_leaves_are_those_that_were_on_the_air(tmp_path):
 
 
 def test_without_leaving_nothing_changes(tmp_path):
-    """Everybody there all the time, by a trace: no other bytes than without churn."""
+    """All present all the time, by a trace: the same bytes as without churn."""
     for name in ("synchronous", "buffered", "sequential_direct"):
         assert_same(run(POLICIES[name], churn=everybody(tmp_path, 0.0, float("inf"))), run(POLICIES[name]))
 
 
-def test_parts_may_be_completed_all_the_same(tmp_path):
-    """With one round nobody is missing: as without churn, but for the events of the population."""
+def test_participations_complete_with_on_departure_completes(tmp_path):
+    """With one round no device is missing: as without churn, except for the events of the population."""
     churn, off_s = leaving(tmp_path)
     result = run({"on_departure": "completes"}, churn=churn, rounds=1)
     plain = run({}, rounds=1)
@@ -116,18 +116,18 @@ def test_the_server_hears_of_a_departure_at_its_deadline(tmp_path):
     assert plain["departed"].item() == waiting["departed"].item() == 6
 
 
-def test_whoever_is_back_at_once_has_not_left(tmp_path):
+def test_device_that_is_back_at_once_has_not_left(tmp_path):
     rows = [(device, on, off) for device in range(20) for on, off in ((0.0, 0.01), (0.01, float("inf")))]
     result = run({}, churn=presence_trace(tmp_path, rows))
     assert (result.devices["status"] == "received").all()
 
 
-# Nobody there
+# No device is present
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_the_server_waits_for_the_next_arrival(tmp_path, name):
-    """The first round begins at 3 s, as nobody is there before, and goes on as without churn."""
+    """The first round begins at 3 s, as no device is present before, and continues as without churn."""
     server = {**POLICIES[name], "policy": POLICIES[name].get("policy", "synchronous")}
     result = run(server, churn=everybody(tmp_path, 3.0, float("inf")))
     plain = run(server)
@@ -140,7 +140,7 @@ def test_the_server_waits_for_the_next_arrival(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", list(POLICIES))
-def test_a_run_ends_with_a_reason_where_nobody_will_ever_come(tmp_path, name):
+def test_run_ends_with_a_reason_when_no_device_will_arrive(tmp_path, name):
     """All leave for good; the rounds until then are kept."""
     result = run(POLICIES[name], churn=everybody(tmp_path, 0.0, 0.13), rounds=1_000)
     assert result.status == "failed"
@@ -150,8 +150,8 @@ def test_a_run_ends_with_a_reason_where_nobody_will_ever_come(tmp_path, name):
     assert result.rounds["received"].sum() > 0
 
 
-def test_an_arrival_in_between_is_no_round_without_time(tmp_path):
-    """Each device is there for 4 ms a second: every round has somebody, and no two begin at one moment."""
+def test_arrivals_between_rounds_do_not_make_empty_rounds(tmp_path):
+    """Each device is there for 4 ms a second: every round has a device, and no two begin at one moment."""
     rows = [(0, float(second), second + 0.004) for second in range(50)]
     result = run({"participants": 3}, churn=presence_trace(tmp_path, rows), rounds=6)
     begun = result.events[result.events["kind"] == "round_start"]["time_s"].tolist()
@@ -159,8 +159,8 @@ def test_an_arrival_in_between_is_no_round_without_time(tmp_path):
     assert (result.rounds["selected"] == 1).all()
 
 
-def test_rounds_do_not_burn_while_the_awaited_device_is_away(tmp_path):
-    """FedAvg(S) waits for devices that come at 10 s: at most one round is in vain before each arrival."""
+def test_rounds_do_not_pass_while_the_awaited_device_is_away(tmp_path):
+    """FedAvg(S) waits for devices that come at 10 s: at most one round is wasted before each arrival."""
     rows = [(0, 0.0, float("inf")), (1, 10.0, float("inf")), (2, 20.0, float("inf"))]
     algorithm = {"kind": "fedavg", "mode": "wait", "max_participants": 3}
     churn = presence_trace(tmp_path, rows)
@@ -172,8 +172,8 @@ def test_rounds_do_not_burn_while_the_awaited_device_is_away(tmp_path):
     assert result.rounds["time_s"].iloc[-1] > 20
 
 
-def test_who_comes_by_rounds_is_not_waited_for():
-    """Coins a round: a round without anybody counts, and takes no time."""
+def test_server_does_not_wait_for_coins():
+    """Coins a round: a round without devices counts, and takes no time."""
     result = run({}, churn={"kind": "bernoulli", "probability": 0.001}, rounds=8)
     assert len(result.rounds) == 8
     assert (result.rounds["selected"] == 0).any()
@@ -184,7 +184,7 @@ def test_who_comes_by_rounds_is_not_waited_for():
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-def test_the_population_of_a_round_is_that_before_and_who_came_and_left(name):
+def test_population_follows_from_arrivals_and_departures(name):
     churn = {"kind": "poisson", "arrivals_per_s": 150.0, "stay_s": {"exponential": 0.06}}
     rounds = run(POLICIES[name], churn=churn, rounds=10).rounds
     assert (rounds[["arrivals", "departures"]].sum() > 5).all()
@@ -192,7 +192,7 @@ def test_the_population_of_a_round_is_that_before_and_who_came_and_left(name):
     assert after[:-1] == rounds["present"].tolist()[1:]
 
 
-def test_single_changes_are_events_of_small_populations_alone():
+def test_only_small_populations_log_single_changes():
     churn = {"kind": "poisson", "arrivals_per_s": 4000.0, "stay_s": {"exponential": 0.1}}
     for count, listed in ((1000, True), (10_001, False)):
         coefficients = [[0.5, 0, 0]] * count
@@ -207,12 +207,12 @@ def test_single_changes_are_events_of_small_populations_alone():
             assert kinds.get(kind, 0) == (result.rounds[column].sum() if listed else 0)
 
 
-def test_too_few_devices_are_said_once(tmp_path, caplog):
+def test_too_few_devices_are_reported_once(tmp_path, caplog):
     rows = [(device, 0.0, float("inf")) for device in range(4)]
     with caplog.at_level(logging.WARNING):
         result = run({"participants": 6}, churn=presence_trace(tmp_path, rows))
     assert (result.rounds["selected"] == 4).all()
-    said = [record.message for record in caplog.records if "fewer" in record.message or "takes whom" in record.message]
+    said = [record.message for record in caplog.records if "fewer" in record.message]
     assert said == ["round 1: 4 devices are present, fewer than server.participants: 6; it goes on with these"]
 
 
@@ -225,7 +225,7 @@ def test_the_world_is_the_same_under_two_algorithms():
     assert (one.devices["status"] == "departed").any()
 
 
-def test_among_very_many_each_is_as_likely_to_be_selected():
+def test_selection_is_uniform_in_very_large_populations():
     """Selections of 100,000 devices by the round's own draws: KS of 4,000 at 1 %, no device twice."""
     from scipy import stats
 

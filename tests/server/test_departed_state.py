@@ -43,7 +43,7 @@ HOLDING = [
 
 
 def mean_held(algorithm, clients, left_out=()):
-    """Return the mean of all that counts, name by name, with those left out as at the beginning."""
+    """Return the mean of all state by name, with forgotten devices as at the beginning."""
     omega = np.array(SAMPLES) / np.mean(SAMPLES)
     kept = []
     for i, state in enumerate(clients):
@@ -53,7 +53,7 @@ def mean_held(algorithm, clients, left_out=()):
 
 
 @pytest.mark.parametrize("case", HOLDING, ids=str)
-def test_what_devices_hold_is_the_servers_mean_and_can_be_taken_out(case):
+def test_server_mean_matches_device_state_and_can_drop_it(case):
     algorithm = loaded(case)
     labels = np.arange(10).reshape(5, 2) + 1
     done = Simulation(algorithm, PARTIAL, SAMPLES, labels=labels)
@@ -73,7 +73,7 @@ def test_what_devices_hold_is_the_servers_mean_and_can_be_taken_out(case):
 
 
 @pytest.mark.parametrize("kind", ["mifa", "fedar", "fedvarp"])
-def test_rows_of_who_is_taken_out_are_as_at_the_beginning(kind):
+def test_rows_of_forgotten_devices_are_as_at_the_beginning(kind):
     algorithm = loaded({"kind": kind})
     done = Simulation(algorithm, PARTIAL)
     after = forget(algorithm, done.states[-1], np.array([3]), [algorithm.share_in_means(done.clients[3], 1.0)], 5)
@@ -95,7 +95,7 @@ def away(tmp_path, algorithm="scaffold", departed_state="kept", **changes):
     return scalar(None, CURVES, algorithm=algorithm, server={"departed_state": departed_state}, **keys)
 
 
-def test_it_leaves_and_comes_back(tmp_path):
+def test_device_leaves_and_returns(tmp_path):
     devices = away(tmp_path).devices
     mine = devices[devices["device"] == GONE]
     received = mine.loc[mine["status"] == "received", "round"].tolist()
@@ -105,8 +105,8 @@ def test_it_leaves_and_comes_back(tmp_path):
 
 @pytest.mark.parametrize("departed_state", ["kept", "lost", "forgotten"])
 @pytest.mark.parametrize("name", SUMS)
-def test_what_it_has_when_it_is_back(name, departed_state, tmp_path, seen):
-    """And what the server has meanwhile: the mean of what devices have, where neither or both let go of it."""
+def test_returning_device_has_the_state_that_the_key_says(name, departed_state, tmp_path, seen):
+    """And the server meanwhile has the mean of the devices' state, if neither or both drop it."""
     away(tmp_path, KEYS[name], departed_state)
     there = [number for number, (_, heard, *_) in enumerate(seen) if GONE in heard]
     (left, back), *more = [pair for pair in pairwise(there) if pair[1] - pair[0] > 1]
@@ -143,7 +143,7 @@ def test_error_feedback_is_lost_too(tmp_path, monkeypatch):
     assert before[left][1][GONE] > 0 == before[back][1][GONE] < before[back][1][0]
 
 
-def test_nobody_leaves_nothing_changes(tmp_path):
+def test_without_departures_nothing_changes(tmp_path):
     results = [
         scalar(None, CURVES, rounds=4, algorithm="feddyn", training=TRAINING, server={"departed_state": how})
         for how in ("kept", "lost", "forgotten")
@@ -151,12 +151,12 @@ def test_nobody_leaves_nothing_changes(tmp_path):
     assert all(np.array_equal(results[0].parameters, each.parameters) for each in results)
 
 
-def test_who_keeps_nothing_loses_nothing(tmp_path):
+def test_algorithms_without_device_state_lose_nothing(tmp_path):
     kept, lost = (away(tmp_path, "fedavg", how) for how in ("kept", "forgotten"))
     assert np.array_equal(kept.parameters, lost.parameters)
 
 
-def test_groups_that_make_room_lose_it_too(seen):
+def test_departing_groups_lose_state_too(seen):
     """SCAFFOLD whose control variates outlast sessions, three of two groups: c_i of the first group is gone."""
     sessions = {"count": 3, "rounds": 2, "groups": 2, "keep_state": True}
     for how in ("kept", "forgotten"):
@@ -169,7 +169,7 @@ def test_groups_that_make_room_lose_it_too(seen):
             assert torch.allclose(server["c"], devices["c"].mean(dim=0), atol=1e-12)
 
 
-def test_what_lasts_is_sent_again(tmp_path):
+def test_lasting_payload_is_sent_again(tmp_path):
     """The teacher goes to a device once a session, and once more after it has lost it."""
     sent = {}
     for how in ("kept", "lost"):
@@ -225,14 +225,14 @@ def digits(sessions, **changes):
         ),
     ],
 )
-def test_refused(lines, message, tmp_path, capsys):
+def test_contradictory_departed_state_is_refused(lines, message, tmp_path, capsys):
     path = tmp_path / "scenario.yaml"
     path.write_text(lines + "\n")
     assert main(["validate", str(path)]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_who_can_be_forgotten():
+def test_algorithms_that_can_forget_devices():
     assert not can_forget(Scaffold(variant="eve_code"))
     assert can_forget(FedDisco(base=Scaffold()))
     assert all(can_forget(ALGORITHMS.load(name)()) for name in ALGORITHMS.members)

@@ -1,4 +1,4 @@
-"""Departures of devices that take part: one timer does what a timer for each of them would do."""
+"""Departures of devices that take part: one timer does the work of a timer for each."""
 
 from dataclasses import dataclass
 
@@ -68,7 +68,7 @@ whole_s = st.integers(1, 40).map(float)  # exact sums, so that times can be comp
 
 
 @given(st.lists(st.tuples(whole_s, whole_s, st.sampled_from([0.0, 3.0, 7.0])), min_size=1, max_size=30))
-def test_each_device_is_cut_when_it_leaves_and_no_other(devices):
+def test_only_departing_devices_are_interrupted(devices):
     """Devices begin at three times, work for some seconds and stay for some."""
     stays_s = [begin + stay for stay, _work, begin in devices]
     world = World(Stays(stays_s))
@@ -85,7 +85,7 @@ def test_each_device_is_cut_when_it_leaves_and_no_other(devices):
     assert len(world.cut) + len(world.left_later) == len(devices)
 
 
-def test_nobody_is_touched_once_its_round_is_over():
+def test_no_device_is_interrupted_after_its_round():
     world = World(Stays([5.0, 6.0, NEVER]))
     first, _second, _third = world.begin({0: 1.0, 1: 20.0, 2: 20.0})
     world.env.run(2.0)
@@ -96,7 +96,7 @@ def test_nobody_is_touched_once_its_round_is_over():
     assert world.left_later == {}
 
 
-def test_a_device_of_which_only_the_near_future_is_known_is_asked_again():
+def test_device_with_unknown_future_is_checked_again():
     presence = Stays([10.0], known_s=3.0)
     world = World(presence)
     world.begin({0: 50.0})

@@ -1,4 +1,4 @@
-"""Evaluations on devices: what their phase costs in closed form, where it is entered, and that learning is as ever."""
+"""Evaluations on devices: costs in closed form, their rows, and unchanged learning."""
 
 import numpy as np
 import pytest
@@ -81,14 +81,14 @@ def test_the_phase_lasts_as_long_as_the_slowest_needs(keys):
     assert (evaluations["bytes_up"] == keys.get("answer_bits", 32) // 8).all()
 
 
-def test_one_sample_is_the_least():
+def test_device_evaluates_on_at_least_one_sample():
     result = evaluating(evaluation={"samples": 1e-9})
     assert (samples_of(result, 1e-9) == 1).all()
     assert world_of(result).payload.samples.min() > 1
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-def test_training_is_what_it_was_and_all_costs_are_in_the_books(name):
+def test_training_is_unchanged_and_all_costs_are_recorded(name):
     result = evaluating(name, devices=DEVICES)
     alone = run(POLICIES[name], devices=DEVICES)
     parts, evaluations = by_kind(result)
@@ -122,14 +122,14 @@ def test_training_is_what_it_was_and_all_costs_are_in_the_books(name):
     assert evaluations["idle_energy_j"].to_numpy() == pytest.approx(IDLE_W * evaluations["wait_s"].to_numpy())
 
 
-def test_waiting_for_the_evaluation_is_no_waiting_for_its_end():
+def test_time_before_an_evaluation_does_not_count_twice():
     """A device waits for the slowest update, and then for the slowest answer: never twice at once."""
     result = evaluating(devices=DEVICES)
     lasted_s = result.devices.groupby(["round", "device"])[[*TIMES, "wait_s"]].sum().sum(axis=1)
     assert lasted_s.to_numpy() == pytest.approx(np.repeat(result.rounds["duration_s"].to_numpy(), 6))
 
 
-def test_events_tell_when_it_began_and_who_has_answered():
+def test_events_record_the_beginning_and_answers():
     result = evaluating(rounds=1)
     events = result.events
     began_s = events[events["kind"] == "evaluation_start"]["time_s"].item()
@@ -141,7 +141,7 @@ def test_events_tell_when_it_began_and_who_has_answered():
     assert (events["kind"] == "download_end").sum() == 12
 
 
-def test_without_the_key_there_is_no_trace_of_it():
+def test_without_the_key_results_have_no_evaluation():
     result = run({})
     assert not {"evaluation_s", "evaluated", "evaluation_energy_j"} & set(result.rounds.columns)
     assert result.scenario["server"]["device_evaluation"] is None
@@ -163,7 +163,7 @@ def test_all_that_are_present_may_evaluate():
 
 
 @pytest.mark.parametrize("every", [2, 3])
-def test_it_comes_every_few_rounds(every):
+def test_evaluation_comes_every_few_rounds(every):
     result = evaluating(evaluation={"every": every}, rounds=7)
     alone = run({}, rounds=7)
     due = result.rounds["round"] % every == 0
@@ -204,7 +204,7 @@ def test_a_device_that_was_polled_and_not_chosen_downloads_the_new_model_as_othe
     assert evaluations[TIMES].to_numpy() == pytest.approx(phases_s(result, evaluations, BAND_HZ / 20))
 
 
-def test_what_is_sent_once_comes_with_the_first_model_of_either_kind():
+def test_payload_sent_once_comes_with_the_first_model_of_either_kind():
     """A teacher of the session: to those that evaluate before they train, with that model, and never again."""
     sessions = {"count": 2, "rounds": 3, "initialisation": {"kind": "continuous"}}
     keys = {"rounds": None, "sessions": sessions, "devices": {**BASE["devices"], "count": 6}}
@@ -232,7 +232,7 @@ def leaving_in_the_phase(tmp_path, **changes):
 
 
 @pytest.mark.parametrize("battery", [None, {"capacity_j": 1.0}], ids=["mains", "battery"])
-def test_who_leaves_in_the_phase_drops_out_of_it(tmp_path, battery):
+def test_device_that_leaves_drops_out_of_the_evaluation(tmp_path, battery):
     devices = {**DEVICES, "battery": battery} if battery else DEVICES
     result, slowest, off_s = leaving_in_the_phase(tmp_path, devices=devices)
     _, evaluations = by_kind(result)
@@ -259,8 +259,8 @@ def test_devices_that_complete_answer_out_of_sight(tmp_path):
 
 
 @pytest.mark.parametrize("policy", ["synchronous", "deadline"])
-def test_its_own_deadline_ends_it(policy):
-    """What has not been answered then is cut there; the deadline of training is another one."""
+def test_deadline_of_the_section_ends_the_evaluation(policy):
+    """Missing answers are cut off then; training has another deadline."""
     deadline_s = 0.05
     whole = evaluating(policy)
     result = evaluating(policy, evaluation={"deadline_s": deadline_s})
@@ -302,7 +302,7 @@ def test_failed_transfers_end_an_evaluation_and_no_training():
 
 
 def unexplained_j(result):
-    """Return the charge of all batteries at the end, less that at the start and what was spent by the books."""
+    """Return the charge of all batteries at the end, less that at the start and the recorded energy."""
     full_j = result.scenario["devices"]["battery"]["capacity_j"] * 20
     return result.rounds["battery"].iloc[-1] * full_j - full_j + spent_j(result.devices).sum()
 
@@ -310,7 +310,7 @@ def unexplained_j(result):
 @pytest.mark.parametrize("radio_energy", [{}, {"drx_tail_s": 0.01, "drx_tail_w": 0.4}], ids=["", "tails"])
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("name", ON_BATTERIES)
-def test_what_batteries_have_lost_is_what_the_books_say(name, sharing, radio_energy):
+def test_batteries_lose_the_recorded_energy(name, sharing, radio_energy):
     ran_out = 0  # batteries in the phase
     for capacity_j in (0.02, 0.03):
         devices = {**DEVICES, "battery": {"capacity_j": capacity_j}, "radio_energy": radio_energy}
@@ -345,7 +345,7 @@ def test_batteries_that_ran_out_before_the_phase_may_be_charged_until_it(name, d
 # Learning, selections, cells and channels
 
 
-def test_what_is_learned_stays_bit_by_bit():
+def test_learning_stays_the_same_bit_by_bit():
     server = {"selection": {"kind": "oort"}}
     keys = {"train": True, "server": server, "training": {**BASE["training"], "local_steps": 3}}
     result = evaluating(**keys)
@@ -356,7 +356,7 @@ def test_what_is_learned_stays_bit_by_bit():
 
 
 def test_a_selection_by_past_round_trips_sees_no_evaluation():
-    """What never arrived has cost the server its waiting for updates, and not what came afterwards."""
+    """For a lost update the round trip is the wait for updates, without the phase."""
     faults = {"failure_probability": 0.4, "attempts": 1}
     radio = {**BASE["radio"], "faults": faults}
     chosen = [
@@ -418,7 +418,7 @@ def test_a_device_that_evaluates_has_set_up_before():
 
 
 def test_a_clock_for_the_deadline_takes_that_of_the_evaluation():
-    """The lowest clock at which the answer is there in time; without a deadline of its own, that of the round."""
+    """The lowest clock at which the answer is there in time; without a deadline of the section, that of the round."""
     dvfs = {"kind": "deadline", "min_cpu_hz": 1e3, "upload_margin": 1.0}
     ends_s = []
     for own in ({"deadline_s": 0.4}, {}):

@@ -10,7 +10,7 @@ import pytest
 import edgefl
 
 SLOT_S = 0.0005
-# Nobody moves, so the fading with which a round begins stays as it is.
+# No device moves, so the fading with which a round begins stays as it is.
 STILL: dict[str, Any] = {
     "rounds": 2,
     "data": {"dataset": "digits"},
@@ -22,7 +22,7 @@ STILL: dict[str, Any] = {
 
 
 def run(**sections: dict[str, Any]) -> Any:
-    """Return the participations of a run whose sections have some more keys."""
+    """Return the participations of a run with some more keys."""
     scenario = {name: {**STILL[name], **sections.get(name, {})} for name in ("devices", "server", "radio")}
     return edgefl.run({**STILL, **scenario}, train=False).devices
 
@@ -56,7 +56,7 @@ def test_rounds_end_sooner_than_with_other_divisions() -> None:
         assert ends_s(run(radio={"allocation": name})).max() > ours_s
 
 
-def test_mean_knowledge_ends_together_in_the_mean() -> None:
+def test_with_mean_csi_uploads_end_together_on_average() -> None:
     # A fast fading channel shows its mean: transfers of thousands of slots end within some of them.
     moving = {**STILL, "mobility": {"kind": "static", "speed_mps": 30}, "rounds": 1}
     scenario = {
@@ -87,6 +87,6 @@ def test_mean_knowledge_ends_together_in_the_mean() -> None:
         ),
     ],
 )
-def test_refusals(sections: dict[str, Any], message: str) -> None:
+def test_contradictions_with_equal_finish_are_refused(sections: dict[str, Any], message: str) -> None:
     with pytest.raises(edgefl.InputError, match=message.replace(".", r"\.")):
         run(**sections)

@@ -1,4 +1,4 @@
-"""Forecasts against the run that they predict: over a channel that does not change, they are what happens."""
+"""Forecasts against the run that they predict: over a constant channel they come true."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ seen: list[Forecast] = []
 
 
 class Noting(Everybody):
-    """Everybody, and keeps the forecasts that it is given (test)."""
+    """All devices, and keeps the forecasts that it is given (test)."""
 
     @property
     def needs_csi(self) -> bool:
@@ -82,7 +82,7 @@ def test_forecast_comes_true_over_a_constant_channel(radio: dict[str, Any]) -> N
 
 
 def test_forecast_counts_set_up_and_the_energy_of_bits() -> None:
-    """Of both, what the run then spends; the times of transfers end with slots, bits and set-ups do not."""
+    """Both match the run; transfers end with slots, bits and set-ups do not."""
     radio_energy = {"rx_j_per_mbit": 0.4, "tx_j_per_mbit": 1.5}
     hardware = {**STILL["devices"], "setup_s": {"uniform": [1, 3]}, "setup_j": 9.0, "radio_energy": radio_energy}
     predicted, result = forecasts({**STILL, "devices": hardware}, "perfect")
@@ -113,7 +113,7 @@ def test_forecast_counts_access_before_both_messages() -> None:
 
 
 @pytest.mark.parametrize("keys", [{"block_s": 60}, {"length": "round"}], ids=str)
-def test_what_is_known_of_a_block_holds_in_both_directions(keys: dict[str, Any]) -> None:
+def test_knowledge_of_a_block_holds_in_both_directions(keys: dict[str, Any]) -> None:
     radio = STILL["radio"] | {"fading": {"kind": "block", **keys}}
     predicted, result = forecasts({**STILL, "radio": radio}, "perfect")
     for number, forecast in enumerate(predicted, start=1):
@@ -141,7 +141,7 @@ def test_forecast_knows_uplink_power_control(radio: dict[str, Any]) -> None:
     np.testing.assert_allclose(predicted[0].upload_j() / predicted[0].upload_s(), ratio, rtol=1e-9)
 
 
-def test_shares_are_those_of_the_cells() -> None:
+def test_shares_follow_from_the_cells() -> None:
     scenario = {**STILL, **SEVEN_CELLS}
     predicted, result = forecasts(scenario, "perfect")
     counts = np.bincount(predicted[0].cell)
@@ -191,7 +191,7 @@ def test_shares_follow_from_how_many_take_part_together(server: dict[str, Any], 
     np.testing.assert_allclose(shares, 1 / count)
 
 
-def test_mean_csi_knows_the_path_and_not_the_fading() -> None:
+def test_mean_csi_has_the_path_without_the_fading() -> None:
     perfect, _ = forecasts(STILL, "perfect")
     mean, _ = forecasts(STILL, "mean")
     np.testing.assert_array_equal(perfect[0].path_gain, mean[0].path_gain)

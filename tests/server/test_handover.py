@@ -1,4 +1,4 @@
-"""Handover on scripted paths: when event A3 says, and what it does to a transfer; without fading all in closed form."""
+"""Handover on scripted paths: event A3 and its effect on a transfer; without fading all in closed form."""
 
 import math
 
@@ -88,9 +88,7 @@ BEFORE = round(HANDED_S / SLOT_S) * slot_bits(START_M, 0.0)  # bits of such a do
 
 @pytest.mark.parametrize("hysteresis_db", [0.0, 3.0, 6.5])
 @pytest.mark.parametrize(("time_to_trigger_s", "measure_s"), [(0.0, 0.04), (0.16, 0.04), (0.1, 0.04), (7.0, 0.1)])
-def test_it_happens_when_the_neighbour_has_been_better_for_so_long(
-    tmp_path, hysteresis_db, time_to_trigger_s, measure_s
-):
+def test_handover_happens_after_the_time_to_trigger(tmp_path, hysteresis_db, time_to_trigger_s, measure_s):
     """While it computes, which a handover does not disturb; the upload goes to the new cell."""
     rule = {"hysteresis_db": hysteresis_db, "time_to_trigger_s": time_to_trigger_s, "measure_s": measure_s}
     result = run(tmp_path, 10**5, flops=3e6, **rule)
@@ -109,7 +107,7 @@ def test_it_happens_when_the_neighbour_has_been_better_for_so_long(
 
 @pytest.mark.parametrize("measure_s", [0.04, 0.2])
 @pytest.mark.parametrize("filter_k", [0, 4, 13])
-def test_the_filter_is_that_of_the_standard(tmp_path, filter_k, measure_s):
+def test_filter_follows_the_standard(tmp_path, filter_k, measure_s):
     """F_n = (1 - a) F_(n-1) + a M_n, a = 1 / 2^(k / 4) every 200 ms: five steps of 40 ms have the weight of one."""
     share = 1.0 - (1.0 - 2.0 ** (-filter_k / 4)) ** (measure_s / 0.2)
     filtered_db = better_db(START_M + SPEED_MPS * measure_s)
@@ -151,7 +149,7 @@ def test_errors_of_measurements_are_keyed_by_their_number(tmp_path, monkeypatch)
     assert min(found[0]) < reported_s(3.0, 0.0, 0.04)
 
 
-def test_hysteresis_and_time_to_trigger_keep_it_from_going_back_and_forth(tmp_path):
+def test_hysteresis_and_time_to_trigger_prevent_ping_pong(tmp_path):
     """To and fro across the middle, two seconds a way, so that either is better for two seconds, by 1.3 dB at most."""
     path = [(2.0 * n, 0, 190.0 if n % 2 else 210.0) for n in range(20)]
     assert 1.29 < better_db(210.0) < 1.31
@@ -175,7 +173,7 @@ def test_nothing_is_measured_in_the_interruption(tmp_path):
     ("in_transfer", "interruption_s", "pause_s"),
     [("continue", 0.05, 0.05), ("continue", 0.0, 0.0), ("forward", 0.05, 0.07), ("restart", 0.05, 0.05)],
 )
-def test_a_transfer_goes_on_over_the_new_cell(tmp_path, in_transfer, interruption_s, pause_s):
+def test_transfer_continues_over_the_new_cell(tmp_path, in_transfer, interruption_s, pause_s):
     result = run(tmp_path, LONG, in_transfer=in_transfer, interruption_s=interruption_s)
     left = 32 * LONG - (0 if in_transfer == "restart" else BEFORE)
     after_s = math.ceil(left / slot_bits(HANDED_M, FAR_M)) * SLOT_S
@@ -201,7 +199,7 @@ def test_a_transfer_may_be_dropped(tmp_path):
     assert result.events["kind"].tolist() == ["round_start", "handover", "handover_failed", "round_end"]
 
 
-def test_a_transfer_that_ends_at_that_very_moment_has_ended(tmp_path):
+def test_transfer_that_ends_at_the_handover_has_ended(tmp_path):
     """The download is not dropped; the upload, which begins then, goes to the new base station."""
     result = run(tmp_path, int(BEFORE // 32), in_transfer="drop")
     row = result.devices.iloc[0]
@@ -214,7 +212,7 @@ def test_a_transfer_that_ends_at_that_very_moment_has_ended(tmp_path):
 
 
 @pytest.mark.parametrize("after_s", [-0.01, 0.03, 0.06])
-def test_what_cuts_it_short_costs_what_it_has_cost(tmp_path, after_s):
+def test_transfer_cut_short_keeps_its_cost(tmp_path, after_s):
     """A deadline just before the handover, in the interruption and just after it."""
     server = {"policy": "deadline", "deadline_s": HANDED_S + after_s}
     result = run(tmp_path, LONG, server=server)
@@ -234,7 +232,7 @@ def test_the_longest_time_of_a_transfer_counts_the_interruption(tmp_path, more_s
     assert result.devices["download_s"].item() == pytest.approx(whole_s + min(more_s, 0))
 
 
-def test_who_comes_shares_the_band_of_the_new_cell(tmp_path):
+def test_arriving_device_shares_the_band_of_the_new_cell(tmp_path):
     """One stands in the far cell and downloads alone until the other's interruption is over, then on half the band."""
     path = [(0.0, 0, START_M), (0.0, 1, 380.0), (40.0, 0, 450.0), (40.0, 1, 380.0)]
     result = run(tmp_path, LONG, path)
@@ -265,7 +263,7 @@ def test_bits_are_conserved_through_fading_faults_and_many_handovers(tmp_path, t
     assert handed > 6
 
 
-def test_each_piece_has_fading_of_its_own():
+def test_each_piece_of_a_transfer_has_separate_fading():
     """Keys count on over pieces and their attempts; where the fading begins is another draw for each base station."""
     of = link(faults={"attempts": 3}, sharing="processor")
     at = drop(of, [4, 7])
@@ -284,7 +282,7 @@ def test_each_piece_has_fading_of_its_own():
     assert (stays.attempts_before, stays.drop.ids.tolist(), stays.drop.distance_m.tolist()) == (0, [4], [100.0])
 
 
-def test_what_was_known_of_the_old_fading_is_forgotten():
+def test_knowledge_of_the_old_fading_is_forgotten():
     """Gains of the coming slots are those of the new base station from its first one on, by its own draws."""
     of = link(sharing="processor")
     at = of.participants(drop(of, [7]), np.array([5.0]), np.array([DEVICE_W]), 0)
@@ -316,7 +314,7 @@ def test_what_was_known_of_the_old_fading_is_forgotten():
     assert (moved.gain, moved.slots) == (new.gain, 30 + new.slots)
 
 
-def test_nothing_depends_on_how_far_one_looks_ahead(tmp_path, monkeypatch):
+def test_result_does_not_depend_on_the_lookahead(tmp_path, monkeypatch):
     found = []
     for least, most in ((64, 1024), (7, 7), (1, 3)):
         monkeypatch.setattr(handover, "LEAST_AHEAD", least)
@@ -347,7 +345,7 @@ WORLD = {
 @pytest.mark.parametrize(
     ("policy", "in_transfer"), [("synchronous", "drop"), ("asynchronous", "forward"), ("hierarchical", "restart")]
 )
-def test_books_balance_under_other_policies(policy, in_transfer):
+def test_accounts_balance_under_other_policies(policy, in_transfer):
     hasty = {"measure_s": 0.1, "time_to_trigger_s": 0.1, "filter_k": 4}  # so that some come within a transfer
     cells = WORLD["cells"] | {"handover": hasty | {"in_transfer": in_transfer}}
     server = WORLD["server"] | {"policy": policy}
@@ -369,8 +367,8 @@ def test_books_balance_under_other_policies(policy, in_transfer):
     assert lost <= result.rounds["failed"].sum()
 
 
-def test_who_is_never_handed_over_notices_nothing():
-    """As without the section, but for the column."""
+def test_device_without_handover_is_not_affected():
+    """As without the section, except for the column."""
     radio = WORLD["radio"] | STEADY | {"sharing": "processor"}
     still = WORLD | {"radio": radio, "mobility": "static"}
     on = edgefl.run(still, train=False)
@@ -383,7 +381,7 @@ def test_who_is_never_handed_over_notices_nothing():
 
 @given(st.data())
 @settings(max_examples=150, deadline=None)
-def test_the_rule_as_the_standard_says_it(data):
+def test_rule_follows_the_standard(data):
     """Measure by measure: each neighbour has a timer that runs while it is better, and is reported when it is up."""
     steps = data.draw(st.integers(1, 12))
     sites = data.draw(st.integers(2, 4))
@@ -437,7 +435,7 @@ def measured_at_s(x_m):
 @pytest.mark.parametrize(
     ("n310", "t310_s", "reestablish_s"), [(1, 1.0, 0.2), (3, 0.5, 0.2), (1, 0.0, 0.0), (1, 1.0, 12)]
 )
-def test_a_link_fails_when_the_timer_is_up_and_comes_back_where_a_cell_is_good(tmp_path, n310, t310_s, reestablish_s):
+def test_link_fails_when_the_timer_expires_and_recovers_at_a_good_cell(tmp_path, n310, t310_s, reestablish_s):
     rule = failing(n310=n310, t310_s=t310_s, reestablish_s=reestablish_s)
     result = run(tmp_path, 10**5, flops=3e6, **rule)
     events = result.events.set_index("kind")
@@ -459,7 +457,7 @@ def test_a_link_that_is_in_sync_again_in_time_does_not_fail(tmp_path):
 
 
 @pytest.mark.parametrize("in_transfer", ["continue", "forward", "restart", "drop"])
-def test_a_transfer_stands_still_while_there_is_no_link(tmp_path, in_transfer):
+def test_transfer_pauses_without_a_link(tmp_path, in_transfer):
     result = run(tmp_path, LONG, in_transfer=in_transfer, **failing(t311_s=30.0))
     row = result.devices.iloc[0]
     events = result.events.set_index("kind")
@@ -529,7 +527,7 @@ ENERGY = ["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]
 
 
 @pytest.mark.parametrize("after_s", [-0.0098, 0.03, 0.0602, 1.0002])
-def test_a_battery_that_runs_out_cuts_it_exactly_there(tmp_path, after_s):
+def test_empty_battery_ends_the_participation_exactly_then(tmp_path, after_s):
     """Just before the handover, in the interruption, just after it, and a second later."""
     silent_s = min(max(after_s, 0.0), PAUSE_S)
     received_s = HANDED_S + after_s - silent_s
@@ -571,7 +569,7 @@ def test_a_battery_that_runs_out_in_the_wait_after_a_dropped_transfer(tmp_path):
 
 
 @pytest.mark.parametrize("in_transfer", ["continue", "forward", "restart", "drop"])
-def test_batteries_lose_what_the_books_say_through_many_handovers(tmp_path, in_transfer):
+def test_batteries_lose_the_recorded_energy_through_many_handovers(tmp_path, in_transfer):
     """Two devices to and fro under fading and faults, one of which runs out: levels, energy and bytes add up."""
     capacity_j = 1.6
     path = [*TO_AND_FRO, *((1.0 * n, 1, 120.0 if n % 2 else 280.0) for n in range(60))]

@@ -1,4 +1,4 @@
-"""How often devices are handed over: as often as their ways cross borders, and as shadows let them."""
+"""Rates of handovers, against crossed borders and passages of shadows."""
 
 from itertools import pairwise
 
@@ -109,7 +109,7 @@ def test_between_two_base_stations_shadows_hand_over_as_often_as_they_pass_the_h
     assert way_m / count == pytest.approx(first_passage_m(hysteresis_db, 4.0, 10.0, 0.15), rel=0.08)
 
 
-def test_walkers_in_umi_are_handed_over_by_the_shadows_and_not_to_and_fro():
+def test_walkers_in_umi_are_handed_over_by_shadows_without_ping_pong():
     """More often than borders are crossed, as a base station comes into sight for itself, but not back at once."""
     mobility = {"kind": "random_waypoint", "speed_mps": 1.5}
     umi = {"kind": "umi", "out_of_range": "clamp"}

@@ -30,7 +30,7 @@ LEARNED = ["train_loss", "test_loss", "test_accuracy"]
 
 
 @pytest.mark.parametrize(("every", "algorithm"), [(1, "fedavg"), (3, "moon")])
-def test_with_one_cell_it_is_synchronous(every, algorithm):
+def test_one_cell_is_synchronous(every, algorithm):
     """Bit by bit, however often a cloud averages the only model with itself."""
     changes = {"rounds": 3, "cells": {}, "radio": {"bandwidth_hz": 20e6}, "algorithm": algorithm}
     one = run_in_seven_cells("synchronous", **changes)
@@ -40,7 +40,7 @@ def test_with_one_cell_it_is_synchronous(every, algorithm):
     assert np.array_equal(one.parameters, other.parameters)
 
 
-def test_with_a_cloud_in_every_round_it_is_fedavg_over_all_cells():
+def test_cloud_in_every_round_is_fedavg_over_all_cells():
     """A mean by samples of means by samples; cells and devices as under the synchronous policy."""
     changes = {"rounds": 3, "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.3}}}
     one = run_in_seven_cells("synchronous", **changes)
@@ -57,10 +57,10 @@ def test_with_a_cloud_in_every_round_it_is_fedavg_over_all_cells():
 @pytest.mark.parametrize("shadowing_db", [0.0, 8.0], ids=["at home", "changing cells"])
 @pytest.mark.parametrize("every", [1, 2, 3, 10**9])
 def test_quadratics_by_hand(every, shadowing_db, tmp_path):
-    """Each cell walks on its own functions; who changes the cell takes the new one's model; a cloud weighs by samples.
+    """Cells walk on their functions; a device that moves takes the new cell's model; the cloud weighs by samples.
 
     Device i holds 1 + i % 3 samples, all of them its function. Fewer take part than there are, so that cells have
-    nobody at times.
+    none at times.
     """
     rng = np.random.default_rng(4)
     holds = 1 + np.arange(18) % 3
@@ -98,7 +98,7 @@ def test_quadratics_by_hand(every, shadowing_db, tmp_path):
 
 
 def test_two_cells_by_hand():
-    """Cell 0 hears moves 1 and 4 from 1 and 2 samples, cell 2 a move of -2 from 3 samples; cell 1 hears nobody."""
+    """Cell 0 hears moves 1 and 4 from 1 and 2 samples, cell 2 a move of -2 from 3 samples; cell 1 hears none."""
     fedavg = ALGORITHMS.load("fedavg")()
     at = EdgeModels.alike(torch.tensor([10.0]), torch.tensor([5.0]), 3)
     updates = Updates(
@@ -147,7 +147,7 @@ def test_a_cloud_round_is_longer_by_the_way_to_the_cloud_and_back(keys, extra_s)
     check_books(other.rounds, other.devices, other.summary)
 
 
-def test_a_round_without_anybody_moves_nothing():
+def test_round_without_participants_changes_no_model():
     radio = {**SEVEN_CELLS_RADIO, "faults": {"max_transfer_s": 1e-4}}
     result = run_in_seven_cells(hierarchical(cloud_every=2), radio=radio)
     assert result.rounds["received"].sum() == 0
@@ -174,7 +174,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", list(REFUSED))
-def test_one_clear_line(case, tmp_path, capsys):
+def test_refusals_are_one_line(case, tmp_path, capsys):
     text, message = REFUSED[case]
     file = tmp_path / "s.yaml"
     file.write_text(f"server: {{policy: hierarchical}}\n{text}\n")
@@ -185,7 +185,7 @@ def test_one_clear_line(case, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("policy", ["hierarchical", "sequential"])
-def test_the_line_names_those_that_are_not_refused(policy):
+def test_refusal_names_algorithms_that_fit(policy):
     """With their defaults: these, and no others."""
     allowed = []
     lines = set()
@@ -199,7 +199,7 @@ def test_the_line_names_those_that_are_not_refused(policy):
     assert f"set it to {', '.join(allowed[:-1])} or {allowed[-1]}, without availability" in line
 
 
-def test_who_keeps_nothing_but_the_model():
+def test_algorithms_that_keep_only_the_model_fit():
     """All algorithms are looked at with their defaults."""
     able = {name for name in ALGORITHMS.members if is_divisible(ALGORITHMS.load(name)())}
     assert able >= {"fedavg", "fedprox", "moon", "qfedavg", "fedasync", "fedbuff"}

@@ -1,4 +1,4 @@
-"""One device out of reach: its transfer fails in time, and whatever would cut it short before does so exactly."""
+"""One device out of reach: its transfer fails in time, and earlier events cut it short exactly."""
 
 import pytest
 from server_cases import BASE, BITS, assert_same, check_books
@@ -46,7 +46,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("case", "sharing", "transfer", "fading"), PAIRS)
-def test_what_cuts_it_short_does_so_as_under_a_longest_time(case, sharing, transfer, fading):
+def test_events_cut_hopeless_transfers_short_as_under_a_longest_time(case, sharing, transfer, fading):
     """A longest time of a quarter of an hour ends nothing here, so the rows must be the same."""
     tdd = {"downlink": 0.5, "uplink": 0.5}  # in the other half of the time a device draws idle power
     radio = {**BASE["radio"], "sharing": sharing, "transfer": transfer, "fading": fading, "tdd": tdd}
@@ -69,7 +69,7 @@ def test_what_cuts_it_short_does_so_as_under_a_longest_time(case, sharing, trans
     ("policy", "sharing"),
     [("synchronous", "fixed"), ("synchronous", "processor"), ("hierarchical", "processor"), ("sequential", "fixed")],
 )
-def test_where_nothing_cuts_it_short_the_radio_link_fails(policy, sharing):
+def test_uncut_hopeless_transfer_fails_its_radio_link(policy, sharing):
     result = run(server={"policy": policy}, rounds=2, radio={**BASE["radio"], "sharing": sharing})
     assert result.status == "finished", result.error
     failed = result.devices[result.devices["status"] == "upload_failed"]
@@ -95,7 +95,7 @@ def test_a_failed_link_costs_what_the_device_has_sent_meanwhile():
 
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 @pytest.mark.parametrize("leaves", [False, True], ids=["arrives", "leaves"])
-def test_a_handover_decides_anew_whether_the_link_is_hopeless(tmp_path, transfer, leaves):
+def test_handover_checks_again_whether_the_link_is_hopeless(tmp_path, transfer, leaves):
     """A device passes from a base station out of reach to one nearby after half a minute; and the reverse way round.
 
     The loss grows with the 12th power of the distance: 2 km away nothing gets through. Nearby the download takes 43 s.
@@ -129,7 +129,7 @@ def test_a_handover_decides_anew_whether_the_link_is_hopeless(tmp_path, transfer
 
 @pytest.mark.parametrize("fading", ["rayleigh", "none", "block", "jakes"])
 @pytest.mark.parametrize("deadline_s", [0.02, 0.0405, 0.3])
-def test_what_a_deadline_cuts_is_not_walked_to_its_end_and_yet_the_same(deadline_s, fading, monkeypatch):
+def test_deadline_saves_slots_without_changing_the_result(deadline_s, fading, monkeypatch):
     """Some are cut in their download, some in their upload: the rows are those of transfers walked whole."""
     radio = {**BASE["radio"], "fading": fading, "bandwidth_hz": 1e6, "shadowing_db": 4.0}
     server = {"policy": "deadline", "deadline_s": deadline_s}
@@ -164,13 +164,13 @@ def test_a_run_in_which_no_device_can_finish_is_refused(sharing, way):
     result = run(radio=radio, devices=devices)
     assert result.status == "failed"
     key = "radio.server_tx_power_dbm" if way == "download" else "devices.tx_power_dbm"
-    text = f"round 1: no device can finish: device 0's {way} needs more than 20000000 slots, as everyone's does: "
+    text = f"round 1: no device can finish: each {way}, such as device 0's, needs more than 20000000 slots: "
     assert result.error.startswith(text + f"raise {key} or radio.bandwidth_hz")
     radio["faults"] = {"max_transfer_s": 1.0}
     assert run(radio=radio, devices=devices).status == "finished"
 
 
-def test_one_lost_participant_is_no_reason_to_refuse_the_run(tmp_path):
+def test_one_lost_participant_does_not_refuse_the_run(tmp_path):
     """Only device 0 takes part, and it is lost; another one could."""
     devices = {**DEVICES, "tx_power_dbm": -150.0}
     server = {"selection": {"kind": "schedule", "rounds": [[0]]}, "participants": 1}

@@ -1,4 +1,4 @@
-"""Blocks by samples and packet errors in the emulated world: who takes part, over which block, at which power."""
+"""Blocks by samples and packet errors in the emulated world: participants, blocks and powers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from edgefl.coordination.forecast import Forecast
 from edgefl.radio.allocation.hungarian import Hungarian
 
 SLOT_S = 0.0005
-# Nobody moves, so the fading with which a round begins stays as it is.
+# No device moves, so the fading with which a round begins stays as it is.
 STILL: dict[str, Any] = {
     "rounds": 3,
     "data": {"dataset": "digits"},
@@ -40,14 +40,14 @@ class Noting(Hungarian):
 
 
 def run(allocation: Any, **sections: dict[str, Any]) -> Any:
-    """Return the result of a run whose sections have some more keys."""
+    """Return the result of a run with some more keys."""
     asked.clear()
     scenario = {name: {**STILL[name], **sections.get(name, {})} for name in ("devices", "server", "radio")}
     scenario["radio"]["allocation"] = allocation
     return edgefl.run({**STILL, **scenario}, train=False)
 
 
-def test_world_does_what_is_decided() -> None:
+def test_world_follows_the_decisions() -> None:
     result = run(Noting(interference_w=INTERFERENCE_W, max_energy_j=3e-4))
     assert len(asked) == 3
     lowered = 0
@@ -58,7 +58,7 @@ def test_world_does_what_is_decided() -> None:
         rows = result.devices[result.devices["round"] == number].set_index("device").sort_index()
         took = np.flatnonzero(decided.takes_part)
         np.testing.assert_array_equal(rows.index, seen.ids[took])
-        # The block is a sixth of the band, whoever else takes part, and its interference lowers the rate.
+        # The block is a sixth of the band, whichever others take part, and its interference lowers the rate.
         received_w = (seen.tx_power_w * decided.power_share * seen.path_gain * seen.fading)[took]
         noise_w_hz = (seen.tx_power_w * seen.path_gain * seen.fading / seen.up_snr_hz)[took]
         snr = received_w / ((noise_w_hz + decided.up_interference_w_hz[took]) * 1e6)
@@ -85,7 +85,7 @@ def test_losses_are_those_of_the_blocks() -> None:
     assert quiet.rounds["received"].sum() > received.sum()
 
 
-def test_assignment_is_the_best_of_all() -> None:
+def test_assignment_is_optimal() -> None:
     allocation = Hungarian(interference_w=INTERFERENCE_W, threshold_db=0.334, max_delay_s=0.05, power="full")
     run(Noting(**allocation.model_dump()))
     for seen, decided in asked:
@@ -122,7 +122,7 @@ def test_power_within_the_energy_is_the_closed_form() -> None:
     assert asked[0][1].power_share[0] < 1
 
 
-def test_limits_that_nobody_meets_end_the_run() -> None:
+def test_limits_that_no_device_meets_end_the_run() -> None:
     error = run({"kind": "hungarian", "interference_w": INTERFERENCE_W, "max_delay_s": 1e-4}).error
     assert error.startswith("round 1: none of 6 participants can be served within the limits of radio.allocation")
 
@@ -155,7 +155,9 @@ def test_limits_that_nobody_meets_end_the_run() -> None:
         ({"interference_w": [-1.0]}, {}, "radio.allocation.interference_w"),
     ],
 )
-def test_refusals(allocation: dict[str, Any], sections: dict[str, Any], message: str) -> None:
+def test_contradictions_with_hungarian_are_refused(
+    allocation: dict[str, Any], sections: dict[str, Any], message: str
+) -> None:
     with pytest.raises(edgefl.InputError, match=message.replace(".", r"\.")):
         run({"kind": "hungarian", **allocation}, **sections)
 

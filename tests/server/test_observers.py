@@ -1,4 +1,4 @@
-"""What a run tells its observers, and what becomes of the columns that they return."""
+"""Calls of a run's observers, and the columns that they return."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ KEYS = {key: value for key, value in BASE.items() if key != "rounds"} | {"server
 
 
 class Noting(Observer):
-    """Notes what it is told, and returns a column for every table that takes one."""
+    """Notes its calls, and returns a column for every table that takes one."""
 
     def __init__(self):
         self.told = []
@@ -72,7 +72,7 @@ def run(monkeypatch):
     return run
 
 
-def test_each_round_is_told_in_order(run):
+def test_observers_are_called_in_order(run):
     _, told = run(rounds=ROUNDS)
     for number in range(1, ROUNDS + 1):
         of_round, told = told[: 6 + PARTICIPANTS], told[6 + PARTICIPANTS :]
@@ -82,14 +82,14 @@ def test_each_round_is_told_in_order(run):
     assert told == []
 
 
-def test_its_columns_come_last(run):
+def test_columns_of_an_observer_come_last(run):
     ledger, _ = run(rounds=ROUNDS)
     assert [row["polled"] for row in ledger.rounds] == [10, 20, 30]
     assert list(ledger.rounds[0])[-1] == "polled"
     assert ledger.device_columns()["sir_db"] == ROUNDS * [float(row) for row in range(PARTICIPANTS)]
 
 
-def test_a_change_of_sessions_is_told_once_and_not_at_the_end(run):
+def test_change_of_sessions_is_reported_once_and_not_at_the_end(run):
     sessions = {"count": 3, "rounds": 1, "groups": 1}
     _, told = run(sessions=sessions)
     assert [moment[1:] for moment in told if moment[0] == "session_changes"] == [(1, 2), (2, 3)]

@@ -107,7 +107,7 @@ def test_decisions_hold_and_come_true(server: dict[str, Any], radio: dict[str, A
         assert_comes_true(forecast, decisions, of_round.set_index("device").loc[forecast.ids])
 
 
-def test_each_cell_is_decided_by_itself() -> None:
+def test_each_cell_is_decided_separately() -> None:
     cells = {"layout": "hexagonal", "sites": 7, "radius_m": 200}
     radio = STILL["radio"] | {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}}
     result = run({"optimiser": Graded()}, cells=cells, radio=radio, devices=STILL["devices"] | {"count": 12}, rounds=1)
@@ -119,7 +119,7 @@ def test_each_cell_is_decided_by_itself() -> None:
         assert_comes_true(forecast, decisions, result.devices.set_index("device").loc[forecast.ids])
 
 
-def test_decisions_are_about_those_who_are_chosen() -> None:
+def test_decisions_cover_the_chosen_devices() -> None:
     result = run({"optimiser": Graded(), "participants": 2})
     for number, (forecast, _) in enumerate(asked, start=1):
         assert set(forecast.ids) == set(result.devices[result.devices["round"] == number]["device"])
@@ -133,7 +133,7 @@ def forecast_of(count: int) -> Forecast:
 
 
 class Known:
-    """A forecaster that knows nothing of some devices (test)."""
+    """A forecaster without knowledge of some devices (test)."""
 
     def __init__(self, forecast: Forecast) -> None:
         self._forecast = forecast

@@ -61,13 +61,13 @@ def update_s(capacity_hz, per_symbol=2):
     ],
 )
 def test_an_update_takes_its_symbols_over_the_band(radio, capacity_hz, per_symbol):
-    """The statistics take a slot beside it, as they fit into one."""
+    """The statistics take one more slot, as they fit into one."""
     devices = priced(radio).devices
     np.testing.assert_allclose(devices["upload_s"], SLOT_S + update_s(capacity_hz, per_symbol))
     assert (devices["status"] == "received").all()
 
 
-def test_the_time_does_not_grow_with_the_devices_as_that_of_orthogonal_uploads_does():
+def test_analog_uploads_take_the_same_time_for_any_number_of_devices():
     def upload_s(count, uplink):
         keys = {"devices": {"count": count}, "rounds": 1}
         return priced({"uplink": uplink}, **keys).devices["upload_s"].max()
@@ -93,8 +93,8 @@ def test_all_wait_for_the_slowest_and_end_at_once():
     assert ends["time_s"].nunique() == 1
 
 
-def test_who_leaves_is_not_waited_for():
-    """One device is taken out while it computes, one while it waits, and one that sends; nobody else is held up."""
+def test_departed_devices_are_not_waited_for():
+    """One device is taken out while it computes, one while it waits, and one that sends; no other is held up."""
     keys = {"radio": AIR, "algorithm": KEYS["algorithm"], "devices": {"count": 6, "cpu_hz": {"lognormal": [15, 1.0]}}}
     _, rounds, devices, _ = interrupted([np.inf] * 6, **keys)
     whole_s = rounds["duration_s"][0]
@@ -182,14 +182,14 @@ def test_with_one_gain_a_round_devices_are_silent_as_often_as_they_fade(fading):
     assert binom.ppf(0.5e-4, len(devices), silence) <= failed <= binom.isf(0.5e-4, len(devices), silence)
     # Who is silent sends its statistics, and nothing else.
     assert (devices["bytes_up"][devices["status"] == "upload_failed"] == 8).all()
-    # Powers are `rho / (psi |h|^2)`: in the mean over the fading the weakest device sends all it has.
+    # Powers are `rho / (psi |h|^2)`: on average over the fading the weakest device sends all it has.
     power = devices["tx_energy_j"] / DEVICE_W - (devices["upload_s"] - update_s(BAND_HZ))
     weakest = gains(devices).groupby(devices["round"]).transform("min")
     share = power / update_s(BAND_HZ) * gains(devices) / weakest
     assert abs(share.mean() - 1) < 5 * share.std() / np.sqrt(len(share))
 
 
-def test_batteries_give_what_is_in_the_books():
+def test_batteries_lose_the_recorded_energy():
     battery = {"capacity_j": 5.0}
     radio = {"fading": "rayleigh", **aircomp(truncation="device")}
     result = priced(radio, devices={"count": 12, "battery": battery, "idle_power_w": 0.01, "rx_power_w": 0.3})
@@ -219,7 +219,7 @@ def test_without_noise_and_truncation_it_is_the_orthogonal_result():
         assert received.rounds["test_accuracy"].equals(exact.rounds["test_accuracy"])
 
 
-def test_the_error_of_the_model_is_the_one_in_the_books():
+def test_error_of_the_model_is_recorded():
     """After one round the model is off by the error: its mean square stands in rounds.csv, and goes with the noise."""
     exact = trained("orthogonal").parameters.astype(float)
     errors = {}
@@ -304,7 +304,7 @@ def test_rounds_in_which_all_are_silent_leave_the_model(fading, truncation):
     ],
     ids=lambda changes: next(iter(changes)),
 )
-def test_what_goes_with_sums(changes):
+def test_keys_that_work_with_sums(changes):
     result = edgefl.run({**KEYS, "radio": AIR, **changes}, device="cpu")
     assert result.rounds["received"].sum() > 0
     assert np.isfinite(result.rounds["aggregation_mse"].dropna()).all()
@@ -347,7 +347,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("start", REFUSED)
-def test_what_does_not_go_with_sums_is_refused(start):
+def test_keys_that_contradict_sums_are_refused(start):
     changes = REFUSED[start]
     try:
         load({**changes, "radio": changes.get("radio", {})})  # it is valid by itself
@@ -361,7 +361,7 @@ def test_what_does_not_go_with_sums_is_refused(start):
     assert "aircomp" in message
 
 
-def test_keys_out_of_range():
+def test_keys_out_of_range_are_refused():
     for keys in ({"threshold": 0}, {"coefficients_per_symbol": 3}, {"truncation": "round"}):
         with pytest.raises(InputError, match=f"radio.uplink.{next(iter(keys))}"):
             load({"radio": {"uplink": {"kind": "aircomp", **keys}}})

@@ -87,7 +87,7 @@ def test_transfers_add_up_and_the_last_one_says_whether_it_was_delivered(part):
     assert not part.down.delivered
 
 
-def test_handovers_and_the_end(part):
+def test_handovers_and_the_end_are_recorded(part):
     assert part.serving == part.cell == 0
     part.hand_over(2)
     part.hand_over(1)
@@ -113,7 +113,7 @@ def test_an_update_on_the_backhaul_arrives_without_its_device(part):
     assert (env.now, part.idle_s) == (4.0, 4.0)
 
 
-def test_a_chosen_candidate_goes_on_where_its_answer_ended(part):
+def test_chosen_candidate_continues_where_its_answer_ended(part):
     """It has waited for the others since then, and need not download the model again."""
     answered = Participation(
         device=4, drop=part.drop, row=1, position_m=part.position_m, version=3, began_s=0.0, cpu_hz=1e9, tx_power_w=0.2

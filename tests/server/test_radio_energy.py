@@ -1,4 +1,4 @@
-"""Energy of real radios: amplifier, circuit and DRX tail, in the ledger and in batteries; base stations beside them."""
+"""Energy of real radios: amplifier, circuit and DRX tail, in the ledger and in batteries; base stations."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def devices(**keys):
     return {**BASE["devices"], "idle_power_w": IDLE_W, **keys}
 
 
-def test_what_a_device_draws_while_it_sends_is_amplifier_and_circuit():
+def test_sending_draws_amplifier_and_circuit():
     plain = run({}, devices=devices()).devices
     real = run({}, devices=devices(radio_energy=RADIO)).devices
     assert real["tx_energy_j"].to_numpy() == pytest.approx((DEVICE_W / 0.35 + 0.4) * plain["upload_s"].to_numpy())
@@ -83,7 +83,7 @@ def test_batteries_pay_for_amplifier_circuit_and_tail(policy, sharing, capacity_
         assert (cut["upload_s"] > 0).any()
 
 
-def test_a_group_has_a_radio_of_its_own_and_devices_draw_theirs():
+def test_groups_and_devices_have_separate_radios():
     groups = [
         {"name": "old", "count": 10, "radio_energy": {"pa_efficiency": 0.2}},
         {"name": "new", "count": 10},
@@ -110,7 +110,7 @@ def test_a_group_has_a_radio_of_its_own_and_devices_draw_theirs():
         ("cells", {"energy": {"slope": 4.7}}, "cells.energy.static_w"),
     ],
 )
-def test_impossible_numbers_are_told_with_file_line_and_key(tmp_path, section, keys, match):
+def test_impossible_numbers_name_file_line_and_key(tmp_path, section, keys, match):
     file = written(tmp_path, {section: keys})
     text = fault_of(file)
     assert match in text
@@ -134,7 +134,7 @@ def sent_s(devices, share=1.0):
     return (devices["download_s"] * share).sum()
 
 
-def test_base_stations_draw_all_the_time_and_for_what_they_send():
+def test_base_stations_draw_fixed_power_and_power_for_sending():
     """P_0 over the run, Delta_p times the power of each share over its download; devices' energy is as without."""
     plain = run({})
     result = run({}, cells={"energy": EARTH})
@@ -172,8 +172,8 @@ def test_a_broadcast_is_sent_once_in_each_cell():
     assert result.rounds["bs_static_energy_j"].to_numpy() == pytest.approx(static_j)
 
 
-def test_what_a_poll_has_broadcast_is_counted_once():
-    """Whoever is chosen goes on from the poll's download, which was sent to all candidates together."""
+def test_broadcast_of_a_poll_is_counted_once():
+    """A chosen device continues from the poll's download, which was sent to all candidates together."""
     radio = {**BASE["radio"], "downlink": "broadcast"}
     server = {"selection": {"kind": "power_of_choice", "d": 12}}
     result = run(server, train=True, cells={"energy": EARTH}, radio=radio, rounds=1)
@@ -255,7 +255,7 @@ def test_energy_is_power_times_time_and_joules_times_megabits(sharing):
 
 
 def test_a_transfer_cut_short_costs_the_bits_that_it_has_carried():
-    """In a deadline's middle of uploads: the energy of each row is that of its bytes."""
+    """At a deadline in the middle of uploads the energy of each row is that of its bytes."""
     server = {"policy": "deadline", "deadline_s": 0.05}
     plain = run(server, devices=devices()).devices
     rated = run(server, devices=devices(radio_energy=BY_RATE)).devices
@@ -302,8 +302,8 @@ def test_batteries_pay_for_bits(policy, sharing, capacity_j):
         assert result.rounds["depleted"].max() > 0
 
 
-def test_bits_that_a_battery_lacks_empty_it():
-    """At the end of the download, of which the update that would follow is lost."""
+def test_missing_joules_of_bits_empty_the_battery():
+    """At the end of the download; the update that would follow is lost."""
     hardware = devices(battery={"capacity_j": 0.1}, radio_energy=BY_RATE)
     rows = run({}, devices=hardware, rounds=1).devices
     assert (rows["status"] == "departed").all()

@@ -25,7 +25,7 @@ def test_a_group_with_all_classes_is_tested_on_all():
     assert groups.labels(1) is None
 
 
-def test_without_sessions_everybody_is_one_group():
+def test_without_sessions_all_devices_are_one_group():
     groups = SessionGroups.divide(1, 0, LABELS, LABELS, PARTS, 3)
     assert not groups.several
     assert groups.members(7).all()

@@ -1,4 +1,4 @@
-"""Measures of sessions besides accuracy: who finds gradients, gradient norms, storage; MOON's first models."""
+"""Measures of sessions besides accuracy: gradient devices, gradient norms, storage; MOON's first models."""
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ def test_the_gradient_of_images_is_that_of_all_samples():
     ],
     ids=str,
 )
-def test_what_server_and_devices_keep(algorithm, strategy, server, device):
+def test_summary_has_the_storage_of_server_and_devices(algorithm, strategy, server, device):
     """In models: the algorithm's vectors, and what the strategy needs for later sessions (section V)."""
     keep_state = strategy.pop("keep_state", False)
     sessions = {"count": 4, "rounds": 1, "keep_state": keep_state, "initialisation": strategy}
@@ -106,7 +106,7 @@ def test_flags_are_counted_once():
     assert storage["server_bytes"] == (1 + 4) * LOGISTIC_BYTES + 4 * 4
 
 
-def test_the_manifest_says_what_the_run_took(tmp_path):
+def test_manifest_has_time_and_memory_of_the_run(tmp_path):
     edgefl.run({"rounds": 1, "devices": {"count": 4}}, train=False, out=tmp_path / "run")
     manifest = edgefl.read(tmp_path / "run").manifest
     assert manifest["resources"]["cpu_s"] > 0

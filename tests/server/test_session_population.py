@@ -60,7 +60,7 @@ def test_a_group_among_others_learns_what_it_learns_alone(algorithm, parts, tmp_
 
 
 @pytest.mark.parametrize("algorithm", ["mifa", "fedar", {"kind": "scaffold", "variant": "ssg_code"}], ids=str)
-def test_so_does_the_second_group(algorithm, parts, tmp_path):
+def test_second_group_learns_what_it_learns_alone(algorithm, parts, tmp_path):
     among_others = learned(parts, tmp_path, algorithm, groups=2, first_group=2)
     alone = learned(parts[4:], tmp_path, algorithm)
     assert np.array_equal(among_others.parameters, alone.parameters)

@@ -1,4 +1,4 @@
-"""State that begins anew with a session: what the server and the devices keep fits together in every round."""
+"""State that restarts with a session: server and devices agree in every round."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def three(algorithm, strategy="previous", **changes):
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=["previous", "average", "proposed"])
 @pytest.mark.parametrize("name", SUMS)
-def test_the_server_has_the_mean_of_what_devices_have(name, strategy, seen):
+def test_server_has_the_mean_of_the_devices_state(name, strategy, seen):
     """The mean is that of the session's group, who all take part in every round."""
     three(KEYS[name], strategy)
     for place, group, server, devices, _ in seen:
@@ -43,7 +43,7 @@ def test_the_server_has_the_mean_of_what_devices_have(name, strategy, seen):
 
 
 @pytest.mark.parametrize("home", ["device", "host", "disk"])
-def test_in_every_home(home, seen):
+def test_server_mean_holds_in_every_home_of_state(home, seen):
     training = {"local_steps": 2, "batch_size": "full", "lr": 0.05, "engine": "serial", "state_home": home}
     three("scaffold", STRATEGIES[2], training=training, report={"models": ["all"]})
     for place, group, server, devices, _ in seen:
@@ -71,8 +71,8 @@ def test_mifas_updates_are_the_same_wherever_they_are_kept(strategy):
 
 
 @pytest.mark.parametrize("algorithm", [*KEYS.values(), {"kind": "fedssg", "variant": "paper_main"}], ids=str)
-def test_a_session_from_the_initial_model_is_a_run_of_its_own(algorithm):
-    """The server, the devices and all that counts rounds begin anew: so do the numbers."""
+def test_session_from_the_initial_model_equals_a_separate_run(algorithm):
+    """The server, the devices and all counters of rounds restart, and so do the numbers."""
     rounds = three(algorithm, "initial").rounds
     first, second, third = (rounds["parameter"][rounds["session"] == session].tolist() for session in (1, 2, 3))
     assert first == third != second
@@ -87,7 +87,7 @@ def test_a_session_from_the_initial_model_is_a_run_of_its_own(algorithm):
 
 @pytest.mark.parametrize("variant", ["code", "paper_main"])
 def test_a_device_of_the_group_is_expected_in_every_round(variant):
-    """1 + c / T after c of T rounds (code), or 1 (main text), though half of all devices are never there."""
+    """1 + c / T after c of T rounds (code), or 1 (main text), though half of all devices are never present."""
     gates = three({"kind": "fedssg", "variant": variant}).rounds["gate"].tolist()
     assert gates == pytest.approx(3 * ([4 / 3, 5 / 3, 2.0] if variant == "code" else [1.0] * 3), abs=1e-5)
 
@@ -108,7 +108,7 @@ def images(**changes):
     return edgefl.run({**base, **changes}, device="cpu")
 
 
-def test_what_a_device_keeps_for_itself_stays(seen):
+def test_state_that_a_device_keeps_for_itself_stays(seen):
     images(algorithm="moon")
     begins = {place: before for place, _, _, _, before in seen}
     assert begins[2, 1]["seen"].tolist() == [[1.0]] * 3
@@ -123,7 +123,7 @@ def test_last_models_stay_where_control_variates_go(seen):
     assert begins[2, 1]["c"].abs().max() == 0 < begins[2, 2]["c"].abs().max()
 
 
-def test_what_the_codec_has_lost_goes_with_what_it_is_a_part_of(seen):
+def test_losses_of_the_codec_restart_with_their_sums(seen):
     """SCAFFOLD's sums and what uploads have lost of them: c + sum lost / N = mean c_i."""
     codec = {"kind": "top_k", "part": 0.2, "error_feedback": True}
     lost = []
@@ -151,7 +151,7 @@ def test_what_the_codec_has_lost_goes_with_what_it_is_a_part_of(seen):
     ],
     ids=repr,
 )
-def test_whose_state_begins_anew(algorithm, coupled):
+def test_algorithms_whose_state_restarts(algorithm, coupled):
     assert is_coupled(algorithm) == coupled
 
 
@@ -173,7 +173,7 @@ PROPOSED = "sessions: {keep_state: true, initialisation: proposed}"
         ),
     ],
 )
-def test_refused(lines, message, tmp_path, capsys):
+def test_contradictory_state_is_refused(lines, message, tmp_path, capsys):
     path = tmp_path / "scenario.yaml"
     path.write_text(lines)
     assert main(["validate", str(path)]) == 2
@@ -191,7 +191,7 @@ def test_refused(lines, message, tmp_path, capsys):
         "sessions: {groups: 1, keep_state: true}\nalgorithm: {kind: mifa, wait: true}",
     ],
 )
-def test_allowed(lines, tmp_path):
+def test_consistent_state_is_allowed(lines, tmp_path):
     path = tmp_path / "scenario.yaml"
     path.write_text(lines)
     assert main(["validate", str(path)]) == 0

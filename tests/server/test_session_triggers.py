@@ -39,7 +39,7 @@ def places(result):
 
 
 def arriving(tmp_path, ends_s, rounds):
-    """Two are always there; of the others one comes in the middle of each of some rounds, by their index from 0."""
+    """Two are always present; of the others one comes in the middle of each of some rounds, by their index from 0."""
     begins_s = [0.0, *ends_s]
     times = [(begins_s[index] + begins_s[index + 1]) / 2 for index in rounds]
     rows = [(0, 0.0, INF), (1, 0.0, INF), *((2 + n, time, INF) for n, time in enumerate(times))]
@@ -61,7 +61,7 @@ def arriving(tmp_path, ends_s, rounds):
         ({"arrivals": 100}, [1] * 8),
     ],
 )
-def test_borders_are_where_arrivals_say(tmp_path, trigger, wanted):
+def test_sessions_begin_at_enough_arrivals(tmp_path, trigger, wanted):
     """Three devices come in the third round, two in the fifth, one in the sixth."""
     still = presence_trace(tmp_path, [(0, 0.0, INF), (1, 0.0, INF)])
     ends_s = emulate(rounds=8, churn=still, server=PAIR).rounds["time_s"].tolist()
@@ -166,8 +166,8 @@ def presences(rows, time_s):
     return {device for device, on_s, off_s in rows if on_s <= time_s < off_s}
 
 
-def test_participants_are_of_the_group_and_there(tmp_path):
-    """Twelve in three groups, each there two thirds of the time; who takes part is asked at the round's beginning."""
+def test_participants_are_present_members_of_the_group(tmp_path):
+    """Twelve in three groups, each present two thirds of the time, chosen at the round's beginning."""
     generator = np.random.default_rng(3)
     rows = []
     for device in range(12):
@@ -187,7 +187,7 @@ def test_participants_are_of_the_group_and_there(tmp_path):
 
 @pytest.mark.parametrize("churn", ["none", {**POISSON, "arrivals_per_s": 12e3}], ids=["no churn", "poisson"])
 @pytest.mark.parametrize("initialisation", ["previous", "proposed"])
-def test_the_books_of_the_population_balance_across_borders(churn, initialisation):
+def test_population_accounts_balance_across_borders(churn, initialisation):
     """Present + arrivals - departures is the next row's present; a border's changes are those of whole groups."""
     data = {"dataset": "digits", "partition": {"kind": "label_overlap", "overlap": 0.2}}
     sessions = {"count": 5, "rounds": 4, "initialisation": initialisation}
@@ -205,13 +205,13 @@ def test_the_books_of_the_population_balance_across_borders(churn, initialisatio
         assert (rows["arrivals"][~last] > 0).any()
 
 
-def test_who_takes_turns_with_nobody_neither_comes_nor_goes():
+def test_single_group_neither_arrives_nor_departs():
     rows = emulate(sessions={"count": 3, "rounds": 2}).rounds
     assert not rows[["arrivals", "departures"]].to_numpy().any()
 
 
 def test_a_session_waits_for_its_group(tmp_path):
-    """The first group is there all the time, the second comes at 5 s: only then the second session begins."""
+    """The first group is always present, the second comes at 5 s: only then the second session begins."""
     rows = [(device, 0.0 if device < 6 else 5.0, INF) for device in range(12)]
     result = emulate(sessions={"count": 2, "rounds": 2, "groups": 2}, churn=presence_trace(tmp_path, rows))
     starts = result.events[result.events["kind"] == "round_start"]["time_s"].tolist()
@@ -263,7 +263,7 @@ def test_the_summary_has_each_session():
     ] * 2
 
 
-def test_the_first_ten_rounds_of_each_session():
+def test_initial_accuracy_is_of_the_first_ten_rounds():
     sessions = {"count": 2, "rounds": 12, "initialisation": {"kind": "proposed", "gradient_rounds": 2}}
     result = emulate(train=True, sessions=sessions)
     for each in result.summary["sessions"]:
@@ -294,7 +294,7 @@ def test_a_relative_target_is_that_of_the_same_session(tmp_path):
 
 
 def test_no_run_stops_in_the_middle_of_gradient_rounds():
-    """Their model is no result: it goes on to the session's first round."""
+    """Their model is not a result: the run continues to the session's first round."""
     sessions = {"count": 2, "rounds": 2, "groups": 2, "initialisation": {"kind": "proposed", "gradient_rounds": 3}}
     ends_s = emulate(sessions=sessions).rounds["time_s"]
     assert places(emulate(sessions=sessions, stop={"time_s": ends_s[2]})) == [
@@ -333,7 +333,7 @@ def test_no_run_stops_in_the_middle_of_gradient_rounds():
         ),
     ],
 )
-def test_refused(lines, message, tmp_path, capsys):
+def test_contradictory_triggers_are_refused(lines, message, tmp_path, capsys):
     path = tmp_path / "scenario.yaml"
     path.write_text(lines)
     assert main(["validate", str(path)]) == 2

@@ -1,4 +1,4 @@
-"""Sessions: where rounds are, what each starts from on quadratics by hand, who is there, what it costs, refusals."""
+"""Sessions: numbers of rounds, first models on quadratics by hand, present devices, costs, refusals."""
 
 import json
 from itertools import combinations
@@ -84,8 +84,8 @@ TENSORS = [slice(4), slice(4, 6)]
 
 
 @given(rows=VECTORS, distance=st.sampled_from(sorted(DISTANCES)), r=st.floats(0, 50))
-def test_weights_of_proposed(rows, distance, r):
-    """They add up to 1 and go with their sessions; equal for R = 0, on the nearest alone without end."""
+def test_weights_of_proposed_by_hand(rows, distance, r):
+    """They add up to 1 and go with their sessions; equal for R = 0, on the nearest alone for infinite R."""
     last = len(rows) + 1
     weights = Proposed(similarity=r, distance=distance).start(last, moves(*rows), TENSORS)
     assert list(weights) == (list(range(2, last)))
@@ -104,7 +104,7 @@ def test_weights_of_proposed(rows, distance, r):
         assert sorted(sharp.values()) == [0.0] * (last - 3) + [1.0]
 
 
-def test_a_similarity_without_end_is_written_down_as_it_was_given(tmp_path):
+def test_infinite_similarity_is_dumped_as_given(tmp_path):
     text = "sessions: {count: 4, rounds: 2, initialisation: {kind: proposed, similarity: .inf}}"
     (tmp_path / "one.yaml").write_text(text)
     scenario = load(tmp_path / "one.yaml")
@@ -135,7 +135,7 @@ def test_distances_by_hand():
 
 
 @given(beta=st.floats(0, 1), pilots=st.integers(1, 6))
-def test_pilot_models(beta, pilots):
+def test_pilot_models_by_hand(beta, pilots):
     ema = Proposed(pilot="ema", beta=beta, pilots=pilots).pilot_blend()
     assert sum(ema.values()) == pytest.approx(1)
     if pilots == 3:  # the paper's example below eq. 29
@@ -146,7 +146,7 @@ def test_pilot_models(beta, pilots):
     assert Proposed(pilots=pilots).pilot_blend() == dict.fromkeys(range(1, pilots + 1), 1 / pilots)
 
 
-def test_limited_history():
+def test_limited_history_keeps_the_last_sessions():
     """The last two sessions alone count and are kept, besides the pilots'."""
     strategy = Proposed(pilots=2, history=2)
     seven = {session: np.ones(1) for session in range(3, 8)}
@@ -166,7 +166,7 @@ def retained(strategy, *moves):
     return [sessions[1:] for sessions in kept]
 
 
-def test_diverse_retention():
+def test_diverse_retention_drops_the_older_of_the_nearest():
     """The older of the two that are most alike goes: a session unlike the others stays, which recency forgets."""
     moves = 0.0, 5.0, 0.2, 0.1, 0.3, 5.2, 0.2
     two = {"history": 2, "distance": "global_l2"}
@@ -177,7 +177,7 @@ def test_diverse_retention():
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=8), st.integers(1, 4))
 def test_diverse_retention_keeps_apart(moves, history):
-    """H are kept, always the last one, and the nearest two are no nearer than those of all candidates."""
+    """H are kept, always the last one, and the nearest two are at least as far apart as those of all candidates."""
     strategy = Proposed(history=history, retention="diverse", distance="global_l2")
     before = []
     for session, kept in enumerate(retained(strategy, *moves), 2):
@@ -195,15 +195,15 @@ def least(sessions, moves):
 
 
 @pytest.mark.parametrize("kind", INITIALISATIONS.members)
-def test_after_the_pilots(kind):
-    """Session P + 1 goes on or begins anew, whatever the strategy; `initial` always begins anew."""
+def test_session_after_the_pilots_starts_as_the_key_says(kind):
+    """Session P + 1 continues or starts again, whatever the strategy; `initial` always starts again."""
     member = INITIALISATIONS.load(kind)
     assert member(pilots=2, after_pilots="initial").start(3, {}, WHOLE) == {0: 1.0}
     assert member(pilots=2).start(3, {}, WHOLE) == {0 if kind == "initial" else 2: 1.0}
 
 
 def test_statistics_blend_with_the_model():
-    """Batch normalisation's, and the pilot's; the server's state begins anew."""
+    """Batch normalisation's, and the pilot's; the server's state restarts."""
 
     def vector(*values):
         return torch.tensor(values, dtype=torch.float64)
@@ -251,7 +251,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize("kind", [*STARTS, "average with pilots"])
-def test_quadratics(kind):
+def test_quadratics_by_hand(kind):
     """Three devices that take turns in six sessions; a gradient round's move is -(eta / 2) grad l(pilot)."""
     keys, start = STARTS.get(kind, ({}, lambda _, ends, __: np.mean(ends[1:])))
     strategy = {"kind": kind.split()[0], **keys}
@@ -288,12 +288,12 @@ def test_limits_of_proposed_as_runs():
     assert even == pytest.approx(average, rel=1e-12)
 
 
-def test_another_group_first():
+def test_first_group_can_be_another():
     result = scalar({"count": 4, "rounds": 1, "groups": 3, "first_group": 2})
     assert result.devices["device"].tolist() == [1, 2, 0, 1]
 
 
-def test_several_gradient_rounds():
+def test_gradient_rounds_move_with_half_the_rate():
     """V = 3 steps of half the rate from the pilot model, whose rounds end with number 0."""
     strategy = {"kind": "proposed", "gradient_rounds": 3, "similarity": 2.0, "distance": "global_l2"}
     result = scalar({"count": 4, "rounds": 2, "groups": 2, "initialisation": strategy}, CURVES[:2])
@@ -312,7 +312,7 @@ def test_several_gradient_rounds():
     assert result.rounds["parameter"].isna().tolist() == (result.rounds["round"] < 1).tolist()
 
 
-def test_the_schedule_begins_anew():
+def test_schedule_restarts_in_each_session():
     """eta(t) = (eta_0 - eta_min)(1 - t/T)^0.9 + eta_min, t from 0 (algorithm cards, section 6.4)."""
     schedule = {"kind": "polynomial", "power": 0.9, "ratio": 0.6}
     training = {"local_steps": 1, "batch_size": "full", "lr": RATE, "lr_schedule": schedule, "engine": "serial"}
@@ -327,8 +327,8 @@ def test_the_schedule_begins_anew():
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_the_servers_momentum(keep):
-    """Kept, four sessions of two rounds are eight rounds; else it begins anew with each."""
+def test_server_momentum_restarts_unless_kept(keep):
+    """Kept, four sessions of two rounds are eight rounds; otherwise it restarts with each."""
     algorithm = {"kind": "fedacg", "server_momentum": 0.8}
     sessions = {"count": 4, "rounds": 2, "keep_state": keep}
     result = scalar(sessions, algorithm=algorithm, rounds=None)
@@ -337,7 +337,7 @@ def test_the_servers_momentum(keep):
     assert same.tolist() == [True] * 2 + [keep] * 6
 
 
-def test_a_stopped_run_ends_with_what_its_last_session_has_learned():
+def test_stopped_run_ends_with_the_model_of_its_last_session():
     strategy = {"kind": "proposed"}
     result = scalar({"count": 3, "rounds": 2, "groups": 2, "initialisation": strategy}, stop={"time_s": 1e-12})
     assert len(result.rounds) == 1
@@ -348,8 +348,8 @@ def test_a_stopped_run_ends_with_what_its_last_session_has_learned():
 # Who is there, what is tested, what it costs
 
 
-def test_groups_and_their_labels():
-    """The model is tested on the labels of those who are there: 0 to 4, then 4 to 8 (docs of label_overlap)."""
+def test_model_is_tested_on_the_labels_of_its_group():
+    """The labels of present devices: 0 to 4, then 4 to 8 (docs of label_overlap)."""
     result = images({"sessions": {"count": 2, "rounds": 2}}, devices={"count": 8})
     for session, ids in ((1, range(4)), (2, range(4, 8))):
         assert set(result.devices["device"][result.devices["session"] == session]) == set(ids)
@@ -376,7 +376,7 @@ APART = {  # who is there in the second and last session, and the labels that th
 
 @pytest.mark.parametrize("kind", APART)
 def test_sessions_under_the_paper_s_other_partitions(kind):
-    """Two sessions: by turns where the partition has two groups; tested is what somebody there has samples of."""
+    """Two sessions: by turns if the partition has two groups; tested on the classes that present devices have."""
     there, labels = APART[kind]
     data = {"dataset": "digits", "partition": kind}
     result = images({"sessions": {"count": 2, "rounds": 2}}, data=data, devices={"count": 10})
@@ -443,13 +443,13 @@ def test_the_same_group_finds_its_model_again():
 
 
 @pytest.mark.parametrize("algorithm", ["fedavg", "moon"])
-def test_without_weight_it_is_previous(algorithm):
+def test_continuous_without_weight_is_previous(algorithm):
     zero, previous, some = (distilled(weight, algorithm=algorithm) for weight in (0.0, None, 1.0))
     assert np.abs(zero.parameters - previous.parameters).max() < 1e-6
     assert np.abs(some.parameters - previous.parameters).max() > 1e-3
 
 
-def test_the_teacher_is_no_force_on_itself():
+def test_teacher_exerts_no_force_on_itself():
     """In the first step of the first session student and teacher are one; in the second they are not."""
     for steps, apart in ((1, False), (2, True)):
         taught, free = (distilled(weight, steps, count=1, rounds=1).parameters for weight in (5.0, None))
@@ -467,8 +467,8 @@ def test_distillation_is_torchs():
     assert float(got) == pytest.approx(float(losses.mean() + 0.7 * apart), rel=1e-5)
 
 
-def test_the_teacher_stays():
-    """Whatever the server learns, until its state begins anew; beside what the algorithm keeps."""
+def test_teacher_stays_for_the_session():
+    """Whatever the server learns, until its state restarts; besides the algorithm's state."""
     algorithm = Distilled(base=FedACG())
     server = initial_state(algorithm, torch.ones(3), 4)
     updates = Updates({"delta": torch.full((2, 3), 0.5)}, np.arange(2), np.ones(2, dtype=np.int64), 4)
@@ -581,7 +581,7 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
         ("sessions: {initialisation: prevoius}", 'unknown initialisation "prevoius" (did you mean "previous"?)'),
     ],
 )
-def test_refused(lines, message, tmp_path, capsys):
+def test_contradictory_sessions_are_refused(lines, message, tmp_path, capsys):
     path = tmp_path / "scenario.yaml"
     path.write_text(lines)
     assert main(["validate", str(path)]) == 2

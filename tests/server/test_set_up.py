@@ -42,7 +42,7 @@ def test_a_round_lasts_longer_by_the_set_up_and_costs_its_energy():
     assert "setup_s" not in plain.devices
 
 
-def test_each_device_draws_a_set_up_of_its_own():
+def test_each_device_draws_its_set_up():
     rows = run({"participants": 20}, devices=devices(setup_s={"uniform": [1, 3]}), rounds=1).devices
     assert len(set(rows["setup_s"].round(9))) == 20
     assert rows["setup_s"].between(1, 3).all()
@@ -51,7 +51,7 @@ def test_each_device_draws_a_set_up_of_its_own():
 
 
 @pytest.mark.parametrize("policy", RELAYED)
-def test_every_policy_accounts_for_it(policy):
+def test_every_policy_accounts_for_set_ups(policy):
     """Energies of devices add up to those of rounds, and times to those of participations."""
     radio = {**BASE["radio"], "sharing": "processor"} if policy in OVERLAPPING else BASE["radio"]
     result = run(longer(policy), devices=devices(), radio=radio, rounds=8)
@@ -79,7 +79,7 @@ def test_updates_over_the_air_wait_for_the_slowest_set_up():
     assert result.rounds["duration_s"].iloc[0] > rows["setup_s"].max()
 
 
-def test_one_that_leaves_while_it_sets_up_delays_no_other_over_the_air(tmp_path):
+def test_device_that_leaves_during_set_up_delays_no_other_over_the_air(tmp_path):
     """Device 0 leaves after a second; the sum of the others arrives."""
     trace = presence_trace(tmp_path, [(0, 0.0, 1.0), *((device, 0.0, 100.0) for device in range(1, 6))])
     radio = {**BASE["radio"], "uplink": "aircomp"}
@@ -88,7 +88,7 @@ def test_one_that_leaves_while_it_sets_up_delays_no_other_over_the_air(tmp_path)
     assert rows["status"].tolist() == ["departed", *["received"] * 5]
 
 
-def test_who_leaves_while_it_sets_up_pays_for_the_time(tmp_path):
+def test_device_that_leaves_during_set_up_pays_for_the_time(tmp_path):
     trace = presence_trace(tmp_path, [(0, 0.0, 0.5), *((device, 0.0, 100.0) for device in range(1, 6))])
     rows = run({"participants": 6}, devices=devices(count=6), churn=trace, rounds=1).devices.set_index("device")
     cut = rows.loc[0]
@@ -111,7 +111,7 @@ def test_a_deadline_within_the_set_up_leaves_nothing_else():
     assert rows["setup_energy_j"].to_numpy() == pytest.approx(np.full(len(rows), SETUP_J / 2))
 
 
-def test_the_clock_that_meets_a_deadline_knows_of_it():
+def test_clock_for_a_deadline_counts_the_set_up():
     """A later deadline by the set-up leaves as much time for computing, and so the same clock."""
     server = {"policy": "deadline", "deadline_s": 0.5}
     hardware = {**BASE["devices"], "dvfs": {"kind": "deadline", "min_cpu_hz": 1e3}}
@@ -121,7 +121,7 @@ def test_the_clock_that_meets_a_deadline_knows_of_it():
     assert (plain["compute_s"] > 0.3).any()
 
 
-def test_forecasts_know_of_it():
+def test_forecasts_count_the_set_up():
     """Hurried by a deadline, FedCS takes those that set up in time."""
     server = {"selection": "fedcs", "csi": "perfect", "policy": "deadline", "deadline_s": 1.0}
     groups = [{"name": "slow", "count": 10, "setup_s": 1.5}, {"name": "fast", "count": 10, "setup_s": 0.1}]
@@ -141,7 +141,7 @@ def test_a_polled_device_sets_up_once():
     assert (result.rounds["duration_s"] < 2 * SETUP_S).all()
 
 
-def test_the_server_hears_of_its_energy():
+def test_reported_energy_includes_the_set_up():
     """Once it has heard of all, it chooses those that spend least."""
     groups = [{"name": "dear", "count": 10, "setup_j": 20.0}, {"name": "cheap", "count": 10, "setup_j": 1.0}]
     server = {"selection": "energy_aware", "participants": 10}
@@ -154,7 +154,7 @@ def test_the_server_hears_of_its_energy():
 
 @pytest.mark.parametrize("seconds", [SETUP_S, 0.0, {"uniform": [1, 3]}])
 @pytest.mark.parametrize(("policy", "sharing"), [("synchronous", "fixed"), ("asynchronous", "processor")])
-def test_batteries_pay_for_it(policy, sharing, seconds):
+def test_batteries_pay_for_set_ups(policy, sharing, seconds):
     """Also joules of no time, spent at once, and set-ups that end within a slot: start - spent = level."""
     hardware = devices(setup_s=seconds, battery={"capacity_j": 100.0, "reserve": 0.1})
     result = run(POLICIES[policy], devices=hardware, radio={**BASE["radio"], "sharing": sharing}, rounds=30)
@@ -174,7 +174,7 @@ def test_a_battery_that_ends_while_its_device_sets_up_has_paid_for_that_long():
     assert rows["battery_j"].to_numpy() == pytest.approx(np.zeros(6), abs=NEAR_J)
 
 
-def test_joules_of_no_time_that_a_battery_lacks_end_the_participation():
+def test_missing_joules_without_time_end_the_participation():
     rows = run({}, devices=devices(setup_s=0.0, battery={"capacity_j": 1.0}), rounds=1).devices
     assert (rows["status"] == "departed").all()
     assert (rows["battery_j"] == 0).all()
@@ -197,6 +197,6 @@ def test_numbers_out_of_range_are_refused(keys, match):
 
 
 @pytest.mark.parametrize("key", ["setup_s", "setup_j"])
-def test_direct_links_refuse_it(key):
+def test_direct_links_refuse_set_ups(key):
     with pytest.raises(InputError, match="receives the model before its own participation begins"):
         edgefl.run({**BASE, "devices": {**BASE["devices"], key: 1.0}, "server": POLICIES["sequential_direct"]})

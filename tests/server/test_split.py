@@ -245,7 +245,7 @@ def test_every_engine_trains_as_two_machines_do(engine, model, number):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_run_is_what_two_machines_make_of_it(mode):
+def test_run_learns_what_two_machines_learn(mode):
     """Fronts walk through the participants, or fronts and backs are averaged (cards 1.19 and 1.20)."""
     result = run(mode, training=SOLVER)
     scenario = load(result.scenario)
@@ -353,7 +353,7 @@ SERVER = {"flops_per_s": 2e6, "power_w": 30.0}
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_time_of_a_part_on_a_channel_that_holds(mode):
+def test_time_of_a_participation_over_a_constant_channel(mode):
     """Forward, up, server, down, backward for each step; the front down before, up after. Waiting costs idle power."""
     result = run(mode, server=SERVER, radio={"bandwidth_hz": 2e6, **STILL}, training={"clip_norm": 1.0}, train=False)
     share_hz = 2e6 / (4 if mode == "parallel" else 1)
@@ -387,7 +387,7 @@ def test_the_time_of_a_part_on_a_channel_that_holds(mode):
         check_books(result.rounds, result.devices, result.summary)
 
 
-def test_a_server_takes_no_time_unless_it_is_said():
+def test_server_takes_no_time_by_default():
     result = run(train=False)
     assert (result.rounds["server_energy_j"] == 0).all()
     slow = run(server=SERVER, train=False)
@@ -425,7 +425,7 @@ def test_fronts_that_go_directly_are_learned_as_relayed_ones_are(sharing):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_only_the_front_goes_from_device_to_device(sharing):
-    """d_c over each of P + 1 links, all else by way of the base station (card 1.19), on a channel that holds."""
+    """d_c over each of P + 1 links, all else by way of the base station (card 1.19), on a constant channel."""
     result = directly(radio={"bandwidth_hz": 2e6, **STILL, "sharing": sharing})
     relayed = run("sequential", radio={"bandwidth_hz": 2e6, **STILL, "sharing": sharing}, train=False)
     bits = ["bytes_down", "bytes_up"]
@@ -518,8 +518,8 @@ def opened(of, env, ids, messages):
     return of.open(env, of.participants(drop(of, ids), np.full(n, 10.0), np.full(n, DEVICE_W), 0), messages)
 
 
-def test_transfers_have_draws_of_their_own():
-    """Alike transfers take unlike times, as each slot fades anew, whatever was before; the same again another time."""
+def test_transfers_have_separate_draws():
+    """Equal transfers take different times, as each slot fades independently; a repeated run gives the same."""
     for transfer in ("slots", "fast"):
         of = link(bandwidth_hz=1e6, transfer=transfer, fading={"kind": "block", "block_s": SLOT_S})
         runs = [one_by_one(of, np.full(12, 3e5))[0] for _ in range(2)]
@@ -571,7 +571,7 @@ def one_by_one(of, *bits):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("after_s", [0.0004, 0.0123, 0.0251, 0.0377, 0.05, 0.061])
-def test_a_cut_part_has_spent_exactly_its_time(sharing, after_s):
+def test_interrupted_participation_has_spent_exactly_its_time(sharing, after_s):
     """In whatever it was doing: computing, sending, waiting for the server."""
     scenario = changed(server=SERVER, radio={"bandwidth_hz": 2e6, "sharing": sharing}, rounds=1)
     _, rounds, devices, _ = interrupted([after_s] * 4, **scenario)
@@ -585,7 +585,7 @@ def test_a_cut_part_has_spent_exactly_its_time(sharing, after_s):
         assert (devices[name] <= whole[name] + 1e-12).all()
 
 
-def test_a_later_cut_has_sent_more_until_all_is_sent():
+def test_later_interrupt_has_sent_more():
     sent = []
     for after_s in (*np.linspace(0.001, 0.05, 12), 0.6):
         _, _, devices, _ = interrupted([after_s] * 4, **changed(server=SERVER, rounds=1))
@@ -614,15 +614,15 @@ def test_a_transfer_that_fails_ends_the_part(mode, sharing):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_world_does_not_know_whether_something_is_learned(mode):
+def test_world_is_the_same_with_and_without_learning(mode):
     trained, priced = (run(mode, server=SERVER, train=train) for train in (True, False))
     assert trained.rounds.drop(columns=LEARNED).equals(priced.rounds.drop(columns=LEARNED))
     assert trained.devices.equals(priced.devices)
     assert trained.events.equals(priced.events)
 
 
-def test_the_order_of_simultaneous_events_leaves_no_trace(monkeypatch):
-    """Equal devices: many send at one moment. Parts that begin together begin the other way round."""
+def test_order_of_simultaneous_events_has_no_effect(monkeypatch):
+    """Equal devices: many send at one moment. Participations that begin together begin in reverse order."""
     devices = {"count": 12, "cpu_hz": 1e7}
     changes = {"devices": devices, "radio": {**STILL, "bandwidth_hz": 1e9, "sharing": "processor"}}
     plain = run(train=False, **changes)
@@ -681,7 +681,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", list(REFUSED))
-def test_one_clear_line_and_exit_code_2(case, tmp_path, capsys):
+def test_refusals_are_one_line_with_exit_code_2(case, tmp_path, capsys):
     text, message = REFUSED[case]
     file = tmp_path / "s.yaml"
     file.write_text(text + "\n")
@@ -694,7 +694,7 @@ def test_one_clear_line_and_exit_code_2(case, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_name_is_as_good_as_a_number():
+def test_layer_name_equals_its_number():
     for cut in ("fc2", 2):
         scenario = load({"model": {"kind": "fcn"}, "server": {"policy": {"kind": "split", "cut": cut}}})
         assert scenario.model.front(cut, (8, 8), 10).outputs == 200

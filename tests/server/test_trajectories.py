@@ -31,7 +31,7 @@ def table(*args):
     return pd.DataFrame(trajectories(*args))
 
 
-def test_positions_are_the_world_s():
+def test_trajectories_have_the_positions_of_the_world():
     found = table(world(7), np.array([2, 5]), 40.0)
     assert sorted(found["device"].unique()) == list(range(7))
     assert len(found) == 7 * INSTANTS
@@ -41,7 +41,7 @@ def test_positions_are_the_world_s():
 
 
 @pytest.mark.parametrize("part", [0, 1, 12, 30, 31, 400])
-def test_who_took_part_comes_first_and_all_are_spread(part):
+def test_participants_come_first_and_ids_are_spread(part):
     took_part = np.arange(part) * 2 + 100
     ids = table(world(1000), took_part, 1.0)["device"].unique()
     assert len(ids) == MOST_TRACKED
@@ -53,12 +53,12 @@ def test_who_took_part_comes_first_and_all_are_spread(part):
     assert len(rest) < 3 or rest.max() - rest.min() > 500
 
 
-def test_no_row_where_the_map_does_not_have_a_device():
+def test_devices_off_the_map_have_no_rows():
     found = table(world(3, lambda ids, time_s: time_s >= 10 * ids), np.array([0]), 100.0)
     assert found.groupby("device")["time_s"].min().to_numpy() == pytest.approx([0, 10, 20], abs=100 / INSTANTS)
 
 
-def test_a_run_writes_them_where_devices_move(tmp_path):
+def test_runs_with_movement_write_trajectories(tmp_path):
     edgefl.run(WALK, train=False, out=tmp_path / "walk")
     edgefl.run({**WALK, "mobility": "static"}, train=False, out=tmp_path / "still")
     assert not (tmp_path / "still" / "tracks.csv").exists()
@@ -72,7 +72,7 @@ def test_a_run_writes_them_where_devices_move(tmp_path):
     assert begin["x_m"].to_numpy() == pytest.approx(first["x_m"].to_numpy())
 
 
-def test_the_same_whatever_is_learned(tmp_path):
+def test_trajectories_do_not_depend_on_learning(tmp_path):
     for name in ("fedavg", "fedprox"):
         edgefl.run({**WALK, "cost": "paper", "algorithm": {"kind": name}}, train=False, out=tmp_path / name)
     assert len({(tmp_path / name / "tracks.csv").read_bytes() for name in ("fedavg", "fedprox")}) == 1

@@ -1,4 +1,4 @@
-"""Levels of batteries by themselves: against a walk from moment to moment, and closed forms of who runs out when."""
+"""Levels of batteries: against a walk in small steps, and closed forms of running out."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ ONE = np.array([0])
 
 
 class Walk:
-    """One battery from moment to moment: a change of draw, a border of the window, a crossing of a threshold."""
+    """One battery step by step: a change of draw, a border of the window, a crossing of a threshold."""
 
     def __init__(self, of):
         self.of = BatteryParameters(*(column[0] for column in of))
@@ -102,8 +102,8 @@ DRAWS = st.lists(st.tuples(st.floats(1.0, 40_000.0), st.sampled_from([0.0, 0.002
     supply(windows=SEVERAL[0], start=0.15, idle_w=0.0, reserve=0.1, resume=1.0),
     [(4334.0, 0.0), (2867.0, 0.03), (27999.0, 0.0), (40000.0, 0.0), (40000.0, 0.0), (1.0, 0.0)],
 )
-def test_levels_are_those_of_a_walk_from_moment_to_moment(of, draws):
-    """Whatever is drawn when: the same level, the same who is usable, the same changes; never negative nor too full."""
+def test_levels_follow_a_walk_in_small_steps(of, draws):
+    """For any draws: the same levels, usable devices and changes; never negative nor too full."""
     found = Batteries(of)
     expected = Walk(of)
     now = 0.0
@@ -125,8 +125,8 @@ def test_levels_are_those_of_a_walk_from_moment_to_moment(of, draws):
 
 @settings(max_examples=150, deadline=None)
 @given(SUPPLIES, st.floats(0.0, 200_000.0))
-def test_when_the_next_is_charged_is_known_in_closed_form(of, now):
-    """Against going on for 60 days: charged then and not before, or never."""
+def test_time_of_the_next_charged_battery_has_a_closed_form(of, now):
+    """Against a walk of 60 days: charged then and not before, or never."""
     found = Batteries(of)
     found.advance(now)
     charged_s = found.next_charged_s(ONE, now)
@@ -149,8 +149,8 @@ def test_when_the_next_is_charged_is_known_in_closed_form(of, now):
 @pytest.mark.parametrize("days", [1, 2, 3, 7])
 @pytest.mark.parametrize("from_h", [0, 3.5, 8.3, 12.7])
 @pytest.mark.parametrize("hours", [0.1, 0.7, 3, 11.1])
-def test_a_battery_that_is_full_just_when_its_window_closes_is_charged(days, from_h, hours):
-    """Rounding would else decide whether it is usable then, or a day later."""
+def test_battery_full_at_the_end_of_its_window_is_charged(days, from_h, hours):
+    """Otherwise rounding would decide whether it is usable then, or a day later."""
     power_w = (CAPACITY_J - 100) / (days * hours * HOUR_S)
     of = supply(start=0.1, reserve=0.1, resume=1.0, charging_w=power_w, from_h=from_h, to_h=from_h + hours)
     full_s = ((days - 1) * 24 + from_h + hours) * HOUR_S
@@ -169,7 +169,7 @@ def test_running_out_and_being_charged_in_closed_form():
     assert of.next_charged_s(ONE, 12 * HOUR_S) == pytest.approx(22 * HOUR_S + 1_000)
 
 
-def test_several_windows_a_day():
+def test_a_day_may_have_several_charging_windows():
     """0.1 W empty 1 kJ in 10,000 s; at noon 1 W net fills it, from 22 h to 2 h 0.2 W net; half full it comes back."""
     of = batteries(idle_w=0.1, resume=0.5, windows=[(1.1, 12, 13), (0.3, 22, 2)])
     assert of.levels_j(ONE, 0.0).item() == 1000
@@ -182,7 +182,7 @@ def test_several_windows_a_day():
 
 
 def test_the_order_of_windows_does_not_matter():
-    """Whichever is named first; and two that touch, of one power, are one."""
+    """In any order of names; two windows of equal power that touch are one."""
     night = (0.3, 22, 2)
     noon = (1.1, 12, 13)
     for one, other in (([night, noon], [noon, night]), ([(0.3, 22, 2)], [(0.3, 0, 2), (0.3, 22, 24)])):
@@ -193,7 +193,7 @@ def test_the_order_of_windows_does_not_matter():
 
 
 def test_groups_may_have_different_windows():
-    """A device with two windows, one, or none is charged beside others as if alone."""
+    """A device with two windows, one, or none is charged in a group as if alone."""
     two = [{"power_w": 0.04, "from_h": 20, "to_h": 2}, {"power_w": {"uniform": [0.1, 0.3]}, "from_h": 11, "to_h": 13}]
     kinds = {"two": two, "one": {"power_w": 0.2, "from_h": 3, "to_h": 4}, "never": None, "always": {"power_w": 0.2,
              "from_h": 0, "to_h": 24}}  # fmt: skip
@@ -215,7 +215,7 @@ def test_groups_may_have_different_windows():
             assert together.usable[device] == of.usable[device]
 
 
-def test_windows_are_drawn_apart_and_one_is_written_as_it_was():
+def test_windows_have_separate_draws_and_one_is_dumped_as_a_mapping():
     hours = (
         {"power_w": 1, "from_h": {"uniform": [0, 4]}, "to_h": 6},
         {"power_w": 1, "from_h": {"uniform": [10, 14]}, "to_h": 20},
@@ -239,13 +239,13 @@ def test_windows_that_overlap_are_refused():
         BatteryParameters.drawn(devices, Streams(1))
 
 
-def test_what_a_night_is_too_short_for_is_lost_by_the_next_one():
+def test_charge_of_a_short_night_is_gone_before_the_next():
     """450 J until 0:30, gone by 18 h; then from nothing to 600 J at 0.25 W."""
     of = batteries(start=0.0, resume=0.6, idle_w=0.05, charging_w=0.3, from_h=18, to_h=0.5)
     assert of.next_charged_s(ONE, 0.0) == pytest.approx(18 * HOUR_S + 2_400)
 
 
-def test_what_goes_in_and_out_in_closed_form():
+def test_charged_and_drained_energy_have_a_closed_form():
     """250 J last 500 s; at 10 h 1 W net fills 1 kJ in 1,000 s, then no more goes in than idling takes."""
     of = batteries(start=0.25, idle_w=0.5, charging_w=1.5, from_h=10, to_h=12)
     rows = [of.columns(hour * HOUR_S) for hour in (400 / 3600, 5, 10 + 500 / 3600, 12, 13)]
@@ -254,7 +254,7 @@ def test_what_goes_in_and_out_in_closed_form():
     assert [row["stored_j"] for row in rows] == pytest.approx([50, 0, 500, 1000, 0])
 
 
-def test_what_a_part_draws_is_not_drained():
+def test_energy_of_a_participation_is_not_drained():
     """2 W for 100 s are learning, from 150 s on 1 W idling; all of it is charged meanwhile, as the battery is full."""
     of = batteries(idle_w=1.0, charging_w=5.0, from_h=0, to_h=24)
     of.begin(ONE, np.array([2.0]), 50.0)
@@ -263,7 +263,7 @@ def test_what_a_part_draws_is_not_drained():
     assert (row["drained_j"], row["charged_j"], row["stored_j"]) == pytest.approx((100.0, 300.0, CAPACITY_J))
 
 
-def test_what_a_device_always_draws_goes_on_while_it_takes_part():
+def test_base_power_continues_during_participation():
     """0.5 W always, 2 W for the 100 s of a participation, 0.25 W for the other 100 s: 50 + 200 + 50 + 25 J are gone."""
     of = batteries(base_w=0.5, idle_w=0.25)
     of.begin(ONE, np.array([2.0]), 50.0)
@@ -275,7 +275,7 @@ def test_what_a_device_always_draws_goes_on_while_it_takes_part():
     assert row["stored_j"] == pytest.approx(CAPACITY_J - 325)
 
 
-def test_what_a_device_always_draws_empties_it_and_delays_its_return():
+def test_base_power_empties_a_battery_and_delays_its_return():
     """With 0.5 W besides 2 W, 1 kJ lasts 400 s; at 10 h 1.5 W charge it by 1 W, and 200 J are there after 200 s."""
     of = batteries(base_w=0.5, charging_w=1.5, from_h=10, to_h=12)
     of.begin(ONE, np.array([2.0]), 0.0)
@@ -287,7 +287,7 @@ def test_what_a_device_always_draws_empties_it_and_delays_its_return():
 @settings(max_examples=100, deadline=None)
 @given(SUPPLIES, DRAWS)
 def test_a_participant_never_has_more_left_than_a_bystander(of, draws):
-    """Whatever it draws, beside the same device that takes no part and draws only what goes on in both."""
+    """Whatever it draws, compared with the same device that takes no part."""
     of = of._replace(idle_w=np.zeros(1))
     participant, bystander = Batteries(of), Batteries(of)
     now = 0.0
@@ -308,8 +308,8 @@ def test_empty_and_full_last_until_the_power_turns():
     assert levels == pytest.approx([500, 50, 0, 0, 900, 1000, 500])
 
 
-def test_below_the_reserve_a_device_draws_what_it_draws_alone():
-    """It leaves at 300 J, whatever it did before, and goes on with its idle power to 0."""
+def test_below_the_reserve_a_device_draws_its_resting_power():
+    """It leaves at 300 J, whatever it did before, and continues with its idle power to 0."""
     of = batteries(reserve=0.3, resume=0.5, idle_w=0.01)
     of.draw(ONE, 7.0, 0.0)
     of.advance(150.0)
@@ -329,7 +329,7 @@ def test_devices_without_a_battery_never_run_out():
     assert of.columns(1e6) == {"depleted": 1, "battery": 0.0, **nothing, "drained_j": 10.0}
 
 
-def test_what_is_drawn_depends_on_the_device_alone():
+def test_drawn_batteries_depend_on_the_device_alone():
     keys = {"capacity_j": {"uniform": [1, 2]}, "start": {"uniform": [0.3, 1]}, "idle_w": {"uniform": [0, 1]}}
     hours = {"from_h": {"uniform": [18, 24]}, "to_h": {"uniform": [4, 8]}}
     keys["charging"] = {"power_w": {"uniform": [1, 2]}, **hours}
@@ -358,13 +358,13 @@ def test_what_is_drawn_depends_on_the_device_alone():
         ({"capacity_j": 5, "charging": 8}, r"devices.battery.charging: must be a list"),
     ],
 )
-def test_batteries_that_cannot_be_are_refused(battery, message):
+def test_impossible_batteries_are_refused(battery, message):
     with pytest.raises(InputError, match=message):
         load({"devices": {"battery": battery}})
 
 
 @pytest.mark.parametrize(("spent_j", "left_j"), [(700.0, 300.0), (950.0, 50.0), (1500.0, 0.0)])
-def test_what_is_spent_at_once_is_missing_at_once(spent_j, left_j):
+def test_energy_spent_at_once_leaves_the_battery_at_once(spent_j, left_j):
     """Of 1000 J, with a reserve of 100: below it the device runs out, and is back when it is charged to 200."""
     battery = batteries(reserve=0.1, charging_w=2.0, from_h=0, to_h=24)
     battery.begin(ONE, np.array([2.0]), 0.0)

@@ -1,4 +1,4 @@
-"""Churn by coins: whose chance is what, and that the coins fall so."""
+"""Churn by coins: chances, and frequencies of the coins."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_coins_fall_with_their_chances():
     assert counts[2] == 4000
 
 
-def test_a_device_is_the_same_in_any_population():
+def test_coins_do_not_depend_on_the_population():
     few, many = (presence(count, probability=0.5) for count in (5, 5000))
     for index in range(20):
         ids = many.present(0.0, index)
@@ -52,11 +52,11 @@ def test_drawn_chances_stay_the_same_over_rounds_and_differ_between_devices():
     assert chances.mean() == pytest.approx(0.55, abs=4.5 * 0.7 / np.sqrt(12 * 2000))
 
 
-def test_without_churn_everybody_is_there():
+def test_without_churn_all_devices_are_present():
     assert np.array_equal(NoChurn().presence(4, LABELS, 10, Streams(1)).present(5.0, 3), np.arange(4))
 
 
-def test_only_those_who_are_there_take_part():
+def test_only_present_devices_take_part():
     churn = {"kind": "bernoulli", "probability": 0.5}
     result = edgefl.run({**SMALL, "churn": churn})
     there = load({"churn": churn}).churn.presence(8, LABELS, 1, Streams(1))
@@ -65,8 +65,8 @@ def test_only_those_who_are_there_take_part():
     assert result.rounds["selected"].sum() == len(result.devices) < 8 * 6
 
 
-def test_importance_weights_know_how_often_a_device_is_there():
-    """All who are there take part, so 1 / (N p_i) with p_i as known and as told are the same."""
+def test_importance_weights_use_the_probability_of_presence():
+    """All present devices take part, so 1 / (N p_i) with known and with given p_i are the same."""
     chances = [0.3, 0.9, 0.6, 0.5, 0.4, 1.0, 0.8, 0.7]
     churn = {"kind": "bernoulli", "probability": {"choice": chances}}
     there = load({"churn": churn}).churn.presence(8, LABELS, 1, Streams(1)).probabilities.tolist()
@@ -91,16 +91,16 @@ def test_the_world_is_the_same_under_two_algorithms():
         ({"probability": 1.5}, r"probability: must be from 0.0001 to 1, got 1.5"),
     ],
 )
-def test_chances_that_cannot_be_are_refused(keys, message):
+def test_impossible_chances_are_refused(keys, message):
     with pytest.raises(InputError, match=message):
         load({"churn": {"kind": "bernoulli", **keys}})
 
 
-def test_a_drawn_chance_that_cannot_be_is_refused():
+def test_impossible_drawn_chance_is_refused():
     with pytest.raises(InputError, match=r"churn.probability: device \d+ draws"):
         edgefl.run({**SMALL, "churn": {"kind": "bernoulli", "probability": {"normal": [0.9, 0.5]}}})
 
 
-def test_coins_by_the_round_need_rounds():
+def test_coins_need_a_policy_with_rounds():
     with pytest.raises(InputError, match=r"churn: bernoulli needs rounds"):
         load({"churn": {"kind": "bernoulli", "p_min": 0.5}, "server": {"policy": "asynchronous"}})

@@ -80,7 +80,7 @@ def test_stays_have_their_laws(keys, law):
 
 
 @pytest.mark.parametrize("stay", STAYS)
-def test_as_many_are_there_as_littles_law_says(stay):
+def test_mean_number_of_present_devices_follows_littles_law(stay):
     """Mean present = rate x mean stay, at the start and at 50 times that are far apart; each is nearly Poisson."""
     presence = poisson(stay)
     mean = RATE * STAYS[stay][1].mean()
@@ -91,7 +91,7 @@ def test_as_many_are_there_as_littles_law_says(stay):
 
 
 @pytest.mark.parametrize("stay", STAYS)
-def test_arrivals_are_poisson_and_who_has_come_stays_as_long_as_the_law_says(stay):
+def test_arrivals_are_poisson_and_stays_follow_their_law(stay):
     """Gaps between arrivals and whole stays of all who come within 200 s: KS at 1 %; half the mean would be seen."""
     presence = poisson(stay)
     law = STAYS[stay][1]
@@ -119,7 +119,7 @@ def test_the_start_is_stationary():
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.1, 0.9), (0.0, 1.0), (0.4, 0.4), (0.6, 0.8)])
-def test_the_chance_of_being_there_follows_the_day(low, high):
+def test_probability_of_presence_follows_the_day(low, high):
     """p(t) on four days, each time 4,000 devices; a frequency's standard error is below 0.008."""
     presence = diurnal(low=low, high=high, peak_s=130.0)
     for time in np.linspace(0.0, 400.0, 33):
@@ -136,7 +136,7 @@ def test_a_device_comes_once_a_day():
 # Functions of device and time
 
 
-def test_what_is_said_of_a_time_does_not_depend_on_what_was_asked_before(tmp_path):
+def test_answers_do_not_depend_on_earlier_questions(tmp_path):
     @settings(max_examples=25, deadline=None)
     @given(st.lists(st.floats(0, 500), min_size=2, max_size=6), st.integers(0, 3))
     def same(times, kind):
@@ -150,7 +150,7 @@ def test_what_is_said_of_a_time_does_not_depend_on_what_was_asked_before(tmp_pat
     same()
 
 
-def test_whoever_is_there_stays_until_it_is_said_to_leave(tmp_path):
+def test_present_devices_stay_until_their_departure(tmp_path):
     for presence in every_kind(tmp_path):
         for time in (0.0, 3.7, 50.25):
             ids = presence.present(time, 0)
@@ -165,7 +165,7 @@ def test_whoever_is_there_stays_until_it_is_said_to_leave(tmp_path):
                     )
 
 
-def test_nobody_comes_before_the_next_arrival_and_changes_are_all_that_changes(tmp_path):
+def test_no_device_arrives_before_the_next_arrival_and_changes_are_complete(tmp_path):
     for presence in every_kind(tmp_path):
         everybody = np.arange(len(presence.probabilities))
         there = np.isin(everybody, presence.present(0.0, 0))
@@ -180,7 +180,7 @@ def test_nobody_comes_before_the_next_arrival_and_changes_are_all_that_changes(t
         assert not len(presence.changes(30.0, 30.0).ids)
 
 
-def test_a_device_that_is_away_stays_no_longer_than_now(tmp_path):
+def test_absent_device_stays_until_now(tmp_path):
     for presence in every_kind(tmp_path):
         away = np.setdiff1d(np.arange(len(presence.probabilities)), presence.present(6.5, 0))
         assert away.size
@@ -204,7 +204,7 @@ def poisson_of(count):
 # Files
 
 
-def test_a_trace_is_kept_to_the_letter(tmp_path):
+def test_trace_is_followed_exactly(tmp_path):
     presence = of(trace(tmp_path), 4)
     there = {0.0: [0, 2], 2.0: [0, 1, 2], 3.0: [0, 1, 2], 5.0: [0, 2], 6.0: [0], 7.5: [0, 1], 8.0: [0], 1e6: [0]}
     for time, ids in there.items():
@@ -233,7 +233,7 @@ def test_a_trace_is_kept_to_the_letter(tmp_path):
         ("device,on_s,off_s\n0,0,4\n7,0,9\n", r"trace.csv:3: names device 7, but devices are numbered 0 to 4"),
     ],
 )
-def test_traces_that_cannot_be_are_refused(tmp_path, text, message):
+def test_impossible_traces_are_refused(tmp_path, text, message):
     (tmp_path / "trace.csv").write_text(text)
     churn = {"kind": "trace", "path": str(tmp_path / "trace.csv")}
     with pytest.raises(InputError, match=message):
@@ -243,7 +243,7 @@ def test_traces_that_cannot_be_are_refused(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("churn", "message"),
     [
-        ({"kind": "poisson", "arrivals_per_s": 5.0, "stay_s": {"exponential": 20}}, r"is 100 devices there at a time"),
+        ({"kind": "poisson", "arrivals_per_s": 5.0, "stay_s": {"exponential": 20}}, r"is 100 devices present on"),
         ({"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": 20}, r"churn.stay_s: must be {exponential: mean}"),
         (
             {"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": {"weibull": [3, 0]}},
@@ -253,12 +253,12 @@ def test_traces_that_cannot_be_are_refused(tmp_path, text, message):
         ({"kind": "trace", "path": "/nowhere.csv"}, r"/nowhere.csv: cannot be read"),
     ],
 )
-def test_churn_that_cannot_be_is_refused(churn, message):
+def test_impossible_churn_is_refused(churn, message):
     with pytest.raises(InputError, match=message):
         load({"churn": churn, "devices": {"count": 100}})
 
 
-def test_a_law_is_written_down_as_it_was_given():
+def test_law_of_stays_is_dumped_as_given():
     churn = {"kind": "poisson", "arrivals_per_s": 1.0, "stay_s": {"weibull": [3.0, 0.5]}}
     dumped = load({"churn": churn}).model_dump(mode="json")["churn"]
     assert dumped == churn | {"stay_s": {"weibull": [3.0, 0.5]}}
@@ -268,14 +268,14 @@ def test_a_law_is_written_down_as_it_was_given():
 # Coverage
 
 
-def test_devices_that_cannot_leave_the_cell_are_always_there():
+def test_devices_that_cannot_leave_the_cell_are_always_present():
     base = {"rounds": 2, "devices": {"count": 10}, "mobility": "random_waypoint"}
     one, other = (edgefl.run({**base, "churn": churn}, train=False) for churn in ("none", "coverage"))
     assert one.rounds.equals(other.rounds)
     assert one.devices.equals(other.devices)
 
 
-def test_who_is_beyond_the_radius_is_not_there():
+def test_devices_beyond_the_radius_are_absent():
     """Seven hexagonal cells: the disc in which devices are reaches farther than the seven small discs."""
     result = edgefl.run(
         {
@@ -292,8 +292,8 @@ def test_who_is_beyond_the_radius_is_not_there():
     assert present > 100
 
 
-def test_whoever_moves_out_of_the_cell_has_left_for_good():
-    """Straight lines through a cell of 250 m at 10 m/s: all gone after 50 s, and nobody will come."""
+def test_devices_that_fly_out_of_the_cell_never_return():
+    """Straight lines through a cell of 250 m at 10 m/s: all gone after 50 s, and none will come."""
     mobility = {"kind": "constant_velocity", "edge": "leave"}
     scenario = load({"mobility": mobility, "churn": "coverage", "devices": {"count": 40}})
     presence = of(scenario.churn, 40)

@@ -105,7 +105,7 @@ def world(images, compute, **more):
     return edgefl.run(scenario | more, train=False)
 
 
-def test_a_step_takes_what_the_law_says(images):
+def test_step_lasts_as_long_as_the_law_says(images):
     found = world(images, LAW).devices
     # Seven steps: 16, 4, 16, 4, 16, 4 and 16 samples.
     np.testing.assert_allclose(found["compute_s"], 76 * SAMPLE_S + 7 * (0.25 + SOLVER_S), rtol=1e-12)
@@ -190,7 +190,7 @@ def test_each_group_has_its_own_law(images):
     assert found.loc[3].tolist() == pytest.approx([76 * SAMPLE_S + 7 * (0.25 + SOLVER_S)] * 3, rel=1e-12)
 
 
-def test_forecasts_know_the_law(images):
+def test_forecasts_use_the_law(images):
     """A selection by forecast times takes the fast group."""
     groups = [{"name": "slow", "count": 2, "compute": LAW}, {"name": "fast", "count": 2}]
     server = {"participants": 2, "selection": {"kind": "fedcs", "deadline_s": 1.0}, "csi": "mean"}
@@ -205,7 +205,7 @@ def test_units_of_a_profile_differ_and_keep_their_speed(images):
     assert by_unit["min"].nunique() == 4
 
 
-def test_devices_that_do_not_vary_collide_and_those_that_do_end_one_by_one(images):
+def test_without_jitter_devices_end_together_and_with_it_one_by_one(images):
     """Jitter is drawn by device and round."""
     found = world(images, LAW | {"jitter": 0.1}).devices
     assert found["compute_s"].nunique() == len(found)
@@ -278,7 +278,7 @@ def table(tmp_path):
     return path
 
 
-def test_measured_steps_take_their_time(images, table):
+def test_measured_steps_set_the_time(images, table):
     found = world(images, {"measured": {"path": str(table), "device": "board"}}).devices
     # A batch of 4 takes a quarter of one of 16.
     np.testing.assert_allclose(found["compute_s"], 76 / 16 * 2.0, rtol=1e-12)
@@ -296,13 +296,13 @@ def test_a_written_scenario_with_a_table_loads(table):
     assert load(scenario.model_dump(mode="json")) == scenario
 
 
-def test_several_rows_have_a_mean(tmp_path):
+def test_rows_of_equal_batch_are_averaged(tmp_path):
     path = tmp_path / "times.csv"
     path.write_text(TABLE + "board,small_network,16,4.0\n")
     assert step_s_of(path, "board", "small_network", 16) == 3.0
 
 
-def test_a_batch_between_two_that_were_measured_lies_on_their_line(table):
+def test_time_of_a_batch_between_two_is_interpolated(table):
     """By hand: 1.5 s at 8 and 2 s at 16 are 1 s, and 1/16 s a sample."""
     assert step_s_of(table, "board", "small_network", 12) == pytest.approx(1 + 12 / 16)
 
@@ -355,7 +355,7 @@ def test_a_price_has_no_kinds_of_operations(images):
         world(images, LAW, model=model)
 
 
-def test_a_price_by_kind_is_taken_as_it_is(images):
+def test_price_by_kind_is_used_unchanged(images):
     """The same numbers as counted: only the solver's operations are part of a price."""
     kinds = {"convolution_macs": 7200, "grouped_macs": 4608, "matmul_macs": 5120, "activation_bytes": 8488, "groups": 8}
     cost = {"parameters": 5274, "forward": kinds}
@@ -383,5 +383,5 @@ def test_a_cut_model_has_no_law(images):
         world(images, LAW, server={"policy": "split"}, model="lenet5")
 
 
-def test_null_does_without_a_law(images):
+def test_null_removes_the_law_of_a_preset(images):
     assert world(images, None).devices.equals(world(images, {}).devices)

@@ -61,7 +61,7 @@ def world(mobility, churn="coverage", cells=LISTED, **keys):
 
 
 def seen(of, churn=None):
-    """Tell which devices are there [checks, devices], looked at every second."""
+    """Return which devices are present [checks, devices], checked every second."""
     covered = np.array([of.is_covered(EVERYBODY, float(time)) for time in range(UNTIL_S + 1)])
     there = (
         np.array([np.isin(EVERYBODY, churn.present(float(time), 0)) for time in range(UNTIL_S + 1)]) if churn else True
@@ -70,7 +70,7 @@ def seen(of, churn=None):
 
 
 @pytest.mark.parametrize("name", MOVING)
-def test_looking_only_at_those_who_can_have_moved_sees_all_changes(name):
+def test_testing_only_devices_that_may_have_moved_finds_all_changes(name):
     of = world(MOVING[name])
     there = seen(of)
     step, ids = np.nonzero(there[1:] != there[:-1])
@@ -92,8 +92,8 @@ def test_looking_only_at_those_who_can_have_moved_sees_all_changes(name):
     "name", [*(name for name in MOVING if name.startswith("trace")), "flights that leave", "streets"]
 )
 @pytest.mark.parametrize("churn", ["none", POISSON], ids=["no churn", "poisson"])
-def test_who_moves_out_has_left_whatever_the_churn(name, churn):
-    """A device is present if it is so by its churn and is covered; arrivals and departures are its changes."""
+def test_device_that_moves_out_leaves_under_every_churn(name, churn):
+    """A device is present if its churn has it present and it is covered; arrivals and departures are its changes."""
     of = world(MOVING[name], churn)
     alone = None
     if churn != "none":
@@ -115,8 +115,8 @@ def test_who_moves_out_has_left_whatever_the_churn(name, churn):
     assert there[0][changes.ids[before]].all()  # who was away comes no sooner
 
 
-def test_a_coin_is_for_those_who_are_covered():
-    """The next round waits for a device that comes back rather than for another coin if nobody is covered."""
+def test_only_covered_devices_toss_coins():
+    """The next round waits for a device that comes back rather than for another coin if no device is covered."""
     of = world(MOVING["trace, leave"], {"kind": "bernoulli", "probability": 0.5})
     there = seen(of)
     for time in range(UNTIL_S):
@@ -126,8 +126,8 @@ def test_a_coin_is_for_those_who_are_covered():
     assert of.presence.next_arrival_s(gone_s) == np.inf
 
 
-def test_movement_that_stays_in_the_area_costs_nothing():
-    """Devices that cannot leave are not looked at: a million of them is as cheap as ten."""
+def test_movement_within_the_area_is_not_checked():
+    """Devices that cannot leave are not checked: a million of them is as cheap as ten."""
     for mobility in ("random_waypoint", "static", {"kind": "constant_velocity", "edge": "reflect"}):
         for churn in ("none", POISSON):
             assert "cover" not in type(world(mobility, churn).presence).__name__.lower()
@@ -144,7 +144,7 @@ WALK = "time_s,device,x_m,y_m\n" + "".join(f"{t},{i},{20 + 5 * i},{t}\n" for i i
 
 
 @pytest.mark.parametrize("churn", ["none", "coverage", {"kind": "coverage", "check_s": 0.001}])
-def test_a_trace_that_begins_late_is_waited_for(tmp_path, churn):
+def test_run_waits_for_a_trace_that_begins_late(tmp_path, churn):
     (tmp_path / "walk.csv").write_text(WALK)
     mobility = {"kind": "trace", "path": "walk.csv", "time_offset_s": 200_000.0}
     result = edgefl.run({**BASE, "mobility": mobility, "churn": churn}, train=False)
@@ -153,7 +153,7 @@ def test_a_trace_that_begins_late_is_waited_for(tmp_path, churn):
 
 
 @pytest.mark.parametrize("mobility", ["walk", "flight"])
-def test_where_all_have_left_for_good_the_run_ends(tmp_path, mobility):
+def test_run_ends_when_all_devices_have_left_for_good(tmp_path, mobility):
     (tmp_path / "walk.csv").write_text(WALK)
     kinds = {
         "walk": {"kind": "trace", "path": "walk.csv", "at_end": "leave"},
@@ -171,6 +171,6 @@ def test_a_trace_that_never_meets_a_cell_is_refused(tmp_path):
     """It crosses the disc around all cells, but none of them."""
     (tmp_path / "walk.csv").write_text("time_s,device,x_m,y_m\n0,0,-300,300\n9,0,300,300\n")
     with pytest.raises(
-        InputError, match=r"walk.csv: comes no nearer to any base station than 259.5 m, a cell ends at 150"
+        InputError, match=r"walk.csv: comes no nearer to a base station than 259.5 m, a cell ends at 150"
     ):
         world({"kind": "trace", "path": "walk.csv"}, devices={"count": 1})

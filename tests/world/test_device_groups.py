@@ -1,4 +1,4 @@
-"""Groups of devices: exact borders, what a group says and what it does not, and what is refused."""
+"""Groups of devices: exact borders, given and inherited keys, and refusals."""
 
 import numpy as np
 import pytest
@@ -34,8 +34,8 @@ def group(name, size, **keys):
     return {"name": name, "share" if isinstance(size, float) else "count": size, **keys}
 
 
-def test_a_device_is_what_it_would_be_without_groups_under_its_own_distribution():
-    """Keys of a group override those beside count, the others hold; every draw is the device's own."""
+def test_device_draws_as_without_groups():
+    """Keys of a group override those of `devices`; every draw is keyed by its device."""
     grouped = world(count=50, cpu_hz=FAST, rx_power_w={"uniform": [0.1, 0.9]},
                     groups=[group("phones", 30), group("sensors", 20, cpu_hz=SLOW, tx_power_dbm=10.0)])  # fmt: skip
     fast = world(count=50, cpu_hz=FAST, rx_power_w={"uniform": [0.1, 0.9]})
@@ -45,7 +45,7 @@ def test_a_device_is_what_it_would_be_without_groups_under_its_own_distribution(
     assert grouped.tx_power_dbm.tolist() == [23.0] * 30 + [10.0] * 20
 
 
-def test_groups_that_say_nothing_change_nothing():
+def test_groups_without_keys_change_nothing():
     plain = world(count=9, cpu_hz=FAST, battery={"capacity_j": 5})
     groups = [group("a", 4), group("b", 5)]
     grouped = world(count=9, cpu_hz=FAST, battery={"capacity_j": 5}, groups=groups)
@@ -63,8 +63,8 @@ def test_shares_are_cut_at_the_nearest_device(sizes):
     assert [first for first, _ in borders] == [0, *np.cumsum(sizes)[:-1].tolist()]
 
 
-def test_what_is_written_down_is_what_was_read():
-    """A group's keys that were not given stay with those beside count when the written scenario is read again."""
+def test_dumped_groups_load_again():
+    """A group's keys that were not given stay inherited when the written scenario is read again."""
     groups = [group("a", 0.5, battery={"capacity_j": 3}), group("b", 0.5, cpu_hz=SLOW)]
     scenario = load({"devices": {"count": 10, "cpu_hz": FAST, "battery": {"capacity_j": 9}, "groups": groups}})
     again = load({"devices": scenario.model_dump(mode="json")["devices"]})
@@ -89,7 +89,7 @@ def test_what_is_written_down_is_what_was_read():
         ([{"count": 10}], r"devices.groups.0.name: is required"),
     ],
 )
-def test_groups_that_cannot_be_are_refused(groups, message):
+def test_impossible_groups_are_refused(groups, message):
     with pytest.raises(InputError, match=message):
         load({"devices": {"count": 10, "groups": groups}})
 
@@ -123,7 +123,7 @@ def test_sizes_of_shares_by_hand():
     assert all((np.diff(part) > 0).all() for part in few + more)
 
 
-def test_groups_keep_their_shares_of_what_the_partition_gives():
+def test_groups_keep_their_shares_of_the_partition():
     """Every sample at most once; phones as without the key, sensors a fifth of what they had, at random."""
     whole = held()
     kept = held(groups=[group("phones", 6), group("sensors", 4, data_share=0.2)])
@@ -149,7 +149,7 @@ def test_shares_are_drawn_for_each_device():
     ("share", "message"),
     [(0, "devices.data_share: must be from 0.0001 to 1, got 0"), (1.5, "devices.data_share: must be from 0.0001 to 1")],
 )
-def test_shares_that_cannot_be_are_refused(share, message):
+def test_impossible_shares_are_refused(share, message):
     with pytest.raises(InputError, match=message):
         load({"devices": {"data_share": share}})
 

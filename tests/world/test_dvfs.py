@@ -39,7 +39,7 @@ def estimate_s(download_s, share_hz, snr_ratio):
 
 @given(*[POSITIVE] * 6)
 def test_the_clock_is_the_lowest_that_leaves_time_for_the_upload(flops, fast_hz, least_hz, down_s, up_s, deadline_s):
-    """f = cycles / (deadline - download - margin x estimated upload), between the least and the own."""
+    """f = cycles / (deadline - download - margin x estimated upload), between the least and the device's clock."""
     dvfs = DeadlineClock(min_cpu_hz=least_hz, upload_margin=2.0)
     one = np.ones(1)
     computing = LocalComputation(
@@ -56,7 +56,7 @@ def test_the_clock_is_the_lowest_that_leaves_time_for_the_upload(flops, fast_hz,
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_devices_compute_as_slowly_as_the_deadline_allows(sharing):
-    """Each row by itself: its time, and its energy as f^2 (eq. 28); whoever can be in time is."""
+    """Each row by itself: its time, and its energy as f^2 (eq. 28); each that can be in time is."""
     result = clocks(slow(), radio={"sharing": sharing})
     rows = result.devices
     own_hz = cpu_hz(result)[result.devices["device"]]
@@ -71,7 +71,7 @@ def test_devices_compute_as_slowly_as_the_deadline_allows(sharing):
     assert (clock_hz < 0.5 * own_hz).any()
 
 
-def test_the_time_for_computing_is_less_by_both_accesses():
+def test_both_accesses_come_off_the_computing_time():
     access_s = 0.4 * DEADLINE_S
     result = clocks(slow(), radio={"access_s": {"downlink": 0.25 * access_s, "uplink": 0.75 * access_s}})
     rows = result.devices
@@ -92,8 +92,8 @@ def test_the_time_for_computing_is_less_by_both_accesses():
         ({"server_power": "total"}, BAND_HZ / 6, 6 * DEVICE_W / SERVER_W),
     ],
 )
-def test_an_upload_is_known_from_the_download_where_the_channel_holds(radio, share_hz, snr_ratio):
-    """One path both ways, so only powers and shares differ: right but for the slots that transfers end with."""
+def test_upload_is_predicted_from_the_download_over_a_constant_channel(radio, share_hz, snr_ratio):
+    """One path both ways, so only powers and shares differ: right except for the slots with which transfers end."""
     rows = clocks(slow(1.1), radio={"slot_s": 1e-6, **radio}).devices
     assert (rows["upload_s"] > 0).all()
     estimated_s = estimate_s(rows["download_s"], share_hz, snr_ratio)
@@ -101,7 +101,7 @@ def test_an_upload_is_known_from_the_download_where_the_channel_holds(radio, sha
 
 
 @pytest.mark.parametrize("preset", [{"downlink": "broadcast"}, {"preset": "dynamic_devices"}, {"downlink": "unicast"}])
-def test_who_can_be_in_time_is_and_hardly_before(preset):
+def test_devices_finish_just_in_time_if_they_can(preset):
     """Also where the download has the whole band, and the upload a share; under fading."""
     radio = {"bandwidth_hz": 20e6, "transfer": "fast", **preset}
     slower = {"server": {**DEADLINE, "deadline_s": 20.0}, "devices": {"count": 20, "dvfs": slow()}, "radio": radio}
@@ -122,16 +122,16 @@ def test_slower_clocks_save_energy_as_their_square():
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_a_least_clock_that_is_the_fastest_is_fixed(sharing):
-    """Bit by bit, also where fading goes on while devices compute."""
+def test_least_clock_equal_to_the_fastest_is_the_fixed_rule(sharing):
+    """Bit by bit, also where fading continues while devices compute."""
     keys = {"radio": {"sharing": sharing, "fading": "rayleigh"}, "mobility": {"kind": "static", "speed_mps": 3.0}}
     assert_same(clocks(slow(least_hz=1e15), **keys), clocks(**keys))
 
 
-def test_fading_goes_on_for_as_long_as_the_device_computes():
+def test_fading_continues_while_the_device_computes():
     """Shares that hold are priced ahead, processor sharing as it goes: for one device alone both are the same.
 
-    But for the upload's wait for the border of a slot, which only transfers that share the band meet.
+    Except for the upload's wait for the border of a slot, which only transfers that share the band meet.
     """
     radio = {"fading": "rayleigh", "bandwidth_hz": 2e6}
     one = {**DEADLINE, "participants": 1}
@@ -158,7 +158,7 @@ def test_fading_goes_on_for_as_long_as_the_device_computes():
         ({"dvfs": "ondemand"}, r'unknown clock rule "ondemand"'),
     ],
 )
-def test_clocks_that_cannot_be_are_refused(keys, message):
+def test_impossible_clocks_are_refused(keys, message):
     with pytest.raises(InputError, match=message):
         load({"devices": keys})
 

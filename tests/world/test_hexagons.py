@@ -27,7 +27,7 @@ def tracked(mobility, count, **cells):
 
 
 def seen_from_its_cell(cells, positions_m):
-    """The nearest base station, its distance, the angle beside the nearest normal, and how far out (edge: 1)."""
+    """The nearest base station, its distance, the angle to the nearest normal, and the relative distance (edge: 1)."""
     offsets_m = positions_m[:, None] - cells.sites_m
     own = np.linalg.norm(offsets_m, axis=-1).argmin(axis=1)
     offset_m = offsets_m[np.arange(len(own)), own]
@@ -52,7 +52,7 @@ def bins(cells, positions_m):
 
 
 @pytest.mark.parametrize("sites", [1, 7, 19])
-def test_uniform_in_the_hexagons(sites):
+def test_points_are_uniform_in_the_hexagons(sites):
     cells, track = tracked({"kind": "static"}, COUNT, sites=sites)
     positions_m = track.positions_m(np.arange(COUNT), 0.0)
     _, distance_m, _, _, out = seen_from_its_cell(cells, positions_m)
@@ -110,7 +110,7 @@ def test_wrapped_distances_are_within_a_hexagon():
 
 
 @pytest.mark.parametrize("hole", [0.0, 0.5, 0.9, 0.95])
-def test_offsets_by_the_inverse_of_their_distribution(hole):
+def test_offsets_invert_their_distribution(hole):
     u = np.random.default_rng(0).random((2_000, 2))
     offsets_m = geometry.hexagon_offsets_m(u, hole * EDGE_M, RADIUS_M)
     angle = np.arctan2(offsets_m[:, 1], offsets_m[:, 0]) % (2 * math.pi)
@@ -124,7 +124,7 @@ def test_offsets_by_the_inverse_of_their_distribution(hole):
     np.testing.assert_allclose([area.point(*pair) for pair in u.tolist()], area.points(u), atol=1e-9)
 
 
-def test_a_run_in_hexagons():
+def test_run_in_hexagons_needs_no_clamping():
     """No distance is below the model's range, so nothing need be clamped."""
     run = {"rounds": 1, "devices": {"count": 60}, "cells": CELLS, "radio": {"propagation": "umi"}}
     devices = edgefl.run(run, train=False).devices
@@ -148,7 +148,7 @@ NO_HEXAGONS = {
 
 
 @pytest.mark.parametrize(("scenario", "message"), NO_HEXAGONS.values(), ids=NO_HEXAGONS)
-def test_what_hexagons_refuse(scenario, message):
+def test_hexagons_refuse_keys_that_contradict_them(scenario, message):
     with pytest.raises(InputError) as raised:
         load(scenario)
     assert message in str(raised.value)

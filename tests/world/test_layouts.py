@@ -21,7 +21,7 @@ METRES = st.floats(-5000, 5000)
 
 @given(st.sampled_from([7, 19]), st.integers(0, 18), METRES, METRES)
 @settings(max_examples=200, deadline=None)
-def test_where_it_wraps_around_every_cell_is_as_the_middle_one(sites, cell, x, y):
+def test_with_wrap_around_every_cell_equals_the_middle_one(sites, cell, x, y):
     """At the same place within any cell, a device is as far from the base stations, whichever they are."""
     cells = Cells(layout="hexagonal", sites=sites, radius_m=100.0, wrap_around=True)
     place = np.array([x, y])
@@ -58,7 +58,7 @@ def test_without_wrapping_distances_are_straight():
     assert (wrapped < 0.9 * straight).mean() > 0.3
 
 
-def test_across_the_edge_the_far_side_serves_and_disturbs():
+def test_with_wrap_around_the_far_side_serves_and_interferes():
     """Beyond the ring to the east: the path is that to the nearest image, and interference is the middle cell's."""
     keys = {**CLAMPED, "shadowing_db": 0.0, "interference": {"load": 1.0}}
     of = link(cells={"layout": "hexagonal", "wrap_around": True}, **keys)
@@ -75,7 +75,7 @@ def test_across_the_edge_the_far_side_serves_and_disturbs():
     assert levels == pytest.approx(np.full(8, levels[0]))
 
 
-def test_listed_base_stations():
+def test_listed_base_stations_serve_their_discs():
     """Each device joins the strongest of them; it is covered within the radius of any."""
     scenario = load({"cells": LISTED, "radio": CLAMPED})
     cells = scenario.cells
@@ -90,7 +90,7 @@ def test_listed_base_stations():
     assert of.pricing.budget.group.tolist() == [0, 0, 0]
 
 
-def test_who_is_within_the_radius_of_a_listed_base_station_is_there():
+def test_devices_within_the_radius_of_a_listed_base_station_are_present():
     run = {"devices": {"count": 200}, "rounds": 1, "radio": CLAMPED, "churn": "coverage", "cells": LISTED}
     result = edgefl.run(run, train=False)
     places = result.devices[["x_m", "y_m"]].to_numpy()
@@ -115,7 +115,7 @@ REFUSED = {
     "none listed": ({"cells": {"layout": "listed", "positions_m": []}}, "cells.positions_m: is required"),
     "for another layout": (
         {"cells": {"positions_m": [[0, 0]]}},
-        "cells.positions_m: the layout single has positions of its own: set layout to listed",
+        "cells.positions_m: the layout single sets the positions: set layout to listed",
     ),
     "one place": (
         {"cells": {"layout": "listed", "positions_m": [[0, 1], [0, 1.0]]}},
@@ -133,7 +133,7 @@ REFUSED = {
             "set it to 1, or to 7 with 7 sites; got 3"
         ),
     ),
-    "handover to nobody": ({"cells": {"handover": {}}}, "cells.handover: needs several cells"),
+    "handover without neighbours": ({"cells": {"handover": {}}}, "cells.handover: needs several cells"),
     "jumping channels": (
         {"cells": HEXAGONAL | {"handover": {}}, "radio": CLAMPED},
         "radio.spatial_consistency: cells.handover compares received powers along a device's path",
@@ -162,13 +162,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("scenario", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused_in_a_sentence(scenario, message):
+def test_impossible_layouts_are_refused(scenario, message):
     with pytest.raises(InputError) as caught:
         load(scenario)
     assert caught.value.faults[0].removeprefix("scenario: ").startswith(message)
 
 
-def test_what_is_filled_in():
+def test_number_of_sites_is_filled_in():
     assert load(FAR).radio.sharing == "processor"
     assert load({"cells": HEXAGONAL, "radio": CLAMPED}).radio.sharing == "fixed"
     again = load(load({"cells": LISTED, "radio": CLAMPED}).model_dump(mode="json"))
@@ -179,7 +179,7 @@ def test_what_is_filled_in():
 
 @pytest.mark.parametrize("reuse", [3, 4, 7])
 @pytest.mark.parametrize("sites", [7, 19])
-def test_only_parts_that_repeat_with_the_layout_wrap_around(sites, reuse):
+def test_reuse_must_repeat_with_a_wrapped_layout(sites, reuse):
     """Allowed where no cell has a nearer one on its part than the reuse distance, across the edge, too."""
     cells = Cells(layout="hexagonal", sites=sites, wrap_around=True)
     group = reuse_group(sites, reuse)

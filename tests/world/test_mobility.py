@@ -29,7 +29,7 @@ IDS = np.arange(COUNT)
 
 
 def city(folder, *, directed=False):
-    """Streets that are no grid: 30 crossings at random, each joined with its nearest ones."""
+    """Irregular streets: 30 crossings at random, each joined with its nearest ones."""
     rng = np.random.default_rng(3)
     points = rng.uniform(-170, 170, (30, 2))
     graph = nx.DiGraph() if directed else nx.Graph()
@@ -73,14 +73,14 @@ def assert_uniform(positions):
     ],
     ids=["reflect", "wrap", "gauss_markov", "backwards_too"],
 )
-def test_places_stay_uniform(model):
+def test_positions_stay_uniform(model):
     """Reflection at edge and hole keeps areas of (position, heading): 1,000 devices at the start and long after."""
     moving = track(model)
     for time in (0.0, 60.0):
         assert_uniform(moving.positions_m(IDS, time))
 
 
-def test_headings_that_do_not_mirror_would_be_seen():
+def test_uniformity_test_detects_a_given_heading():
     """The power of the test above: a given heading is not stationary, devices gather along that way."""
     moving = track(ConstantVelocity(heading_deg=0.0, edge="leave"))
     assert stats.kstest(distances(moving, 10.0), lambda d: (d**2 - 100) / (62_500 - 100)).pvalue < 1e-6
@@ -162,7 +162,7 @@ def test_gauss_markov_with_full_memory_is_constant_velocity():
 
 
 def test_a_heading_is_kept_to_the_edge_and_beyond():
-    """`leave`: the straight line goes on outside of the disc; for devices that the hole does not meet."""
+    """`leave`: the straight line continues outside of the disc; for devices that the hole does not meet."""
     moving = track(ConstantVelocity(heading_deg=90.0, edge="leave"))
     start = moving.positions_m(IDS, 0.0).T
     free = np.abs(start[0]) > 10
@@ -248,7 +248,7 @@ def test_streets_start_in_their_stationary_law(tmp_path, directed):
     assert stats.ks_2samp(crossings, later).pvalue < 0.01
 
 
-def test_a_short_street_is_as_empty_as_it_is_short(tmp_path):
+def test_streets_are_used_in_proportion_to_the_lengths_of_trips(tmp_path):
     """Crossings at 20, 30 and 230 m: of trips of 10, 200 and 210 m, 400 / 420 are on the long piece, and uniform there.
 
     Standard error 0.007; trips that are not weighted by their length would start with 0.65.
@@ -321,7 +321,7 @@ def test_positions_are_functions_of_device_and_time(streets, name, device, times
 
 
 @pytest.mark.parametrize("name", ["reflect", "gauss_markov", "manhattan", "random_waypoint", "streets"])
-def test_positions_after_an_interrupt_are_those_without_it(streets, name, monkeypatch):
+def test_interrupt_does_not_change_positions(streets, name, monkeypatch):
     """Ctrl-C may hit a device's way, and what has been run is written with positions afterwards."""
     model, _ = MODELS.get(name, (streets, 10.0))
     moving = track(model)
@@ -424,15 +424,15 @@ def test_a_device_without_speed_stays(model):
         ({"kind": "teleport"}, 'unknown mobility model "teleport"'),
     ],
 )
-def test_what_makes_no_sense_is_refused(mobility, text):
+def test_contradictory_keys_are_refused(mobility, text):
     with pytest.raises(InputError, match=text):
         load({"mobility": mobility})
 
 
 BAD_GRAPHS = {
     "absent": (None, "not found there"),
-    "no_json": ("{", "is no graph"),
-    "no_graph": ("[1, 2]", "is no graph"),
+    "no_json": ("{", "must be a graph"),
+    "no_graph": ("[1, 2]", "must be a graph"),
     "one_node": ('{"nodes": [{"id": 0, "x": 0, "y": 0}], "edges": []}', "at least two nodes"),
     "no_place": ('{"nodes": [{"id": 0, "x": 0}, {"id": 1, "x": 0, "y": 1}], "edges": []}', "node 0: needs x and y"),
     "apart": ('{"nodes": [{"id": 0, "x": 0, "y": 0}, {"id": 1, "x": 0, "y": 1}], "edges": []}', "one piece of streets"),
@@ -448,7 +448,7 @@ BAD_GRAPHS = {
 
 
 @pytest.mark.parametrize("name", BAD_GRAPHS)
-def test_a_file_that_is_no_map_is_refused(tmp_path, name):
+def test_invalid_map_file_is_refused(tmp_path, name):
     text, message = BAD_GRAPHS[name]
     path = tmp_path / "map.json"
     if text is not None:

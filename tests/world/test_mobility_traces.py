@@ -31,7 +31,7 @@ TWO = ["10,b,0,0", "10,a,100,0", "12,b,20,0", "14,b,20,40", "11,a,100,10"]
 
 
 def test_device_i_is_the_i_th_to_appear_then_by_name(tmp_path):
-    """Numbers in their order, so that 9 comes before 10; whoever appears later is last."""
+    """Numbers in their order, so that 9 comes before 10; devices that appear later are last."""
     rows = ["5,10,3,0", "0,x,1,0", "0,10b,9,0", "5,9,2,0", "0,7,0,0"]
     starts = recorded(csv_file(tmp_path, rows), 5).positions_m(np.arange(5), 0.0)
     assert starts[:, 0].tolist() == [0.0, 9.0, 1.0, 2.0, 3.0]
@@ -46,7 +46,7 @@ def test_numbers_in_names_count_by_value(tmp_path):
     assert found == ["7", "10.5", "a", "b", "carflow.0", "carflow2.2", "carflow2.10", "carflow10.1"]
 
 
-def test_straight_on_between_samples(tmp_path):
+def test_devices_move_straight_between_samples(tmp_path):
     """Hand-computed; the file's first sample, at 10 s, is at time 0."""
     track = recorded(csv_file(tmp_path, TWO), 2)
     ids = np.array([1, 0])
@@ -62,14 +62,14 @@ def test_straight_on_between_samples(tmp_path):
     ("at_end", "place", "there"),
     [("hold", [[100, 10], [20, 40]], [True, True]), ("leave", [[100, 10], [20, 40]], [False, False])],
 )
-def test_after_its_end(tmp_path, at_end, place, there):
+def test_end_of_a_trace_holds_loops_or_leaves(tmp_path, at_end, place, there):
     track = recorded(csv_file(tmp_path, TWO), 2, at_end=at_end)
     assert track.positions_m(np.arange(2), 9.0).tolist() == place
     assert track.on_map(np.arange(2), 9.0).tolist() == there
     assert track.on_map(np.arange(2), 1.0).tolist() == [True, True]
 
 
-def test_a_loop_begins_again(tmp_path):
+def test_loop_starts_the_file_again(tmp_path):
     """The file takes 4 s; device a has left it after 1 s of each."""
     track = recorded(csv_file(tmp_path, TWO), 2, at_end="loop", time_offset_s=1.0)
     ids = np.arange(2)
@@ -81,7 +81,7 @@ def test_a_loop_begins_again(tmp_path):
     assert track.on_map(ids, 3.5).tolist() == [False, True]
 
 
-def test_nobody_is_there_before_the_first_sample(tmp_path):
+def test_device_is_absent_before_its_first_sample(tmp_path):
     track = recorded(csv_file(tmp_path, ["0,0,0,0", "100,0,500,0", "50,1,0,9"]), 2)
     assert track.on_map(np.arange(2), 49.0).tolist() == [True, False]
     assert track.on_map(np.arange(2), 51.0).tolist() == [True, True]
@@ -95,7 +95,7 @@ def test_nobody_is_there_before_the_first_sample(tmp_path):
     scale=st.floats(0.1, 2),
     offset=st.tuples(st.floats(-20, 20), st.floats(-20, 20)),
 )
-def test_offset_and_scale_of_time_and_place(tmp_path_factory, time_scale, offset_s, scale, offset):
+def test_offsets_and_scales_apply_to_time_and_place(tmp_path_factory, time_scale, offset_s, scale, offset):
     """The same answers as the plain trace's, taken there and moved."""
     path = csv_file(tmp_path_factory.mktemp("trace"), TWO)
     plain = recorded(path, 2)
@@ -126,7 +126,7 @@ FCD = """<?xml version="1.0"?>
 
 
 @pytest.mark.parametrize("name", ["fcd.xml", "fcd.xml.gz"])
-def test_sumo(tmp_path, name):
+def test_sumo_file_is_read(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(gzip.compress(FCD.encode()) if name.endswith("gz") else FCD.encode())
     track = recorded(path, 2)
@@ -142,7 +142,7 @@ def gpx(points, extra=""):
     return f'<gpx xmlns="http://www.topografix.com/GPX/1/1">{extra}<trk><trkseg>\n{rows}\n</trkseg></trk></gpx>'
 
 
-def test_gpx(tmp_path):
+def test_gpx_file_is_read(tmp_path):
     """A minute of latitude is a nautical mile to 0.1 %, of longitude cos(latitude) of it; metadata have times too."""
     path = tmp_path / "walk.gpx"
     points = [(60, 20, "2024-05-01T12:00:00Z"), (60 + 0.1 / 60, 20, "2024-05-01T12:01:00Z")]
@@ -180,7 +180,7 @@ SILENT = [(time, x, y, "") for time, x, y, _ in DRIVE]
     [(DRIVE, {}), (DRIVE, {"coordinates": "lon_lat"}), (SILENT, {"coordinates": "lon_lat"})],
     ids=["its speeds tell", "told", "told without speeds"],
 )
-def test_sumo_in_degrees(tmp_path, rows, keys):
+def test_sumo_file_in_degrees_is_projected(tmp_path, rows, keys):
     """SUMO's --fcd-output.geo writes longitude and latitude under the same names; projected as GPX is."""
     path = tmp_path / "geo.xml"
     path.write_text(fcd(rows))
@@ -191,7 +191,7 @@ def test_sumo_in_degrees(tmp_path, rows, keys):
     assert np.allclose(track.positions_m(ids, 120.0), [[NAUTICAL_MILE_M / 2, NAUTICAL_MILE_M]], atol=0.5)
 
 
-def test_metres_that_could_be_degrees_are_metres(tmp_path):
+def test_small_numbers_in_metres_stay_metres(tmp_path):
     """A junction of 60 m: its numbers could be degrees, but its speeds, or else its extent, agree with metres."""
     path = tmp_path / "junction.xml"
     for more in ('speed="10"', ""):
@@ -214,7 +214,7 @@ def test_movement_within_a_metre_is_refused(tmp_path):
     assert recorded(still, 1).positions_m(np.arange(1), 60.0).tolist() == [[20, 60]]
 
 
-def test_degrees_that_are_none_are_refused(tmp_path):
+def test_impossible_degrees_are_refused(tmp_path):
     path = csv_file(tmp_path, ["0,a,20,60", "60,a,20,91"])
     with pytest.raises(InputError, match=r"trace.csv:3: device a: 20, 91 must be longitude and latitude in degrees"):
         recorded(path, 1, coordinates="lon_lat")
@@ -224,7 +224,7 @@ def test_degrees_that_are_none_are_refused(tmp_path):
     ("name", "people", "kept"),
     [("ucy_zara01_obsmat.txt.gz", 148, 5024), ("ucy_students03_obsmat.txt.gz", 428, 21846)],
 )
-def test_real_pedestrians(data_folder, name, people, kept):
+def test_real_pedestrian_trace_is_read(data_folder, name, people, kept):
     """Exact at every sample of the file, read here a second time with NumPy; walking speeds are those of people."""
     if not (data_folder / name).exists():
         pytest.skip(f"EDGEFL_DATA has no {name}")
@@ -240,12 +240,12 @@ def test_real_pedestrians(data_folder, name, people, kept):
     assert 0.5 < np.median(speeds[speeds > 0]) < 2.0
 
 
-def test_a_real_sumo_export(data_folder):
+def test_real_sumo_export_is_read(data_folder):
     """26 vehicles, far from the origin; speeds between samples agree with those that SUMO wrote, to its time step."""
     name = "sumo_circles_fcd.xml.gz"
     if not (data_folder / name).exists():
         pytest.skip(f"EDGEFL_DATA has no {name}")
-    with pytest.raises(InputError, match=r"nearer to the base station than 1\d\d\d m.*set centre to true"):
+    with pytest.raises(InputError, match=r"nearer to a base station than 1\d\d\d m.*set centre to true"):
         recorded(name, 26)
     track = recorded(name, 26, centre=True, scale=0.1)
     assert track.on_map(np.arange(26), 59.0).any()
@@ -256,7 +256,7 @@ def test_a_real_sumo_export(data_folder):
 
 BAD_CSV = {
     "no_column": (["0,1,2,3"], "time,device,x_m,y_m", r"trace.csv:1: has no column time_s; must have time_s, device"),
-    "no_number": (["0,1,2,3", "1,1,here,3"], None, r'trace.csv:3: "here" is no number'),
+    "no_number": (["0,1,2,3", "1,1,here,3"], None, r'trace.csv:3: must be a number, got "here"'),
     "cells": (["0,1,2"], None, r"trace.csv:2: has 3 cells, the header has 4"),
     "nan": (["0,1,2,3", "1,1,nan,3"], None, r"trace.csv:3: device 1: time and place must be numbers"),
     "huge": (["0,1,2,3", "1,1,0,1e99"], None, r"trace.csv:3: device 1: time and place must be numbers up to 1e\+12"),
@@ -265,7 +265,7 @@ BAD_CSV = {
     "twice": (["5,1,2,3", "5,1,2,3"], None, r"trace.csv:3: device 1: times must rise"),
     "empty": ([], None, r"trace.csv: holds no positions"),
     "too_few": (["0,1,2,3"], None, r"trace.csv: has tracks of 1 devices, the scenario has 2: lower devices.count"),
-    "far": (["0,1,300,400", "0,2,600,0"], None, r"no nearer .* than 500 m, the cell ends at 250 m: set centre"),
+    "far": (["0,1,300,400", "0,2,600,0"], None, r"no nearer .* than 500 m, a cell ends at 250 m: set centre"),
 }
 
 
@@ -282,17 +282,17 @@ BAD_FILES = {
         '<fcd-export>\n<timestep time="0"><vehicle id="1" x="1"/></timestep>\n</fcd-export>',
         r":2: <vehicle> has no y",
     ),
-    "b.xml": ("<fcd-export>\n<timestep", ":2: is no XML: unclosed token"),
+    "b.xml": ("<fcd-export>\n<timestep", ":2: is not well-formed XML: unclosed token"),
     "c.xml": ('<!DOCTYPE a [<!ENTITY b "c">]>\n<a>&b;</a>', ":1: has a document type"),
     "d.gpx": ('<gpx><trk>\n<trkpt lat="1" lon="2"></trkpt></trk></gpx>', ":2: <trkpt> needs a time such as"),
     "e.txt": ("1 2 3\n", ":1: has 3 columns, an obsmat file has 8"),
-    "f.txt": ("1 2 3 0 x 0 0 0\n", ':1: "x" is no number'),
+    "f.txt": ("1 2 3 0 x 0 0 0\n", ':1: must be a number, got "x"'),
     "tag.xml": (f"<a>\n<b c='{'c' * 2**22}", ":2: holds a tag that is longer than any of a trace"),
     "text.xml": (f"<a>\n<b>{'c ' * 2**20}</b></a>", ":2: holds a text that is longer than any of a trace"),
     "i.csv": (f"time_s,device,x_m,y_m\n0,a,1,1{'0' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
     "j.txt": (f"1 2 3 0 4 0 0 0{' ' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
     "g.txt.gz": ("1 2 3 0 4 0 0 0\n", ": cannot be read: is not a whole gzip file"),
-    "h.csv": (b"time_s,device,x_m,y_m\n\xff", ": is no text in UTF-8"),
+    "h.csv": (b"time_s,device,x_m,y_m\n\xff", ": is not a text in UTF-8"),
 }
 
 
@@ -306,7 +306,7 @@ def test_faults_of_other_files(tmp_path, name):
 
 
 def test_a_wrong_sample_is_refused_before_later_ones_are_read(tmp_path):
-    """Else a trace of millions of equal rows, which packs well, would fill the memory first."""
+    """Otherwise a trace of millions of equal rows, which packs well, would fill the memory first."""
     with pytest.raises(InputError, match=r"trace\.csv:3: device a: times must rise, got 1 s after 1 s"):
         recorded(csv_file(tmp_path, ["1,a,1,1", "1,a,1,1", "no row"]), 1)
 
@@ -330,7 +330,7 @@ def test_an_absent_file_is_refused():
         ({}, "mobility.path: is required"),
     ],
 )
-def test_keys_that_make_no_sense(keys, message):
+def test_contradictory_keys_of_traces_are_refused(keys, message):
     with pytest.raises(InputError, match=message):
         load({"mobility": {"kind": "trace", **keys}, **CLAMP})
 

@@ -1,4 +1,4 @@
-"""Going on from event to event: against a loop over devices, one event at a time."""
+"""Advancing through events: against a loop over devices, one event at a time."""
 
 import numpy as np
 from hypothesis import given
@@ -18,7 +18,7 @@ def test_an_event_is_due_at_its_own_time():
 
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=5).map(sorted), st.sets(st.sampled_from(IDS.tolist())))
 def test_every_event_happens_once_and_in_order(times_s, chosen):
-    """Events are those of all devices, and of some of them while the others stay as they are."""
+    """Events of all devices, and of some while the others stay unchanged."""
     ids = np.array(sorted(chosen), dtype=np.int64)
     for some in (None, ids):
         next_s = PERIODS_S.copy()

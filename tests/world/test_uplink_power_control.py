@@ -1,4 +1,4 @@
-"""Uplink power control: the law of TS 38.213, its parameters by device, and what a control from outside may return."""
+"""Uplink power control: the law of TS 38.213, its parameters by device, and returns of a control from outside."""
 
 import math
 
@@ -32,7 +32,7 @@ def power_dbm(control, bandwidth_hz, path_loss_db, ids=(0,)):
 @pytest.mark.parametrize("mu", [0, 1, 2, 3])
 @pytest.mark.parametrize("blocks", [1, 7, 273])
 @pytest.mark.parametrize(("alpha", "loss_db"), [(0.0, 120.0), (0.4, 100.0), (0.8, 95.0), (1.0, 60.0), (1.0, 140.0)])
-def test_the_power_is_that_of_ts_38_213(mu, blocks, alpha, loss_db):
+def test_power_follows_ts_38_213(mu, blocks, alpha, loss_db):
     """min(P_max, P0 + 10 log10(2^mu M_RB) + alpha PL), blocks being 12 subcarriers of 2^mu 15 kHz."""
     p0_dbm = -70.0
     control = controls(power_control={"kind": "open_loop", "p0_dbm": p0_dbm, "alpha": alpha})
@@ -61,7 +61,7 @@ def test_full_power_is_exactly_full():
     assert controls().power_share(np.arange(4), np.full(4, 1e6), np.full(4, 1e-9)).tolist() == [1.0] * 4
 
 
-def test_each_group_has_its_own_control_and_each_device_its_own_numbers():
+def test_groups_have_controls_and_devices_their_numbers():
     half = {"kind": "open_loop", "p0_dbm": {"choice": [-90.0]}, "alpha": 0.5}
     groups = [
         {"name": "phones", "count": 2, "power_control": half},
@@ -97,7 +97,7 @@ class Half(PowerControl):
         return 0.5 * uplinks.full_w
 
 
-def test_a_control_from_outside():
+def test_control_from_outside_sets_the_power():
     here = f"{__name__}:"
     control = controls(power_control=here + "Half")
     assert control.power_share(np.arange(2), np.full(2, 1e6), np.full(2, 1e-9)).tolist() == [0.5, 0.5]
@@ -115,7 +115,7 @@ def test_a_control_from_outside():
         ({"p0": -90}, "devices.power_control.p0"),
     ],
 )
-def test_bad_numbers_are_told_with_file_line_and_key(tmp_path, keys, match):
+def test_bad_numbers_name_file_line_and_key(tmp_path, keys, match):
     file = written(tmp_path, {"devices": {"power_control": {"kind": "open_loop", "p0_dbm": -90.0, **keys}}})
     text = fault_of(file)
     assert match in text

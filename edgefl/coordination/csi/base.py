@@ -1,14 +1,14 @@
-"""Channel state information (CSI): what the server knows of its devices' channels when it decides.
+"""Channel state information (CSI): the server's knowledge of its devices' channels when it decides.
 
-Selections, allocations and optimisers see no channel, only a `Forecast` that follows from what this section lets the
-server know. Nobody sees the future: the best that a server can know is the channel at the moment when it decides.
+Selections, allocations and optimisers see channels through a `Forecast` alone, which follows from this section. At best
+the server knows the channel at the moment of its decision.
 
 To write a kind of CSI:
 
 1. One file in this folder with a subclass of `RequestedCsi`, whose reports the server asks for before it chooses, or of
    `ReportedCsi`, whose reports come with updates. Its fields are its keys under `server.csi`, and the first line of its
    docstring, which names the source, is what `edgefl list csi` prints.
-2. `observe`, from the channel that candidates measure to what they report of it.
+2. `observe`, from the channel that candidates measure to their reports of it.
 3. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in `docs/csi.md`.
 """
 
@@ -28,19 +28,19 @@ class Gains(NamedTuple):
     """The channel of candidates [n]: ratios of received to sent power."""
 
     ids: Ids
-    path_gain: Floats  # of path loss, shadowing and antennas, in the mean over the fading
-    fading: Floats  # |h|^2, with which the fading multiplies it at this moment; its mean is 1
+    path_gain: Floats  # of path loss, shadowing and antennas, averaged over the fading
+    fading: Floats  # |h|^2, the factor of the fading at this moment; its mean is 1
 
 
 class Csi(Member):
-    """Base class of all kinds of channel state information; by itself the server knows nothing."""
+    """Base class of all kinds of channel state information; as it stands, the server knows nothing."""
 
     instantaneous: ClassVar[bool] = True
     """Reports are about the fading, too; if not, forecasts take the mean rate over Rayleigh fading."""
 
     @property
     def known(self) -> bool:
-        """Return whether the server knows something of channels, so that it can make forecasts."""
+        """Return whether the server knows channels, so that it can make forecasts."""
         return False
 
     @property
@@ -57,30 +57,18 @@ class Csi(Member):
 class ReportedCsi(Csi):
     """Base class of all kinds in which devices report what they have measured."""
 
-    noise_db: NonNegativeFloat = 0.0  # standard deviation of the error of what a report says
+    known: ClassVar[bool] = True
 
-    @property
-    def known(self) -> bool:
-        """Return True."""
-        return True
+    noise_db: NonNegativeFloat = 0.0  # standard deviation of the error of a report
 
     def observe(self, gains: Gains) -> Gains:
-        """Return what devices [n] report of the channel that they measure.
-
-        Args:
-            gains: their channel when they measure it.
-        """
+        """Return the reports of devices [n] on the channel that they measure."""
         return gains
 
     def disturbed(self, gains: Gains, normal: Floats) -> Gains:
-        """Return what devices [n] report with the error that their measurement makes.
-
-        Args:
-            gains: what they would report without it.
-            normal: standard normal numbers [n].
-        """
+        """Return reports [n] with the error of their measurement, from standard normal numbers [n]."""
         error = db_to_linear(self.noise_db * normal)
-        # The mean over the fading is measured again and again; what is measured once is the present strength.
+        # With the fading, its present strength is measured; without it, the path.
         if self.instantaneous:
             return gains._replace(fading=gains.fading * error)
         return gains._replace(path_gain=gains.path_gain * error)

@@ -15,5 +15,5 @@ class MeanCsi(RequestedCsi):
     instantaneous: ClassVar[bool] = False
 
     def observe(self, gains: Gains) -> Gains:
-        """Return the channel in the mean over the fading."""
+        """Return the channel, averaged over the fading."""
         return gains._replace(fading=np.ones(len(gains.ids)))

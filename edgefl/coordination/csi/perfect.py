@@ -6,4 +6,4 @@ from edgefl.coordination.csi.base import RequestedCsi
 
 
 class PerfectCsi(RequestedCsi):
-    """The channel with which the round begins, fading included; what it becomes later, nobody knows."""
+    """The channel with which the round begins, fading included, but not its future."""

@@ -1,21 +1,21 @@
 """Optimisers decide jointly on the uplink's band, the transmit powers and the clocks of a round's participants.
 
-The server has chosen who takes part. It makes a forecast of them from its CSI, asks the optimiser cell by cell, and the
-devices keep what was decided until they are chosen again. The downlink is left to `radio.allocation`.
+After the server has chosen participants, it makes a forecast from its CSI and asks the optimiser cell by cell.
+Decisions hold until devices are chosen again. The downlink is left to `radio.allocation`.
 
 To write an optimiser:
 
 1. One file in this folder with a subclass of `Optimiser`. Its fields are its keys under `server.optimiser`, and the
    first line of its docstring, which names the source, is what `edgefl list optimisers` prints.
-2. The flags of `Optimiser` that are not as by default: the `allocation` whose shares it sets, `needs_shannon`.
+2. The flags of `Optimiser` that differ: the `allocation` whose shares it sets, `needs_shannon`.
 3. `decide`, from a `Forecast` of a cell's participants to `Decisions`. It is a pure function: no state, no random
    numbers. Equations of physics alone are functions of `channel`, arrays in and arrays out.
-4. `refusal`, where keys may contradict the devices.
+4. `refusal`, if keys may contradict the devices.
 5. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in
    `docs/optimisers.md`.
 
-An allocation of the band that needs the forecast, and decides nothing else, is no optimiser but a member of
-`radio.allocation` with `by_forecast` and the same method `decide` (`edgefl/radio/allocation/base.py`).
+A rule that decides on shares of the band alone is a member of `radio.allocation` with `by_forecast` and the same method
+`decide` (`edgefl/radio/allocation/base.py`).
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Optimiser(Member):
             forecast: of them; `forecast.share` is 1/n of the band, and every channel is known and carries something.
 
         Raises:
-            Infeasible: none meets what was asked for.
+            Infeasible: no decision meets the limits.
         """
         raise NotImplementedError
 
     def refusal(self, tx_power_w: Floats, cpu_hz: Floats, compute_s: Floats) -> tuple[str, str] | None:
-        """Return one of the optimiser's keys and why no run can have it with these devices; None if one can.
+        """Return one of the optimiser's keys and why no run with these devices can have it; None if one can.
 
         Args:
             tx_power_w: [devices] their full transmit powers.
@@ -69,3 +69,11 @@ class Optimiser(Member):
             compute_s: [devices] how long they compute at these.
         """
         return None
+
+
+def too_high(key: str, least: float, unit: str, highest: Floats) -> tuple[str, str] | None:
+    """Return the key and why no run can have it, if a device's highest value [devices] is below the least."""
+    device = int(highest.argmin())
+    if least <= highest[device]:
+        return None
+    return key, f"must be <= {highest[device]:g} {unit}, the most of device {device}, got {least:g}"

@@ -4,8 +4,8 @@ The problem is convex in the upload times `t` and the shares `w` of the band (Ya
 IEEE TWC 20, 2021). With a multiplier `m`, the price of the band, each device solves its own: energy plus `m w`. Its
 optima for all `t` lie on one path. While `t` is short it sends at full power, on the least share that is enough; from
 some `t` on at less power, with the share of `channel.airtime.best_nats`. Both halves are formulas in the spectral
-efficiency `x = S / (w t)`, so that a bisection along the path finds the best `t`. The higher the price, the less band
-all want together: a root search finds the price at which it is the whole band.
+efficiency `x = S / (w t)`, so a bisection along the path finds the best `t`. The higher the price, the less band all
+devices want together: a root search finds the price at which it is the whole band.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PATH = 20.0  # how far the path is followed from where its halves meet, in the l
 NEWTON_STEPS = 8
 LEAST_NATS = 1e-7  # below it the differences of this file have no digits left
 WIDENINGS = 100
-WIDER = 4.0  # by which factor a price that is no bound yet is changed
-TINY = 1e-9  # of what a device needs, that it gets beyond it at least
-EXACT = 1e-6  # of the logarithm of the price; what is left over of the band is given out afterwards
+WIDER = 4.0  # factor by which a price changes until it is a bound
+TINY = 1e-9  # of a device's need, which it gets in addition at least
+EXACT = 1e-6  # of the logarithm of the price; the rest of the band is given out afterwards
 
 
 class Optimum(NamedTuple):
@@ -37,13 +37,7 @@ class Optimum(NamedTuple):
 
 
 class LeastEnergy:
-    """Finds the least energy of participants who can finish in time.
-
-    Args:
-        band: the participants.
-        deadline_s: when they have to have finished.
-        least_hz: least clock.
-    """
+    """Finds the least energy of participants that can finish by a deadline, at a least clock."""
 
     def __init__(self, band: SharedBand, deadline_s: float, least_hz: float) -> None:
         self._band = band
@@ -83,7 +77,7 @@ class LeastEnergy:
                 found: float = brentq(excess, low, high, xtol=EXACT)
                 return float(np.exp(found))
             log_price = other
-        return float(np.exp(log_price))  # the deadline is as tight as can be: all want their least shares
+        return float(np.exp(log_price))  # the tightest deadline: all want their least shares
 
     def _shares(self, price: float) -> Floats:
         """Return the shares [n] that devices want at a price [J]."""
@@ -105,7 +99,7 @@ class LeastEnergy:
         def too_long(place: Floats) -> Bools:
             """Return where the cost of a device [n] rises with its upload time."""
             nats, upload_s, gain = on_path(place)
-            # What a longer upload spares: power and band, or at full power band alone.
+            # A longer upload saves power and band, or at full power band alone.
             at_full_w = bought * gain / upload_s**2 - band.sending_w
             saved_w = np.where(place < 0, at_full_w, bought / (nats * upload_s**2))
             return (upload_s >= self._longest_s) | (self._hurry_w(upload_s) + band.circuit_w > saved_w)

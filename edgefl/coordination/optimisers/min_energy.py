@@ -9,8 +9,7 @@ from pydantic import NonNegativeFloat
 
 from edgefl.coordination.decisions import Decisions
 from edgefl.coordination.forecast import Forecast
-from edgefl.coordination.optimisers.base import Optimiser
-from edgefl.coordination.optimisers.bounds import too_high
+from edgefl.coordination.optimisers.base import Optimiser, too_high
 from edgefl.coordination.optimisers.shared_band import SharedBand
 from edgefl.core.arrays import Floats
 from edgefl.core.section import Seconds
@@ -27,7 +26,7 @@ class MinEnergy(Optimiser):
 
     @property
     def needs_deadline(self) -> bool:
-        """Return whether it has none of its own."""
+        """Return whether its own deadline is missing."""
         return self.deadline_s is None
 
     def decide(self, forecast: Forecast) -> Decisions:

@@ -1,8 +1,8 @@
-"""Participants who compute and then upload on shares of a band, as arrays: what they need, and when they can end.
+"""Participants that compute and then upload on shares of a band, as arrays: their needs, and when they can end.
 
-On a share `w` of the band, with a share `q` of its power, a device sends its `S` [s nat] in a time `t` if
-`t w ln(1 + q A / w) = S`, where `A` is its signal-to-noise ratio over the whole band (Yang, Chen, Saad, Hong and
-Shikh-Bahaei, IEEE TWC 20, 2021).
+On a share `w` of the band, with a share `q` of its power, a device sends its `S` [s nat] in a time `t` if `t w ln(1 + q
+A / w) = S`, where `A` is its signal-to-noise ratio over the whole band (Yang, Chen, Saad, Hong and Shikh-Bahaei, IEEE
+TWC 20, 2021).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ EXACT = 1e-13  # relative accuracy of a root
 class SharedBand:
     """The uploads and the computing of a cell's participants [n]."""
 
-    payload: Floats  # S: nats over the hertz that carry payload, in the mean over the frame [s]
+    payload: Floats  # S: nats over the hertz that carry payload, averaged over the frame [s]
     whole_snr: Floats  # A: over the whole band at full power
-    sending_w: Floats  # drawn by the amplifier at full power, in the mean over the frame
-    circuit_w: Floats  # drawn beside it, likewise
+    sending_w: Floats  # drawn by the amplifier at full power, averaged over the frame
+    circuit_w: Floats  # drawn besides, likewise
     cycles: Floats
     capacitance: Floats
     cpu_hz: Floats  # highest clocks
@@ -72,25 +72,21 @@ class SharedBand:
         """Return the earliest time at which all can have finished at full power and the highest clocks."""
         from scipy.optimize import brentq
 
-        # On equal shares all have finished by `latest_s`; nobody sends faster than over an endless band.
+        # On equal shares all have finished by `latest_s`; no upload is faster than over an endless band.
         latest_s = float((self.before_s + self.upload_s(1.0 / len(self))).max())
         earliest_s = float((self.before_s + self.payload / self.whole_snr).max())
 
         def scarcity(time_s: float) -> float:
-            """Return above 0 where the band is too scarce; 1 where no band is enough."""
+            """Return a number above 0 if the band is too scarce; 1 if no band is enough."""
             return 1.0 - 1.0 / float(self.least_share(time_s - self.before_s).sum())
 
-        if scarcity(latest_s) >= 0:  # alike devices: equal shares are best, and rounding decides
+        if scarcity(latest_s) >= 0:  # of equal devices, for which equal shares are best
             return latest_s
         found: float = brentq(scarcity, earliest_s, latest_s, xtol=EXACT * latest_s, rtol=EXACT)
         return found
 
     def check_deadline(self, deadline_s: float, ids: Ids) -> None:
-        """Check that all can finish in time.
-
-        Args:
-            deadline_s: when they have to.
-            ids: their numbers [n].
+        """Check that all devices `ids` [n] can finish by a deadline.
 
         Raises:
             Infeasible: a device cannot, even with the whole band, or not all of them on one band.

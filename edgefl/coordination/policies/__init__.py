@@ -1,4 +1,4 @@
-"""Server policies, which say who waits for whom: one file a policy; `base.py` says how to write one."""
+"""Server policies, which decide when rounds begin and end: one file a policy; `base.py` says how to write one."""
 
 from edgefl.coordination.policies.base import Coordinator, Policy
 from edgefl.core.catalogue import Catalogue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, ClassVar
 
 import simpy
 
@@ -14,10 +14,7 @@ from edgefl.coordination.policies.buffered import aggregate_every
 class Asynchronous(Policy):
     """Aggregate at every arrival; server.participants are always under way (FedAsync, Xie et al., 2019)."""
 
-    @property
-    def overlapping(self) -> bool:
-        """There are no rounds: other devices are under way at every aggregation."""
-        return True
+    overlapping: ClassVar[bool] = True  # other devices are under way at every aggregation
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Run as `buffered` does, with a buffer of one update."""

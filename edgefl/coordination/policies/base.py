@@ -1,10 +1,10 @@
-"""Server policies decide who waits for whom, in virtual time; they know nothing of the mathematics of learning.
+"""Server policies decide when rounds begin and end in virtual time; they know nothing of the mathematics of learning.
 
 To write a policy:
 
 1. One file in this folder with a subclass of `Policy`. Its fields are its keys under `server.policy`, and the first
    line of its docstring, which names the source, is what `edgefl list policies` prints.
-2. The flags of `Policy` that are not as by default.
+2. The flags of `Policy` that differ.
 3. `run`, a SimPy process from the first round to the last. It sees the server through `Coordinator`, whose methods
    stand below in the order in which a round calls them: `ready`, `select`, `dispatch`, wait, `aggregate`.
    `synchronous.py` is the shortest example, `buffered.py` one without rounds.
@@ -52,65 +52,63 @@ class Coordinator(Protocol):
 
     @property
     def backhaul_s(self) -> float:
-        """Return how long [s] a model takes from the server to all base stations, which are sent it side by side."""
+        """Return how long [s] a model takes from the server to all base stations, which get it side by side."""
 
     def ready(self, count: int | None = None) -> Generator[simpy.Event, Any, bool]:
         """Begin the next round, and return True; return False if the run has ended.
 
-        If no device could take part, this waits until one arrives or is charged.
-
-        Args:
-            count: how many devices `select` will be asked for; `participants` if None. Agents that control the run are
-                told so.
+        If no device could take part, this waits until one arrives or is charged. `count` tells agents how many devices
+        `select` will be asked for; `participants` if None.
         """
 
     def select(self, count: int | None = None, *, refill: bool = False) -> Ids:
         """Return the ids [n] of the devices that are to take part, in order.
 
-        Devices that have not finished, devices whose update has not been aggregated yet and devices that the
-        algorithm does not admit are left out, so n may be less than `count`.
+        Devices that have not finished, whose update has not been aggregated yet, or that the algorithm does not admit
+        are left out, so n may be less than `count`.
 
         Args:
             count: how many devices to choose; `participants` if None.
             refill: whether they replace devices that have finished, rather than begin a round. Then the selection
-                counts this call as a round of its own, unless nobody is wanted or available.
+                counts this
+                call as a round of its own, unless no device is wanted or available.
         """
 
     def before_refill(self, count: int) -> Generator[simpy.Event, Any, None]:
-        """Give whoever controls the run the time to decide; to be called before `select(count, refill=True)`.
+        """Let agents decide; to be called before `select(count, refill=True)`.
 
-        A policy that leaves it out works, but then the scenario's selection chooses the refills, not the agent.
+        Without it, the scenario's selection chooses the refills, not the agent.
         """
 
     def dispatch(self, ids: Ids, successor: int | None = None) -> list[simpy.Process]:
         """Send the model to devices [n]; return one process for each participation, in the same order.
 
-        A process ends when the server has received the update, or when the participation has failed. Its value is
-        the outcome: "received" if all went well, DEPARTED if the device has left, or the cause of an interrupt.
+        A process ends when the server has received the update, or when the participation has failed. Its value is the
+        outcome: "received" if all went well, DEPARTED if the device has left, or the cause of an interrupt.
 
-        Interrupting a process ends the participation: its cost so far is recorded, its update is lost, and the
-        cause of the interrupt becomes its status. Wait for an interrupted process before you call `aggregate`.
+        Interrupting a process ends the participation: its cost so far is recorded, its update is lost, and the cause of
+        the interrupt becomes its status. Wait for an interrupted process before you call `aggregate`.
 
         Args:
             ids: the devices.
             successor: the device to which a single device in `ids` uploads over a direct link. That upload is the
-                download of the next device to be dispatched. If it fails, the next device downloads from the base
-                station, which has overheard everything that got through before.
+                download of
+                the next device to be dispatched. If it fails, the next device downloads from the base station, which
+                    has
+                overheard everything that got through before.
         """
 
     def received(self) -> int:
         """Return how many updates have arrived and have not been aggregated yet."""
 
     def pass_on(self) -> None:
-        """Make the model that has just arrived the one that the next device downloads, without averaging."""
+        """Let the next device download the model that has just arrived, without averaging."""
 
     def aggregate(self, *, merge: bool = False) -> None:
         """End the round: learn from all updates that have arrived, and record the round.
 
-        With `server.device_evaluation` it ends later, in `ready`: when devices have evaluated the new model.
-
-        Args:
-            merge: whether the models of all base stations become one; for policies with `edge_models`.
+        With `server.device_evaluation` it ends later, in `ready`. With `merge` the models of all base stations become
+        one, for policies with `edge_models`.
         """
 
     def close(self) -> None:
@@ -127,24 +125,24 @@ class StarBackhaul(NamedTuple):
 class Policy(Member):
     """Base class of all server policies.
 
-    The class variables and properties are flags: they say what a policy is like, so that the server and the checks of
-    a scenario need not know which policy it is. Flags that depend on the policy's own keys are properties.
+    The class variables and properties are flags, which the server and the checks of a scenario read. Flags that depend
+    on the policy's own keys are properties.
     """
 
     has_deadline: ClassVar[bool] = False
     """Rounds end at `server.deadline_s` at the latest, so that this key is required."""
 
     edge_models: ClassVar[bool] = False
-    """Each base station has a model of its own, which learns from the devices of its cell."""
+    """Each base station has its own model, which learns from the devices of its cell."""
 
     splits_model: ClassVar[bool] = False
     """Devices train the first layers of the model, and the server trains the rest."""
 
     waits_for_all: ClassVar[bool] = False
-    """All participants of a round begin together, and the one place that averages waits for each until it has ended."""
+    """All participants of a round begin together, and the server waits until each has ended."""
 
     exchanges: ClassVar[bool] = False
-    """Somebody outside the scenario drives the rounds, and says what each participant receives, computes and sends."""
+    """A driver outside the scenario runs the rounds, and decides what each participant receives, computes and sends."""
 
     @property
     def averages(self) -> bool:
@@ -163,7 +161,7 @@ class Policy(Member):
 
     @property
     def cut_layer(self) -> str | int | None:
-        """Return the last layer that devices train (name, or number from 1) if `splits_model`; None: the usual one."""
+        """Return the last layer that devices train (name, or number from 1) if `splits_model`; None: the default."""
         return None
 
     @property
@@ -189,9 +187,6 @@ def cut_off(server: Coordinator, under_way: list[simpy.Process]) -> Generator[si
 
 
 def finish_moment(env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
-    """Let all other events of the present time happen.
-
-    What a policy does afterwards does not depend on the order in which simultaneous events were scheduled.
-    """
+    """Let all other events of the present time happen, so that the order of simultaneous events does not matter."""
     while env.peek() <= env.now:
         yield env.timeout(0)  # comes after all events that are scheduled for now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import simpy
 from pydantic import Field
@@ -16,12 +16,9 @@ MOST_FAILURES = 10  # in a row, for each device under way, until the server aggr
 class Buffered(Policy):
     """Aggregate every few arrivals; server.participants are always under way (FedBuff, Nguyen et al., AISTATS 2022)."""
 
-    buffer: Annotated[int, Field(ge=1, le=10**6)] = 10  # updates
+    overlapping: ClassVar[bool] = True  # other devices are under way at every aggregation
 
-    @property
-    def overlapping(self) -> bool:
-        """There are no rounds: other devices are under way at every aggregation."""
-        return True
+    buffer: Annotated[int, Field(ge=1, le=10**6)] = 10  # updates
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Keep devices under way, and aggregate whenever the buffer is full."""
@@ -29,9 +26,9 @@ class Buffered(Policy):
 
 
 def aggregate_every(server: Coordinator, buffer: int) -> Generator[simpy.Event, Any, None]:
-    """Aggregate every `buffer` arrivals; replace each device that has ended at once, by one with the latest model.
+    """Aggregate every `buffer` arrivals; replace devices that have ended, by devices with the latest model.
 
-    The server goes on with fewer updates if no device is under way any more, or if very many participations in a row
+    The server continues with fewer updates if no device is under way any more, or if very many participations in a row
     bring none. So a run ends even if all transfers fail.
     """
     under_way: list[simpy.Process] = []
@@ -60,12 +57,10 @@ def aggregate_every(server: Coordinator, buffer: int) -> Generator[simpy.Event, 
 
 
 def _alive(processes: list[simpy.Process]) -> list[simpy.Process]:
-    """Return the processes that have not ended."""
     return [process for process in processes if process.is_alive]
 
 
 def _fill_up(server: Coordinator, under_way: list[simpy.Process], *, refill: bool = False) -> list[simpy.Process]:
-    """Dispatch as many devices as are missing; return their processes."""
     return server.dispatch(server.select(_missing(server, under_way), refill=refill))
 
 

@@ -19,7 +19,7 @@ class Deadline(Policy):
 
     @property
     def overlapping(self) -> bool:
-        """With `late: keep`, late devices go on while the next round runs."""
+        """Return True with `late: keep`: late devices continue while the next round runs."""
         return self.late == "keep"
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
@@ -45,6 +45,6 @@ class Deadline(Policy):
 def _must_wait_on(ended: list[simpy.Process]) -> bool:
     """Return whether the server waits for the deadline although all participations have ended.
 
-    Nothing tells it that a device has left, or that no device will answer.
+    It cannot know that a device has left, or that no device will answer.
     """
     return not ended or any(process.value == DEPARTED for process in ended)

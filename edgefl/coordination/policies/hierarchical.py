@@ -23,7 +23,7 @@ class Hierarchical(Policy):
 
     @property
     def star_backhaul(self) -> StarBackhaul:
-        """The star that the policy's keys describe."""
+        """Return the star that the policy's keys describe."""
         return StarBackhaul(self.backhaul_bps, self.backhaul_delay_s)
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:

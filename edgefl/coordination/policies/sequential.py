@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import simpy
@@ -14,16 +14,13 @@ from edgefl.coordination.policies.base import Coordinator, Policy
 class Sequential(Policy):
     """The model walks through the participants, by the server or directly (sequential FL, Li & Lyu, NeurIPS 2023)."""
 
+    averages: ClassVar[bool] = False  # there is one model, which each participant trains in turn
+
     links: Literal["relayed", "device_to_device"] = "relayed"  # through the base station, or from device to device
 
     @property
-    def averages(self) -> bool:
-        """There is one model, which each participant trains in turn."""
-        return False
-
-    @property
     def direct_links(self) -> bool:
-        """Devices send the model to each other with `links: device_to_device`."""
+        """Return True if devices send the model to each other."""
         return self.links == "device_to_device"
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:

@@ -15,7 +15,7 @@ from edgefl.core.section import fault, fault_at, shown
 
 
 def _check_layer(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """Return a layer's name or number; raise one sentence rather than pydantic's one for each alternative."""
+    """Return a layer's name or number; raise one sentence instead of one for each alternative of the type."""
     try:
         return handler(value)
     except ValidationError:
@@ -43,21 +43,21 @@ class Split(Policy):
 
     @property
     def averages(self) -> bool:
-        """In parallel mode, the server averages the fronts and backs of devices that train at once."""
+        """Return True in parallel mode, in which the server averages the fronts and backs."""
         return self.mode == "parallel"
 
     @property
     def direct_links(self) -> bool:
-        """Devices send the front to each other with `links: device_to_device`."""
+        """Return True if devices send the front to each other."""
         return self.links == "device_to_device"
 
     @property
     def cut_layer(self) -> str | int | None:
-        """The front's last layer."""
+        """Return the front's last layer."""
         return self.cut
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
-        """Run rounds of whole models: only what a participation does is different."""
+        """Run rounds as with whole models: only the participations differ."""
         if self.averages:
             return Synchronous().run(server)
         return Sequential(links=self.links).run(server)

@@ -1,4 +1,4 @@
-"""Selections, which say who takes part in a round: one file a selection; `base.py` says how to write one."""
+"""Selections, which choose the participants of a round: one file a selection; `base.py` says how to write one."""
 
 from edgefl.coordination.selection.base import Selection
 from edgefl.core.catalogue import Catalogue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from pydantic import NonNegativeFloat
@@ -25,7 +26,9 @@ class AgeOfUpdate(Selection):
     come first, until the channels are used up.
     """
 
-    alpha: NonNegativeFloat = 1.0  # fairness: 0 counts rounds, 1 their logarithm; a high one hardly counts long absence
+    memory_width: ClassVar[int] = 1  # the number of rounds since each device's last update, less one
+
+    alpha: NonNegativeFloat = 1.0  # fairness: 0 counts rounds, 1 their logarithm, more ever less of long absence
     channels: Count | None = None  # equal parts of the band; None: server.participants
     upload_s: Seconds | None = None  # how long an upload may take; None: each device takes one channel
 
@@ -38,11 +41,6 @@ class AgeOfUpdate(Selection):
     def count_varies(self) -> bool:
         """True if devices with weak channels take the place of several."""
         return self.upload_s is not None
-
-    @property
-    def memory_width(self) -> int:
-        """1: the number of rounds since each device's last update, less one."""
-        return 1
 
     def expected(self, participants: int, present: float) -> float:
         """Return the number of participants if each takes one channel."""
@@ -69,7 +67,7 @@ class AgeOfUpdate(Selection):
         return older
 
     def _needed(self, forecast: Forecast, channels: int, upload_s: float) -> Floats:
-        """Return how many channels each device [n] needs; 1 if its own is unknown, inf if all of them are too few.
+        """Return how many channels each device [n] needs; 1 if its channel is unknown, inf if all channels are too few.
 
         Raises:
             RunError: all of them are too few for every device.
@@ -100,9 +98,9 @@ def alpha_fair(age: Floats, alpha: float) -> Floats:
 
 
 def packed(value: Floats, cost: Floats, budget: float, draw: Floats) -> Rows:
-    """Return rows of [n], by value over cost, highest first, as long as what they cost together is in the budget.
+    """Return rows of [n], by value over cost, highest first, while their costs together are in the budget.
 
-    Rows that cost too much are passed over. The lower draw comes first in a tie.
+    Rows that cost too much are skipped. The lower draw comes first in a tie.
     """
     order = np.lexsort((draw, -value / cost))
     chosen = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,16 +28,13 @@ class Bandit(Selection):
     New devices come first in CS-UCB; in CS-UCB-Q they begin at the most that a reward may be, 1.
     """
 
+    memory_width: ClassVar[int] = 5  # the columns above
+
     # cs-ucb: short round trips; cs-ucb-q: with a share of the rounds for each device.
     variant: Literal["cs-ucb", "cs-ucb-q"] = "cs-ucb"
     max_round_trip_s: Seconds | None = None  # t_max, of which longer ones are cut; None: the longest so far
     share: Annotated[float, Field(ge=0, le=1)] = 0.0  # c: the least part of the rounds of each device, in cs-ucb-q
     beta: Annotated[float, Field(ge=0, le=1)] = 0.1  # weight of the queue against the reward, in cs-ucb-q
-
-    @property
-    def memory_width(self) -> int:
-        """It keeps the sum, number and greatest of the round trips, what was lost, and the queue."""
-        return 5
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why not all devices can have their share; None if they can."""
@@ -52,7 +49,7 @@ class Bandit(Selection):
         return lowest(present, -score, draws(present, index, streams), participants)
 
     def indices(self, memory: Floats, rounds: int, participants: int) -> Floats:
-        """Return the index [devices] by which devices are chosen after so many rounds."""
+        """Return the index [devices] of each device after some rounds; the highest are chosen."""
         times = memory[:, RECEIVED] + memory[:, LOST]
         mean = np.divide(self._rewards(memory), times, out=np.full(len(memory), np.inf), where=times > 0)
         factor = 2
@@ -81,6 +78,5 @@ class Bandit(Selection):
         return after
 
     def _rewards(self, memory: Floats) -> Floats:
-        """Return the sum of each device's rewards [devices]."""
         longest_s = self.max_round_trip_s or max(float(memory[:, LONGEST_S].max()), 1e-300)
         return np.asarray(memory[:, RECEIVED] - memory[:, TRIPS_S] / longest_s)

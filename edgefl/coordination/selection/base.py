@@ -1,15 +1,14 @@
-"""Selections decide who takes part in a round, from what a server can know.
+"""Selections choose the participants of a round, from what a server can know.
 
 To write a selection:
 
 1. One file in this folder with a subclass of `Selection`. Its fields are its keys under `server.selection`, and the
    first line of its docstring, which names the source, is what `edgefl list selection` prints.
-2. `choose`, which returns the ids of a round's participants. It may use nothing but its arguments: the same arguments
-   give the same participants. Its random numbers come from `draws`, so that a device's number does not depend on who
-   else is present.
+2. `choose`, which returns the ids of a round's participants. It may use only its arguments: the same arguments give the
+   same participants. Its random numbers come from `draws`, so that a device's number does not depend on the others.
 3. If it learns from round to round: `memory_width`, how many numbers it keeps of each device, and `remember`, which
    makes the next memory of the last one. The server holds the memory, and shows it as `view.memory`.
-4. The flags that are not as by default: what devices must report or be asked so that the selection can choose.
+4. The flags that differ: what devices must report or be asked so that the selection can choose.
 5. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in
    `docs/selection.md`.
 """
@@ -31,13 +30,12 @@ ATTEMPT_BITS = 40
 class Selection(Member):
     """Base class of all selections.
 
-    The properties are flags: they say what a selection needs, so that the server and the checks of a scenario need
-    not know which selection it is.
+    The properties are flags, which the server and the checks of a scenario read.
     """
 
     @property
     def report_floats(self) -> int:
-        """Return how many numbers of 32 bits devices upload beside each update, so that the selection can choose."""
+        """Return how many numbers of 32 bits devices upload with each update, so that the selection can choose."""
         return 0
 
     @property
@@ -87,9 +85,9 @@ class Selection(Member):
 
     @property
     def polls_training(self) -> bool:
-        """Return whether polled devices train and report the norm of their update in place of the model's loss.
+        """Return whether polled devices train and report the norm of their update, instead of the model's loss.
 
-        Those that are chosen then upload their update at once.
+        The chosen ones then upload their update at once.
         """
         return False
 
@@ -102,11 +100,7 @@ class Selection(Member):
         return min(participants, present)
 
     def asked(self, presence: Floats) -> Floats:
-        """Return the probability [devices] that each device can be asked in a round.
-
-        Args:
-            presence: [devices] probability that each device is present.
-        """
+        """Return the probability [devices] that each can be asked in a round, from that of its presence [devices]."""
         return presence
 
     def candidates(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
@@ -129,21 +123,21 @@ class Selection(Member):
             participants: how many the scenario asks for, at most n.
             index: the round, from 0.
             streams: keyed randomness.
-            view: what the server knows of all devices; if it `needs_csi`, with a forecast of devices `present`.
+            view: the server's knowledge of all devices; if it `needs_csi`, with a forecast of devices `present`.
         """
         raise NotImplementedError
 
     def remember(self, memory: Floats, reports: DeviceReports, view: ServerView) -> Floats:
-        """Return what it keeps [devices, k] after a round; called when the round has ended, if `memory_width` is not 0.
+        """Return the memory [devices, k] after a round; called at its end if `memory_width` is not 0.
 
-        Like `choose` it may use nothing but its arguments, and it leaves them as they are.
+        Like `choose` it may use only its arguments, and it leaves them as they are.
 
         Args:
-            memory: [devices, k] what it kept before; zeros at first.
-            reports: of the devices whose participation ended in the round: what the server has been told. Energies,
-                levels and losses are nan where no update has arrived; the energy is all that a device has spent since
-                it last reported.
-            view: what the server knows of all devices, with these reports; without a forecast.
+            memory: [devices, k] of the round before; zeros at first.
+            reports: of the devices whose participation ended in the round. Energies, levels and losses are nan where no
+                update
+                has arrived; the energy is all since the device's last report.
+            view: the server's knowledge of all devices, with these reports; without a forecast.
         """
         raise NotImplementedError
 
@@ -170,10 +164,10 @@ def weighted(ids: Ids, weights: npt.ArrayLike, draw: Floats, count: int) -> Ids:
 
 
 def estimated(ids: Ids, observed: Floats, view: ServerView) -> Floats:
-    """Return a score [n] of devices [n]: what was `observed` [devices] of each last.
+    """Return a score [n] of devices [n]: the last one `observed` [devices].
 
-    A device that has never taken part has -inf, so that it is tried first; one that took part and reported nothing
-    has inf.
+    Devices that have never taken part get -inf, so that they are tried first; those that took part and reported nothing
+    get inf.
     """
     never_tried = view.participations[ids] == 0
     unknown = np.where(never_tried, -np.inf, np.inf)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from edgefl.coordination.selection.base import Selection, draws, lowest
@@ -13,10 +15,7 @@ from edgefl.core.streams import Streams
 class BestChannel(Selection):
     """Strongest channel gain first, as `server.csi` knows it (BC: Amiri et al., IEEE TWC 20(6), 2021)."""
 
-    @property
-    def needs_csi(self) -> bool:
-        """It compares channels."""
-        return True
+    needs_csi: ClassVar[bool] = True  # it compares channels
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices with the strongest channels; those whose channel is unknown come first."""

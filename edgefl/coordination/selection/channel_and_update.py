@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -22,9 +22,11 @@ BITS_PER_VALUE = 32
 class ChannelAndUpdate(UpdateNorm):
     """Large updates over strong channels (BC-BN2 and BN2-C: Amiri et al., IEEE TWC 20(6), 2021).
 
-    `bc_bn2`: of the devices with the strongest channels, which train, those with the largest updates. `bn2_c`: all
-    train, and those are chosen whose updates are largest as far as their channels let them through in `upload_s`.
+    `bc_bn2`: the devices with the strongest channels train, and those with the largest updates are chosen. `bn2_c`: all
+    train, and those are chosen whose updates are largest, as far as their channels let them through in `upload_s`.
     """
+
+    needs_csi: ClassVar[bool] = True  # it compares channels
 
     # bc_bn2: strong channels, then large updates; bn2_c: both weighed at once.
     variant: Literal["bc_bn2", "bn2_c"] = "bc_bn2"
@@ -40,11 +42,6 @@ class ChannelAndUpdate(UpdateNorm):
         if self.variant == "bn2_c" and self.candidates_by_channel is not None:
             raise fault_at(("candidates_by_channel",), "belongs to bc_bn2: with bn2_c all devices train: leave it out")
         return self
-
-    @property
-    def needs_csi(self) -> bool:
-        """It compares channels."""
-        return True
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why there cannot be K_c candidates; None if there can."""
@@ -71,7 +68,7 @@ class ChannelAndUpdate(UpdateNorm):
 
 
 def sendable_parameters(forecast: Forecast, upload_s: float) -> Ints:
-    """Return how many parameters [n] of a model devices can send in a time on equal shares, at least 1 and at most all.
+    """Return how many parameters [n] of a model devices can send in a time on equal shares, from 1 to all.
 
     Each takes a number of 32 bits and its position. A device whose channel is unknown counts with all.
     """

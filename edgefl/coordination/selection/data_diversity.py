@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import NonNegativeFloat, model_validator
@@ -19,9 +19,11 @@ class DataDiversity(Selection):
 
     Each of the three is scaled to 0..1. The diversity of a device's labels is the Gini-Simpson or Shannon's index over
     its greatest value. `coverage` looks at the chosen set in place of single devices: at the sum over classes of the
-    root of the number of samples. The device that adds most comes next, which gives at least 1 - 1/e of what the best
-    set has (Nemhauser, Wolsey & Fisher, 1978).
+    root of the number of samples. The device that adds most comes next, which gives at least 1 - 1/e of the best set's
+    value (Nemhauser, Wolsey & Fisher, 1978).
     """
+
+    needs_labels: ClassVar[bool] = True  # devices tell at registration how many samples of each class they have
 
     # gini_simpson or shannon: of each device's labels; coverage: of the chosen set's.
     measure: Literal["gini_simpson", "shannon", "coverage"] = "gini_simpson"
@@ -34,11 +36,6 @@ class DataDiversity(Selection):
         if not self.diversity + self.size + self.age:
             raise fault_at(("diversity",), "diversity, size and age must not all be 0: give one of them a weight")
         return self
-
-    @property
-    def needs_labels(self) -> bool:
-        """Devices tell at registration how many samples of each class they have."""
-        return True
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices with the highest weighted sums; ties are drawn."""
@@ -53,9 +50,8 @@ class DataDiversity(Selection):
         return lowest(present, -score, draw, participants)
 
     def _labels(self, view: ServerView) -> Ints:
-        """Return how many samples of each class [devices, classes] devices have."""
         if view.labels is None:
-            raise RuntimeError("there are no labels: set `needs_labels` in the selection")
+            raise RuntimeError("the view has no labels: set `needs_labels` in the selection")
         return view.labels
 
 
@@ -72,11 +68,11 @@ def diversity(labels: Ints, measure: Literal["gini_simpson", "shannon"]) -> Floa
 
 
 def covering(labels: Ints, score: Floats, weight: float, count: int, draw: Floats) -> Ints:
-    """Return `count` rows of [n] that together have most, one after another by what they add.
+    """Return `count` rows of [n] that together have most, chosen one after another by what they add.
 
     Args:
         labels: [n, classes] samples of each class.
-        score: [n] what each adds whatever the others have.
+        score: [n] value that each adds in any case.
         weight: of the coverage, which is 1 for all rows together.
         count: how many rows.
         draw: [n] the lower one comes first in a tie.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from edgefl.coordination.selection.base import Selection, draws, estimated, lowest
 from edgefl.coordination.server_view import ServerView
@@ -13,17 +13,14 @@ from edgefl.core.streams import Streams
 class EnergyAware(Selection):
     """Least energy in the last round first, or fullest battery, as devices report it; new devices before (greedy)."""
 
+    report_floats: ClassVar[int] = 1  # devices report one number: the energy that they spent, or have left
+
     by: Literal["energy", "battery"] = "energy"  # energy: least used in the last round first; battery: fullest first
 
     @property
     def needs_batteries(self) -> bool:
         """With `by: battery` it compares what is left."""
         return self.by == "battery"
-
-    @property
-    def report_floats(self) -> int:
-        """Devices report one number: the energy that they spent, or have left."""
-        return 1
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices that spent least, or have most left; last those that took part and reported nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,30 +19,22 @@ class FedCS(Selection):
     """FedCS: as many devices as can upload one after another before a deadline, greedily (Nishio & Yonetani, ICC 2019).
 
     Algorithm 3, with each cell's uploads on its whole band. A cell's participants receive the model, side by side, then
-    update, and upload in the order in which they are chosen:
-    Theta' = Theta + t_UL + max(0, t_UD - Theta). The device that prolongs its cell's round least comes next, and is
-    passed over if it comes too late. Choosing and aggregating take no time here (T_CS = T_Agg = 0). Devices whose
-    channel is unknown are heard before.
+    update, and upload in the order in which they are chosen: Theta' = Theta + t_UL + max(0, t_UD - Theta). The device
+    that prolongs its cell's round least comes next, and is skipped if it comes too late. Choosing and aggregating take
+    no time here (T_CS = T_Agg = 0). Devices whose channel is unknown are heard before.
     """
 
-    deadline_s: Seconds | None = None  # T_round; None: server.deadline_s
-    requests: Count | None = None  # devices that are asked for their resources, at random; None: all that are present
-    limit: Literal["participants", "none"] = "participants"  # the most that are chosen; none: as many as fit
+    needs_csi: ClassVar[bool] = True  # it plans with predicted times
+    count_varies: ClassVar[bool] = True  # as many take part as fit
 
-    @property
-    def needs_csi(self) -> bool:
-        """It plans with predicted times."""
-        return True
+    deadline_s: Seconds | None = None  # T_round; None: server.deadline_s
+    requests: Count | None = None  # devices that are asked for their resources, at random; None: all present ones
+    limit: Literal["participants", "none"] = "participants"  # the most that are chosen; none: as many as fit
 
     @property
     def needs_deadline(self) -> bool:
         """There must be one, its own or the server's."""
         return self.deadline_s is None
-
-    @property
-    def count_varies(self) -> bool:
-        """As many as fit."""
-        return True
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why so many devices cannot be asked; None if they can."""
@@ -69,7 +61,7 @@ class FedCS(Selection):
         asked = weighted(present, np.ones(len(present)), draw, self.requests or len(present))
         forecast = view.forecast_of(asked)
         unknown = np.isnan(forecast.upload_s(1.0))
-        if unknown.any():  # nothing can be planned with them: they are heard first, in a round of their own
+        if unknown.any():  # nothing can be planned with them: they are heard first, in a separate round
             return asked[unknown][:participants]
         deadline_s = self.deadline_s or forecast.deadline_s
         most = len(asked)
@@ -108,11 +100,11 @@ def packed(forecast: Forecast, deadline_s: float, most: int) -> Rows:
         sent_s[place] = received_s[best]
         number[place] += 1
     if not chosen:
-        raise _nobody_in_time(forecast, deadline_s)
+        raise _none_in_time(forecast, deadline_s)
     return np.array(chosen, dtype=np.intp)
 
 
-def _nobody_in_time(forecast: Forecast, deadline_s: float) -> RunError:
+def _none_in_time(forecast: Forecast, deadline_s: float) -> RunError:
     """Return the error that names the device which would be first."""
     alone_s = forecast.download_s(1.0) + forecast.compute_s() + forecast.on_the_way_s() + forecast.upload_s(1.0)
     first = int(np.argmin(alone_s))
@@ -123,7 +115,7 @@ def _nobody_in_time(forecast: Forecast, deadline_s: float) -> RunError:
 
 
 def _received_s(forecast: Forecast, chosen: list[int], number: Ints) -> Floats:
-    """Return when all that are chosen in a device's cell [n] have the model, and the device too if it is next."""
+    """Return when all chosen devices of each device's cell [n] have the model, and the device itself if it is next."""
     download_s = forecast.download_s(1.0 / (number[forecast.cell] + 1))
     slowest_s = np.zeros(len(number))
     np.maximum.at(slowest_s, forecast.cell[chosen], download_s[chosen])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import PositiveFloat
@@ -16,40 +16,25 @@ from edgefl.core.streams import Streams
 class Lyapunov(Selection):
     """Utility against energy in debt: drift plus penalty with virtual queues (OCEAN's idea: Xu & Wang, IEEE TWC 2021).
 
-    Each device may spend `budget_j` a round in the long run. Its queue is its debt: Q' = max(Q + E - budget, 0). In
-    each round the set of at most `participants` devices is chosen that minimises the sum of Q E - V u, with predicted
-    energies E and utilities u. The queue then grows by the energy that the device reports, so that the mean energy
-    exceeds the budget by Q / rounds at most (Neely, 2010, section 4.1).
+    Each device may spend `budget_j` a round in the long run. Its queue is its debt: Q' = max(Q + E - budget, 0). Each
+    round chooses the set of at most `participants` devices that minimises the sum of Q E - V u, with predicted energies
+    E and utilities u. The queue then grows by the energy that the device reports, so that the mean energy exceeds the
+    budget by Q / rounds at most (Neely, 2010, section 4.1).
     """
+
+    needs_csi: ClassVar[bool] = True  # it weighs predicted energies
+    report_floats: ClassVar[int] = 1  # devices report the energy that they have spent since they last did
+    count_varies: ClassVar[bool] = True  # devices in debt stay out, all of them if need be
+    memory_width: ClassVar[int] = 1  # the queues
 
     budget_j: PositiveFloat  # of each device, a round
     v: PositiveFloat = 1.0  # weight of a participant's utility against the drift, J^2; more is less frugal
     utility: Literal["equal", "samples"] = "equal"  # of a participant: 1, or its samples over the mean
 
-    @property
-    def needs_csi(self) -> bool:
-        """It weighs predicted energies."""
-        return True
-
-    @property
-    def report_floats(self) -> int:
-        """Devices report the energy that they have spent since they last did."""
-        return 1
-
-    @property
-    def count_varies(self) -> bool:
-        """Devices in debt stay out, all of them if need be."""
-        return True
-
-    @property
-    def memory_width(self) -> int:
-        """It keeps the queues."""
-        return 1
-
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices whose utility outweighs their debt, by how much it does; ties are drawn."""
         forecast = view.forecast_of(present)
-        # Of a device whose channel is unknown the server has at best its last report.
+        # If a channel is unknown, the server has at best the device's last report.
         energy_j = np.where(np.isnan(forecast.energy_j()), np.nan_to_num(view.energy_j[present]), forecast.energy_j())
         reachable = np.isfinite(energy_j)
         price = view.memory[present, 0] * np.where(reachable, energy_j, 0.0)
@@ -64,7 +49,6 @@ class Lyapunov(Selection):
         return np.maximum(memory + spent_j[:, None] - self.budget_j, 0.0)
 
     def _utility(self, ids: Ids, view: ServerView) -> Floats:
-        """Return the utility [n] of devices."""
         if self.utility == "equal":
             return np.ones(len(ids))
         return np.asarray(view.samples[ids] / view.samples.mean())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat
@@ -17,8 +17,8 @@ from edgefl.core.streams import Streams
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Percentage = Annotated[float, Field(ge=0, le=100)]
 
-LEAST_SCORE = 1e-9  # so that every device that comes near enough can be drawn
-LEAST_RANGE = 1e-4  # of utilities: where all are alike, scaling them must not divide by zero (as in the program)
+LEAST_SCORE = 1e-9  # so that every device that is near enough can be drawn
+LEAST_RANGE = 1e-4  # of utilities, so that scaling equal ones does not divide by zero (as in the program)
 RANGE_MARGIN = 0.999  # the least useful device keeps a positive scaled utility (as in the program)
 
 
@@ -29,6 +29,9 @@ class Oort(Selection):
     for the root of its samples' mean squared loss. New devices are drawn uniformly, as nothing is known of their speed.
     """
 
+    report_floats: ClassVar[int] = 1  # devices report their loss; the server's clock measures the rest
+    needs_losses: ClassVar[bool] = True  # statistical utility is samples times loss
+
     exploration_factor: Fraction = 0.9  # epsilon: part of the participants that have never reported
     exploration_decay: Fraction = 0.98  # of it, each round
     exploration_min: Fraction = 0.2  # below which it does not fall
@@ -36,21 +39,11 @@ class Oort(Selection):
     round_threshold: Percentage = 30.0  # T is this percentile of the round trips that the server has seen
     pacer_step: Count = 20  # W, rounds
     pacer_delta: Percentage = 5.0  # added to round_threshold when W rounds bring less utility than the W before
-    cut_off_util: Fraction = 0.95  # c: who has this part of the last one's score may be drawn in its place
+    cut_off_util: Fraction = 0.95  # c: devices with this part of the last one's score may be drawn in its place
     clip_bound: Fraction = 0.95  # quantile at which utilities are cut
 
-    @property
-    def report_floats(self) -> int:
-        """Devices report their loss; the server's clock measures the rest."""
-        return 1
-
-    @property
-    def needs_losses(self) -> bool:
-        """Statistical utility is samples times loss."""
-        return True
-
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
-        """Return exploited devices, then explored ones; each group fills up where the other is too small."""
+        """Return exploited devices, then explored ones; each group fills up if the other is too small."""
         never_reported = np.isnan(view.loss[present])
         new = present[never_reported]
         known = present[~never_reported]
@@ -64,7 +57,7 @@ class Oort(Selection):
         return np.concatenate([best, explored])
 
     def _exploit(self, known: Ids, count: int, draw: Floats, view: ServerView) -> Ids:
-        """Return `count` of devices [n], drawn by their scores among those that come near the best `count`."""
+        """Return `count` of devices [n], drawn by their scores among those close to the best `count`."""
         score = self.scores(known, view)
         last_of_the_best = np.sort(score)[-count]
         near = score >= self.cut_off_util * last_of_the_best

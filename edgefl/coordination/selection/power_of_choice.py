@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -17,9 +17,10 @@ class PowerOfChoice(Selection):
     """The highest losses among d candidates, drawn by their samples (Cho, Wang & Joshi, arXiv 2010.01243).
 
     In pow-d and cpow-d, candidates are sent the model and report its loss on all their samples, or on a mini-batch. In
-    rpow-d, the training loss that came with a device's last update stands for it, and a device that has never sent
-    one comes first.
+    rpow-d, the training loss of a device's last update stands for it, and a device that has never sent one comes first.
     """
+
+    needs_losses: ClassVar[bool] = True  # every variant chooses by losses
 
     # pow-d: loss on all samples; cpow-d: on a mini-batch; rpow-d: the last training loss.
     variant: Literal["pow-d", "cpow-d", "rpow-d"] = "pow-d"
@@ -30,11 +31,6 @@ class PowerOfChoice(Selection):
     def report_floats(self) -> int:
         """In rpow-d, devices report the mean loss of their local steps."""
         return int(not self.polls)
-
-    @property
-    def needs_losses(self) -> bool:
-        """Every variant chooses by losses."""
-        return True
 
     @property
     def polls(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from edgefl.coordination.selection.base import Selection, draws, lowest
@@ -13,19 +15,12 @@ from edgefl.core.streams import Streams
 class ProportionalFair(Selection):
     """Highest instantaneous over mean SNR first: each device on its own peaks (PF: Yang et al., IEEE TCOM 68(1), 2020).
 
-    Power, noise and the path divide out of that ratio, so it is the fading alone, |h|^2 of mean 1. The mean is that at
-    the device's place, not one over the rounds before.
+    Power, noise and the path divide out of that ratio, so it is the fading alone, |h|^2 of mean 1. The mean is taken at
+    the device's place, not over the rounds before.
     """
 
-    @property
-    def needs_csi(self) -> bool:
-        """It compares channels."""
-        return True
-
-    @property
-    def needs_fading(self) -> bool:
-        """Without the fading all ratios are 1."""
-        return True
+    needs_csi: ClassVar[bool] = True  # it compares channels
+    needs_fading: ClassVar[bool] = True  # without the fading all ratios are 1
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices with the highest ratios; those whose channel is unknown come first."""

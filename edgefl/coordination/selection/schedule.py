@@ -22,7 +22,7 @@ ScheduledRounds = Annotated[tuple[ScheduledRound, ...], Field(strict=False, min_
 class ScheduleSelection(Selection):
     """Participants are listed round by round, in order (rounds: or file:); repeated when shorter than the run."""
 
-    # [[0, 1], [1, 2], ...]: the participants of each round, in order; it begins anew when it ends.
+    # [[0, 1], [1, 2], ...]: the participants of each round, in order; it starts again when it ends.
     rounds: ScheduledRounds | None = None
     file: UserPath | None = None  # JSON: [[0, 1], [1, 2], ...]
 
@@ -57,7 +57,7 @@ class ScheduleSelection(Selection):
         return f"names device {greatest}, but devices are numbered 0 to {count - 1}"
 
     def expected(self, participants: int, present: float) -> float:
-        """Return the mean number of devices in a round of the list, or that of those which can be asked, if fewer."""
+        """Return the mean number of devices in a round of the list, or the number that can be asked, if lower."""
         return min(float(np.mean([len(ids) for ids in self._schedule])), present)
 
     def asked(self, presence: Floats) -> Floats:

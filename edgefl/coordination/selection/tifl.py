@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, model_validator
@@ -17,7 +17,7 @@ Weights = Annotated[tuple[NonNegativeFloat, ...], Field(strict=False, min_length
 
 PROFILED, LATENCY_S, DRAWN, WEIGHT, LOSS_BEFORE = range(5)
 """Columns of the memory: of device i, in row i, how often it was profiled and the sum of its latencies then; of tier t,
-in row t, how often it was drawn, its weight (all 0: as at first) and its loss when the tiers were looked at last."""
+in row t, how often it was drawn, its weight (all 0: as at first) and its loss at the last review of the tiers."""
 
 
 class TiFL(Selection):
@@ -25,16 +25,19 @@ class TiFL(Selection):
 
     Devices are profiled in their first `profile_rounds` participations, and stand by their mean latency in tiers of
     equal size. A round draws a tier by `probabilities`, and participants within it uniformly. With `adaptive`
-    (algorithm 2), the tiers are looked at every `interval` rounds: if the loss of the tier that was drawn last has not
-    fallen since, the tiers are weighted anew, the highest loss most. A tier that has been drawn `credits` times is
-    drawn no more.
+    (algorithm 2), the tiers are reviewed every `interval` rounds: if the loss of the tier that was drawn last has not
+    fallen since, the tiers get new weights, the highest loss most. A tier that has been drawn `credits` times is drawn
+    no more.
     """
+
+    count_varies: ClassVar[bool] = True  # a tier may have fewer devices than a round asks for
+    memory_width: ClassVar[int] = 5  # the columns above
 
     tiers: Count = 5  # number of tiers of latency
     profile_rounds: Count = 1  # participations of a device by which its latency is measured
     probabilities: Weights | None = None  # of the tiers, fastest first, in proportion; None: all alike
     adaptive: bool = False  # tiers with higher losses become more probable
-    interval: Count = 10  # I: drawn rounds after which these are looked at anew
+    interval: Count = 10  # I: drawn rounds from one review of the tiers to the next
     credits: Count | None = None  # how often each tier may be drawn; None: without limit
 
     @model_validator(mode="after")
@@ -57,16 +60,6 @@ class TiFL(Selection):
     def needs_losses(self) -> bool:
         """If it is adaptive, tiers' losses stand for the paper's accuracies on the tiers' test samples."""
         return self.adaptive
-
-    @property
-    def count_varies(self) -> bool:
-        """A tier may have fewer devices than a round asks for."""
-        return True
-
-    @property
-    def memory_width(self) -> int:
-        """It keeps the devices' profiles and the tiers' books."""
-        return 5
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why there cannot be so many tiers; None if there can."""
@@ -98,7 +91,7 @@ class TiFL(Selection):
         """Return the tier of a round, one of those [n] of the devices that can be asked."""
         there = np.bincount(tier, minlength=self.tiers) > 0
         weight = there * self._weights(memory) * self._has_credits(memory)
-        if not weight.any():  # nobody with a credit and a chance is there
+        if not weight.any():  # no tier with a credit and a chance is present
             weight = there.astype(np.float64)
         limits = np.cumsum(weight) / weight.sum()
         return int(np.searchsorted(limits, draw, side="right"))
@@ -136,7 +129,7 @@ class TiFL(Selection):
         return after
 
     def _losses(self, tier: Ints, view: ServerView) -> Floats:
-        """Return the mean loss of a sample in each tier [tiers], as its devices reported last; inf if nobody has."""
+        """Return the mean loss of a sample in each tier [tiers], as its devices reported last; inf if none has."""
         known = (tier >= 0) & ~np.isnan(view.loss)
         samples = np.bincount(tier[known], view.samples[known], minlength=self.tiers)
         total = np.bincount(tier[known], (view.samples * view.loss)[known], minlength=self.tiers)

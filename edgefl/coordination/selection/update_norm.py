@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from edgefl.coordination.selection.base import Selection, draws, lowest
 from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Ids
@@ -14,20 +16,9 @@ class UpdateNorm(Selection):
     Every candidate downloads the model and trains, whether it is chosen or not.
     """
 
-    @property
-    def needs_losses(self) -> bool:
-        """Norms are those of real updates."""
-        return True
-
-    @property
-    def polls(self) -> bool:
-        """Candidates are asked before participants are chosen."""
-        return True
-
-    @property
-    def polls_training(self) -> bool:
-        """They train before they answer."""
-        return True
+    needs_losses: ClassVar[bool] = True  # norms are those of real updates
+    polls: ClassVar[bool] = True  # candidates are asked before participants are chosen
+    polls_training: ClassVar[bool] = True  # they train before they answer
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the candidates with the largest norms."""

@@ -1,4 +1,4 @@
-"""Energy of the base stations: what each draws all the time, and what it draws for the power that it sends."""
+"""Energy of the base stations: fixed, and for the power that they send."""
 
 from __future__ import annotations
 
@@ -12,19 +12,12 @@ from edgefl.world.cells_section import BaseStationEnergySection
 
 @dataclass(frozen=True)
 class BaseStationEnergy(Observer):
-    """The linear model P = P_0 + Delta_p P_out of the EARTH project (deliverable D2.3; Auer et al., IEEE WCM 2011).
-
-    Args:
-        section: the section `cells.energy`.
-        sites: how many base stations there are.
-        tx_power_w: the full power that a cell sends.
-        broadcast: whether a cell sends a download once, to all that begin together.
-    """
+    """The linear model P = P_0 + Delta_p P_out of the EARTH project (deliverable D2.3; Auer et al., IEEE WCM 2011)."""
 
     section: BaseStationEnergySection
-    sites: int
-    tx_power_w: float
-    broadcast: bool
+    sites: int  # number of base stations
+    tx_power_w: float  # full power of a cell
+    broadcast: bool  # whether a cell sends a download once, to all devices that begin together
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
         """Return the columns of what base stations have drawn since the round before."""

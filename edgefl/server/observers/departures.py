@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import count
@@ -17,7 +18,7 @@ from edgefl.server.observer import Begun, Observer
 from edgefl.server.participation import Participation
 from edgefl.world.churn import Presence
 
-FEW = 64  # so many participations are kept whether their rounds are over or not
+FEW = 64  # participations that are kept whether their rounds are over or not
 
 
 def ignore_departure(part: Participation) -> None:
@@ -28,32 +29,25 @@ class _Watched(NamedTuple):
     """A participation, and the time at which to look whether its device leaves."""
 
     time_s: float  # the device certainly stays until then
-    order: int  # of equal times the one that was watched first comes first
+    order: int  # among equal times, by which the first watched comes first
     process: simpy.Process
     part: Participation
 
 
+@dataclass(eq=False)
 class Departures(Observer):
     """Interrupts participations whose devices leave before their round is over.
 
     Most devices outstay their round by far. So a single timer waits for the first time at which one may leave, rather
     than one a participation, which the event loop would have to sort and to keep long after the round.
-
-    Args:
-        env: the clock.
-        presence: which devices are present.
-        on_departure: called if a device leaves after its participation has ended and before its round does.
     """
 
-    def __init__(
-        self,
-        env: simpy.Environment,
-        presence: Presence,
-        on_departure: Callable[[Participation], None] = ignore_departure,
-    ) -> None:
-        self._env = env
-        self._presence = presence
-        self._on_departure = on_departure
+    env: simpy.Environment
+    presence: Presence  # which devices are present
+    # Called if a device leaves after its participation has ended and before its round does
+    on_departure: Callable[[Participation], None] = ignore_departure
+
+    def __post_init__(self) -> None:
         self._watched: list[_Watched] = []  # a heap
         self._orders = count()
         self._kept = FEW  # participations left when those of ended rounds were last dropped
@@ -67,7 +61,7 @@ class Departures(Observer):
         """Watch the processes of participations [n] from now on until their round is over."""
         self._drop_ended()
         ids = np.array([part.device for part in parts], dtype=np.int64)
-        stays_until_s = self._presence.stays_until_s(ids, self._env.now).tolist()
+        stays_until_s = self.presence.stays_until_s(ids, self.env.now).tolist()
         for process, part, time_s in zip(processes, parts, stays_until_s, strict=True):
             self._add(time_s, process, part)
         self._set_timer()
@@ -77,7 +71,7 @@ class Departures(Observer):
             heappush(self._watched, _Watched(time_s, next(self._orders), process, part))
 
     def _drop_ended(self) -> None:
-        """Drop participations whose round is over, once there may be as many of them as of others."""
+        """Drop participations whose round is over, once they may be as many as the others."""
         if len(self._watched) > 2 * self._kept:
             self._watched = [watched for watched in self._watched if not watched.part.closed]
             heapify(self._watched)
@@ -87,29 +81,29 @@ class Departures(Observer):
         """Wait for the first time at which a device may leave, unless a timer will end by then."""
         if self._watched and self._watched[0].time_s < self._next_check_s:
             self._next_check_s = self._watched[0].time_s
-            call_at(self._env, self._next_check_s, partial(self._check, self._next_check_s))
+            call_at(self.env, self._next_check_s, partial(self._check, self._next_check_s))
 
     def _check(self, time_s: float) -> None:
-        """Interrupt whoever leaves now; called at the end of the timer that was set for `time_s`."""
+        """Interrupt the devices that leave now, at the end of the timer that was set for `time_s`."""
         if time_s != self._next_check_s:  # a timer that was set later has ended before this one
             return
         self._next_check_s = float("inf")
-        now_s = self._env.now
+        now_s = self.env.now
         while self._watched and self._watched[0].time_s <= now_s:
             watched = heappop(self._watched)
-            if not watched.part.closed:  # a later round that asks the device watches it anew
+            if not watched.part.closed:  # a later round that asks the device watches it again
                 self._look_at(watched)
         self._set_timer()
 
     def _look_at(self, watched: _Watched) -> None:
         """Interrupt a participation whose device leaves now; watch it further if the device stays."""
-        # Presence knows only a time until which a device certainly stays; by now that time may be later.
+        # Presence gave only a time until which the device certainly stays; by now that may be later.
         device = np.array([watched.part.device])
-        stays_until_s = float(self._presence.stays_until_s(device, self._env.now)[0])
-        if stays_until_s > self._env.now:
+        stays_until_s = float(self.presence.stays_until_s(device, self.env.now)[0])
+        if stays_until_s > self.env.now:
             self._add(stays_until_s, watched.process, watched.part)
         elif watched.process.is_alive:
             watched.process.interrupt(DEPARTED)
         else:
-            watched.part.stop_waiting(self._env.now)
-            self._on_departure(watched.part)
+            watched.part.stop_waiting(self.env.now)
+            self.on_departure(watched.part)

@@ -1,21 +1,21 @@
 """Devices evaluate a round's new model on samples of their own and answer, before the round ends.
 
-It is a phase of its own in virtual time, as in Flower: the server sends the new model to devices once more. Each of
-them takes part a second time, with a row of its own. What the phase costs depends on no model, so it may come before
-the server has learned.
+This phase follows the updates in virtual time, as in Flower: the server sends the new model to devices once more. Each
+takes part a second time, with a second row. Its cost depends on no model, so it may come before the server has learned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import simpy
 
-from edgefl.coordination.device_evaluation_section import DeviceEvaluationSection
 from edgefl.coordination.policies.base import finish_moment
+from edgefl.coordination.server_section import DeviceEvaluationSection
 from edgefl.core.arrays import Ids
 from edgefl.radio.link import Link
 from edgefl.records.ledger import Ledger
@@ -29,83 +29,59 @@ from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
 
 
+@dataclass(kw_only=True, eq=False)
 class DeviceEvaluation(Observer):
-    """Lets devices evaluate the new model, waits for their answers, and counts them.
+    """Lets devices evaluate the new model, waits for their answers, and counts them."""
 
-    Args:
-        env: the clock.
-        section: how often, who, and on how many samples.
-        link: the radio over which they do so, with draws of its own.
-        dispatcher: builds the processes of the devices.
-        attendance: which devices are present.
-        rounds: the round under way.
-        roster: whose update has arrived.
-        ledger: records when they begin.
-    """
+    env: simpy.Environment
+    section: DeviceEvaluationSection
+    link: Link  # with separate draws
+    dispatcher: Dispatcher  # builds the processes of the devices
+    attendance: Attendance  # which devices are present
+    rounds: RoundCounter  # the round under way
+    roster: Roster  # whose update has arrived
+    ledger: Ledger  # records when they begin
 
-    def __init__(
-        self,
-        *,
-        env: simpy.Environment,
-        section: DeviceEvaluationSection,
-        link: Link,
-        dispatcher: Dispatcher,
-        attendance: Attendance,
-        rounds: RoundCounter,
-        roster: Roster,
-        ledger: Ledger,
-    ) -> None:
-        self._env = env
-        self._section = section
-        self._link = link
-        self._dispatcher = dispatcher
-        self._attendance = attendance
-        self._rounds = rounds
-        self._roster = roster
-        self._ledger = ledger
+    def __post_init__(self) -> None:
         self._under_way = False
         self._lasted_s = 0.0  # in the present round
 
     def before_round_ends(self, begin: Begin) -> Generator[simpy.Event, Any, None] | None:
         """Return the evaluation of the round, if it has one."""
-        key = self._rounds.key
-        if key.extra or key.round % self._section.every:
+        key = self.rounds.key
+        if key.extra or key.round % self.section.every:
             return None
         return self._evaluate(begin)
 
     def _evaluate(self, begin: Begin) -> Generator[simpy.Event, Any, None]:
-        """Send devices the model, and wait for their answers."""
         ids = self._devices()
         if not len(ids):
             return
-        self._roster.forget_answers()  # to polls, from which an evaluation does not continue
-        began_s = self._env.now
-        self._ledger.event(began_s, "evaluation_start")
+        self.roster.forget_answers()  # to polls, from which an evaluation does not continue
+        began_s = self.env.now
+        self.ledger.event(began_s, "evaluation_start")
         self._under_way = True
-        index = self._rounds.selection
-        processes_of = partial(
-            self._dispatcher.evaluation_processes, index=index, link=self._link, section=self._section
-        )
-        yield from self._wait_for(begin(ids, processes_of, index, self._link))
+        index = self.rounds.selection
+        processes_of = partial(self.dispatcher.evaluation_processes, index=index, link=self.link, section=self.section)
+        yield from self._wait_for(begin(ids, processes_of, index, self.link))
         self._under_way = False
-        self._lasted_s = self._env.now - began_s
+        self._lasted_s = self.env.now - began_s
 
     def _devices(self) -> Ids:
-        """Return the devices that evaluate, ascending."""
-        present = self._attendance.present(self._rounds.selection)
-        if self._section.devices == "present":
+        present = self.attendance.present(self.rounds.selection)
+        if self.section.devices == "present":
             return present
-        return np.intersect1d(present, self._roster.senders())
+        return np.intersect1d(present, self.roster.senders())
 
     def _wait_for(self, processes: list[simpy.Process]) -> Generator[simpy.Event, Any, None]:
-        """Wait until all have ended, and end those that are still under way at the deadline."""
-        if self._section.deadline_s is not None:
-            yield self._env.all_of(processes) | self._env.timeout(self._section.deadline_s)
-            yield from finish_moment(self._env)  # an answer that arrives at the deadline is in time
+        """Wait until all have ended; end those that are under way at the deadline."""
+        if self.section.deadline_s is not None:
+            yield self.env.all_of(processes) | self.env.timeout(self.section.deadline_s)
+            yield from finish_moment(self.env)  # an answer that arrives at the deadline is in time
             for process in processes:
                 if process.is_alive:
                     process.interrupt(LATE)
-        yield self._env.all_of(processes)
+        yield self.env.all_of(processes)
 
     def ends(self, part: Participation) -> None:
         """Note that an evaluation has ended: no other participation ends meanwhile."""
@@ -113,7 +89,7 @@ class DeviceEvaluation(Observer):
             part.end_evaluation()
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
-        """Return how long the evaluation has lasted, how many answers have arrived, and the energy of all of them."""
+        """Return the evaluation's duration, the number of answers, and the energy of all its devices."""
         status = ended.devices["status"]
         lasted_s = self._lasted_s
         self._lasted_s = 0.0

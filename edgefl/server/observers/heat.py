@@ -1,24 +1,22 @@
-"""Tells processors that slow down when they are hot how long they have computed."""
+"""Heat of processors that slow down when they are hot."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from edgefl.server.observer import Observer
 from edgefl.server.participation import Participation
 from edgefl.world.throttling import Heat
 
 
+@dataclass(eq=False)
 class ProcessorHeat(Observer):
-    """Notes when each device has computed.
+    """Notes when each device has computed."""
 
-    Args:
-        heat: how hot each processor is.
-    """
-
-    def __init__(self, heat: Heat) -> None:
-        self._heat = heat
+    heat: Heat  # how hot each processor is
 
     def ends(self, part: Participation) -> None:
         """Note that a device has computed until its upload began."""
         if part.compute_s > 0:
             until_s = part.end_s - part.up.duration_s
-            self._heat.computed(part.device, until_s - part.compute_s, until_s)
+            self.heat.computed(part.device, until_s - part.compute_s, until_s)

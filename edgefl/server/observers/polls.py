@@ -1,8 +1,9 @@
-"""Polls: before participants are chosen, candidates say how well the model does on their samples."""
+"""Polls: before participants are chosen, candidates report the model's loss on their samples, or an update's norm."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
 import simpy
@@ -22,46 +23,20 @@ from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
 
 
+@dataclass(kw_only=True, eq=False)
 class Polls(Observer):
-    """Asks candidates for the model's loss, or for the norm of their update; only those that answer can be chosen.
+    """Asks candidates for the model's loss, or for the norm of their update; only those that answer can be chosen."""
 
-    Args:
-        env: the clock.
-        selection: names the candidates, and what they are asked.
-        participants: how many devices a round asks for.
-        streams: keyed randomness.
-        tracker: the server's knowledge of its devices.
-        rounds: the round under way.
-        choosing: which devices may be chosen, and what the server knows of them.
-        roster: keeps the answers.
-        dispatcher: builds the candidates' processes.
-        replay: computes losses and norms.
-    """
-
-    def __init__(
-        self,
-        *,
-        env: simpy.Environment,
-        selection: Selection,
-        participants: int,
-        streams: Streams,
-        tracker: DeviceTracker,
-        rounds: RoundCounter,
-        choosing: Choosing,
-        roster: Roster,
-        dispatcher: Dispatcher,
-        replay: Replay,
-    ) -> None:
-        self._env = env
-        self._selection = selection
-        self._participants = participants
-        self._streams = streams
-        self._tracker = tracker
-        self._rounds = rounds
-        self._choosing = choosing
-        self._roster = roster
-        self._dispatcher = dispatcher
-        self._replay = replay
+    env: simpy.Environment
+    selection: Selection  # names the candidates, and what they are asked
+    participants: int  # how many devices a round asks for
+    streams: Streams
+    tracker: DeviceTracker  # the server's knowledge of its devices
+    rounds: RoundCounter  # the round under way
+    choosing: Choosing  # which devices may be chosen, and what the server knows of them
+    roster: Roster  # keeps the answers
+    dispatcher: Dispatcher  # builds the candidates' processes
+    replay: Replay  # computes losses and norms
 
     def before_choosing(
         self, index: int, count: int | None, begin: Begin, *, refill: bool
@@ -69,33 +44,32 @@ class Polls(Observer):
         """Poll the candidates of a round, and wait for their answers; a refill chooses among those that answered."""
         if refill:
             return
-        self._roster.forget_answers()
-        if self._rounds.key.extra:
+        self.roster.forget_answers()
+        if self.rounds.key.extra:
             return
-        free = self._choosing.free(index)
+        free = self.choosing.free(index)
         if not len(free):
             return
-        selection = self._selection
+        selection = self.selection
         with watching_draws(selection, "candidates"):
-            view = self._choosing.view_of(free, index)
-            candidates = selection.candidates(free, self._participants, index, self._streams, view)
+            view = self.choosing.view_of(free, index)
+            candidates = selection.candidates(free, self.participants, index, self.streams, view)
         check_ids(selection, "candidates", candidates, free, "ids of `present`, each once")
-        link = self._dispatcher.polling
-        yield self._env.all_of(begin(candidates, self._processes, index, link))
-        # They are computed in one batch, in order of ids: answers arrive in an order that depends on the channel.
-        ids = self._roster.take_answers()
+        link = self.dispatcher.polling
+        yield self.env.all_of(begin(candidates, self._processes, index, link))
+        # In order of ids, as the order in which answers arrive depends on the channel.
+        ids = self.roster.take_answers()
         if selection.polls_training:
             counted = selection.polled_parameters(ids, view)
-            norms = self._replay.norms_of(ids, counted, self._rounds.key, self._rounds.ended)
-            self._tracker.note_norms(ids, norms)
+            norms = self.replay.norms_of(ids, counted, self.rounds.key, self.rounds.ended)
+            self.tracker.note_norms(ids, norms)
             return
-        samples = selection.polled_samples(self._tracker.view.samples[ids])
-        self._tracker.note_poll(ids, self._replay.losses_of(ids, samples, index))
+        samples = selection.polled_samples(self.tracker.view.samples[ids])
+        self.tracker.note_poll(ids, self.replay.losses_of(ids, samples, index))
 
     def _processes(self, drop: Drop) -> ProcessFactory:
-        """Return the factory of the candidates' processes."""
-        index = self._rounds.selection
-        if self._selection.polls_training:
-            return self._dispatcher.trained_poll_processes(drop, index, self._rounds.ended)
-        samples = self._selection.polled_samples(self._tracker.view.samples[drop.ids])
-        return self._dispatcher.poll_processes(drop, index, samples)
+        index = self.rounds.selection
+        if self.selection.polls_training:
+            return self.dispatcher.trained_poll_processes(drop, index, self.rounds.ended)
+        samples = self.selection.polled_samples(self.tracker.view.samples[drop.ids])
+        return self.dispatcher.poll_processes(drop, index, samples)

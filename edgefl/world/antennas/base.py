@@ -1,11 +1,11 @@
-"""An antenna says how much stronger than an isotropic one a base station sends, and hears, in each direction.
+"""An antenna gives a base station's gain, over an isotropic one, in each direction.
 
 To write an antenna:
 
 1. One file in this folder with a subclass of `Antenna`. Its fields are its keys under `cells.antenna`, and the first
    line of its docstring, which names the source, is what `edgefl list antenna` prints.
-2. `pattern_dbi`, from the angles, and the flag `directional` where it is not as by default. The formula itself is
-   physics and belongs into `channel/antenna.py`.
+2. `pattern_dbi`, from the angles, and the flag `directional` if it differs. The formula itself belongs into
+   `channel/antenna.py`.
 3. One line in the table of contents (`__init__.py`), one test in `tests/world/test_antennas.py`, one row in
    `docs/channel/antennas.md`.
 """

@@ -1,4 +1,4 @@
-"""Devices that are present and away by turns, each by a process of its own."""
+"""Devices that are present and away by turns."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from edgefl.world.next_events import advance_to
 class AlternatingPresence(Presence):
     """Each device keeps its state until its next change, which is a function of the device and its changes before.
 
-    An alternating renewal process is of this kind. What was computed is kept, and never alters an answer: asked about
-    an earlier time, it begins anew. Going on costs a comparison for each device and a draw or two for each change, so
-    a million devices cost milliseconds a round.
+    An alternating renewal process is of this kind. States that were computed are kept, which alters no answer: for an
+    earlier time, computing starts again. Each round costs a comparison for each device and a draw or two for each
+    change.
     """
 
     def __init__(self, probabilities: Floats) -> None:
@@ -44,7 +44,7 @@ class AlternatingPresence(Presence):
         self._not_reported: list[Changes] = []  # for `changes`, in the order in which they were handled
 
     def _advance(self, time_s: float, ids: Ids | None = None) -> None:
-        """Go on to a time, with all devices or with some."""
+        """Advance all devices, or some, to a time."""
         if time_s < self._now_s:
             self._restart()  # states before now are not kept; to compute them again gives the same ones
         self._now_s = time_s
@@ -74,14 +74,14 @@ class AlternatingPresence(Presence):
         self._advance(time_s)
         ids = np.arange(len(self.probabilities)) if among is None else among
         away = ids[~self._is_present[ids]]
-        next_s = float(self._until_s[away].min(initial=np.inf))  # inf where nobody is away
+        next_s = float(self._until_s[away].min(initial=np.inf))  # inf if no device is away
         return next_s, away[self._until_s[away] == next_s]
 
     def changes(self, after_s: float, until_s: float) -> Changes:
-        """Return the changes that were kept since this was asked last, and forget them."""
+        """Return the changes since the last call, and forget them."""
         self._advance(until_s)
         found = Changes.concatenate(self._not_reported)
         self._not_reported = []
-        # They were handled device by device: sorted here by time, then device.
+        # They were handled device by device.
         order = np.lexsort((found.ids, found.times_s))
         return found.take(order[found.times_s[order] > after_s])

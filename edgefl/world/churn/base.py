@@ -5,9 +5,9 @@ To write a churn model:
 1. One file in this folder with a subclass of `Churn`. Its fields are its keys under `churn`, and the first line of its
    docstring, which names the source, is what `edgefl list churn` prints.
 2. `presence`, which returns the population of one run: a subclass of `Presence`, or of `AlternatingPresence`
-   (`alternating.py`) if each device's next change follows from its changes before. Whether a device is present is a
-   function of (device, time): it depends neither on the population nor on what was asked before.
-3. `check`, and the flags that are not as by default.
+   (`alternating.py`) if each device's next change follows from its changes before. Presence is a function of (device,
+   time): it depends neither on the population nor on earlier questions.
+3. `check`, and the flags that differ.
 4. One line in the table of contents (`__init__.py`), one test in `tests/world/`, one row in `docs/churn.md`.
 """
 
@@ -48,7 +48,7 @@ class Changes(NamedTuple):
         )
 
     def take(self, rows: Ids | Bools) -> Changes:
-        """Return some of the changes, by their numbers in this order, or by a mask [n]."""
+        """Return the changes in some rows, or of a mask [n]."""
         return Changes(self.times_s[rows], self.ids[rows], self.came[rows])
 
     def only(self, members: Bools) -> Changes:
@@ -60,13 +60,10 @@ NO_CHANGES = Changes(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype
 
 
 class Presence:
-    """The presence of devices in one run, evaluated when asked.
-
-    The methods as they stand describe devices that are always present; churn models override them.
+    """The presence of devices in one run, evaluated when asked: as it stands, all are always present.
 
     Args:
-        probabilities: [devices] with which each is present in a round, or at a time; 1 if it always is, or if nobody
-            can tell.
+        probabilities: [devices] with which each is present in a round, or at a time; 1 if always, or if unknown.
     """
 
     by_round: ClassVar[bool] = False
@@ -82,12 +79,7 @@ class Presence:
         self.probabilities = probabilities  # for selections and algorithms that correct for availability
 
     def observe_coverage(self, is_covered: CoverageTest, holds_until_s: CoverageHorizon | None = None) -> None:
-        """Take what tells whether devices are covered, before anything is asked.
-
-        Args:
-            is_covered: the test.
-            holds_until_s: how long its answers hold; if None, they may change at any time.
-        """
+        """Take the functions that tell whether devices are covered, and how long that holds; if None, for no time."""
 
     def present(self, time_s: float, index: int) -> Ids:
         """Return the ids of the devices that are present at a time, when the round `index` begins."""
@@ -96,7 +88,7 @@ class Presence:
     def stays_until_s(self, ids: Ids, time_s: float) -> Floats:
         """Return the times [n] until which devices [n] certainly stay: `time_s` for those that are away, inf for ever.
 
-        A device may be present even after that: ask again then.
+        A device may stay even longer: ask again then.
         """
         return np.full(len(ids), np.inf)
 
@@ -118,16 +110,13 @@ class Presence:
     def changes(self, after_s: float, until_s: float) -> Changes:
         """Return all changes after `after_s` and not later than `until_s`, by time, then device.
 
-        It must be called in order of time: each change is returned once.
+        Calls must be in order of time: each change is returned once.
         """
         return NO_CHANGES
 
 
 class Churn(Member):
-    """Base class of all churn models.
-
-    The class variables are flags, so that the checks of a scenario need not know which model it is.
-    """
+    """Base class of all churn models; its class variables are flags, which the checks of a scenario read."""
 
     by_round: ClassVar[bool] = False
     """Devices come and go with rounds rather than with time."""
@@ -148,9 +137,9 @@ class Churn(Member):
         """Return which of the devices are present, for one run.
 
         Args:
-            count: how many devices there are in all.
-            lowest_label: [count] the first of the classes of which each device has samples; 0 without labels.
-            classes: how many classes the data have.
+            count: number of devices.
+            lowest_label: [count] the first class of each device's samples; 0 without labels.
+            classes: number of classes of the data.
             streams: keyed randomness.
 
         Raises:

@@ -15,10 +15,11 @@ from edgefl.world.churn.base import Churn, Presence
 
 
 class BernoulliChurn(Churn):
-    """Each device is present in a round with a chance of its own (FedAR, section 6; MIFA, NeurIPS 2021, section 5).
+    """Each device is present in a round with its own chance (FedAR, section 6; MIFA, NeurIPS 2021, section 5).
 
-    With `p_min` the chance is ``p_min + (1 - p_min) l / (L - 1)``. There l is the lowest of the labels 0 to L - 1 that
-    the device has, so devices with the first classes are rarely present. Else it is `probability`, or drawn from it.
+    With `p_min` the chance is ``p_min + (1 - p_min) l / (L - 1)``, where l is the lowest of the labels 0 to L - 1 that
+    the device has, so devices with the first classes are rarely present. Otherwise it is `probability`, or drawn from
+    it.
     """
 
     by_round: ClassVar[bool] = True
@@ -38,7 +39,7 @@ class BernoulliChurn(Churn):
         return self.p_min is not None
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
-        """Return presence by coins: each device's probability is drawn once, and its coin is tossed in each round."""
+        """Return presence by coins: each device draws its probability once, and tosses its coin in each round."""
         if self.p_min is not None:
             probabilities = self.p_min + (1 - self.p_min) * lowest_label / max(classes - 1, 1)
         elif self.probability is not None:
@@ -47,7 +48,7 @@ class BernoulliChurn(Churn):
 
 
 class CoinPresence(Presence):
-    """Each device tosses a coin in each round, whatever the time is."""
+    """Each device tosses a coin in each round, whatever the time."""
 
     by_round: ClassVar[bool] = True
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -23,10 +24,10 @@ MOST_CHECKS = 100_000  # until the search for an arrival gives up; checks at whi
 class CoverageChurn(Churn):
     """A device is present while it is within `cells.radius_m` of a base station and its movement has not left the map.
 
-    Looked at every `check_s`; in between nothing changes.
+    Checked every `check_s`; in between nothing changes.
     """
 
-    check_s: Annotated[float, Field(ge=1e-3, le=1e6)] = CHECK_S  # time between two looks
+    check_s: Annotated[float, Field(ge=1e-3, le=1e6)] = CHECK_S  # time between two checks
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
         """Return a population that is present while it is covered."""
@@ -41,26 +42,17 @@ class _Observation:
     covered: Bools
     holds_until_s: Floats  # when `covered` may change for each
 
-    def copy(self) -> _Observation:
-        """Return a copy that shares nothing with this one."""
-        return replace(self, covered=self.covered.copy(), holds_until_s=self.holds_until_s.copy())
-
 
 class Coverage(Presence):
     """Devices are present while a base station covers them, seen at checks every `check_s`.
 
-    It goes on from its last observation, and tests only the devices whose answer can have changed. Asked again about
-    the same time, it gives the same answer.
-
-    Args:
-        count: how many devices there are.
-        check_s: the time between checks [s].
+    It continues from its last observation, and tests only the devices whose answer can have changed.
     """
 
     follows_coverage: ClassVar[bool] = True
 
     def __init__(self, count: int, check_s: float = CHECK_S) -> None:
-        super().__init__(np.ones(count))  # nobody can tell how often movement leads out
+        super().__init__(np.ones(count))  # how often movement leads out is unknown
         self._all_ids = np.arange(count, dtype=np.int64)
         self._check_s = check_s
         self._is_covered: CoverageTest
@@ -69,32 +61,29 @@ class Coverage(Presence):
         self._reported: _Observation | None = None  # for `changes`, which are asked for in order of time
 
     def observe_coverage(self, is_covered: CoverageTest, holds_until_s: CoverageHorizon | None = None) -> None:
-        """Take what tells whether devices are covered, and how long that holds; if None, for no time."""
+        """See Presence."""
         self._is_covered = is_covered
         self._holds_until_s = holds_until_s or _holds_for_no_time
 
     def _last_check(self, time_s: float) -> int:
-        """Return the number of the last check at or before a time."""
         return steps_completed(time_s, self._check_s)
 
     def _test(self, ids: Ids, check: int) -> Bools:
-        """Return whether devices [n] are covered at a check."""
         return self._is_covered(ids, check * self._check_s)
 
     def _observe(self, check: int, last: _Observation | None) -> _Observation:
-        """Return what is known at a check, from the last observation unless that is later."""
+        """Return an observation at a check, from the last one unless that is later."""
         if last is None or last.check > check:
             covered = self._test(self._all_ids, check)
             return _Observation(check, covered, self._holds_until_s(self._all_ids, check * self._check_s))
-        for _ in self._advance(last, check):  # runs through all checks: it is `last` that changes
+        for _ in self._advance(last, check):  # changes `last`
             pass
         return last
 
     def _advance(self, observation: _Observation, last_check: int | None) -> Iterator[tuple[int, Ids]]:
         """Move an observation on to `last_check`, or by MOST_CHECKS if None; yield each check with its changed devices.
 
-        Unlike single devices' events, checks are common to all devices and must be visited in order, as each may be
-        the last.
+        Unlike events of single devices, checks must be visited in order, as each may be the last.
         """
         checks = 0
         while True:
@@ -102,7 +91,7 @@ class Coverage(Presence):
             if soonest_s == np.inf:  # nothing ever changes again
                 break
             checks += 1
-            # No answer changes before `soonest_s`, so the checks until then are passed over.
+            # No answer changes before `soonest_s`, so the checks until then are skipped.
             check = max(observation.check + 1, steps_begun(soonest_s, self._check_s))
             gives_up = last_check is None and checks >= MOST_CHECKS
             if gives_up or (last_check is not None and check > last_check):
@@ -136,9 +125,9 @@ class Coverage(Presence):
         return stays_s
 
     def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
-        """Return the first check at which a device is covered that was not before; inf if the search gives up."""
+        """Return the next check at which a device becomes covered, and which ones do; inf if the search gives up."""
         self._latest = self._observe(self._last_check(time_s), self._latest)
-        ahead = self._latest.copy()  # the search must not move what is known of the present
+        ahead = deepcopy(self._latest)  # the search must not change the present
         if among is not None:
             others = np.setdiff1d(self._all_ids, among)
             ahead.holds_until_s[others] = np.inf  # never due, so never looked at
@@ -164,5 +153,4 @@ class Coverage(Presence):
 
 
 def _holds_for_no_time(ids: Ids, time_s: float) -> Floats:
-    """Return the time itself for devices [n], so that they are tested at every check."""
     return np.full(len(ids), time_s)

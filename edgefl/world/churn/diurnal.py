@@ -26,13 +26,13 @@ class DiurnalChurn(Churn):
     """The chance of being present swings between `low` and `high` over the day (Bonawitz et al., MLSys 2019, fig. 5).
 
     The curve is ``p(t) = low + (high - low) (1 + cos(2 pi (t - peak_s) / period_s)) / 2``. Each day a device draws a
-    number and is present while the curve lies above it: one window around its peak, and in the mean exactly p(t).
+    number and is present while the curve lies above it: one window around its peak, and on average exactly p(t).
     """
 
     low: Annotated[float, Field(ge=0, le=0.99)] = 0.1  # at the trough
     high: Annotated[float, Field(ge=0.01, le=1)] = 0.9  # at the peak
     period_s: Annotated[float, Field(ge=1, le=1e9)] = 86_400.0  # a day
-    peak_s: PeakS = Constant(value=0.0)  # when the curve is highest; drawn, devices have time zones of their own
+    peak_s: PeakS = Constant(value=0.0)  # when the curve is highest; if drawn, each device has its own time zone
 
     @model_validator(mode="after")
     def _check_order(self) -> DiurnalChurn:
@@ -85,7 +85,6 @@ class _DailyWindows(AlternatingPresence):
         return present, self.next_change_s(ids, present, np.zeros(len(ids)), ids)
 
     def next_change_s(self, ids: Ids, present: Bools, since_s: Floats, number: Ids) -> Floats:
-        """Return the end [n] of the window of each device that is present, and the beginning of the others' next."""
         until_s = np.empty(len(ids))
         until_s[present] = self._window_ends_s(ids[present])
         until_s[~present] = self._window_begins_s(ids[~present])
@@ -105,12 +104,12 @@ class _DailyWindows(AlternatingPresence):
         return ends_s
 
     def _window_begins_s(self, ids: Ids) -> Floats:
-        """Return when [n] devices that are away arrive: with the next window that is longer than nothing."""
+        """Return when [n] devices that are away arrive: with the next window that is not empty."""
         self._skip_days(ids, NO_WINDOW)
         return self._time_s(ids, self._day[ids] - self._half_window(ids, self._day[ids]))
 
     def _skip_days(self, ids: Ids, half: float) -> Bools:
-        """Go on to the first day whose window has not that half length; return which devices [n] have skipped any."""
+        """Skip days whose window has that half length; return which devices [n] have skipped any."""
         skipped = np.zeros(len(ids), dtype=bool)
         rows = np.arange(len(ids))
         while True:

@@ -19,20 +19,20 @@ CHANGE_BITS = 40  # a change's draws are keyed by its number above the bits of t
 class PoissonChurn(Churn):
     """Each device is away for exponential times and stays for `stay_s`: together nearly Poisson arrivals (Khintchine).
 
-    The N devices arrive at `arrivals_per_s` in the mean, so by Little's law ``arrivals_per_s E[stay]`` of them are
-    present: each is away for ``N / arrivals_per_s - E[stay]`` in the mean.
+    The N devices arrive at `arrivals_per_s` on average, so by Little's law ``arrivals_per_s E[stay]`` of them are
+    present, and each is away for ``N / arrivals_per_s - E[stay]`` on average.
     """
 
-    arrivals_per_s: Annotated[float, Field(ge=1e-12, le=1e9)]  # of all devices together, in the mean over time
+    arrivals_per_s: Annotated[float, Field(ge=1e-12, le=1e9)]  # of all devices together, on average over time
     stay_s: StaySeconds  # the law of how long each stays
 
     def check(self, count: int) -> str | None:
-        """Return why more devices would be present than there are; None if they would not."""
+        """Return why more devices would be present than exist; None if not."""
         mean = self.arrivals_per_s * self.stay_s.mean_s
         if mean < count:
             return None
-        text = f"arrivals_per_s times the mean stay of {self.stay_s.mean_s:g} s is {mean:g} devices there at a time"
-        return f"{text}, more than devices.count = {count}: lower one of them"
+        text = f"arrivals_per_s times the mean stay of {self.stay_s.mean_s:g} s is {mean:g} devices present on average"
+        return f"{text}, more than devices.count = {count}: lower arrivals_per_s or stay_s"
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
         """Return the stationary process of each device."""
@@ -51,9 +51,9 @@ class _RenewalPresence(AlternatingPresence):
         super().__init__(np.full(count, stay.mean_s / (stay.mean_s + away_s)))
 
     def initial_state(self) -> tuple[Bools, Floats]:
-        """Return a stationary state: what is left of a stay has its equilibrium law.
+        """Return a stationary state: the rest of a stay has its equilibrium law.
 
-        An exponential time has no memory, so what is left of an absence has the law of a whole one.
+        An exponential time has no memory, so the rest of an absence has the law of a whole one.
         """
         u = self._streams.uniform("stay", np.arange(len(self.probabilities)), count=3)
         present = u[:, 0] < self.probabilities
@@ -62,8 +62,7 @@ class _RenewalPresence(AlternatingPresence):
         return present, until_s
 
     def next_change_s(self, ids: Ids, present: Bools, since_s: Floats, number: Ids) -> Floats:
-        """Return the end [n] of a new stay or absence."""
-        # Keyed by the device and the number of its change: the same whoever asks, and in whichever order.
+        # Keyed by the device and the number of its change, so that the order of questions does not matter.
         u = self._streams.uniform("stay", ids + (number << CHANGE_BITS))
         lasts_s = -self._away_s * np.log(u)
         lasts_s[present] = self._stay.quantile_s(u[present])

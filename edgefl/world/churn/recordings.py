@@ -14,7 +14,7 @@ from edgefl.core.section import shown
 FLASH_BEGIN = datetime(2020, 1, 2)  # noqa: DTZ001 - the traces' times have no zone; FLASH counts seconds from here
 NEEDS = ("locked", "screen_off", "wifi", "charging")
 FLASH_NEEDS = ("locked", "wifi", "charging")  # of a phone that is ready, as in FLASH's timer
-# What the messages of FLASH's phones say: which of the needs they change, and to what.
+# The need that each message of FLASH's phones changes, and its new value.
 _MESSAGES = {
     "battery_charged_on": ("charging", True),
     "battery_charged_off": ("charging", False),
@@ -61,7 +61,7 @@ def read_flash(path: Path, needs: Collection[str] | None = None) -> list[Recordi
 
     Args:
         path: the file.
-        needs: what a phone must be to take part, some of `NEEDS`; None: as in FLASH.
+        needs: the conditions under which a phone takes part, some of `NEEDS`; None: as in FLASH.
 
     Raises:
         InputError: the file cannot be read, an entry is wrong, or no phone is left.
@@ -71,7 +71,7 @@ def read_flash(path: Path, needs: Collection[str] | None = None) -> list[Recordi
         where = f"{path}: phone {name}"
         if isinstance(entry, dict) and "ready_time" in entry:
             if needs is not None:
-                raise InputError(f"{path}: says when phones are ready, not what they are: leave needs out")
+                raise InputError(f"{path}: has times at which phones are ready, without their states: leave needs out")
             recording = _computed(entry, where)
         else:
             (messages,) = _fields(entry, ("messages",), where)
@@ -84,7 +84,7 @@ def read_flash(path: Path, needs: Collection[str] | None = None) -> list[Recordi
 
 
 def _computed(entry: dict[str, Any], where: str) -> Recording | None:
-    """Return what FLASH's timer has computed of a phone; None of one that it does not use."""
+    """Return the recording that FLASH's timer has computed of a phone; None if FLASH does not use the phone."""
     names = ("isSuccess", "trace_start", "trace_end", "ready_time")
     is_used, begin_s, end_s, stays = _fields(entry, names, where)
     if not is_used:
@@ -98,9 +98,9 @@ def _computed(entry: dict[str, Any], where: str) -> Recording | None:
 
 
 def _followed(messages: str, needs: Collection[str], where: str) -> Recording | None:
-    """Return when a phone's messages say that it has all that it needs; None of a phone that FLASH does not use.
+    """Return the recording of a phone that is ready while it meets all `needs`; None if FLASH does not use the phone.
 
-    Before the first message about it, a need is not met. As in FLASH, a stay that has not ended by the last message is
+    A need is not met before the first message about it. As in FLASH, a stay that has not ended by the last message is
     left out.
     """
     met = dict.fromkeys(NEEDS, False)
@@ -113,7 +113,7 @@ def _followed(messages: str, needs: Collection[str], where: str) -> Recording | 
         time, _, state = line.strip().partition("\t")
         try:
             time_s = (datetime.fromisoformat(time.strip()) - FLASH_BEGIN).total_seconds()
-        except (TypeError, ValueError):  # the former where the time has a zone
+        except (TypeError, ValueError):  # TypeError: the time has a zone
             return None
         if times_s and time_s < times_s[-1]:
             return None
@@ -121,9 +121,7 @@ def _followed(messages: str, needs: Collection[str], where: str) -> Recording | 
         state = state.strip().lower()
         if not state.endswith("%"):  # the level of the battery
             if state not in _MESSAGES:
-                raise InputError(
-                    f"{where}: {state!r} is no message of FLASH: one of {', '.join(_MESSAGES)}, or a level in %"
-                )
+                raise InputError(f"{where}: a message must be {', '.join(_MESSAGES)}, or a level in %, got {state!r}")
             need, value = _MESSAGES[state]
             met[need] = value
         ready = all(met[need] for need in needs)
@@ -140,10 +138,10 @@ def _followed(messages: str, needs: Collection[str], where: str) -> Recording | 
 
 
 def _recording(begin_s: float, period: Any, pairs: Sequence[Sequence[Any]], where: str) -> Recording:
-    """Return a recording; stays that overlap or touch become one, and what is beyond the period is left out.
+    """Return a recording, cut at its period; stays that overlap or touch become one.
 
     Raises:
-        InputError: a number is none, or a stay ends before it begins.
+        InputError: a value is not a number, or a stay ends before it begins.
     """
     period_s = _number(period, where)
     if period_s <= 0:
@@ -152,7 +150,7 @@ def _recording(begin_s: float, period: Any, pairs: Sequence[Sequence[Any]], wher
     stays: list[tuple[float, float]] = []
     for on_s, off_s in sorted(numbers):
         if not 0 <= on_s <= off_s:
-            raise InputError(f"{where}: is there from {on_s:g} s to {off_s:g} s: must have 0 <= beginning <= end")
+            raise InputError(f"{where}: is present from {on_s:g} s to {off_s:g} s: must have 0 <= beginning <= end")
         end_s = min(off_s, period_s)
         if stays and on_s <= stays[-1][1]:
             stays[-1] = (stays[-1][0], max(stays[-1][1], end_s))
@@ -162,7 +160,6 @@ def _recording(begin_s: float, period: Any, pairs: Sequence[Sequence[Any]], wher
 
 
 def _fields(entry: Any, names: Sequence[str], where: str) -> list[Any]:
-    """Return the values of some fields of an entry."""
     missing = [name for name in names if not isinstance(entry, dict) or name not in entry]
     if missing:
         raise InputError(f"{where}: has no {', '.join(missing)}: is it another format?")
@@ -170,7 +167,6 @@ def _fields(entry: Any, names: Sequence[str], where: str) -> list[Any]:
 
 
 def _number(value: Any, where: str) -> float:
-    """Return a number of an entry."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
         raise InputError(f"{where}: must have times in seconds, got {shown(value)}")
     return float(value)

@@ -1,4 +1,4 @@
-"""Devices whose stays repeat for ever, each with a period of its own."""
+"""Devices whose stays repeat for ever, each with its own period."""
 
 from __future__ import annotations
 
@@ -14,12 +14,7 @@ LEAST_PROBABILITY = 1e-4  # of a device that is never present: algorithms divide
 
 
 class RepeatingPresence(AlternatingPresence):
-    """The presence that recordings describe.
-
-    Args:
-        recordings: [devices] of the devices.
-        at_s: the time of the recordings' clock at which the run begins.
-    """
+    """The presence that recordings [devices] describe, of a run that begins at `at_s` on their clock."""
 
     def __init__(self, recordings: Sequence[Recording], at_s: float) -> None:
         changes = [_changes(recording, at_s) for recording in recordings]
@@ -55,7 +50,7 @@ def _changes(recording: Recording, at_s: float) -> tuple[bool, Floats]:
     phase_s = (at_s - recording.begin_s) % recording.period_s
     present = any(on_s <= phase_s < off_s for on_s, off_s in recording.stays)
     if times_s.size and times_s[0] == 0 and times_s[-1] == recording.period_s:
-        times_s = times_s[1:-1]  # the last stay goes on in the first one of the next period
+        times_s = times_s[1:-1]  # the last stay continues in the first one of the next period
     # A change at the very beginning has happened: the next one like it comes a period later.
     after_s = recording.period_s - (phase_s - times_s) % recording.period_s
     return present, np.sort(after_s)

@@ -19,8 +19,8 @@ Shape = Annotated[float, Field(ge=0.1, le=100)]
 class Stay(Section):
     """Base class of the laws of stays.
 
-    A stay that is under way at a random time is a longer one than a stay drawn at random, since it has more times at
-    which it can be met (length bias). What is left of it then is a uniform part of it.
+    A stay met at a random time is longer than one drawn at random, as there are more times to meet it at (length bias).
+    The rest of it is a uniform part of it.
     """
 
     @property
@@ -37,7 +37,7 @@ class Stay(Section):
         raise NotImplementedError
 
     def residual_s(self, u: Floats) -> Floats:
-        """Return what is left of stays at a random time, from uniform numbers [n, 2].
+        """Return the rest of stays at a random time, from uniform numbers [n, 2].
 
         Its density is ``(1 - F(x)) / mean`` (Cox, Renewal Theory, 1962).
         """
@@ -59,7 +59,7 @@ class ExponentialStay(Stay):
         return -self.exponential * np.log(u)
 
     def residual_s(self, u: Floats) -> Floats:
-        """Return what is left of stays: as long as a whole one, as the law has no memory."""
+        """Return the rest of stays: as long as a whole one, as the law has no memory."""
         return self.quantile_s(u[:, 0])
 
 

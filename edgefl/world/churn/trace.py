@@ -1,4 +1,4 @@
-"""Devices that come and go as a file says."""
+"""Devices that come and go by a file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _RecordedStay(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _recordings(path: Path, changed_ns: int, form: str, needs: tuple[str, ...] | None) -> list[Recording]:
-    """Return the recordings of a published trace, which may take seconds to read; a changed file is read again."""
+    """Return the recordings of a published trace; kept, as reading may take seconds, until the file changes."""
     if form == "fedscale":
         return read_fedscale(path)
     return read_flash(path, needs)
@@ -47,7 +47,7 @@ def _recordings(path: Path, changed_ns: int, form: str, needs: tuple[str, ...] |
 class TraceChurn(Churn):
     """A file of stays: CSV (device, on_s, off_s), FedScale's client_behave_trace, or FLASH's state_traces.json.
 
-    A device is present from on_s, without off_s itself. In CSV each row is a stay; off_s may be inf; devices that the
+    A device is present from on_s until just before off_s. In CSV each row is a stay; off_s may be inf; devices that the
     file does not name never come. The published traces repeat: device i is their i-th phone.
     """
 
@@ -108,7 +108,7 @@ class TraceChurn(Churn):
 
 
 class _RecordedPresence(AlternatingPresence):
-    """The presence that a file describes: every device changes at its times, and then never again."""
+    """The presence that a CSV file describes."""
 
     def __init__(self, count: int, stays: list[_RecordedStay]) -> None:
         # An end for every device, also for those that the file does not name: after it, nothing changes.
@@ -122,17 +122,15 @@ class _RecordedPresence(AlternatingPresence):
         super().__init__(_time_fractions(count, stays))
 
     def initial_state(self) -> tuple[Bools, Floats]:
-        """Return that all devices are away before the first time that the file has for each."""
         return np.zeros(len(self._first_row), dtype=bool), self._times_s[self._first_row]
 
     def next_change_s(self, ids: Ids, present: Bools, since_s: Floats, number: Ids) -> Floats:
-        """Return the file's next time [n]."""
         # Rows of a device alternate, arrival and departure, so the number of the change is the row.
         return np.asarray(self._times_s[self._first_row[ids] + number])
 
 
 def _time_fractions(count: int, stays: list[_RecordedStay]) -> Floats:
-    """Return which part [devices] of the file's time each device is present.
+    """Return the part [devices] of the file's time for which each device is present.
 
     The file ends with its last finite time; a stay without end counts up to then.
     """
@@ -169,7 +167,6 @@ def _read_stays(path: Path) -> list[_RecordedStay]:
 
 
 def _parse_row(cells: list[str], path: Path, line: int) -> _RecordedStay:
-    """Return the stay that a row describes."""
     try:
         device, on_s, off_s = cells
         stay = _RecordedStay(int(device), float(on_s), float(off_s), line)

@@ -1,11 +1,12 @@
-"""A clock rule chooses the frequency at which a device computes, at the moment when its download has ended.
+"""A clock rule sets the frequency at which a device computes, when its download has ended.
 
 To write a clock rule:
 
 1. One file in this folder with a subclass of `Dvfs`. Its fields are its keys under `devices.dvfs`, and the first line
    of its docstring, which names the source, is what `edgefl list dvfs` prints.
-2. `clock_hz`, from what the device knows at that moment (`Work`), and the flags that are not as by default. Time and
-   energy follow from the clock in `edgefl/world/compute.py`.
+2. `clock_hz`, from what the device knows at that moment (`Work`), and the flags that differ. Time and energy follow
+    from
+   the clock in `edgefl/world/compute.py`.
 3. One line in the table of contents (`__init__.py`), one test in `tests/world/test_dvfs.py`, one row in
    `docs/devices.md`.
 """

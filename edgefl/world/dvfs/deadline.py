@@ -14,19 +14,18 @@ from edgefl.world.dvfs.base import Dvfs, Work
 class DeadlineClock(Dvfs):
     """The lowest clock that meets the round's deadline, since energy grows with its square (dynamic-devices, eq. 28).
 
-    The time left for computing is the deadline less the download and `upload_margin` times the upload, as estimated
-    from the download (see radio.reciprocity). Where nothing is left, it is the fastest clock.
+    The time left for computing is the deadline less the download and `upload_margin` times the upload, which is
+    estimated from the download (see radio.reciprocity). If no time is left, it is the fastest clock.
     """
 
     needs_deadline: ClassVar[bool] = True
 
     min_cpu_hz: PositiveFloat  # no clock is lower; a device whose cpu_hz is below it keeps that
-    upload_margin: NonNegativeFloat = 1.5  # fading goes on, and others send at other times
+    upload_margin: NonNegativeFloat = 1.5  # of the estimated upload, as fading changes and others send at other times
 
     def clock_hz(self, work: Work) -> Floats:
         """Return the clocks [n] at which the cycles just fit into the time left, within the bounds."""
         left_s = work.deadline_s - work.download_s - self.upload_margin * work.upload_s
-        in_time = left_s > 0
-        divisor_s = np.where(in_time, left_s, 1.0)  # never zero, where the quotient is not used either
-        needed_hz = np.where(in_time, work.cycles / divisor_s, np.inf)
-        return np.minimum(work.cpu_hz, np.maximum(needed_hz, self.min_cpu_hz))
+        never_hz = np.full(len(left_s), np.inf)
+        needed_hz = np.divide(work.cycles, left_s, out=never_hz, where=left_s > 0)
+        return np.asarray(np.minimum(work.cpu_hz, np.maximum(needed_hz, self.min_cpu_hz)))

@@ -1,4 +1,4 @@
-"""The area in which devices are: an annulus around (0, 0), and the walls at which devices turn back."""
+"""The area in which devices are: a ring around (0, 0), and the walls at which devices turn back."""
 
 from __future__ import annotations
 
@@ -11,8 +11,18 @@ import numpy as np
 from channel.geometry import annulus_distance_m
 from edgefl.core.arrays import Bools, Floats
 
-LEAST_SQUARE_M2 = 1e-300  # in place of 0 as the square of a length, where start and end are the same point
-SAFE_PART = 1 - 1e-9  # of a room, which is then there by any rounding
+LEAST_SQUARE_M2 = 1e-300  # the square of a length in place of 0, if start and end are the same point
+SAFE_PART = 1 - 1e-9  # of a room, so that no rounding takes more of it
+
+
+def mirrored(direction: Floats, normal: Floats) -> Floats:
+    """Return the direction [2] after reflection at a wall with that normal [2] of any length."""
+    return direction - 2 * (direction @ normal) / (normal @ normal) * normal
+
+
+def unit(angle: float) -> Floats:
+    """Return the unit vector [2] at an angle in radians."""
+    return np.array([np.cos(angle), np.sin(angle)])
 
 
 class Wall(NamedTuple):
@@ -41,7 +51,7 @@ class Wall(NamedTuple):
 
 @dataclass(frozen=True)
 class Area:
-    """The annulus around (0, 0) in which devices are: min_distance_m <= distance <= radius_m; and what is covered."""
+    """The ring around (0, 0) in which devices are, min_distance_m <= distance <= radius_m, and its covered part."""
 
     min_distance_m: float  # of the hole around (0, 0): path-loss models do not hold nearer
     radius_m: float  # of the edge
@@ -50,7 +60,7 @@ class Area:
 
     @property
     def is_convex(self) -> bool:
-        """Return whether nobody who goes straight on through the edge comes in again."""
+        """Return whether a straight way out through the edge never enters again."""
         return True
 
     @property
@@ -67,7 +77,7 @@ class Area:
         return np.stack([distance_m * np.cos(angle), distance_m * np.sin(angle)], axis=-1)
 
     def point(self, u: float, v: float) -> tuple[float, float]:
-        """Return one point as `points` does, in a tenth of the time that an array of one takes."""
+        """Return one point as `points` does, ten times as fast as an array of one."""
         inner = self.min_distance_m**2  # areas grow with the square of the radius
         distance_m = sqrt(inner + u * (self.radius_m**2 - inner))
         angle = 2 * pi * v
@@ -78,7 +88,7 @@ class Area:
         return np.asarray(np.hypot(points_m[..., 0], points_m[..., 1]) <= self.radius_m)
 
     def wall(self, point: Floats, direction: Floats) -> Wall:
-        """Return the wall that a way from a point [2] in the area along a unit vector [2] comes to.
+        """Return the first wall on a way from a point [2] in the area along a unit vector [2].
 
         The distance s to a circle of radius r solves ``|point + s direction|^2 = r^2``.
         """
@@ -96,13 +106,13 @@ class Area:
         x, y = start
         dx = end[0] - start[0]
         dy = end[1] - start[1]
-        # The part of the way after which its line is nearest to the middle.
+        # The part of the way at which it is nearest to the middle.
         nearest = -(x * dx + y * dy) / max(dx * dx + dy * dy, LEAST_SQUARE_M2)
         nearest = min(max(nearest, 0.0), 1.0)
         return hypot(x + nearest * dx, y + nearest * dy) >= self.min_distance_m
 
     def is_open(self, points_m: Floats, length_m: Floats) -> Bools:
-        """Return points [n, 2] around which there is certainly no wall within lengths [n]."""
+        """Return which points [n, 2] certainly have no wall within lengths [n]."""
         distance_m = np.hypot(points_m[:, 0], points_m[:, 1])
         room_m = np.minimum(distance_m - self.min_distance_m, self.radius_m - distance_m)
         return np.asarray(length_m < room_m * SAFE_PART)

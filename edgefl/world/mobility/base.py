@@ -5,10 +5,9 @@ To write a mobility model:
 1. One file in this folder with a subclass of `Mobility`, or of `WithSpeed` if devices draw a speed. Its fields are its
    keys under `mobility`, and the first line of its docstring, which names the source, is what `edgefl list mobility`
    prints.
-2. `track`, which returns where the devices of one run are: a subclass of `Track`, or of `Legs` (`legs.py`) if devices
-   move straight on between corners. A position must not depend on what was asked before, nor on how many devices
-   there are: every draw is keyed by its device.
-3. `check`, and the flags that are not as by default.
+2. `track`, which returns a subclass of `Track`, or of `Legs` (`legs.py`) if devices move straight on between corners. A
+   position must depend neither on earlier questions nor on the number of devices: every draw is keyed by its device.
+3. `check`, and the flags that differ.
 4. One line in the table of contents (`__init__.py`), one test in `tests/world/test_mobility.py`, one row in
    `docs/mobility.md`.
 """
@@ -37,7 +36,7 @@ class Track:
     """The positions of the devices of one run.
 
     Args:
-        speeds_mps: [devices] of models whose devices keep their speed; others override `speeds_mps`.
+        speeds_mps: [devices] of devices that keep their speed; other models override `speeds_mps`.
     """
 
     def __init__(self, speeds_mps: Floats) -> None:
@@ -57,24 +56,21 @@ class Track:
         return self._speeds_mps[ids]
 
     def on_map(self, ids: Ids, time_s: float) -> Bools:
-        """Return which of devices [n] the map or trace has at a time, wherever they are."""
+        """Return which of devices [n] are on the map or in the trace at a time."""
         return np.ones(len(ids), dtype=bool)
 
     @property
     def can_leave(self) -> bool:
-        """Return whether a device can come to where no base station reaches it, or off the map."""
+        """Return whether a device can leave the map, or the reach of all base stations."""
         return False
 
     def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
-        """Return times [n] until which devices certainly move no farther than distances [n], nor on or off the map."""
+        """Return times [n] until which devices certainly move at most distances [n], and enter or leave no map."""
         return np.asarray(time_s + duration_s(distance_m, self._speeds_mps[ids]))
 
 
 class Mobility(Member):
-    """Base class of all mobility models.
-
-    The class variables are flags, so that the checks of a scenario need not know which model it is.
-    """
+    """Base class of all mobility models; its class variables are flags, which the checks of a scenario read."""
 
     keeps_min_distance: ClassVar[bool] = True
     """No device comes nearer to the base station than `cells.min_distance_m`."""
@@ -83,14 +79,14 @@ class Mobility(Member):
     """Positions change with time."""
 
     keeps_to_hexagons: ClassVar[bool] = False
-    """Devices stay in hexagonal cells: they start at `Area.points` and turn at `Area.wall`, whatever their form."""
+    """Devices stay in hexagonal cells: they start at `Area.points` and turn at `Area.wall`."""
 
     def check(self, area: Area) -> str | None:
         """Return why devices cannot move like this in the area; None if they can."""
         return None
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Return where `count` devices in the area are, for one run.
+        """Return the track of `count` devices in the area, for one run.
 
         Raises:
             InputError: a device draws a speed that is not allowed, or a file is wrong.

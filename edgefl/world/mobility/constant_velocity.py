@@ -9,10 +9,9 @@ from pydantic import Field
 
 from edgefl.core.arrays import Floats
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.area import Area, Wall
+from edgefl.world.mobility.area import Area, Wall, mirrored, unit
 from edgefl.world.mobility.base import Track, WithSpeed
 from edgefl.world.mobility.legs import Corners, Legs, timed
-from edgefl.world.mobility.walls import mirrored, unit
 
 BEYOND = 1 + 1e-6  # of the area's radius: a device farther out is certainly outside, by any rounding
 Heading = Annotated[float, Field(ge=-360, le=360)]  # counter-clockwise from the x axis
@@ -26,18 +25,18 @@ class ConstantVelocity(WithSpeed):
     """
 
     heading_deg: Heading | None = None  # None: drawn for each device
-    edge: Literal["reflect", "wrap", "leave"] = "reflect"  # what becomes of a device there
+    edge: Literal["reflect", "wrap", "leave"] = "reflect"  # what happens to a device there
 
     keeps_to_hexagons: ClassVar[bool] = True
 
     def check(self, area: Area) -> str | None:
-        """Return why devices cannot leave the area; None if they do not, or can."""
+        """Return why devices cannot leave the area; None if they stay, or can leave."""
         if self.edge == "leave" and not area.is_convex:
             return "edge must be reflect or wrap with cells.drop: hexagons, which a straight way may enter again"
         return None
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Return where devices are that each move at their own constant speed."""
+        """Return a track on which each device keeps its speed."""
         return _Flight(self, area, self.speeds(count, streams), streams)
 
 
@@ -49,12 +48,10 @@ class _Flight(Legs):
         self.streams = streams
 
     def corners(self, device: int) -> Corners:
-        """Return the points at which a device meets a wall, by time [s]."""
         return timed(self._bounces(device), float(self._speeds_mps[device]))
 
     @property
     def can_leave(self) -> bool:
-        """Devices leave with `edge: leave`, unless everywhere is covered."""
         return self.model.edge == "leave" and self.area.disc_m < np.inf
 
     def _stays_within(self, device: int, distance_m: float, time_s: float) -> float:
@@ -75,7 +72,7 @@ class _Flight(Legs):
         has_left = False
         yield distance_m, point
         while True:
-            if has_left:  # there are no walls any more: legs of any length
+            if has_left:  # beyond the last wall: legs of any length
                 wall = Wall(self.area.radius_m, is_edge=True)
             else:
                 wall = self.area.wall(point, direction)

@@ -26,18 +26,18 @@ FRAMES_PER_S = 25.0  # of the videos in which the pedestrians were marked
 
 
 class Sample(NamedTuple):
-    """The position of a device at a time; x and y are as the file has them: metres, or longitude and latitude."""
+    """The position of a device at a time; x and y are the file's: metres, or longitude and latitude."""
 
     line: int  # of the file, for messages
     time_s: float  # the file's own
     device: str  # its name in the file
     x: float
     y: float
-    speed_mps: float = math.nan  # nan where the file does not tell it
+    speed_mps: float = math.nan  # nan: unknown
 
 
 class NotReadable(Exception):  # noqa: N818 - the name says what happened
-    """The file is wrong: the text says how, `line` where."""
+    """The file is wrong at `line`."""
 
     def __init__(self, text: str, line: int | None = None) -> None:
         super().__init__(text)
@@ -173,14 +173,14 @@ def elements(path: Path) -> Iterator[tuple[int, str, dict[str, str], str]]:
             while chunk := stream.read(CHUNK_BYTES):
                 parser.Parse(chunk, False)
                 fed_bytes += len(chunk)
-                # Expat keeps what it has not understood yet, such as a tag that does not end.
+                # Expat keeps unfinished input, such as a tag that does not end.
                 if fed_bytes - parser.CurrentByteIndex > len(chunk) + MOST_LINE_BYTES:
                     raise NotReadable("holds a tag that is longer than any of a trace", parser.CurrentLineNumber)
                 yield from found
                 found.clear()
             parser.Parse(b"", True)
         except expat.ExpatError as error:
-            raise NotReadable(f"is no XML: {expat.ErrorString(error.code)}", error.lineno) from None
+            raise NotReadable(f"is not well-formed XML: {expat.ErrorString(error.code)}", error.lineno) from None
 
 
 READERS: dict[str, Callable[[Path], Iterator[Sample]]] = {
@@ -192,15 +192,13 @@ READERS: dict[str, Callable[[Path], Iterator[Sample]]] = {
 
 
 def _number(text: str, line: int) -> float:
-    """Return the number that a cell of a line holds."""
     try:
         return float(text)
     except ValueError:
-        raise NotReadable(f"{shown(text)} is no number", line) from None
+        raise NotReadable(f"must be a number, got {shown(text)}", line) from None
 
 
 def _attribute(line: int, tag: str, attributes: dict[str, str], name: str) -> float:
-    """Return the number that an attribute of an element holds."""
     if name not in attributes:
         raise NotReadable(f"<{tag}> has no {name}", line)
     return _number(attributes[name], line)
@@ -213,7 +211,7 @@ def _seconds(line: int, text: str) -> float:
     except ValueError:
         raise NotReadable(f"<trkpt> needs a time such as 2024-05-01T12:00:00Z, got {shown(text)}", line) from None
     if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)  # as GPX says; else the machine's zone would count
+        time = time.replace(tzinfo=UTC)  # as in GPX, instead of the machine's zone
     return time.timestamp()
 
 
@@ -231,4 +229,4 @@ def read(path: Path, reader: Callable[[Path], Iterator[Item]]) -> list[Item]:
     except OSError as error:
         raise NotReadable(f"cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error):
-        raise NotReadable("is no text in UTF-8") from None
+        raise NotReadable("is not a text in UTF-8") from None

@@ -10,11 +10,10 @@ from pydantic import Field
 
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.streams import Streams
-from edgefl.world.mobility.area import Area
+from edgefl.world.mobility.area import Area, mirrored
 from edgefl.world.mobility.base import Track, WithSpeed
 from edgefl.world.mobility.constant_velocity import Heading
 from edgefl.world.mobility.legs import Corners, Legs
-from edgefl.world.mobility.walls import mirrored
 
 FEWEST_UPDATES = 16  # of a device that are computed at once, at first and later
 MOST_UPDATES = 64
@@ -24,8 +23,8 @@ class GaussMarkov(WithSpeed):
     """Speed and heading with a memory (Liang & Haas, INFOCOM 1999; in the form of Camp et al., WCMC 2002, sec. 2.5).
 
     ``x_n = alpha x_(n-1) + (1 - alpha) mean + sqrt(1 - alpha^2) std N(0, 1)`` for the speed, whose mean is the device's
-    `speed_mps`, and for the heading; from their stationary laws. A negative speed moves backwards. Walls mirror the
-    heading together with its mean.
+    `speed_mps`, and for the heading, from their stationary laws. A negative speed moves backwards. Walls mirror the
+    heading and its mean.
     """
 
     alpha: Annotated[float, Field(ge=0, le=1)] = 0.75  # 0: without memory; 1: constant velocity
@@ -37,7 +36,7 @@ class GaussMarkov(WithSpeed):
     keeps_to_hexagons: ClassVar[bool] = True
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Return where devices are that move straight on between updates."""
+        """Return a track of straight steps between updates."""
         return _GaussMarkovTrack(self, area, self.speeds(count, streams), streams)
 
 
@@ -58,7 +57,6 @@ class _GaussMarkovTrack(Legs):
         self.streams = streams
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
-        """Return the speeds [n] since the last update."""
         velocities = self.velocities_mps(ids, time_s)
         return np.asarray(np.hypot(velocities[:, 0], velocities[:, 1]))
 
@@ -71,7 +69,7 @@ class _GaussMarkovTrack(Legs):
         if model.heading_deg is not None:
             mean_heading = np.radians(model.heading_deg)
         # The heading is mean + mirror * deviation. A wall turns the sign of the deviation, too, so that the process of
-        # deviations itself goes on as if there were no walls.
+        # deviations itself continues as if there were no walls.
         mirror = 1.0
         step = 0
         yield 0.0, point
@@ -122,7 +120,7 @@ class _GaussMarkovTrack(Legs):
                 speed = alpha * speed + noise * speed_normal
                 heading = alpha * heading + noise * heading_normal
             yield np.array(deviations)
-            count = min(2 * count, MOST_UPDATES)  # little in vain where little is asked for
+            count = min(2 * count, MOST_UPDATES)  # so that short ways waste little
 
     def _flight(self, start: Floats, headings: Floats, speeds_mps: Floats) -> _Flight:
         """Return the steps from a point [2] at headings and speeds [n], as if there were no walls."""

@@ -35,7 +35,7 @@ class GroupMobility(WithSpeed):
         return f"spread_m must be <= {most_m:g}, {room}, got {self.spread_m:g}"
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Return where groups are whose centres keep `spread_m` away from hole and edge."""
+        """Return the track of groups whose centres keep `spread_m` away from hole and edge."""
         # Members stay within spread_m, so they keep out of the hole and within the edge.
         inner = Area(area.min_distance_m + self.spread_m, area.radius_m - self.spread_m)
         speeds = self.speeds(count, streams)
@@ -60,7 +60,6 @@ class _GroupTrack(Track):
         return self.centres.path_m(device // self.size, times_s) + self.members.path_m(device, times_s)
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
-        """Return the speeds [n] of both movements together."""
         # As vectors: a member that walks against its centre is slower than both.
         centre = self.centres.velocities_mps(ids // self.size, time_s)
         velocity = centre + self.members.velocities_mps(ids, time_s)

@@ -21,16 +21,16 @@ NORMALS = tuple((cos(k * pi / 3), sin(k * pi / 3)) for k in range(6))
 
 @dataclass(frozen=True)
 class Hexagons(Area):
-    """The hexagons of a layout, but for a hole of `min_distance_m` around each of their base stations.
+    """The hexagons of a layout, except a hole of `min_distance_m` around each base station.
 
-    `radius_m` is that of a disc around them all; base stations come in the order of `channel.geometry.axial_sites`.
+    `radius_m` is the radius of a disc around them all; base stations come in the order of
+    `channel.geometry.axial_sites`.
     """
 
     corner_m: float = 0.0  # of a hexagon from its base station
 
     @property
     def is_convex(self) -> bool:
-        """See Area."""
         return len(self.sites_m) == 1
 
     @property
@@ -40,21 +40,19 @@ class Hexagons(Area):
 
     @cached_property
     def _centres(self) -> dict[Cell, tuple[float, float]]:
-        """The base stations by their hexagons."""
+        """Return the base stations by their hexagons."""
         cells = axial_sites(len(self.sites_m)).tolist()
         return {(q, r): site for (q, r), site in zip(cells, self.sites_m, strict=True)}
 
     def points(self, u: Floats) -> Floats:
-        """Return points [..., 2] of uniform areal density from uniforms [..., 2]."""
         count = len(self.sites_m)
-        # The first draw picks the hexagon; what is left of it is uniform again.
+        # The first draw picks the hexagon; its remainder is uniform again.
         site = np.minimum(np.floor(u[..., 0] * count), count - 1)
         within = np.stack([u[..., 0] * count - site, u[..., 1]], axis=-1)
         offsets_m = hexagon_offsets_m(within, self.min_distance_m, self.corner_m)
         return np.array(self.sites_m)[site.astype(np.int64)] + offsets_m
 
     def point(self, u: float, v: float) -> tuple[float, float]:
-        """Return one point as `points` does, in a tenth of the time."""
         count = len(self.sites_m)
         site = min(int(u * count), count - 1)
         turn = 6 * (u * count - site)
@@ -76,12 +74,11 @@ class Hexagons(Area):
         return np.asarray(((offsets_m @ np.array(NORMALS).T).max(axis=-1) <= self.edge_m / SAFE_PART).any(axis=-1))
 
     def wall(self, point: Floats, direction: Floats) -> Wall:
-        """Return the wall that a way from a point [2] in the area along a unit vector [2] comes to."""
         x, y = point.tolist()
         dx, dy = direction.tolist()
         cell = min(self._centres, key=lambda known: dist(self._centres[known], (x, y)))
         passed_m = 0.0
-        # From hexagon to hexagon, as far as there are neighbours. Lengths count from the point, so no rounding adds up.
+        # From hexagon to hexagon, up to the edge. Lengths count from the point, so no rounding adds up.
         while True:
             centre_x, centre_y = self._centres[cell]
             offset = (x - centre_x, y - centre_y)
@@ -97,7 +94,7 @@ class Hexagons(Area):
             cell = beyond
 
     def _hole_m(self, offset: tuple[float, float], direction: tuple[float, float]) -> float | None:
-        """Return how far along a direction the hole around a base station begins, seen from it; None if it does not."""
+        """Return the distance along a direction to the hole, seen from its base station; None if it is missed."""
         along = offset[0] * direction[0] + offset[1] * direction[1]
         discriminant = along**2 - offset[0] ** 2 - offset[1] ** 2 + self.min_distance_m**2
         if along >= 0 or discriminant <= 0:
@@ -105,7 +102,7 @@ class Hexagons(Area):
         return -along - sqrt(discriminant)
 
     def _edge(self, offset: tuple[float, float], direction: tuple[float, float]) -> tuple[float, int]:
-        """Return how far along a direction a hexagon ends, and through which of its edges the way leads."""
+        """Return the distance along a direction to a hexagon's edge, and the number of that edge."""
         nearest_m = inf
         nearest = 0
         for number, (normal_x, normal_y) in enumerate(NORMALS):
@@ -119,7 +116,7 @@ class Hexagons(Area):
         return nearest_m, nearest
 
     def _opposite_m(self, beyond: Cell) -> Floats:
-        """Return the way from a hexagon beyond the edge to the one of the layout whose copy it is."""
+        """Return the way from a hexagon beyond the edge to the hexagon of the layout of which it is a copy."""
         spacing_m = 2 * self.edge_m
         for q, r in wrapping_shifts(len(self.sites_m)).tolist():
             if (beyond[0] - q, beyond[1] - r) in self._centres:
@@ -127,7 +124,6 @@ class Hexagons(Area):
         raise AssertionError(beyond)  # copies of the layout tile the plane
 
     def sees(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
-        """Return whether the straight way between two points of the area stays in it."""
         length_m = dist(start, end)
         if length_m == 0:
             return True
@@ -135,12 +131,11 @@ class Hexagons(Area):
         return self.wall(origin, (np.array(end) - origin) / length_m).gap_m >= length_m
 
     def is_open(self, points_m: Floats, length_m: Floats) -> Bools:
-        """Return points [n, 2] around which there is certainly no wall within lengths [n]."""
         offsets_m = points_m[:, None, :] - np.array(self.sites_m)  # [n, sites, 2]
         distance_m = np.hypot(offsets_m[..., 0], offsets_m[..., 1])
         own = np.argmin(distance_m, axis=1)
         rows = np.arange(len(points_m))
-        # Whoever stays in the own hexagon meets no edge; an edge that has a neighbour behind it is taken for a wall.
+        # A device that stays in its hexagon meets no edge; an edge with a neighbour behind it counts as a wall here.
         to_edge_m = self.edge_m - (offsets_m[rows, own] @ np.array(NORMALS).T).max(axis=1)
         room_m = np.minimum(distance_m[rows, own] - self.min_distance_m, to_edge_m)
         return np.asarray(length_m < room_m * SAFE_PART)

@@ -1,4 +1,4 @@
-"""Movement in straight legs, each at a constant velocity: what most models have in common."""
+"""Movement in straight legs, each at a constant velocity."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from edgefl.world.mobility.base import Track
 Corners = Iterator[tuple[float, Floats]]
 """The corners of a device's way, in order and without end: (time or distance, point [2]); the first at 0 or before."""
 
-
-MOST_CORNERS = 2**15  # of one device in memory, where they take 0.8 MB
+MOST_CORNERS = 2**15  # of one device in memory: 0.8 MB
 KEPT_CORNERS = 2**14  # the latest ones, which stay when there are more than that
 
 
@@ -39,7 +38,7 @@ class _Path:
         # One corner beyond the time, so that the leg has an end.
         while not self.times_s or self.times_s[-1] <= until_s:
             corner_s, point = next(self._following)
-            x_m, y_m = np.asarray(point).tolist()  # a model of a user may yield a tuple
+            x_m, y_m = np.asarray(point).tolist()  # a user's model may yield a tuple
             self.times_s.append(corner_s)
             self.x_m.append(x_m)
             self.y_m.append(y_m)
@@ -70,8 +69,8 @@ class _Leg(NamedTuple):
 class Legs(Track):
     """Devices that move in straight legs.
 
-    Corners are a function of the device, and the latest ones are kept, which never alters an answer: asked about a time
-    before them, a device's way begins anew. So memory does not grow with virtual time.
+    Corners are a function of the device. The latest ones are kept, which alters no answer: for an earlier time, a
+    device's way starts again. So memory does not grow with virtual time.
     """
 
     def __init__(self, speeds_mps: Floats) -> None:
@@ -122,7 +121,6 @@ class Legs(Track):
         return np.array(until_s)
 
     def _stays_within(self, device: int, distance_m: float, time_s: float) -> float:
-        """Return when one device has moved by a distance, or the end of its leg."""
         # Only the end of the leg is certain: after a corner it may be faster.
         moved_s = np.inf
         speed_mps = float(np.hypot(*self._velocity_mps(device, time_s)))
@@ -136,7 +134,6 @@ class Legs(Track):
         return (leg.end[0] - leg.start[0]) / duration_s, (leg.end[1] - leg.start[1]) / duration_s
 
     def _leg_at(self, device: int, time_s: float) -> _Leg:
-        """Return a device's leg at a time."""
         path = self._path(device, time_s, time_s)
         row = path.row(time_s)
         start = (path.x_m[row], path.y_m[row])
@@ -152,15 +149,14 @@ class Legs(Track):
         try:
             path.extend(from_s, until_s)
         except BaseException:
-            # A generator that Ctrl-C has hit gives nothing more, and positions are asked for once more when results are
-            # written: the way begins anew, as it is a function of the device alone.
+            # A generator that Ctrl-C has hit gives nothing more, but results are still written: start the way again.
             del self._paths[device]
             raise
         return path
 
 
 def timed(corners: Corners, speed_mps: float) -> Corners:
-    """Yield corners by time from corners by distance; without speed, the device stands where its distance is 0."""
+    """Yield corners by time from corners by distance."""
     if speed_mps > 0:
         for distance, point in corners:
             yield distance / speed_mps, point

@@ -19,15 +19,15 @@ HEADINGS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))  # their order is 
 class Manhattan(WithSpeed):
     """A grid of streets; at a crossing straight on with probability 0.5, left or right 0.25 (Bai et al., INFOCOM 2003).
 
-    The base station stands in the middle of a block. Where there is no street in the drawn direction, the device turns
-    back. So as many ways lead into each piece of street as out of it, and the uniform law on all streets is stationary.
+    The base station stands in the middle of a block. Where the drawn direction has no street, the device turns back. So
+    as many ways lead into each piece of street as out of it, and the uniform law on all streets is stationary.
     """
 
     block_m: PositiveFloat = 100.0  # between parallel streets
     turn_probability: Annotated[float, Field(ge=0, le=1)] = 0.5  # left and right equally likely
 
     def check(self, area: Area) -> str | None:
-        """Return why the hole around the base station does not fit into a block, or a block into the area."""
+        """Return why the hole does not fit into a block, or a block into the area; None if both fit."""
         nearest_crossing = self.block_m * np.array([0.5, 0.5])
         # The streets around the middle block pass it at half a block.
         least_m = 2 * area.min_distance_m
@@ -38,7 +38,7 @@ class Manhattan(WithSpeed):
         return f"block_m must be {bounds}, got {self.block_m:g}"
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Return where devices are that each move at their own constant speed."""
+        """Return a track on which each device keeps its speed."""
         return _ManhattanTrack(self, area, self.speeds(count, streams), streams)
 
 
@@ -52,7 +52,6 @@ class _ManhattanTrack(Legs):
         self.streams = streams
 
     def corners(self, device: int) -> Corners:
-        """Return the crossings that a device passes, by time [s]."""
         return timed(self._crossings(device), float(self._speeds_mps[device]))
 
     def _crossings(self, device: int) -> Corners:
@@ -66,7 +65,7 @@ class _ManhattanTrack(Legs):
             distance_m = distance_m + block_m
             crossing = crossing + heading
             drawn = self._draw_heading(rng, heading)
-            heading = drawn if self._has_street(crossing + drawn) else -heading  # back, where there is no street
+            heading = drawn if self._has_street(crossing + drawn) else -heading
 
     def _draw_heading(self, rng: np.random.Generator, heading: Floats) -> Floats:
         """Return the heading in which a device wants to leave a crossing."""
@@ -89,5 +88,5 @@ class _ManhattanTrack(Legs):
                 return crossing, heading
 
     def _has_street(self, crossing: Floats) -> bool:
-        """Return whether streets lead to a crossing: those in the area."""
+        """Return whether a crossing is in the area, where all streets are."""
         return bool(self.area.covers(self.model.block_m * crossing))

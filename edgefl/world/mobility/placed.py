@@ -38,9 +38,7 @@ class Placed(Mobility):
 
     def fault(self, text: str, line: int | None = None) -> InputError:
         """Return an error about the file."""
-        place = f"{self.path}"
-        if line is not None:
-            place = f"{place}:{line}"
+        place = self.path if line is None else f"{self.path}:{line}"
         return InputError(f"mobility.path: {place}: {text}")
 
     def check_reach(self, starts: Floats, ends: Floats, area: Area) -> None:
@@ -52,10 +50,7 @@ class Placed(Mobility):
         nearest_m = min(_nearest_m(starts - site, ends - site) for site in np.array(area.sites_m))
         if nearest_m <= area.disc_m:
             return
-        if len(area.sites_m) == 1:
-            text = f"comes no nearer to the base station than {nearest_m:.4g} m, the cell ends at {area.disc_m:g} m"
-        else:
-            text = f"comes no nearer to any base station than {nearest_m:.4g} m, a cell ends at {area.disc_m:g} m"
+        text = f"comes no nearer to a base station than {nearest_m:.4g} m, a cell ends at {area.disc_m:g} m"
         raise self.fault(f"{text}: set centre to true, or scale or offset_m")
 
 
@@ -63,7 +58,7 @@ def _nearest_m(starts: Floats, ends: Floats) -> float:
     """Return the distance of (0, 0) from the nearest of the straight lines between points [n, 2]."""
     lines = ends - starts
     squares = np.maximum((lines**2).sum(axis=1), LEAST_SQUARE_M2)
-    # The part of each line after which it is nearest to (0, 0).
+    # The part of each line at which it is nearest to (0, 0).
     shares = np.clip(-(starts * lines).sum(axis=1) / squares, 0.0, 1.0)
     nearest = starts + shares[:, None] * lines
     return float(np.hypot(nearest[:, 0], nearest[:, 1]).min())

@@ -26,7 +26,7 @@ class RandomWaypoint(WithSpeed):
     keeps_to_hexagons: ClassVar[bool] = True
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Return where devices are that each move at their own constant speed."""
+        """Return a track on which each device keeps its speed."""
         return Waypoints(area, self.speeds(count, streams), streams)
 
 
@@ -64,8 +64,8 @@ class Waypoints(Legs):
         """Return the leg at time 0, from its start to its end, and the part of it that is covered.
 
         It is a leg met at a random time: legs are weighted by their length, and the device is anywhere on it. Visible
-        pairs are symmetric, so the chain of waypoints is reversible and its pairs are uniform over visible pairs;
-        weighting by length turns the law at waypoints into the law at a random time (Palm inversion).
+        pairs are symmetric, so the chain of waypoints is reversible and its pairs are uniform; weighting by length
+        turns the law at waypoints into the law at a random time (Palm inversion).
         """
         rng = self.streams.generator(self.purpose, device)
         longest_m = 2 * self.area.radius_m

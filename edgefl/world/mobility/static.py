@@ -41,5 +41,4 @@ class _StaticTrack(Track):
         return np.repeat(position_m, len(times_s), axis=0)
 
     def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
-        """Return inf [n]: the speed moves nothing."""
         return np.full(len(ids), np.inf)

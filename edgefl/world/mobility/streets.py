@@ -31,7 +31,7 @@ class Streets(Placed, WithSpeed):
     """
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Return where devices are that each move at their own constant speed."""
+        """Return a track on which each device keeps its speed."""
         graph, points = self.streets()
         edges = np.array([edge[:2] for edge in graph.edges])
         starts = points[edges[:, 0]]
@@ -49,7 +49,7 @@ class Streets(Placed, WithSpeed):
         import networkx as nx
 
         try:
-            (raw,) = read(self.path, _graph)  # `read` turns whatever is wrong with a file into one kind of error
+            (raw,) = read(self.path, _graph)  # which turns all faults of a file into one kind of error
             points = self.placed_m(_points(raw))
         except NotReadable as error:
             raise self.fault(str(error), error.line) from None
@@ -74,7 +74,6 @@ class Streets(Placed, WithSpeed):
 
 
 def _graph(path: Path) -> Iterator[Graph]:
-    """Yield the one graph of a file, as networkx reads it."""
     import networkx as nx
 
     is_graphml = path.name.removesuffix(".gz").endswith(".graphml")
@@ -88,11 +87,11 @@ def _graph(path: Path) -> Iterator[Graph]:
         else:
             yield _node_link(json.loads(text))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, nx.NetworkXException):
-        raise NotReadable("is no graph in GraphML (.graphml) or node-link JSON (.json)") from None
+        raise NotReadable("must be a graph in GraphML (.graphml) or node-link JSON (.json)") from None
 
 
 def _node_link(data: dict[str, Any]) -> Graph:
-    """Return a graph from JSON, whether its streets are called edges or, as in older files, links."""
+    """Return a graph from JSON, whose streets are called edges or, in older files, links."""
     import networkx as nx
 
     key = "links" if "links" in data else "edges"
@@ -118,7 +117,6 @@ def _points(graph: Graph) -> Floats:
 
 
 def _is_finite(value: Any) -> bool:
-    """Return whether a value of a file is a finite number."""
     try:
         return math.isfinite(float(value))
     except (TypeError, ValueError):
@@ -156,11 +154,9 @@ class _StreetTrack(Legs):
 
     @property
     def can_leave(self) -> bool:
-        """Return whether a street leads to where no base station reaches."""
         return self._can_leave
 
     def corners(self, device: int) -> Corners:
-        """Return the crossings that a device passes, by time [s]."""
         return timed(self._crossings(device), float(self._speeds_mps[device]))
 
     def route(self, start: int, end: int) -> tuple[list[int], Floats]:

@@ -38,13 +38,13 @@ class Trace(Placed):
     """Recorded positions (CSV, SUMO FCD, UCY obsmat, GPX), straight on between samples; exact at the samples.
 
     Device i is the i-th of the file by its first sample, then by its name. The file's first sample is at
-    `time_offset_s`. Before its first sample, and with `leave` after its last one, a device is not there.
+    `time_offset_s`. A device is absent before its first sample and, with `leave`, after its last one.
     """
 
     format: Literal["csv", "obsmat", "fcd", "gpx"] | None = None  # None: by the file's name
     time_offset_s: Shift = 0.0  # virtual time of the file's first sample
     time_scale: Factor = 1.0  # seconds of the emulation for each second of the file
-    at_end: Literal["hold", "loop", "leave"] = "hold"  # stay at the last sample, begin the file again, or be gone
+    at_end: Literal["hold", "loop", "leave"] = "hold"  # stay at the last sample, start the file again, or be gone
     coordinates: Literal["auto", "metres", "lon_lat"] = "auto"  # of x and y; auto: GPX, and FCD whose speeds say so
     origin: Coordinates | None = None  # [latitude, longitude] of degrees' (0, 0); None: the mean
 
@@ -68,12 +68,12 @@ class Trace(Placed):
 
     @property
     def kind(self) -> str | None:
-        """Return the file's format; None if its name does not tell it either."""
+        """Return the file's format; None if it is unknown."""
         suffix = Path(self.path.name.removesuffix(".gz")).suffix
         return self.format or FORMAT_OF_SUFFIX.get(suffix)
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
-        """Return where the first `count` devices of the file are."""
+        """Return the track of the first `count` devices of the file."""
         ways = self._ways()
         if len(ways) < count:
             raise self.fault(f"has tracks of {len(ways)} devices, the scenario has {count}: lower devices.count")
@@ -124,7 +124,7 @@ class Trace(Placed):
         return samples
 
     def _checked(self, path: Path) -> Iterator[Sample]:
-        """Yield the samples of a file; a wrong one is refused where it stands, before later ones fill the memory."""
+        """Yield the samples of a file; a wrong one is refused before later ones fill the memory."""
         last_s: dict[str, float] = {}
         for sample in READERS[str(self.kind)](path):
             self._check_sample(sample, last_s.get(sample.device, -np.inf))
@@ -147,7 +147,7 @@ class Trace(Placed):
         """Return whether points [n, 2] of the file are longitude and latitude.
 
         Raises:
-            InputError: they should be, and one of them is no such point.
+            InputError: they should be, and one of them cannot be.
         """
         on_earth = (np.abs(points) <= (180.0, 90.0)).all(axis=1)
         if self.kind == "gpx" or self.coordinates == "lon_lat":
@@ -195,14 +195,10 @@ class _RecordedTrack(Track):
 
     @property
     def can_leave(self) -> bool:
-        """A device is off the map before its first sample, and may walk out of coverage."""
         return True
 
     def stays_within_until_s(self, ids: Ids, time_s: float, distance_m: Floats) -> Floats:
-        """Return when devices [n] may have moved by distances [n], come onto the map or left it.
-
-        Where the file begins again, that is when it does, at the latest.
-        """
+        """Return when devices [n] may have moved by distances [n], entered or left the map, or the file restarts."""
         file_s = self._file_s(time_s)
         first_s = self.first_s[ids]
         last_s = self.last_s[ids]
@@ -215,21 +211,16 @@ class _RecordedTrack(Track):
         return time_s + np.minimum(lasts_s, begins_again_s)
 
     def path_m(self, device: int, times_s: Floats) -> Floats:
-        file_s = np.array([self._file_s(time_s) for time_s in times_s.tolist()])
-        sampled_s, points = self.ways[device]
-        x = np.interp(file_s, sampled_s, points[:, 0])
-        y = np.interp(file_s, sampled_s, points[:, 1])
-        return np.stack([x, y], axis=-1)
+        return self._interpolated(device, np.array([self._file_s(time_s) for time_s in times_s.tolist()]))
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         file_s = self._file_s(time_s)
-        positions = []
-        for device in ids:  # one by one: each device has samples at times of its own
-            times_s, points = self.ways[device]
-            x = np.interp(file_s, times_s, points[:, 0])
-            y = np.interp(file_s, times_s, points[:, 1])
-            positions.append((x, y))
-        return np.array(positions).reshape(-1, 2)
+        # One by one: each device has its own sampling times.
+        return np.array([self._interpolated(device, file_s) for device in ids.tolist()]).reshape(-1, 2)
+
+    def _interpolated(self, device: int, file_s: Floats | float) -> Floats:
+        sampled_s, points = self.ways[device]
+        return np.stack([np.interp(file_s, sampled_s, points[:, axis]) for axis in (0, 1)], axis=-1)
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the speeds [n] between the samples before and after; 0 before the first and after the last one."""
@@ -260,7 +251,7 @@ class _RecordedTrack(Track):
 
 
 def _degrees_per_m(samples: Sequence[Sample]) -> float:
-    """Return the movement in the file's coordinates for each metre that its speeds say; inf if it has no speeds."""
+    """Return the movement in the file's coordinates for each metre by its speeds; inf if it has no speeds."""
     last_of: dict[str, Sample] = {}
     moved = 0.0
     driven_m = 0.0
@@ -288,7 +279,7 @@ def _fastest_mps(way: RecordedWay) -> float:
 
 
 def _natural(name: str) -> tuple[float, str, str]:
-    """Return a key that sorts names as readers do: numbers by value, then words, the numbers in them by value."""
+    """Return a sort key of names: numbers by value, then words, with the numbers in them by value."""
     padded = re.sub(r"\d+", lambda digits: digits[0].zfill(MOST_DIGITS), name)
     try:
         return float(name), padded, name

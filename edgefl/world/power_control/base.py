@@ -1,11 +1,12 @@
-"""An uplink power control says at which power a device transmits, by its share of the band and its path loss.
+"""An uplink power control sets a device's transmit power, by its share of the band and its path loss.
 
 To write one:
 
 1. One file in this folder with a subclass of `PowerControl`. Its fields are its keys under `devices.power_control`, and
    the first line of its docstring, which names the source, is what `edgefl list power_control` prints.
-2. `transmit_w`, from what is known of the devices' uplinks (`Uplinks`). Rates, energy and batteries take the powers
-   from `edgefl/world/uplink_power_control.py`, which asks it.
+2. `transmit_w`, from the devices' `Uplinks`. `edgefl/world/uplink_power_control.py`, which asks it, passes the powers
+    on
+   to rates, energy and batteries.
 3. One line in the table of contents (`__init__.py`), one test in `tests/world/test_uplink_power_control.py`, one row in
    `docs/channel/power-control.md`.
 """

@@ -1,0 +1,99 @@
+"""Columns of rounds.csv that only some runs have, each a count or a sum over the round that ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from channel.units import linear_to_db
+from edgefl.learning.initialisation import Initialisation
+from edgefl.records.statuses import RECEIVED
+from edgefl.server.dispatcher import Dispatcher
+from edgefl.server.observer import EndedRound, Observer, RoundColumns
+
+
+@dataclass(eq=False)
+class CountedStatus(Observer):
+    """Counts the participations with a status, in a column with the status's name."""
+
+    status: str  # one of `records/statuses.py`
+
+    def round_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the number of a round."""
+        return {self.status: sum(part.status == self.status for part in ended.parts)}
+
+
+@dataclass(kw_only=True, eq=False)
+class Handovers(Observer):
+    """Counts handovers, and failures of links in runs that have them."""
+
+    links_fail: bool  # whether radio links may fail
+
+    def round_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the numbers of a round."""
+        found: RoundColumns = {"handovers": sum(len(part.handovers) for part in ended.parts)}
+        if self.links_fail:
+            found["link_failures"] = sum(part.link_failures for part in ended.parts)
+        return found
+
+    def run_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the same of what was cut off."""
+        return self.round_ends(ended)
+
+
+class EdgeBackhaul(Observer):
+    """Counts models on the backhaul: each base station sends its model up and gets one back, if they are merged.
+
+    Args:
+        sites: how many base stations there are.
+        model_bytes: the size of a model.
+    """
+
+    def __init__(self, sites: int, model_bytes: int) -> None:
+        self._merging_bytes = 2 * sites * model_bytes
+
+    def round_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the bytes that the round has sent over the backhaul."""
+        return {"backhaul_bytes": self._merging_bytes if ended.merged else 0}
+
+
+@dataclass(eq=False)
+class SessionHistory(Observer):
+    """Tells how much the server stores for later sessions."""
+
+    initialisation: Initialisation  # which models a session starts from
+    model_bytes: int  # the size of a model
+
+    def round_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the bytes that the server stores in the session."""
+        return {"history_bytes": self.initialisation.stored_vectors(ended.key.session) * self.model_bytes}
+
+
+@dataclass(eq=False)
+class ServerEnergy(Observer):
+    """Accounts for what the server draws while participants wait for it."""
+
+    power_w: float  # while it computes
+
+    def round_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the server's energy in the round."""
+        return {"server_energy_j": self.power_w * sum(part.server_s for part in ended.parts)}
+
+
+@dataclass(eq=False)
+class ReceivedSums(Observer):
+    """Tells the signal-to-noise ratio of the sums."""
+
+    dispatcher: Dispatcher  # has the carrier of the last participants whose updates add up in the air
+
+    def round_ends(self, ended: EndedRound) -> RoundColumns:
+        """Return the mean ratio of a round's updates, if any has arrived."""
+        carrier = self.dispatcher.over_the_air
+        parts = [part for part in ended.parts if part.status == RECEIVED]
+        if carrier is None or not parts:
+            return {}
+        weights = carrier.weights([part.row for part in parts])
+        sums = [carrier.received_sum(part.cell) for part in parts]
+        snr = [each.aligned_w * weight**2 / each.noise_w for each, weight in zip(sums, weights.tolist(), strict=True)]
+        return {"receive_snr_db": float(linear_to_db(np.mean(snr)))}
