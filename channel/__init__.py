@@ -1,6 +1,7 @@
 """Radio physics of a cell as pure functions: arrays in, arrays out, no state, no random numbers.
 
-Every quantity carries its unit in its name. Random draws come in as arguments, so the caller owns the seeds.
+Every quantity carries its unit in its name. Random draws are arguments, so the caller owns the seeds. An argument that
+is out of range, NaN or of the wrong shape raises a ValueError that names it and its range; nothing is extrapolated.
 
     >>> import channel
     >>> loss_db = channel.umi.path_loss_db([50.0, 250.0], carrier_hz=3.5e9, los=True)

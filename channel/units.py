@@ -33,9 +33,6 @@ def linear_to_db(ratio: ArrayLike) -> Floats:
 
     Returns:
         Level [dB], the shape of `ratio`.
-
-    Raises:
-        ValueError: a ratio is not positive and finite.
     """
     return np.asarray(10.0 * np.log10(positive("ratio", ratio)))
 

@@ -77,7 +77,8 @@ def test_corner_points_bound_the_capacity_region():
     received_w = np.array([2e-13, 9e-13])
     alone = BAND_HZ * np.log2(1 + received_w / NOISE_W)
     total = BAND_HZ * math.log2(1 + received_w.sum() / NOISE_W)
-    corners = noma.corner_points_bps(received_w, NOISE_W, BAND_HZ)
+    orders = [[1, 0], [0, 1]]
+    corners = noma.rates_bps(np.stack([received_w, received_w]), NOISE_W, BAND_HZ, order=orders)
     np.testing.assert_allclose(corners, [[alone[0], total - alone[0]], [total - alone[1], alone[1]]], rtol=1e-12)
     # No division of band or time leaves the region, and only that in proportion to the powers reaches its border.
     for share in np.linspace(0.01, 0.99, 99):
@@ -134,7 +135,6 @@ def test_pairs_are_the_strongest_with_the_weakest(count):
         (lambda: noma.interference_w([1.0, 1.0], order=[0, 0]), "order must name each of the 2 terminals once"),
         (lambda: noma.sinr([1.0], 0.0), "noise_w = 0.0"),
         (lambda: noma.rates_bps([1.0], 1.0, 0.0), "band_hz = 0.0"),
-        (lambda: noma.corner_points_bps([1.0], 1.0, 1.0), "two terminals"),
         (lambda: noma.strong_with_weak([1.0], 0), "users_per_group = 0"),
     ],
 )

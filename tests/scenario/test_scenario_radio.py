@@ -21,11 +21,11 @@ REFUSED = {
     "cells:\n  layout: hexagonal\n  sites: 5": (5, "cells.sites: must be 1, 7 or 19, got 5"),
     "radio:\n  carrier_hz: 28e9\n  subcarrier_spacing_hz: 30e3": (
         5,
-        "radio.subcarrier_spacing_hz: spacing_hz = 30000 is no subcarrier spacing of FR2 (carrier 28 GHz): 60000",
+        "radio.subcarrier_spacing_hz: spacing_hz = 30000 is not a subcarrier spacing of FR2 (carrier 28 GHz): 60000",
     ),
     "radio:\n  carrier_hz: 28e9\n  subcarrier_spacing_hz: 120e3\n  slot_s: 0.000125\n  bandwidth_hz: 300e6": (
         7,
-        "radio.bandwidth_hz: bandwidth_hz = 3e+08 is no channel bandwidth at 120 kHz spacing: the nearest are 200",
+        "radio.bandwidth_hz: bandwidth_hz = 3e+08 is not a channel bandwidth at 120 kHz spacing: the nearest are 200",
     ),
     "radio:\n  tdd: DDDD": (4, 'radio.tdd.pattern: must have slots for the uplink, got "DDDD"'),
     "radio:\n  tdd:\n    pattern: DDXU": (5, 'radio.tdd.pattern: must have the letters D, S and U only, got "X"'),
