@@ -10,7 +10,7 @@ WAYS: tuple[Way, Way] = ("down", "up")
 
 OnAir = Callable[[int, Way, float, float], None]
 """Called with a device, a direction, the share of the time for which its radio is on from now on, and the share of its
-transmitter's full power that is then sent."""
+transmitter's full power that it then sends."""
 
 
 def ignore_on_air(device: int, way: Way, air: float, power_share: float) -> None:
@@ -29,7 +29,7 @@ class TransferResult(NamedTuple):
     access_s: float = 0.0  # waited for access before its first bit, beside the duration
 
     def after(self, earlier: TransferResult) -> TransferResult:
-        """Return this result with the time and the bits of an earlier transfer added to its own."""
+        """Return this result with the time and the bits of an earlier transfer added."""
         if earlier is NOT_BEGUN:
             return self
         return TransferResult(

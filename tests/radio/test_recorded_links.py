@@ -379,7 +379,7 @@ RATES = "device,time_s,downlink_bps,uplink_bps"
         (f"{RATES}\n0,0,1,nan\n", {}, r":2: uplink_bps: must be from 0 to 1e\+15, got nan"),
         (f"{RATES}\n0,0,1,inf\n", {}, r":2: uplink_bps: must be from 0"),
         (f"{RATES}\n0,nan,1,1\n", {}, r":2: time_s: must be from 0"),
-        (f"{RATES}\n0,0,fast,1\n", {}, r':2: downlink_bps: "fast" is no number'),
+        (f"{RATES}\n0,0,fast,1\n", {}, r':2: downlink_bps: "fast" is not a number'),
         (f"{RATES}\n0,0,1\n", {}, r":2: has 3 cells, the header has 4"),
         (f"{RATES}\n,0,1,1\n", {}, r":2: a device has no name"),
         (f"{RATES}\na,0,1,1\n", {}, r':2: "a" is no device\'s number'),

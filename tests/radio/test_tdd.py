@@ -10,7 +10,7 @@ from radio_cases import DEVICE_W, SERVER_W, SLOT_S, STILL, drop, link, participa
 from channel.fading import gauss_markov
 from edgefl.core.errors import InputError
 from edgefl.radio.messages import DOWNLOAD, UPLOAD, round_trip
-from edgefl.radio.tdd import TddCommon, TddPattern, time_share
+from edgefl.radio.tdd import TddCommon, TddPattern
 from edgefl.scenario import load
 
 IDS = np.array([2, 6, 9])
@@ -30,17 +30,17 @@ def framed_slots(bits, bits_a_slot, begin, shares):
 
 def test_patterns_and_what_cells_announce():
     pattern = TddPattern(pattern="DDDSU")
-    assert pattern.slot_shares("down").tolist() == DDDSU
-    assert pattern.slot_shares("up").tolist() == UPLINK
+    assert pattern.slot_shares("down", SLOT_S).tolist() == DDDSU
+    assert pattern.slot_shares("up", SLOT_S).tolist() == UPLINK
     keys = {"downlink_slots": 3, "downlink_symbols": 10, "uplink_slots": 1, "uplink_symbols": 2}
     common = TddCommon(period_ms=2.5, **keys)
     common.check(SLOT_S)
-    assert common.frame_shares("down", SLOT_S).tolist() == DDDSU
-    assert common.frame_shares("up", SLOT_S).tolist() == UPLINK
+    assert common.slot_shares("down", SLOT_S).tolist() == DDDSU
+    assert common.slot_shares("up", SLOT_S).tolist() == UPLINK
     # At 120 kHz the same period has 20 slots, the rest of which are flexible: nobody's.
-    assert common.frame_shares("down", SLOT_S / 4).sum() == pytest.approx(3 + 10 / 14)
-    assert common.frame_shares("up", SLOT_S / 4)[-2:].tolist() == [2 / 14, 1.0]
-    assert time_share(pattern, "down", SLOT_S) == pytest.approx(52 / 70)
+    assert common.slot_shares("down", SLOT_S / 4).sum() == pytest.approx(3 + 10 / 14)
+    assert common.slot_shares("up", SLOT_S / 4)[-2:].tolist() == [2 / 14, 1.0]
+    assert pattern.time_share("down", SLOT_S) == pytest.approx(52 / 70)
     assert load({"radio": {"tdd": "DDDSU"}}).radio.tdd == pattern
     assert load({"radio": {"tdd": {"pattern": "DDDSU"}}}).radio.tdd == pattern
     assert load({"radio": {"tdd": {"period_ms": 2.5, **keys}}}).radio.tdd == common

@@ -43,7 +43,7 @@ REFUSED = {
     "radio:\n  sharing: processor\n  downlink: broadcast": (5, "radio.downlink: a broadcast is not shared"),
     "radio:\n  preset: dynamic_devices\n  sharing: processor": (3, "radio.downlink: a broadcast is not shared"),
     f"radio:\n  {BLOCKS}\n  slot_s: 0.001": (5, "radio.slot_s: must be 0.0005 at 30000 Hz spacing, got 0.001"),
-    f"radio:\n  {BLOCKS}\n  bandwidth_hz: 55e6": (5, "radio.bandwidth_hz: bandwidth_hz = 5.5e+07 is no channel"),
+    f"radio:\n  {BLOCKS}\n  bandwidth_hz: 55e6": (5, "radio.bandwidth_hz: bandwidth_hz = 5.5e+07 is not a channel"),
     "radio:\n  subcarrier_spacing_hz: 20e3": (4, "radio.subcarrier_spacing_hz: spacing_hz = 20000 is no"),
     "cells:\n  layout: hexagonal\nradio:\n  bandwidth_hz: 100e6": (5, "radio.propagation: umi_los holds from 10 m"),
     f"cells: {{layout: hexagonal}}\nradio:\n  {CLAMP}\n  reuse: 2": (6, "radio.reuse: must be 1, 3, 4 or 7, got 2"),

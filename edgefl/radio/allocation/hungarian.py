@@ -45,7 +45,7 @@ class Hungarian(Allocation):
         return len(self.interference_w)
 
     def decide(self, forecast: Forecast) -> Decisions:
-        """Return the blocks of the uplink, what interferes with them, the powers, and who takes part."""
+        """Return the blocks of the uplink, their interference, the powers, and which devices take part."""
         devices = len(forecast)
         blocks = self.places()
         if devices > blocks:
@@ -55,7 +55,7 @@ class Hungarian(Allocation):
         interference_w_hz = np.array(self.interference_w) / block_hz
         pairs = _pairs(forecast, interference_w_hz)
         power_share = self._power_share(pairs)
-        # Errors follow from the SNR in the mean over the fading, as those of radio.errors do.
+        # Errors follow from the SNR averaged over the fading, like those of radio.errors.
         mean_snr = power_share * pairs.up_snr_hz / pairs.fading / block_hz
         arrives = 1.0 - outage_probability(db_to_linear(self.threshold_db), mean_snr)
         samples = np.broadcast_to(pairs.samples, arrives.shape)
@@ -73,7 +73,7 @@ class Hungarian(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """Return equal shares of the downlink: blocks are those of the uplink."""
+        """Return equal shares of the downlink: blocks divide only the uplink."""
         return allocation.equal(band_hz, len(payload_bits))
 
     def _within_limits(self, pairs: Forecast, power_share: Floats) -> Bools:
@@ -87,7 +87,7 @@ class Hungarian(Allocation):
         return np.asarray(within)
 
     def _energy_j(self, pairs: Forecast, power_share: Floats) -> Floats:
-        """Return what computing and upload take [p]."""
+        """Return the energy of computing and upload [p]."""
         return pairs.compute_j() + pairs.upload_j(1.0 / self.places(), power_share)
 
     def _power_share(self, pairs: Forecast) -> Floats:
