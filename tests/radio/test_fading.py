@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from channel import fading
 from edgefl.radio.fading import FADING, Fading
 
 ADAPTER = TypeAdapter(Annotated[Fading, FADING])
@@ -62,15 +61,6 @@ def test_a_block_may_be_a_round():
     assert rounds.new_in_each_round
     np.testing.assert_array_equal(rounds.hold_slots(SPEED_MPS, 3.5e9, 0.5e-3), np.full(4, 2**62))
     assert not parse("block").new_in_each_round
-
-
-def test_the_holds_are_taken_by_the_channel():
-    holds = parse("block").hold_slots(SPEED_MPS, 3.5e9, 0.5e-3)
-    noise = np.arange(40.0).reshape(4, 10)
-    held = fading.block(noise, holds, np.full(4, -1.0), 1).real
-    np.testing.assert_array_equal(held[0], np.full(10, -1.0))
-    np.testing.assert_array_equal(held[1], [-1] * 6 + [16] * 4)
-    np.testing.assert_array_equal(held[3], noise[3])
 
 
 @pytest.mark.parametrize(

@@ -382,7 +382,7 @@ RATES = "device,time_s,downlink_bps,uplink_bps"
         (f"{RATES}\n0,0,fast,1\n", {}, r':2: downlink_bps: "fast" is not a number'),
         (f"{RATES}\n0,0,1\n", {}, r":2: has 3 cells, the header has 4"),
         (f"{RATES}\n,0,1,1\n", {}, r":2: a device has no name"),
-        (f"{RATES}\na,0,1,1\n", {}, r':2: "a" is no device\'s number'),
+        (f"{RATES}\na,0,1,1\n", {}, r':2: "a" is not the number of a device'),
         (f"{RATES}\n0,0,1,1\n2,0,1,1\n", {}, r"has no rows of device 1, but of 2 others"),
         (f"{RATES}\n0,0,1,1\n1,1,1,1\n", {}, r":3: device 1 begins at 1 s, device 0 at 0 s: all must begin together"),
         (f"{RATES}\n0,0,1,1\n", {}, r"has recordings of 1 devices, the scenario has 2: lower devices.count"),

@@ -235,7 +235,7 @@ class LargeScaleChannel:
         )
 
     def without_paths(self, ids: Ids, positions_m: Floats) -> Drop:
-        """Return a drop for recorded links: the nearest base station serves each device, and paths are unknown (nan)."""
+        """Return a drop for recorded links: the nearest base station serves each device; paths are unknown (nan)."""
         distance_m = self.cells.distances_m(positions_m)
         cell = np.argmin(distance_m, axis=1)
         unknown = np.full(len(ids), np.nan)
