@@ -59,7 +59,7 @@ def test_limits_of_the_fading():
     assert np.isinf(aircomp.mean_inverse_gain(0.0, [0.0, 3.0, 1e5])).all()
 
 
-def test_the_weakest_device_sends_all_it_can_and_no_other_more():
+def test_weakest_device_sends_at_full_power():
     rng = np.random.default_rng(5)
     power_w = rng.uniform(0.05, 0.2, 12)
     gain = 10.0 ** rng.uniform(-12, -9, 12)
@@ -131,7 +131,7 @@ def test_the_error_of_a_mean_that_misses_devices(correlation):
     assert abs(squared.mean() - expected) < 4 * squared.std() / np.sqrt(count)
 
 
-def test_nobody_is_missed_where_all_send():
+def test_error_has_no_truncation_part_if_all_send():
     expected = float(aircomp.mean_squared_error(1.0, 1.0, 7, 1))
     single = float(aircomp.mean_squared_error(1.0, 1.0, 1, 1))
     assert aircomp.truncated_mean_squared_error(single, 7, 1.0) == pytest.approx(expected)

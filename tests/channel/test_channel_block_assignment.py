@@ -36,7 +36,7 @@ def total(worth, block):
     return worth[has, block[has]].sum()
 
 
-def test_errors_are_those_of_the_paper():
+def test_error_probability_matches_the_paper():
     _, error, interference_w, gain = chen(1, 15, 12)
     snr = POWER_W * gain / (interference_w + 1e-14)
     np.testing.assert_allclose(packet_errors.outage_probability(1.08, snr), error, rtol=1e-9)

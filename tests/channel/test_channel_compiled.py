@@ -109,7 +109,7 @@ def test_slots_at_the_cap_add_up_exactly(monkeypatch, cap, attenuation):
     np.testing.assert_array_equal(fast.slots, slots)
 
 
-def test_compiled_normals_are_those_of_the_generator():
+def test_compiled_normals_match_numpys_generator():
     # three million draws come to each of the 256 layers and a thousand times to the tail
     seeds = [hashlib.sha256(bytes([row])).digest()[:24] for row in range(2)]
     source = transfer.innovations_of_seeds(seeds.__getitem__)
@@ -197,6 +197,6 @@ def test_the_loop_that_is_compiled_also_runs_in_python():
         np.testing.assert_allclose(compiled, plain, rtol=1e-13)
 
 
-def test_without_numba_there_is_no_compiled_loop(monkeypatch):
+def test_compiled_loop_needs_numba(monkeypatch):
     monkeypatch.setattr(_compiled, "find_spec", lambda _: None)
     assert _compiled.compiled(_compiled._walk) is None

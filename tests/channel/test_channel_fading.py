@@ -81,7 +81,7 @@ def test_gauss_markov_is_stationary_with_correlation_rho_to_the_lag():
 
 @settings(deadline=None, derandomize=True)
 @given(st.floats(-0.999, 0.999), st.integers(1, 60), st.integers(0, 2**32))
-def test_advance_is_the_walk_with_its_draws_added_up(rho, slots, seed):
+def test_advance_equals_the_walk_with_summed_draws(rho, slots, seed):
     start = circular_normal(seed, 1)[0]
     noise = circular_normal(seed + 1, slots)
     walked = fading.gauss_markov(noise, rho, start)[-1]

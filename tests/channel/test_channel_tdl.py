@@ -43,7 +43,7 @@ def test_frequency_correlation_by_hand():
     )
 
 
-def test_median_delay_spreads_are_those_of_table_7_7_3_2():
+def test_median_delay_spreads_match_table_7_7_3_2():
     """The "normal" profiles [ns] of that table, rounded there: UMi and UMa without line of sight, 6 to 70 GHz."""
     carriers_hz = [6e9, 15e9, 28e9, 39e9, 60e9, 70e9]
     normal_ns = {
@@ -80,7 +80,7 @@ def test_delay_spreads_of_release_19(scenario, los):
         assert found < tdl.median_spread_s(scenario, ghz * 1e9, los, False)
 
 
-def test_what_release_19_has_left():
+def test_release_19_keeps_the_other_delay_spreads():
     """RMa, offices, and the ways into buildings; without line of sight UMa at 3.5 GHz was 36 % longer before."""
     for scenario in ("rma", "inh"):
         for los in (True, False):

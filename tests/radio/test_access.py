@@ -70,7 +70,7 @@ def test_every_message_ends_later_by_its_access(keys):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("fading", ["rayleigh", {"kind": "block", "block_s": 0.002}, "jakes"], ids=str)
-def test_fading_goes_on_meanwhile_as_while_computing(sharing, fading):
+def test_fading_continues_during_access(sharing, fading):
     keys = {"fading": fading, "sharing": sharing, "bandwidth_hz": BAND_HZ}
     _, computing = transfers(link(**keys), IDS, compute_s=0.06)
     _, asking = transfers(link(**keys, access_s={"uplink": 0.05}), IDS, compute_s=0.01)
@@ -79,13 +79,13 @@ def test_fading_goes_on_meanwhile_as_while_computing(sharing, fading):
     assert (np.abs(asking.duration_s - at_once.duration_s) > 1e-9).any()
 
 
-def test_nothing_is_asked_for_what_is_empty():
+def test_empty_message_has_no_access():
     ended_s, results = ends(link(**STILL, access_s=ACCESS), bits=0.0)
     assert ended_s.tolist() == [[0.0] * 3, [0.01] * 3]
     assert {result.access_s for result in results.values()} == {0.0}
 
 
-def test_attempts_go_on_over_the_same_connection():
+def test_repeated_attempts_have_no_further_access():
     """Four attempts that all fail: the access counts once."""
     keys = {**STILL, "faults": {"failure_probability": 0.999, "attempts": 4}}
     plain_s, plain = ends(link(**keys))
@@ -128,7 +128,7 @@ def test_none_changes_nothing(policy):
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_access_before_downloads_is_as_a_backhaul_before_them(sharing):
+def test_access_before_downloads_equals_a_backhaul_delay(sharing):
     """A star delays both trips by as much; the way back comes after the upload, so only waits differ."""
     keys = {"radio": {**BASE["radio"], "sharing": sharing, **FOLLOWED}, "rounds": 1, "devices": POWERED}
     keys["mobility"] = {"kind": "random_waypoint", "speed_mps": 20.0}
@@ -139,7 +139,7 @@ def test_access_before_downloads_is_as_a_backhaul_before_them(sharing):
         assert asking.devices[column].to_numpy() == pytest.approx(wired.devices[column].to_numpy(), abs=1e-9)
 
 
-def test_a_walk_over_direct_links_asks_once_for_the_model_and_then_hands_it_on():
+def test_direct_links_have_one_download_access():
     """Six devices: one download from the base station, six uploads, of which five lead to the next device."""
     server = POLICIES["sequential_direct"]
     plain = run(server, rounds=1, devices=POWERED)
@@ -151,7 +151,7 @@ def test_a_walk_over_direct_links_asks_once_for_the_model_and_then_hands_it_on()
     assert began_s == pytest.approx([0.0, *(DOWN_S + UP_S * np.arange(1, 6))], abs=1e-9)
 
 
-def test_split_learning_asks_before_each_of_its_messages():
+def test_each_message_of_split_learning_has_access():
     """Two local steps: the front down and up, and activations and gradients twice each."""
     keys = {"model": {"kind": "mlp"}, "training": {**BASE["training"], "local_steps": 2}, "rounds": 1}
     server = {"policy": {"kind": "split"}}
@@ -170,7 +170,7 @@ def test_polls_ask_too():
     assert extra_s == pytest.approx(DOWN_S + 2 * UP_S, abs=1e-9)
 
 
-def test_recorded_links_wait_as_well(tmp_path):
+def test_recorded_links_have_access(tmp_path):
     path = tmp_path / "links.csv"
     rows = [f"{device},0,8e6,2e6\n" for device in range(20)]
     path.write_text("device,time_s,downlink_bps,uplink_bps\n" + "".join(rows))

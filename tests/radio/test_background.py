@@ -58,7 +58,7 @@ def within(values, expected, errors=4.0):
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
 @pytest.mark.parametrize("work_s", [0.05, 1.0])
-def test_a_transfer_takes_x_over_one_minus_load_whatever_the_sizes(law, work_s):
+def test_transfer_takes_x_over_one_minus_load_for_any_sizes(law, work_s):
     """The conditional response of M/G/1-PS from the first moment on: at time 0 the others are in equilibrium."""
     times_s = [response_s(users_of(transfers_of_others(0.6, law), seed), work_s) for seed in range(1500)]
     within(times_s, work_s / (1 - 0.6))
@@ -279,7 +279,7 @@ def run(background, **radio):
     return edgefl.run(keys, train=False, device="cpu")
 
 
-def test_a_run_is_its_own_repetition_and_slower_than_without():
+def test_background_runs_are_repeatable_and_slower():
     background = {"kind": "sessions", "arrivals_per_s": 2.0, "mean_s": 3.0}
     one = run(background)
     other = run(background)
@@ -376,5 +376,5 @@ def test_traffic_that_cannot_be(radio, text):
         load({"radio": radio})
 
 
-def test_nobody_else():
+def test_no_background_means_no_users():
     assert users_of(ConstantLoad(load=0.0), 1).free_share(3) == 1.0

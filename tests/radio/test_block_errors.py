@@ -118,7 +118,7 @@ def test_the_outer_loop_makes_up_for_curves_that_are_off():
     assert wrong.bps_hz.mean() == pytest.approx(right.bps_hz.mean(), rel=0.02)
 
 
-def test_pieces_make_the_whole_and_the_compiled_loop_is_the_plain_one(monkeypatch):
+def test_link_adaptation_does_not_depend_on_pieces_or_compilation(monkeypatch):
     """Slot by slot the same, wherever one has looked ahead to and gone back."""
     slots = 3_000
     adaptation = LinkAdaptation(SCHEMES, RATES, report_delay_slots=7)
@@ -313,13 +313,13 @@ def test_a_header_and_a_file_are_needed(tmp_path):
         ({**BLOCKS, "errors": {"kind": "bler", "transmissions": 0}}, "radio.errors.transmissions: must be >= 1, got 0"),
     ],
 )
-def test_what_does_not_go_together_is_refused(radio, text):
+def test_contradicting_keys_are_refused(radio, text):
     with pytest.raises(InputError) as error:
         load({"radio": radio})
     assert text in str(error.value)
 
 
-def test_one_may_look_back_beyond_the_slots_that_waves_have_kept():
+def test_slots_before_the_kept_tiles_are_computed_again():
     """A division far ahead of the clock must not lose the slots to which the next one comes back."""
     of = link(**BLOCKS, bandwidth_hz=1e6, sharing="processor", fading={"kind": "tdl", "profile": "A"})
     who = participants(of, [3])

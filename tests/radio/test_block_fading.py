@@ -47,7 +47,7 @@ def test_download_and_upload_have_one_gain(fading, speed_mps, sharing):
     assert np.corrcoef(down, up)[0, 1] > 0.999
 
 
-def test_a_block_begins_when_the_clock_says_so():
+def test_blocks_begin_with_the_clock():
     """Not with a message: of blocks of 10 ms the second one begins at 10 ms, in the middle of the download."""
     of = link(fading={"kind": "block", "block_s": 0.01}, shadowing_db=0.0, bandwidth_hz=1e6)
     blocks = participants(of, MANY[:50]).blocks
@@ -88,7 +88,7 @@ def _at_cell(at, cell):
     return type(at)(**{**vars(at), "cell": np.full(len(at.ids), cell)})
 
 
-def test_a_block_outlasts_a_round_unless_it_is_one():
+def test_block_may_outlast_a_round():
     """What is measured in one round holds in the next, as long as the block does."""
     ids = MANY[:200]
     for fading, speed_mps, holds in (
@@ -107,7 +107,7 @@ def test_a_block_outlasts_a_round_unless_it_is_one():
     np.testing.assert_array_equal(far, first)
 
 
-def test_a_handover_changes_the_gain_and_the_way_back_brings_it_back():
+def test_gain_returns_after_a_handover_and_back():
     cells = {"layout": "hexagonal", "sites": 7, "handover": {}, "min_distance_m": 10.0}
     of = link(
         cells,

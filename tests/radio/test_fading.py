@@ -26,7 +26,7 @@ def test_members_come_back_from_their_dump(name):
     assert FADING.summary(name)
 
 
-def test_whose_k_counts():
+def test_k_factor_depends_on_the_line_of_sight():
     np.testing.assert_array_equal(parse("rayleigh").k_factor(LOS, K_DB), np.zeros(3))
     np.testing.assert_array_equal(parse("block").k_factor(LOS, K_DB), np.zeros(3))
     np.testing.assert_array_equal(parse("none").k_factor(LOS, K_DB), np.full(3, np.inf))

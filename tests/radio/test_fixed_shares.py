@@ -151,7 +151,7 @@ def test_frame_and_control_act_as_more_payload(fading, transfer):
         assert found[1].duration_s == pytest.approx(np.array(slots) * SLOT_S, rel=1e-12)
 
 
-def test_turns_with_the_whole_band_take_as_long_as_shares_of_it_under_a_flat_power():
+def test_turns_take_as_long_as_shares_under_flat_power():
     shared = transfers(link(**STILL, server_power="total", allocation="equal"), IDS, 2e7)[0]
     turns = transfers(link(**STILL, server_power="total", allocation="round_robin"), IDS, 2e7)[0]
     assert shared.duration_s == pytest.approx(turns.duration_s, abs=1e-12)
@@ -187,7 +187,7 @@ def test_a_share_of_whole_blocks_sets_the_duration():
     assert len(set(slots)) == 2
 
 
-def test_more_participants_than_resource_blocks_is_one_clear_line():
+def test_more_participants_than_blocks_are_refused():
     """Turns go round; shares do not."""
     ids = np.arange(25)
     with pytest.raises(RunError, match=r"^round 1: 25 participants, but 24 resource blocks a cell: choose fewer"):

@@ -119,7 +119,7 @@ def test_paths_in_different_states_are_correlated_as_well():
     assert np.concatenate(products).mean() == pytest.approx(0.5, abs=0.1)
 
 
-def test_no_correlation_leaves_the_draws_as_they_were():
+def test_zero_site_correlation_keeps_the_draws():
     plain = channel_of(LOS_EVERYWHERE, SEVEN)
     positions_m = np.zeros((50, 2))
     named = channel_of(LOS_EVERYWHERE, SEVEN, site_correlation=0.0)

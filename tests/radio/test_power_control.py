@@ -205,7 +205,7 @@ def test_interference_is_that_of_the_power_that_is_sent():
     assert offer.mean_snr == pytest.approx(snr)
 
 
-def test_the_time_that_a_radio_is_noted_for_is_that_of_its_power():
+def test_radio_time_matches_its_power():
     """Fixed shares note time on the air and time at full power: their quotient is the power."""
     heard = []
     original = PricedTurn.send

@@ -123,7 +123,7 @@ def test_a_hopeless_transfer_fails_after_a_time_and_the_others_go_on(radio, shar
         ({"link_failure_s": 0.25, "attempts": 5, "failure_probability": 0.5}, 0.25),
     ],
 )
-def test_the_key_says_after_what_time(sharing, faults, ends_s):
+def test_link_failure_time_follows_its_key(sharing, faults, ends_s):
     of = link(**STILL, **WEAK_DOWN, bandwidth_hz=BAND_HZ, sharing=sharing, faults=faults)
     down, _ = transfers(of, [7], 1e6)
     assert not down.delivered.any()
@@ -131,7 +131,7 @@ def test_the_key_says_after_what_time(sharing, faults, ends_s):
 
 
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
-def test_a_hopeless_transfer_leaves_no_trace_in_the_others(transfer):
+def test_hopeless_transfer_does_not_affect_others(transfer):
     """Under fixed shares: bit for bit."""
     ids = np.arange(8)
     found = []

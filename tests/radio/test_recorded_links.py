@@ -116,7 +116,7 @@ def test_a_pool_is_drawn_by_device_and_seed(tmp_path):
 
 
 @pytest.mark.parametrize("recorded", ["rates", "snrs", "snrs, processor"])
-def test_a_deadline_cuts_at_its_very_time(tmp_path, recorded):
+def test_deadline_cuts_exactly_at_its_time(tmp_path, recorded):
     """Half of the download's time: half its bits and half its energy."""
     # 6 participants share 20 MHz at 1 bit/s/Hz, so that each has the same rate as from the file.
     whole_s = BITS / (20e6 / 6)
@@ -448,7 +448,7 @@ def test_keys_of_a_model_are_refused(tmp_path, changes, text):
         load(given)
 
 
-def test_snrs_refuse_what_they_contain_already(tmp_path):
+def test_recorded_snrs_refuse_keys_of_fading(tmp_path):
     radio = {**traced(snrs(tmp_path, 3.0, 3.0, count=100)), "bandwidth_hz": 1e6, "allocation": "proportional"}
     assert load({"radio": radio}).radio.kind == "trace"
     with pytest.raises(InputError, match=r"radio\.fading: has no effect where SNRs were recorded"):

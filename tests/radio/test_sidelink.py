@@ -82,7 +82,7 @@ def test_p_plus_one_transfers_of_a_model():
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("participants", [1, 6])
-def test_the_link_leaves_no_trace_in_what_is_learned(participants, sharing):
+def test_direct_links_do_not_change_learning(participants, sharing):
     """One participant has nobody to hand the model to: bit by bit as relayed. More learn the same in another time."""
     keys = {"train": True, "rounds": 3, "radio": {**FADING, "sharing": sharing}}
     direct = run({**DIRECT, "participants": participants}, **keys)
@@ -120,7 +120,7 @@ PARAMETERS = 20_000
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_who_is_after_a_break_asks_the_base_station_for_the_last_model_that_got_through(sharing):
+def test_device_after_a_failed_link_downloads_from_the_base_station(sharing):
     """Also in vain transfers cost both ends; the model walks on from the last device that has handed it on."""
     result = broken(sharing)
     x = 0.0
@@ -147,7 +147,7 @@ def test_who_is_after_a_break_asks_the_base_station_for_the_last_model_that_got_
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_a_sender_that_is_cut_short_leaves_both_ends_with_what_was_sent(sharing):
+def test_cut_direct_link_counts_at_both_ends(sharing):
     of = link(**STILL, sharing=sharing)
     env = simpy.Environment()
     links = DirectLinks(of)
@@ -203,7 +203,7 @@ def test_the_path_between_devices():
     assert not (path_between(link(**STILL).channel, drop(of, ids), distance_m, 5).shadowing_db).any()
 
 
-def test_a_direct_link_is_no_copy_of_the_download():
+def test_direct_link_differs_from_the_download():
     """Devices at rest: one gain for all of a transfer, and another one for the next link."""
     result = edgefl.run(
         {

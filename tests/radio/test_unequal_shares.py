@@ -50,7 +50,7 @@ def test_of_two_with_weights_2_to_1_the_first_ends_after_three_quarters(ids):
     assert ends_s[1 - heavy] == pytest.approx(2.0 * ALONE_S, abs=2 * SLOT_S)
 
 
-def test_fixed_shares_stay_as_they_were_drawn():
+def test_drawn_fixed_shares_hold_for_the_round():
     """2/3 and 1/3 of the band to the end."""
     sigma, heavy = two_to_one([3, 8])
     ends_s = transfers(unequal(sigma, sharing="fixed"), [3, 8], BITS)[0].duration_s
@@ -68,7 +68,7 @@ def test_no_part_of_the_band_is_idle(sigma, index):
     assert (np.diff(ends_s) > SLOT_S).all()
 
 
-def test_the_ends_are_those_of_weighted_processor_sharing():
+def test_ends_follow_weighted_processor_sharing():
     """Against the fluid, end by end: with all of n transfers under way the first ends after Z / C over its share."""
     ids = np.arange(5)
     weights = np.exp(0.8 * normals(ids, 3))
