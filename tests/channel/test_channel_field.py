@@ -203,7 +203,7 @@ def test_line_of_sight_is_consistent_in_space(apart_m):
 @settings(deadline=None, derandomize=True, max_examples=50)
 @given(st.integers(0, 2**32), st.integers(1, 400), st.integers(1, 600))
 def test_values_do_not_depend_on_order_or_other_positions(seed, count, number_of_waves):
-    """Bit for bit, alone or in company, in any order, in chunks of any size."""
+    """Bit for bit, alone or with others, in any order, in chunks of any size."""
     some = one_field(seed, number_of_waves)
     positions = places(seed + 1, count, 500)
     rng = np.random.default_rng(seed + 2)

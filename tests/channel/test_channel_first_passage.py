@@ -20,7 +20,7 @@ SIDE = 20_000  # transfers on each side of a comparison
 
 
 class Streams:
-    """One generator a row, named by a key of its own."""
+    """One generator a row, named by its key."""
 
     def __init__(self, keys):
         self.generators = [np.random.default_rng([7, int(key)]) for key in keys]

@@ -81,7 +81,7 @@ def test_opportunities_at_one_time_and_across_the_end():
     link = Opportunities(np.array([0.0, 2.0, 2.0, 5.0]))
     ends = [link.takes_s(0.0, packets * PACKET_BITS) for packets in range(1, 9)]
     assert ends == [2.0, 2.0, 5.0, 5.0, 7.0, 7.0, 10.0, 10.0]
-    assert link.takes_s(2.0, PACKET_BITS) == 3.0  # those at its beginning are not its own
+    assert link.takes_s(2.0, PACKET_BITS) == 3.0  # opportunities at its beginning are too early
     assert link.takes_s(0.0, 4 * PACKET_BITS, repeats=False) == np.inf
     assert link.takes_s(0.0, 3 * PACKET_BITS, repeats=False) == 5.0
 

@@ -16,7 +16,7 @@ POWERS = st.lists(st.floats(1e-18, 1e-6), min_size=1, max_size=7)
 
 
 def by_loops(received_w, order, residual=0.0):
-    """Interference by the words: whoever comes later in full, whoever came before by what is left of it."""
+    """Return the interference by a plain loop: later terminals in full, earlier ones by the residual."""
     found = [0.0] * len(received_w)
     for place, k in enumerate(order):
         later = math.fsum(received_w[j] for j in order[place + 1 :])
@@ -73,7 +73,7 @@ def test_equal_powers_are_decoded_in_their_order():
 
 
 def test_corner_points_bound_the_capacity_region():
-    """In each corner one has its own capacity, and the other what is left of the sum (Tse and Viswanath, 6.1)."""
+    """In each corner one terminal has its own capacity, and the other the rest of the sum (Tse and Viswanath, 6.1)."""
     received_w = np.array([2e-13, 9e-13])
     alone = BAND_HZ * np.log2(1 + received_w / NOISE_W)
     total = BAND_HZ * math.log2(1 + received_w.sum() / NOISE_W)

@@ -76,7 +76,7 @@ def test_whole_blocks_conserve(shares, blocks):
     if np.count_nonzero(positive) <= blocks:
         assert np.all(given[positive] >= 1)
     exact = np.array(shares) / sum(shares) * blocks
-    if np.all((exact >= 1 + 1e-9) | ~positive):  # nobody is lifted to one block
+    if np.all((exact >= 1 + 1e-9) | ~positive):  # no share is raised to one block
         assert np.all(np.abs(given - exact) < 1 + 1e-9)
 
 

@@ -12,7 +12,7 @@ SLOT_S = 0.5e-3
 
 
 def loop(power, payload_bits, mean_snr, bandwidth_hz, model=rate.SHANNON):
-    """The race in plain Python: slots, and what each has sent after them."""
+    """Return the race in plain Python: slots, and the bits sent by then."""
     n, m = power.shape
     sent_bits = [0.0] * n
     for slot in range(m + 1):

@@ -25,7 +25,7 @@ def engine(request, monkeypatch):
 
 
 class Streams:
-    """One generator a row, named by a key of its own, so that a row keeps its draws wherever it stands."""
+    """One generator a row, named by its key, so that a row keeps its draws at any position."""
 
     def __init__(self, keys):
         self.generators = [np.random.default_rng([7, int(key)]) for key in keys]
@@ -452,7 +452,7 @@ def test_draws_of_generators_do_not_depend_on_the_counts():
     np.testing.assert_array_equal(source()[0](np.array([8]), 100), whole[1:])
     normals = np.random.default_rng([5, 8]).standard_normal(200) * np.sqrt(0.5)
     np.testing.assert_array_equal(whole[1].view(float), normals)
-    assert set(generators) == {3, 8}  # no other was asked for
+    assert set(generators) == {3, 8}  # no other was used
 
 
 def test_generators_are_made_for_rows_that_are_walked():

@@ -1,4 +1,4 @@
-"""SciPy is imported at the first call of one of its functions, and the functions are its own."""
+"""SciPy is imported at the first call of one of its functions, and the functions are SciPy's."""
 
 import subprocess
 import sys

@@ -69,7 +69,7 @@ def test_best_snr_is_0_if_nothing_is_received():
 @settings(deadline=None, derandomize=True, max_examples=200)
 @given(st.lists(st.floats(1e2, 1e9), min_size=1, max_size=20))
 def test_equal_shares_are_filled_like_vessels(widest_hz):
-    """Each has what it can use or the common level; the band is given away as far as it is of use."""
+    """Each has what it can use or the common level; the band is divided as far as it is useful."""
     widest = np.array(widest_hz)
     shares = fill(BAND_HZ, widest, equal)
     assert (shares.bandwidth_hz <= widest).all()

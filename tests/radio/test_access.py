@@ -1,4 +1,4 @@
-"""Access to the radio: everything ends later by it, at idle power; it is no part of a transfer, and cuts end it."""
+"""Access to the radio delays messages at idle power, is not part of a transfer, and may be cut."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def ends(of, bits=1e6, compute_s=0.01):
     return ended_s, results
 
 
-# What it adds
+# Its effects
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_direct_links_have_one_download_access():
     later = run(server, rounds=1, devices=POWERED, radio={**BASE["radio"], "access_s": ACCESS})
     extra_s = later.rounds["duration_s"][0] - plain.rounds["duration_s"][0]
     assert extra_s == pytest.approx(DOWN_S + 6 * UP_S, abs=1e-9)
-    # A device begins to receive when the one before it begins to send: what that one waits for is its own wait.
+    # A device begins to receive when the one before it begins to send: the wait of the sender is its own.
     began_s = np.sort(later.devices["start_s"]) - np.sort(plain.devices["start_s"])
     assert began_s == pytest.approx([0.0, *(DOWN_S + UP_S * np.arange(1, 6))], abs=1e-9)
 
@@ -162,7 +162,7 @@ def test_each_message_of_split_learning_has_access():
 
 
 def test_polls_ask_too():
-    """Model down and loss up; then the update up, as those who are chosen have the model."""
+    """Model down and loss up; then the update up, as the chosen devices have the model."""
     server = {"selection": {"kind": "power_of_choice", "d": 6}, "participants": 6}
     plain = run(server, rounds=1, train=True)
     later = run(server, rounds=1, train=True, radio={**BASE["radio"], "access_s": ACCESS})
@@ -182,11 +182,11 @@ def test_recorded_links_have_access(tmp_path):
     assert extra_s == pytest.approx(DOWN_S + UP_S, abs=1e-9)
 
 
-# With what cuts a participation short
+# With causes that cut a participation short
 
 
 def test_a_device_that_leaves_during_the_access_has_sent_and_received_nothing(tmp_path):
-    """At 0.3 s all have asked for a model that comes after 1 s."""
+    """At 0.3 s all wait for a model that comes after 1 s."""
     churn = presence_trace(tmp_path, [(device, 0.0, 0.3) for device in range(20)])
     radio = {**BASE["radio"], "access_s": 1.0}
     rows = run({}, rounds=1, churn=churn, radio=radio, devices=POWERED).devices
@@ -211,7 +211,7 @@ def test_a_deadline_in_the_uplinks_access_loses_the_update(sharing):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_a_battery_that_runs_out_during_the_access_ends_it_there(sharing):
-    """Before the upload: what is left after computing lasts so long at idle power, not at that of computing."""
+    """Before the upload: the rest of the battery after computing lasts as long as idle power allows."""
     devices = {"count": 6, "cpu_hz": 1e6, "flops_per_cycle": 1.0, "rx_power_w": 1e-9, "idle_power_w": IDLE_W}
     devices |= {"battery": {"capacity_j": 0.01}, "capacitance": 1e-21}  # 1 mW, 0.1 s
     radio = {**BASE["radio"], "sharing": sharing, "access_s": {"uplink": 5.0}}
@@ -225,7 +225,7 @@ def test_a_battery_that_runs_out_during_the_access_ends_it_there(sharing):
 
 
 def test_a_handover_during_the_access_sends_the_message_to_the_new_cell(tmp_path):
-    """It moves at once, is handed over some 2 s later, and gets its model after 30 s: nothing is cut."""
+    """It moves immediately, is handed over some 2 s later, and gets its model after 30 s: nothing is cut."""
     path = tmp_path / "way.csv"
     path.write_text("time_s,device,x_m,y_m\n0,0,50,0\n1,0,350,0\n200,0,350,0\n")
     cells = {"layout": "listed", "positions_m": [[0, 0], [400, 0]], "radius_m": 400.0}

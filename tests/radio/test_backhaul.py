@@ -1,4 +1,4 @@
-"""The backhaul: paths by hand, closed forms of what it adds to a round, limits in which it adds nothing, refusals."""
+"""The backhaul: paths by hand, closed forms of its delay, limits without delay, refusals."""
 
 import networkx as nx
 import numpy as np
@@ -21,7 +21,7 @@ def graph(*links):
 
 
 def test_three_nodes_by_hand():
-    """Base station 1 is nearer by way of 0, whose link is narrower."""
+    """Base station 1 is nearer through 0, whose link is narrower."""
     found = routes(graph(("server", 0, 1e6, 0.25), (0, 1, 4e6, 0.25), ("server", 1, 1e9, 1.0)), 2)
     assert found.delay_s.tolist() == [0.25, 0.5]
     assert found.rate_bps.tolist() == [1e6, 1e6]
@@ -45,7 +45,7 @@ def test_of_equal_delays_the_fastest():
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 4), st.integers(0, 3)), max_size=12))
 def test_no_path_is_better(links):
     """Against all simple paths; delays of zero and ties are common."""
-    several = [*links, *((-1, node, 1, 9) for node in range(6))]  # -1 is the server: everybody can be reached
+    several = [*links, *((-1, node, 1, 9) for node in range(6))]  # -1 is the server: all nodes can be reached
     found = routes(graph(*(("server" if a < 0 else a, b, float(r), float(d)) for a, b, r, d in several)), 6)
     plain = nx.MultiGraph()
     plain.add_edges_from((a, b, {"rate": r, "delay": d}) for a, b, r, d in several)
@@ -132,7 +132,7 @@ def test_resolved_backhaul_loads_again(section):
     assert load(scenario.model_dump(mode="json")) == scenario
 
 
-# What is refused
+# Refusals
 
 
 CELLS = "cells: {layout: hexagonal}\nradio: {propagation: {kind: umi_los, out_of_range: clamp}}"

@@ -37,7 +37,7 @@ SERVICE_SLOTS = 200  # of a transfer of mean size, alone
 
 @dataclass
 class Queue:
-    """A band of rate 1 (mean sizes a second), and what went through it."""
+    """A band of rate 1 (mean sizes a second), and the transfers through it."""
 
     arrivals_s: np.ndarray
     sizes: np.ndarray
@@ -421,7 +421,7 @@ def test_interference_comes_from_active_cells_only(way):
 
 
 def test_without_interference_an_event_costs_the_same_however_many_cells_there_are(monkeypatch):
-    """A transfer that begins or ends in one cell divides no other cell's band, nor counts what is sent there."""
+    """A transfer that begins or ends in one cell affects no other cell's band or bits."""
     divided = []
 
     def counted(budget, way, **columns):
@@ -466,7 +466,7 @@ def test_limit_shorter_than_a_slot_ends_a_transfer_immediately(transfer):
 
 
 def test_a_run_in_which_rounds_are_shared():
-    """More bandwidth for who is left: never longer than fixed equal shares, and the same bytes and payloads."""
+    """More bandwidth for the remaining transfers: never longer than fixed equal shares, with the same payloads."""
     cost = {"kind": "mlp", "cost": {"parameters": 50_000, "flops_per_parameter": 0.1}}
     base = {"rounds": 5, "devices": {"count": 20}, "server": {"participants": 6}, "model": cost}
     fixed = edgefl.run({**base, "radio": {**FLAT, "bandwidth_hz": 5e6, "sharing": "fixed"}}, train=False)

@@ -86,7 +86,7 @@ def test_the_goodput_of_one_scheme_is_its_closed_form(transmissions, db):
 @pytest.mark.parametrize("target", [0.02, 0.1, 0.3])
 @pytest.mark.parametrize("rho", [1.0, 0.98, 0.5, 0.0])
 def test_in_the_long_run_the_outer_loop_meets_its_target(target, rho):
-    """However old the reports are. The offset is what is left over: the share is the target to a constant over N."""
+    """However old the reports are. The share is the target up to the remaining offset, a constant over N."""
     slots = 60_000
     adaptation = LinkAdaptation(SCHEMES, RATES, target=target)
     snr = fading_snr(100.0, slots, rho=rho)
@@ -180,7 +180,7 @@ def test_the_slots_of_a_still_channel_are_those_of_its_blocks(sharing):
 
 
 def test_side_by_side_each_has_its_own_blocks():
-    """Two uploads over halves of the band; the second one joins later and the first one goes on."""
+    """Two uploads over halves of the band; the second one joins later and the first one continues."""
     of = link(**BLOCKS, bandwidth_hz=2e6, sharing="processor", fading="rayleigh", shadowing_db=0.0)
     down, up = transfers(of, [1, 2], 2e5)
     assert down.delivered.all()

@@ -22,7 +22,7 @@ VARIANCE = sum(1 / k**2 for k in range(1, 11))  # theirs
 
 
 def power(duration_s, bits, band_hz, snr):
-    """|h|^2 of a transfer whose gain is constant, but for the last slot, which has begun."""
+    """|h|^2 of a transfer whose gain is constant, without the last slot, which has begun."""
     return (2 ** (bits / (band_hz * duration_s)) - 1) / snr
 
 
@@ -57,7 +57,7 @@ def test_blocks_begin_with_the_clock():
         assert whole[device] == pytest.approx(np.array(expected), rel=1e-12)
     for first, slots in ((0, 1), (7, 30), (19, 2), (20, 1), (99, 1)):
         np.testing.assert_array_equal(blocks.gain(FIRST[:50] + first, slots), whole[:, first : first + slots])
-    # Each device from a slot of its own, and one device without the others.
+    # Each device from a different slot, and one device without the others.
     begin = np.arange(50)
     apart = blocks.gain(begin, 13)
     for device in range(50):
@@ -89,7 +89,7 @@ def _at_cell(at, cell):
 
 
 def test_block_may_outlast_a_round():
-    """What is measured in one round holds in the next, as long as the block does."""
+    """A measurement of one round holds in the next within a block."""
     ids = MANY[:200]
     for fading, speed_mps, holds in (
         (LONG, 10.0, True),

@@ -1,4 +1,4 @@
-"""Several cells: who serves whom, who shares and who disturbs."""
+"""Several cells: serving base stations, shares and interference."""
 
 import math
 
@@ -59,7 +59,7 @@ def test_the_strongest_base_station_serves(sites, shadowing_db):
 
 
 def test_named_base_station_serves():
-    """As after a handover; what it is like to all of them does not change."""
+    """As after a handover; the gains to all cells stay."""
     of, positions, drop = scene(20, shadowing_db=6.0, fading="ricean", spatial_consistency=True)
     named = (drop.cell + 1) % 7
     other = of.channel.drop(np.arange(20), positions, np.full(20, 1.5), 0, named)

@@ -1,4 +1,4 @@
-"""The catalogue of fading models: keys, whose K counts, how long a block holds."""
+"""The catalogue of fading models: keys, K-factors, lengths of blocks."""
 
 from typing import Annotated
 

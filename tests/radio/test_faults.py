@@ -1,4 +1,4 @@
-"""Failed attempts, limits, interruption and idle energy: what is spent is entered, and the books balance."""
+"""Failed attempts, limits, interruption and idle energy: costs are recorded, and totals balance."""
 
 import math
 
@@ -173,7 +173,7 @@ def spot_s(row, spot):
 @pytest.mark.parametrize("fading", ["rayleigh", "none", "block"])
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_interrupted_participation_is_recorded_exactly(sharing, fading):
-    """A device alone, cut at many places: its times, energies and bits against a walk of its own."""
+    """A device alone, cut at many places: its times, energies and bits against a separate walk."""
     radio = {"sharing": sharing, "fading": fading, "bandwidth_hz": 3e6, "tdd": {"downlink": 0.6, "uplink": 0.4},
              "overhead": {"uplink": 0.1}}  # fmt: skip
     changes = {"devices": {**ONE_ROUND["devices"], "count": 1}, "server": {}, "radio": radio,
@@ -250,7 +250,7 @@ def _at_place(of, row):
     tdd=st.sampled_from([None, {}]),
 )
 def test_totals_balance_for_any_interruptions(cuts_s, sharing, transfer, fading, allocation, probability, tdd):
-    """Three rounds; also, nobody has sent more than the payload an attempt, nor been on air longer than it sent."""
+    """Three rounds; also, no device sends more than the payload an attempt, or is on air longer than it sends."""
     faults = {"failure_probability": probability, "attempts": 2}
     radio = {"sharing": sharing, "transfer": transfer, "fading": fading, "allocation": allocation, "tdd": tdd}
     server, rounds, devices, _ = interrupted(cuts_s, rounds=3, radio={**radio, "bandwidth_hz": 5e6, "faults": faults})
@@ -268,7 +268,7 @@ def test_totals_balance_for_any_interruptions(cuts_s, sharing, transfer, fading,
 
 
 def test_bits_on_a_shared_band_add_up_to_the_bands():
-    """A flat power and no fading: six share what one would have; who is cut leaves its share to the others."""
+    """A flat power and no fading: six share the rate of one; a device that is cut leaves its share to the others."""
     radio = {**STILL, "server_power": "total", "sharing": "processor", "bandwidth_hz": 5e6, "fading": "none"}
     cuts_s = [0.0103, 0.0201, 0.0207, 5, 5, 5]
     server, _, devices, _ = interrupted(cuts_s, radio=radio)

@@ -1,4 +1,4 @@
-"""The link with shares that hold for the round: closed forms, keyed draws, and what must not change a transfer."""
+"""The link with shares that hold for the round: closed forms, keyed draws, and independence of other transfers."""
 
 import json
 import math
@@ -231,7 +231,7 @@ def test_a_fixed_place_has_one_shadowing_in_a_spatially_consistent_world():
         assert not np.array_equal(first.shadowing_db, other.shadowing_db)
         near = np.corrcoef(first.shadowing_db[:-1][first.los[:-1] & first.los[1:]],
                            first.shadowing_db[1:][first.los[:-1] & first.los[1:]])[0, 1]  # fmt: skip
-        assert (near > 0.8) == consistent  # 0.55 m apart: exp(-0.055) in the mean over maps
+        assert (near > 0.8) == consistent  # 0.55 m apart: exp(-0.055) on average over maps
 
 
 @pytest.mark.parametrize("rate", ["shannon", "mcs"])
@@ -269,7 +269,7 @@ MODES = [
 
 @pytest.mark.process
 def test_same_bytes_in_another_process_without_compiled_loops(tmp_path):
-    """A process of its own, as each looks for numba only once."""
+    """In a new process, as each looks for numba only once."""
     code = (
         "import sys, json, channel._compiled as compiled, edgefl\n"
         "scenarios, folder = sys.argv[1:]\n"

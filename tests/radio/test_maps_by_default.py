@@ -126,7 +126,7 @@ def test_walkers_shadowing_decorrelates_as_the_standard_says(name, walked_s):
 
 
 def test_the_fading_of_a_static_device_stands_still():
-    """Without a speed there is no Doppler shift: power is the same after a minute, but not at 10 m/s."""
+    """Without a speed the Doppler shift is 0, and power is the same after a minute, but not at 10 m/s."""
     speed_mps = load({"mobility": "static"}).mobility.speeds(20, Streams(1))
     np.testing.assert_array_equal(speed_mps, 0.0)
     of = link(fading="jakes")

@@ -164,7 +164,7 @@ def powers_hz(distances_m=DISTANCES_M):
 
 
 def rates_bps(at_hz, sending):
-    """Bits a second of whoever sends, by the words: the stronger hear the weaker."""
+    """Return the rates of senders by a plain loop: the weaker interfere with the stronger."""
     found = {}
     for k in sending:
         weaker = math.fsum(at_hz[j] for j in sending if at_hz[j] < at_hz[k])
@@ -185,7 +185,7 @@ def test_overlap_holds_for_the_round_on_fixed_shares():
 
 
 def test_ended_upload_does_not_interfere_on_a_shared_band():
-    """Against a race written down anew: all rates change whenever an upload begins or ends."""
+    """Against a second implementation of the race: all rates change whenever an upload begins or ends."""
     bits = 2e7
     at = link(uplink=NOMA, bandwidth_hz=BAND_HZ, sharing="processor", downlink="unicast", **STILL)
     down, up = transfers(at, list(range(4)), bits, distance_m=np.array(DISTANCES_M), speed_mps=0.0, compute_s=1.0)
@@ -240,7 +240,7 @@ def test_devices_send_for_their_whole_uploads(sharing, tdd):
     assert (devices["bytes_up"] == devices["bytes_up"].iloc[0]).all()
 
 
-def test_fading_of_the_others_counts_in_the_mean():
+def test_fading_of_the_others_counts_by_its_mean():
     """A first-decoded upload over fading: its mean rate is that over a constant interference (Rayleigh's mean)."""
     bits = 3e8
     at = link(uplink=NOMA, bandwidth_hz=BAND_HZ, shadowing_db=0.0, transfer="slots")
@@ -301,7 +301,7 @@ def test_contradicting_keys_are_one_line(keys, text):
 
 
 class Gaps(Noma):
-    """Two groups, whose numbers leave some out."""
+    """Two groups, whose numbers have gaps."""
 
     def groups(self, received):
         return np.where(np.arange(len(received)) % 2 == 0, 1, 3)

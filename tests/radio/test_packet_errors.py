@@ -1,4 +1,4 @@
-"""Packet errors from the channel: frequencies against closed forms, and what a model from outside may return."""
+"""Packet errors from the channel: frequencies against closed forms, and return values of plugins."""
 
 import math
 from typing import Any

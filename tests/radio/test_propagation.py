@@ -26,7 +26,7 @@ def model(kind, **keys):
 
 
 def draws(shape, seed=1, **fixed):
-    """Random, but for what is given."""
+    """Return random draws, except the given ones."""
     rng = np.random.default_rng(seed)
     names = ("los", "indoor", "building", "environment")
     drawn = {name: rng.random(shape) for name in names}
@@ -110,7 +110,7 @@ def test_frequency_of_line_of_sight_matches_the_report(kind, keys, distance_m, h
     found = priced(kind, np.full(count, distance_m), height_m=height_m, keys=keys)
     seen = int((found.state == LOS).sum())
     assert binomtest(seen, count, probability).pvalue > 0.01
-    assert binomtest(seen, count, probability + 0.025).pvalue < 1e-3  # what the test can tell apart
+    assert binomtest(seen, count, probability + 0.025).pvalue < 1e-3  # the power of the test
 
 
 @pytest.mark.parametrize("kind", ["umi_los", "free_space", "log_distance", "listed"])
@@ -249,7 +249,7 @@ def test_devices_in_buildings_stand_on_floors():
     np.testing.assert_allclose(floors, 1.5 + 3.0 * np.arange(8))
     likely = np.array([sum(1 / (5 * most) for most in range(max(n, 4), 9)) for n in range(1, 9)])
     assert chisquare(counts, likely / likely.sum() * counts.sum()).pvalue > 0.01
-    assert chisquare(counts, np.full(8, counts.sum() / 8)).pvalue < 1e-9  # what the test can tell apart
+    assert chisquare(counts, np.full(8, counts.sum() / 8)).pvalue < 1e-9  # the power of the test
     assert uma_model.height_span_m(1.7, 1.7) == (1.5, 22.5)
     assert model("uma", indoor=0.8).height_span_m(1.7, 1.7) == (1.7, 1.7)
     np.testing.assert_array_equal(model("uma", indoor=0.8).heights_m(np.full(count, 1.7), given), 1.7)
@@ -369,7 +369,7 @@ def test_check_accepts_valid_ranges(kind):
         ("rma", {"floors": [4, 8]}),
         ("umi", {"walls": "paper"}),
         ("uma", {"high_loss": -0.1}),
-        ("rma", {"high_loss": 0.5}),  # the report has no such building there
+        ("rma", {"high_loss": 0.5}),  # the report has only low-loss buildings there
         ("rma", {"street_width_m": 51.0}),
         ("inh", {"office": "closed"}),
         ("inh", {"indoor": 0.5}),

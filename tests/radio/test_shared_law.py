@@ -1,4 +1,4 @@
-"""`fast` on a shared band has the law of `slots`: transfers whose share changes while they last."""
+"""`fast` on a shared band has the law of `slots`: transfers whose share changes."""
 
 import numpy as np
 import pytest

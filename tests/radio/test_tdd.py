@@ -1,4 +1,4 @@
-"""Slots of a direction: which they are, what they carry in the long run, and exact waits for them."""
+"""Slots of a direction: their shares, their bits in the long run, and exact waits."""
 
 import math
 
@@ -19,7 +19,7 @@ UPLINK = [0.0, 0.0, 0.0, 2 / 14, 1.0]
 
 
 def framed_slots(bits, bits_a_slot, begin, shares):
-    """A transfer over slots that carry `bits_a_slot` where they are its own, from slot `begin` on, slot by slot."""
+    """Walk a transfer over its direction's slots of `bits_a_slot`, from slot `begin` on."""
     slot = begin
     sent = 0.0
     while sent < bits * (1 - 1e-12):
@@ -37,7 +37,7 @@ def test_patterns_match_the_announced_form():
     common.check(SLOT_S)
     assert common.slot_shares("down", SLOT_S).tolist() == DDDSU
     assert common.slot_shares("up", SLOT_S).tolist() == UPLINK
-    # At 120 kHz the same period has 20 slots, the rest of which are flexible: nobody's.
+    # At 120 kHz the same period has 20 slots, of which the rest are flexible.
     assert common.slot_shares("down", SLOT_S / 4).sum() == pytest.approx(3 + 10 / 14)
     assert common.slot_shares("up", SLOT_S / 4)[-2:].tolist() == [2 / 14, 1.0]
     assert pattern.time_share("down", SLOT_S) == pytest.approx(52 / 70)
@@ -113,7 +113,7 @@ def test_single_transfer_on_a_band_equals_a_fixed_share(fading):
 
 
 def test_fading_continues_in_slots_of_the_other_direction():
-    """Gauss-Markov fading slot by slot: the gain at the end is that of the last slot, whoever's slots they were."""
+    """Gauss-Markov fading slot by slot: the gain at the end is that of the last slot of either direction."""
     of = link(shadowing_db=0.0, tdd="DSUUU", bandwidth_hz=20e6)
     who = participants(of, IDS)
     rows = np.arange(3)

@@ -1,4 +1,4 @@
-"""Shares that are left to chance: weights by device, round and direction, and what a band carries under them."""
+"""Random shares: weights by device, round and direction, and their effect on a band."""
 
 import math
 
@@ -145,13 +145,13 @@ def test_no_share_is_wider_than_is_of_use():
     given_hz = of.pricing.offer("up", far, 1e6).bandwidth_hz
     assert (given_hz <= widest_hz * (1 + 1e-12)).all()
     weights = np.exp(1.5 * normals(ids, 0, 1))
-    free = given_hz < widest_hz * (1 - 1e-12)  # those that have what their weights give them
+    free = given_hz < widest_hz * (1 - 1e-12)  # those with the shares of their weights
     assert 1 < free.sum() < 4
     ratio = given_hz[free] / weights[free]
     np.testing.assert_allclose(ratio, ratio[:1].repeat(ratio.size), rtol=1e-12)
 
 
 def test_what_the_server_expects_are_equal_shares():
-    """Who does not know the draws plans with shares that are alike."""
+    """Plans without knowledge of the draws use equal shares."""
     shares = ALLOCATIONS.load("unequal")().shares(12.0, np.ones(3), np.ones(3), TRUNCATED, spread=False)
     np.testing.assert_array_equal(shares.bandwidth_hz, [4.0, 4.0, 4.0])
