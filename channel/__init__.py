@@ -11,11 +11,12 @@ is out of range, NaN or of the wrong shape raises a ValueError that names it and
 """
 
 from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from channel import (
+    from channel import (  # noqa: F401 - names for mypy
         aircomp,
         airtime,
         allocation,
@@ -57,47 +58,7 @@ if TYPE_CHECKING:
         waves,
     )
 
-__all__ = [
-    "aircomp",
-    "airtime",
-    "allocation",
-    "antenna",
-    "block_assignment",
-    "cumulants",
-    "epochs",
-    "equal_finish",
-    "fading",
-    "field",
-    "first_passage",
-    "free_space",
-    "geometry",
-    "given_slots",
-    "inh",
-    "innovations",
-    "interference",
-    "link_adaptation",
-    "link_traces",
-    "log_distance",
-    "mcs",
-    "noma",
-    "numerology",
-    "packet_errors",
-    "penetration",
-    "rate",
-    "rma",
-    "sharing",
-    "sidelink",
-    "slot_walk",
-    "sum_rate",
-    "tdl",
-    "tr38901",
-    "transfer",
-    "uma",
-    "umi",
-    "units",
-    "useful_width",
-    "waves",
-]
+__all__ = [module.name for module in iter_modules(__path__) if not (module.ispkg or module.name.startswith("_"))]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -43,14 +43,9 @@ def sending_probability(threshold: ArrayLike, k_factor: ArrayLike = 0.0) -> Floa
 def mean_inverse_gain(threshold: ArrayLike, k_factor: ArrayLike = 0.0) -> Floats:
     """Return the mean power that inversion takes, `E[1 / |h|^2 ; |h|^2 >= g]`: silence counts as 0.
 
-    For Rayleigh fading the exponential integral `E1(g)`, the integral of `exp(-x) / x` from g (Zhu et al. 2020).
-
-    Args:
-        threshold: g, of `|h|^2` with mean 1 [1].
-        k_factor: K, power of the line of sight over that of the scatter [1], from 0 to infinity.
-
-    Returns:
-        Mean [1], the broadcast shape of the arguments; infinite for a threshold of 0, unless K is infinite.
+    For Rayleigh fading the exponential integral `E1(g)`, the integral of `exp(-x) / x` from g (Zhu et al. 2020). The
+    mean [1] has the broadcast shape of the arguments, which are those of `sending_probability`; it is infinite for a
+    threshold of 0, unless K is infinite.
 
     Example:
         >>> mean_inverse_gain(0.2, [0.0, 10.0, np.inf]).round(4)

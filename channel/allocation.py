@@ -61,14 +61,7 @@ def equal(band_hz: float, count: int) -> Shares:
 
 
 def round_robin(band_hz: float, count: int) -> Shares:
-    """Return the whole band for each in turn, `1/n` of the time.
-
-    Args:
-        band_hz: bandwidth W of the system [Hz].
-        count: number n of transfers.
-
-    Returns:
-        Shares [n] of the whole band, each with a duty of 1/n.
+    """Return shares [n] of the whole band for each in turn, with duties of `1/n`; the arguments are those of `equal`.
 
     Example:
         >>> round_robin(100e6, 4).duty

@@ -109,15 +109,12 @@ def gaussian(waves: Waves, positions_m: ArrayLike, decorrelation_m: ArrayLike) -
 
 
 def gaussians(waves: Waves, positions_m: Floats, decorrelation_m: Floats) -> Floats:
-    """Return the values of several fields at the same positions, each as `gaussian` gives it, bit for bit.
+    """Return the values [1], [n, F], of F fields at positions (x, y) [m], [n, 2]: those of `gaussian`, bit for bit.
 
     Args:
-        waves: the draws of F fields, from `stacked`.
-        positions_m: positions (x, y) [m], [n, 2].
+        waves: the draws of the fields, from `stacked`.
+        positions_m: positions [m], [n, 2].
         decorrelation_m: d_cor [m] of each position and field, [n, F].
-
-    Returns:
-        The fields' values [1], [n, F].
     """
     finite("positions_m", positions_m)
     distances_m = positive("decorrelation_m", decorrelation_m)
@@ -167,15 +164,7 @@ def along_path(waves: Waves, positions_m: ArrayLike, decorrelation_m: float) -> 
 def uniform(waves: Waves, positions_m: ArrayLike, decorrelation_m: ArrayLike) -> Floats:
     """Return a field of uniforms, `Phi(g)`, for the state of a path (TR 38.901, clause 7.6.3.3).
 
-    A position is in line of sight where the uniform is below `P_LoS`.
-
-    Args:
-        waves: the draws, from `waves`.
-        positions_m: positions (x, y) [m], [..., 2].
-        decorrelation_m: d_cor [m], broadcastable to [...]; see `gaussian`.
-
-    Returns:
-        The field's values in [0, 1], [...].
+    A position is in line of sight where the uniform is below `P_LoS`. The arguments are those of `gaussian`.
     """
     return np.asarray(_special.ndtr(gaussian(waves, positions_m, decorrelation_m)))
 

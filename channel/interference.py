@@ -48,12 +48,7 @@ def uplink_w_hz(
     Cells do not coordinate which part of the band a terminal uses, so its power counts as spread evenly over the band
     of the group.
 
-    Args:
-        path_gain: large-scale gain of each terminal to each base station [1], [n, cells].
-        cell: the base station that serves each terminal, [n].
-        group: the part of the spectrum that each cell uses, [cells].
-        power_w: mean power of each terminal [W], [n]; 0 where it is silent.
-        band_hz: bandwidth of a group [Hz].
+    `power_w` is the mean power of each terminal [W], [n]; the other arguments are those of `downlink_w_hz`.
 
     Returns:
         I0 [W/Hz] at each base station, [cells].

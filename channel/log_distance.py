@@ -60,14 +60,8 @@ def shortest_m(
 ) -> Floats:
     """Return the distance from which the model holds: nearer, more power would arrive than was sent.
 
-    Args:
-        carrier_hz: carrier frequency [Hz], above 0.
-        exponent: n [1], above 0.
-        reference_m: reference distance d_0 [m].
-        reference_loss_db: loss PL(d_0) [dB]; if None that of free space, and then d_0 is at least a wavelength.
-
-    Returns:
-        Distance [m] at which the loss is 0 dB, the broadcast shape of the arguments; at most the reference distance.
+    It is the distance [m] at which the loss is 0 dB, at most the reference distance, of the broadcast shape of the
+    arguments, which are those of `path_loss_db`.
 
     Example:
         128.1 + 37.6 log10(d / km) is 0 dB at 39 cm.

@@ -68,16 +68,9 @@ def interference_w(received_w: ArrayLike, residual: ArrayLike = 0.0, order: Arra
 def sinr(
     received_w: ArrayLike, noise_w: ArrayLike, residual: ArrayLike = 0.0, order: ArrayLike | None = None
 ) -> Floats:
-    """Return the signal to interference and noise ratios at which terminals are decoded.
+    """Return the signal to interference and noise ratios [1], [..., n], at which terminals are decoded.
 
-    Args:
-        received_w: received powers [W], [..., n].
-        noise_w: power of the noise and of interference from elsewhere [W].
-        residual: part of a decoded signal's power that cancellation leaves, in [0, 1].
-        order: places of the terminals as they are decoded, [..., n]; None: the strongest first.
-
-    Returns:
-        SINR [1], [..., n].
+    `noise_w` is the power of the noise and of interference from elsewhere [W]; `interference_w` describes the rest.
 
     Example:
         >>> sinr([1e-9, 4e-9], noise_w=1e-9)
@@ -94,17 +87,9 @@ def rates_bps(
     residual: ArrayLike = 0.0,
     order: ArrayLike | None = None,
 ) -> Floats:
-    """Return the rates of terminals that share a band, `B log2(1 + SINR)`.
+    """Return the rates of terminals [bit/s], [..., n], that share a band `band_hz` [Hz], `B log2(1 + SINR)`.
 
-    Args:
-        received_w: received powers [W], [..., n].
-        noise_w: power of the noise in the band [W].
-        band_hz: the band B [Hz].
-        residual: part of a decoded signal's power that cancellation leaves, in [0, 1].
-        order: places of the terminals as they are decoded, [..., n]; None: the strongest first.
-
-    Returns:
-        Rates [bit/s], [..., n].
+    `sinr` describes the other arguments.
 
     Example:
         >>> rates_bps([1e-9, 4e-9], noise_w=1e-9, band_hz=1e6).round(-3)

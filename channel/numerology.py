@@ -62,28 +62,18 @@ def resource_blocks(bandwidth_hz: float, spacing_hz: float, carrier_hz: float = 
 
 
 def block_hz(spacing_hz: float, carrier_hz: float = BELOW_FR2_HZ) -> float:
-    """Return the bandwidth of a resource block, 12 subcarriers (TS 38.211, clause 4.4.4.1).
+    """Return the bandwidth of a resource block [Hz], 12 subcarriers (TS 38.211, clause 4.4.4.1).
 
-    Args:
-        spacing_hz: subcarrier spacing [Hz]; see `resource_blocks`.
-        carrier_hz: carrier frequency [Hz]; see `resource_blocks`.
-
-    Returns:
-        Bandwidth [Hz].
+    The arguments are those of `resource_blocks`.
     """
     _column(spacing_hz, carrier_hz)
     return SUBCARRIERS * spacing_hz
 
 
 def slot_s(spacing_hz: float, carrier_hz: float = BELOW_FR2_HZ) -> float:
-    """Return the length of a slot of 14 symbols, 1 ms x 15 kHz / spacing (TS 38.211, Table 4.3.2-1).
+    """Return the length of a slot of 14 symbols [s], 1 ms x 15 kHz / spacing (TS 38.211, Table 4.3.2-1).
 
-    Args:
-        spacing_hz: subcarrier spacing [Hz]; see `resource_blocks`.
-        carrier_hz: carrier frequency [Hz]; see `resource_blocks`.
-
-    Returns:
-        Length [s].
+    The arguments are those of `resource_blocks`.
 
     Example:
         >>> slot_s(30e3)

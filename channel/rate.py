@@ -146,16 +146,9 @@ def mean_rayleigh_bps(bandwidth_hz: ArrayLike, mean_snr: ArrayLike) -> Floats:
 
 
 def mean_rayleigh_bps_hz(efficiency: Efficiency, mean_snr: ArrayLike) -> Floats:
-    """Return the mean spectral efficiency over Rayleigh fading, `E[e(s|h|^2)]` with `|h|^2 ~ Exp(1)`.
+    """Return the mean spectral efficiency [bit/s/Hz] over Rayleigh fading, `E[e(s|h|^2)]` with `|h|^2 ~ Exp(1)`.
 
-    Exact: each rate model has a closed form.
-
-    Args:
-        efficiency: the rate model e.
-        mean_snr: mean signal-to-noise ratio s [1]; 0 gives 0.
-
-    Returns:
-        Mean spectral efficiency [bit/s/Hz], the shape of `mean_snr`.
+    Exact, by the closed form of the rate model e; s is the mean signal-to-noise ratio [1], any shape, and 0 gives 0.
     """
     return efficiency.rayleigh_bps_hz(non_negative("mean_snr", mean_snr))
 

@@ -112,17 +112,10 @@ def shadowing_std_db(
     bs_height_m: ArrayLike = 35.0,
     ut_height_m: ArrayLike = 1.5,
 ) -> Floats:
-    """Return the standard deviation of the shadowing of outdoor paths (TR 38.901, Table 7.4.1-1, RMa).
+    """Return the standard deviation of the shadowing of outdoor paths [dB] (TR 38.901, Table 7.4.1-1, RMa).
 
-    Args:
-        distance_2d_m: ground distance [m], 10 m to 10 km.
-        carrier_hz: carrier frequency [Hz], 0.5 to 30 GHz.
-        los: whether the terminal sees the base station, bool.
-        bs_height_m: antenna height of the base station [m], 10 to 150 m.
-        ut_height_m: antenna height of the terminal [m], 1 to 10 m.
-
-    Returns:
-        8 dB without line of sight; with it 4 dB up to the break point and 6 dB beyond; the broadcast shape.
+    8 dB without line of sight; with it 4 dB up to the break point and 6 dB beyond; the broadcast shape of the
+    arguments, which are those of `path_loss_db`.
     """
     # The only scenario whose shadowing depends on the distance.
     near = VALIDITY.distances(distance_2d_m) <= breakpoint_m(carrier_hz, bs_height_m, ut_height_m)
