@@ -46,7 +46,7 @@ def best_airtime_s(
     least_w: ArrayLike = 0.0,
     most_w: ArrayLike = np.inf,
 ) -> Floats:
-    """Return the airtimes that minimise `P t + c t`, the energy sent plus what the time costs (FEDL, Tran et al. 2019).
+    """Return the airtimes that minimise `P t + c t`, the energy sent plus the cost of time (FEDL, Tran et al. 2019).
 
     Args:
         bits_per_hz: bits to send over the bandwidth, b [bit/Hz].

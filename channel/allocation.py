@@ -319,7 +319,7 @@ def _evened(
 
 
 def bisected(share_hz: Callable[[float], Floats], band: float, low: float, high: float) -> Floats:
-    """Return shares that add up to the band, of a family whose sum shrinks from `low` to `high`."""
+    """Return the shares that add up to the band, of a family whose sum falls from `low` to `high`."""
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         if share_hz(middle).sum() > band:

@@ -17,7 +17,7 @@ from channel import _special
 from channel._arrays import Floats
 from channel._checks import finite, positive, require
 
-CHUNK_COSINES = 2**14  # cosines taken at once: more would not stay in a processor's cache
+CHUNK_COSINES = 2**14  # cosines taken together: more would not fit into a processor's cache
 SMOOTH_DECAY = 2.146193220620583  # (1 + x) exp(-x) = 1 / e: lengths of the smooth autocorrelation in one d_cor
 STRAIGHT = 1e-9  # of the decorrelation distance: steps that differ by less form one straight line
 SHORT_LINE = 12  # points of a line up to which single cosines are faster

@@ -34,7 +34,7 @@ BLOCK_EFFECTIVE_SAMPLES = 1.0 / 32.0  # of a block of equal slots
 MIN_BLOCKS = 16  # in a payload at the mean rate
 
 NEWTON_STEPS = 3  # slots are then right to 1e-7 of their standard deviation
-CHUNK_TRANSFERS = 2**12  # transfers at once: their temporary arrays stay in the cache
+CHUNK_TRANSFERS = 2**12  # transfers together: their temporary arrays fit into the cache
 
 
 def fast(

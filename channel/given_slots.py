@@ -114,7 +114,7 @@ def periodic_passage(payload_bits: float, limit_slots: float, frame_bits: ArrayL
 
 
 def _chunk(left: Floats) -> int:
-    """Return how many slots one call returns: about as many as half of the rows still need."""
+    """Return the number of slots in one call: about as many as half of the rows still need."""
     wanted = 1.05 * max(float(np.median(left)), 0.0) + LEAST_SLOTS
     return int(max(min(wanted, CHUNK_VALUES // left.size), LEAST_SLOTS))
 

@@ -22,7 +22,7 @@ from channel.fading import gauss_markov
 from channel.innovations import Innovations
 from channel.rate import SHANNON, Efficiency, Shannon, mean_rayleigh_bps_hz
 
-CHUNK_VALUES = 2**17  # complex values walked at once, 2 MiB: bounds the memory, whatever the payload
+CHUNK_VALUES = 2**17  # complex values walked together, 2 MiB: bounds the memory for any payload
 FEW_VALUES = 2**11  # this many draws take less time than the calls of one more step
 GROUP_ROWS = 64  # transfers walked side by side, so that chunks are long
 
@@ -264,7 +264,7 @@ class _Transfers:
         slot_bits = self._slot_bits(rows, h)
         block_bits = slot_bits if (hold == 1).all() else slot_bits * hold[:, None]
 
-        # The sum goes on from what was sent before, one block after the other: where a chunk begins leaves no trace.
+        # The sum starts from the bits sent before, so that its rounding does not depend on where chunks begin.
         total = block_bits.copy()
         total[:, 0] += sent_before
         total.cumsum(axis=1, out=total)
@@ -316,7 +316,7 @@ class _Transfers:
 
 
 def _chunk(blocks_left: Floats, most_left: float) -> int:
-    """Return how many draws to take at once: about as many as half of the rows still need, so that few are left over.
+    """Return the number of draws in one call: about as many as half of the rows still need, so that few are left over.
 
     The number is a multiple of the compiled loop's group, so that its sums do not depend on where chunks begin.
 

@@ -41,7 +41,7 @@ AnyNode = Annotated[NonNegativeInt | Annotated[str, Field(pattern=r"^\w[\w .-]*$
 
 
 class BackhaulLink(Section):
-    """A link, which carries both ways at once."""
+    """A link, which carries both directions at the same time."""
 
     between: Annotated[tuple[AnyNode, AnyNode], Field(strict=False)]  # its two ends, in either order
     rate_bps: BitRate | None = None  # None: bits take no time

@@ -26,7 +26,7 @@ class TransferResult(NamedTuple):
     sent_bits: float  # attempts that fail count, too
     delivered: bool
     cut: str = ""  # the cause of the interrupt that cut it short; empty if none did
-    access_s: float = 0.0  # waited for access before its first bit, beside the duration
+    access_s: float = 0.0  # waited for access before its first bit, besides the duration
 
     def after(self, earlier: TransferResult) -> TransferResult:
         """Return this result with the time and the bits of an earlier transfer added."""
@@ -47,6 +47,6 @@ NOT_BEGUN = TransferResult(0.0, 0.0, 0.0, 0.0, delivered=False)  # stands for a 
 
 
 def remedy(way: Way) -> str:
-    """Return what to write in a scenario in which a link is too weak for its payload."""
+    """Return the remedy for a scenario with a link that is too weak for its payload."""
     power = "radio.server_tx_power_dbm" if way == "down" else "devices.tx_power_dbm"
     return f"raise {power} or radio.bandwidth_hz, or give up in time: radio.faults.max_transfer_s: 60"

@@ -38,7 +38,7 @@ class Hungarian(Allocation):
     threshold_db: Annotated[float, Field(ge=-100, le=100)] = 0.023  # m in 1 - exp(-m (I + N) / (P h)), see radio.errors
     max_delay_s: Seconds | None = None  # of download and upload together
     max_energy_j: PositiveFloat | None = None  # of computing and upload together
-    power: Literal["within_energy", "full"] = "within_energy"  # lowered as far as max_energy_j asks for, or never
+    power: Literal["within_energy", "full"] = "within_energy"  # lowered as far as max_energy_j requires, or never
 
     def places(self) -> int:
         """Return the number of blocks."""

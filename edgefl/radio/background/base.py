@@ -1,4 +1,4 @@
-"""Base of the models of background traffic: other users, who share a cell's band with the devices that learn.
+"""Base of the models of background traffic: other users, which share a cell's band with the devices that learn.
 
 A new model is one file in this folder and one line in the folder's table of contents: a class with `mean_load` and
 `users`.
@@ -24,7 +24,7 @@ DEFAULT_SHAPE = 1.5  # of a Pareto law where none is given: a finite mean and an
 
 
 class OtherUsers(ABC):
-    """The other users of one cell in one direction, as time goes on."""
+    """The other users of one cell in one direction over time."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Background traffic of other users who stay for a drawn time, whatever rate they get."""
+"""Background traffic of other users that stay for a drawn time, whatever rate they get."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from edgefl.radio.transfers import Way
 
 
 class PoissonSessions(Background, Law):
-    """Sessions of other users, who each keep one share of the band for a time: the number of users of M/G/infinity.
+    """Sessions of other users that each keep one share of the band for a time: the number of users of M/G/infinity.
 
     Calls or streams end after their time, not with a number of bits, so their number does not depend on the devices.
     """

@@ -19,7 +19,7 @@ from edgefl.radio.prices.fast_draws import FastDraws
 
 Objects = npt.NDArray[np.object_]
 
-KNOWN_VALUES = 2**20  # fading gains known at once, all rows together: bounds the memory
+KNOWN_VALUES = 2**20  # fading gains in memory, all rows together
 DRAWN_TOGETHER = 2**14  # of these, as many as fit into a processor's cache
 DRAW_MARGIN = 1.1  # slots drawn over the expected need of the median row
 LEAST_DRAWN_SLOTS = 16

@@ -64,7 +64,7 @@ class BandTransfer:
         self.k_factor = float(participant.drop.k_factor[0])
         self.correlation = float(participant.correlation[0])
         self.constant = bool(participant.constant[0])
-        self.gains_in_time = gains_in_time(participant)  # None where the fading goes on from slot to slot
+        self.gains_in_time = gains_in_time(participant)  # None where the fading is a process of slots
         self.begin_fading(gain)
         self.draws = draws
         self.blocks: BlockProcess | None = None  # its transport blocks, once the band has looked at them
@@ -143,7 +143,7 @@ class BandTransfer:
         full_power_slots: float,
         gain: Callable[[], complex],
     ) -> None:
-        """Take over what the band's clock has counted, as the transfer leaves the band."""
+        """Take over the counts of the band's clock at the end."""
         self.left_bits = left_bits
         self.sent_bits = sent_bits
         self.bits_over_snr = bits_over_snr

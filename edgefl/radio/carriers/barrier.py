@@ -22,7 +22,7 @@ class Barrier:
 
     @property
     def present(self) -> list[int]:
-        """The participants who have arrived and not left, ascending."""
+        """The participants that have arrived and not left, ascending."""
         return sorted(self._present)
 
     def arrive(self, participant: int) -> simpy.Event:

@@ -1,4 +1,4 @@
-"""Updates over the air: all participants of a cell send at once, and the base station receives the sum.
+"""Updates over the air: all participants of a cell send together, and the base station receives the sum.
 
 A participant has four messages: the model down, the statistics of its update up, those of all updates down, and the
 update. The first three are ordinary ones on fixed shares. The update is analog, on the whole band.
@@ -165,7 +165,7 @@ class OverTheAirCarrier:
 
     @property
     def _duration_s(self) -> float:
-        """Return how long an update takes [s], in whole slots, however many participants send at once."""
+        """Return the duration of an update [s] in whole slots, for any number of senders."""
         resources = self._pricing.budget.resources
         slot_s = self._pricing.radio.slot_s
         per_symbol = self._inversion.coefficients_per_symbol

@@ -175,7 +175,7 @@ class RecordedCarrier:
         others = self._pricing.traffic.mean_others(way)
         free_share = 1.0
         if others is not None:
-            free_share = float(others.free_shares[0])  # alike in all cells
+            free_share = float(others.free_shares[0])  # the same in all cells
         if way == "down" and self._pricing.radio.downlink == "broadcast":
             bandwidth_hz *= free_share
         else:

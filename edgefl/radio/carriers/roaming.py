@@ -89,7 +89,7 @@ class RoamingCarrier(SharedCarrier):
             handed_over.succeed()  # `_piece` waits for it
 
     def carry(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, str]:
-        """See SharedCarrier; through all handovers, as `cells.handover.in_transfer` says."""
+        """See SharedCarrier; through all handovers, by `cells.handover.in_transfer`."""
         band = self._bands[way]
         bits = transfer.left_bits
         try:

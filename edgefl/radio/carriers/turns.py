@@ -74,5 +74,5 @@ class Turns:
             # Results of earlier versions had an array here for split learning, and a number for ordinary rounds.
             pause_slots = np.array([pause_slots])
         draw = self._pauses[group][place, turn - 1]
-        at = slice(row, row + 1)  # arrays [1], as under fixed shares, where this is done for all at once
+        at = slice(row, row + 1)  # arrays [1], as fixed shares compute it for all together
         self.gain[at] = channel.fading.advance(self.gain[at], self._participants.correlation[at], pause_slots, draw)

@@ -20,7 +20,7 @@ class Ricean(Fading):
     k_std_db: Annotated[float, Field(ge=0, le=100)] | None = None  # likewise
 
     def k_statistics_db(self, mean_db: float | None, std_db: float | None) -> tuple[float, float] | None:
-        """Return the section's own keys, and the propagation model's numbers for what these leave out."""
+        """Return the keys of the section, by default the numbers of the propagation model."""
         # Each key stands for itself: a scenario may keep the model's mean and change the spread.
         if self.k_mean_db is not None:
             mean_db = self.k_mean_db

@@ -14,7 +14,7 @@ class AirComp(MultipleAccess):
 
     # Only updates overlap; all other messages are orthogonal, so the flag `orthogonal` stays true.
     threshold: Annotated[float, Field(gt=0, le=100)] = 0.1  # of |h|^2 over its mean; a device is silent below it
-    truncation: Literal["coefficient", "device"] = "coefficient"  # each has a gain of its own, or a round has one
+    truncation: Literal["coefficient", "device"] = "coefficient"  # each has its own gain, or a round has one
     coefficients_per_symbol: Literal[1, 2] = 2  # of a complex symbol: in phase, or in quadrature, too
 
     def inversion(self) -> ChannelInversion:
