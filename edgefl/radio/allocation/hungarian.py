@@ -95,8 +95,8 @@ class Hungarian(Allocation):
         full = np.ones(len(pairs))
         if self.max_energy_j is None or self.power == "full":
             return full
-        # An upload at a higher power takes more energy a bit, but where the circuit takes most of it: from full power
-        # down, the first power within the limit is the largest.
+        # A higher power takes more energy a bit, except where the circuit takes most of it: so search from full power
+        # down for the first power within the limit.
         trials = np.geomspace(1.0, LEAST_POWER_SHARE, POWERS)
         within = np.stack([self._energy_j(pairs, trial * full) <= self.max_energy_j for trial in trials])
         first = within.argmax(axis=0)
