@@ -172,17 +172,7 @@ def proportional_fair(
 
     With `R_k(w)` the mean rate on a bandwidth `w`, the optimum has `R_k'(W_k) / R_k(W_k)` equal for all `k`. The
     multiplier is found by bisection on a table. With `spread` the rate is proportional to the bandwidth and the shares
-    are equal.
-
-    Args:
-        band_hz: bandwidth W of the system [Hz].
-        snr_hz: received power over the noise density, `a = P psi / N0` [n] in Hz.
-        efficiency: rate model.
-        spread: whether the transmitter spreads its power over the whole band.
-        fading: whether mean rates are means over Rayleigh fading, or rates at the mean SNR.
-
-    Returns:
-        Shares [n], each served all the time.
+    are equal. The arguments are those of `min_makespan`, and so are the shares [n], each served all the time.
 
     Example:
         The stronger of two makes better use of the band.

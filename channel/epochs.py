@@ -49,14 +49,8 @@ def outlook(
 ) -> Outlook:
     """Return the expected progress of transfers that keep their shares.
 
-    Args:
-        left_bits: bits left to send [bit], [n]; positive.
-        mean_snr: signal-to-noise ratio at |h|^2 = 1 [1], [n].
-        bandwidth_hz: share of the band [Hz], [n]; positive.
-        slot_s: length of a slot [s].
-        correlation: rho of the fading between neighbouring slots, inside (-1, 1), [n].
-        efficiency: spectral efficiency over the SNR of a slot.
-        k_factor: Ricean K [1], [n]; finite.
+    The arguments are those of `transfer.fast`, each [n]: `left_bits` [bit] is positive, `correlation` inside (-1, 1),
+    and `k_factor` finite.
     """
     links = check_links(left_bits, mean_snr, bandwidth_hz, slot_s, correlation, k_factor)
     slot_hz_s = links.bandwidth_hz * links.slot_s

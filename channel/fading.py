@@ -16,14 +16,7 @@ SLOTS_FOR_A_FILTER = 16  # without numba, this many vectorised slots take as lon
 
 
 def doppler_hz(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
-    """Return the largest Doppler shift `f_d = v f_c / c` (paper, Appendix A-A3).
-
-    Args:
-        speed_mps: speed of the terminal [m/s].
-        carrier_hz: carrier frequency [Hz].
-
-    Returns:
-        Frequency [Hz], the broadcast shape of the arguments.
+    """Return the largest Doppler shift `f_d = v f_c / c` [Hz] at a speed v [m/s] and a carrier f_c [Hz] (paper, A-A3).
 
     Example:
         >>> float(doppler_hz(10.0, 3.5e9).round(2))
@@ -53,16 +46,9 @@ def doppler_correlation(speed_mps: ArrayLike, carrier_hz: ArrayLike, slot_s: Arr
 
 
 def coherence_s(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
-    """Return the coherence time `(9 / (16 pi))^(1/2) / f_d = 0.423 / f_d`.
+    """Return the coherence time `(9 / (16 pi))^(1/2) / f_d = 0.423 / f_d` [s]; infinite for a terminal at rest.
 
-    Rappaport, Wireless Communications, 2nd ed., eq. 5.40.c.
-
-    Args:
-        speed_mps: speed of the terminal [m/s].
-        carrier_hz: carrier frequency [Hz].
-
-    Returns:
-        Time [s], the broadcast shape of the arguments; infinite for a terminal at rest.
+    Rappaport, Wireless Communications, 2nd ed., eq. 5.40.c; the arguments are those of `doppler_hz`.
     """
     with np.errstate(divide="ignore"):
         return np.asarray(np.sqrt(9.0 / (16.0 * np.pi)) / doppler_hz(speed_mps, carrier_hz))

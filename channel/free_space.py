@@ -23,14 +23,7 @@ STATISTICS = Statistics(shadowing_db=(0.0,), decorrelation_m=(20.0,))
 
 
 def wavelength_m(carrier_hz: ArrayLike) -> Floats:
-    """Return the wavelength `c / f_c` of a carrier.
-
-    Args:
-        carrier_hz: carrier frequency f_c [Hz], any shape.
-
-    Returns:
-        Wavelength [m], the shape of `carrier_hz`.
-    """
+    """Return the wavelength `c / f_c` [m] of a carrier [Hz], any shape."""
     return np.asarray(SPEED_OF_LIGHT_MPS / positive("carrier_hz", carrier_hz))
 
 

@@ -86,16 +86,7 @@ def hexagon_offsets_m(u: ArrayLike, min_distance_m: ArrayLike, radius_m: ArrayLi
 
 
 def distance_3d_m(distance_2d_m: ArrayLike, bs_height_m: ArrayLike, ut_height_m: ArrayLike) -> Floats:
-    """Return the distance between the antennas (3GPP TR 38.901, Figure 7.4.1-1).
-
-    Args:
-        distance_2d_m: ground distance [m].
-        bs_height_m: antenna height of the base station [m].
-        ut_height_m: antenna height of the terminal [m].
-
-    Returns:
-        `sqrt(d_2D^2 + (h_BS - h_UT)^2)` [m], the broadcast shape of the arguments.
-    """
+    """Return the distance between the antennas [m], `sqrt(d_2D^2 + (h_BS - h_UT)^2)` (TR 38.901, Figure 7.4.1-1)."""
     climb_m = np.asarray(bs_height_m, dtype=np.float64) - np.asarray(ut_height_m, dtype=np.float64)
     return np.asarray(np.sqrt(np.asarray(distance_2d_m, dtype=np.float64) ** 2 + climb_m**2))
 

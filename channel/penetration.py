@@ -19,14 +19,7 @@ GROUND_FLOOR_M = 1.5  # antenna on the ground floor
 
 
 def glass_db(carrier_hz: ArrayLike) -> Floats:
-    """Return the loss of standard multi-pane glass, `2 + 0.2 f`, f in GHz (TR 38.901, Table 7.4.3-1).
-
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz, any shape.
-
-    Returns:
-        Loss [dB], the shape of `carrier_hz`.
-    """
+    """Return the loss [dB] of standard multi-pane glass, `2 + 0.2 f`, f in GHz (TR 38.901, Table 7.4.3-1)."""
     return 2.0 + 0.2 * _ghz(carrier_hz)
 
 
@@ -47,14 +40,7 @@ def irr_glass_db(carrier_hz: ArrayLike, release: int = 16) -> Floats:
 
 
 def concrete_db(carrier_hz: ArrayLike) -> Floats:
-    """Return the loss of concrete, `5 + 4 f`, f in GHz (TR 38.901, Table 7.4.3-1).
-
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz, any shape.
-
-    Returns:
-        Loss [dB], the shape of `carrier_hz`.
-    """
+    """Return the loss [dB] of concrete, `5 + 4 f`, f in GHz (TR 38.901, Table 7.4.3-1)."""
     return 5.0 + 4.0 * _ghz(carrier_hz)
 
 

@@ -35,13 +35,8 @@ FAR_SHADOWING_DB = 6.0  # in line of sight beyond the break point (Table 7.4.1-1
 def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 35.0, ut_height_m: ArrayLike = 1.5) -> Floats:
     """Return the break-point distance `d_BP = 2 pi h_BS h_UT f_c / c` (TR 38.901, Table 7.4.1-1, note 5).
 
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 30 GHz.
-        bs_height_m: antenna height of the base station [m], 10 to 150 m.
-        ut_height_m: antenna height of the terminal [m], 1 to 10 m.
-
-    Returns:
-        Ground distance [m] where the LoS slope changes, the broadcast shape of the arguments.
+    It is the ground distance [m] where the LoS slope changes, of the broadcast shape of the arguments, which are those
+    of `path_loss_db`.
     """
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
     return np.asarray(2.0 * np.pi * bs_height * ut_height * carrier / SPEED_OF_LIGHT_MPS)

@@ -67,14 +67,8 @@ def breakpoint_m(
 ) -> Floats:
     """Return the break-point distance `4 h'_BS h'_UT f_c / c`, `h' = h - h_E` (TR 38.901, Table 7.4.1-1, note 1).
 
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
-        bs_height_m: antenna height of the base station [m], at least 22.5 m (the TR: 25 m).
-        ut_height_m: antenna height of the terminal [m], 1.5 to 22.5 m.
-        environment_m: h_E [m], from `environment_height_m`; below the terminal.
-
-    Returns:
-        Ground distance [m] where the LoS slope changes, the broadcast shape of the arguments.
+    It is the ground distance [m] where the LoS slope changes, of the broadcast shape of the arguments, which are those
+    of `path_loss_db`; `environment_m` is h_E [m], from `environment_height_m`, below the terminal.
     """
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
     # An environment as high as the terminal would put the break point at 0.

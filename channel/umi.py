@@ -35,13 +35,8 @@ STATISTICS = Statistics(
 def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 10.0, ut_height_m: ArrayLike = 1.5) -> Floats:
     """Return the break-point distance `4 h'_BS h'_UT f_c / c`, `h' = h - 1 m` (TR 38.901, Table 7.4.1-1, note 1).
 
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
-        bs_height_m: antenna height of the base station [m], above 1 m.
-        ut_height_m: antenna height of the terminal [m], 1.5 to 22.5 m.
-
-    Returns:
-        Ground distance [m] where the LoS slope changes, the broadcast shape of the arguments.
+    It is the ground distance [m] where the LoS slope changes, of the broadcast shape of the arguments, which are those
+    of `path_loss_db`.
 
     Example:
         >>> float(breakpoint_m(3.5e9).round(9))
