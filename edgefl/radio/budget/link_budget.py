@@ -101,11 +101,7 @@ class LinkBudget:
     def power_share(self, way: Way, ids: Ids, bandwidth_hz: Floats, path_gain: Floats) -> Floats:
         """Return the sent shares [n] of the transmitters' full powers, in [0, 1].
 
-        Args:
-            way: the direction.
-            ids: [n] the devices.
-            bandwidth_hz: [n] their shares of the band while they are served.
-            path_gain: [n] to the base stations that serve them.
+        `bandwidth_hz` [n] are the devices' shares of the band while they are served.
         """
         if way == "up":
             return self.power_control.power_share(ids, bandwidth_hz, path_gain)
@@ -117,13 +113,7 @@ class LinkBudget:
         """Return the widest useful shares of the band [n], in whole resource blocks if the band has them.
 
         A wider share has a lower rate, as it spreads the power too thin for the schemes of `radio.rate`. None: the
-        whole band is useful to all.
-
-        Args:
-            way: the direction.
-            ids: [n] the devices.
-            path_gain: [n] to the base stations that serve them.
-            snr_hz: [n] the result of `snr_hz` for full powers.
+        whole band is useful to all. `snr_hz` [n] is the result of the method for full powers.
         """
         if self._best_snr == 0 or self.spreads_power(way):
             return None
@@ -161,12 +151,7 @@ class LinkBudget:
     ) -> Floats:
         """Return the signal-to-noise ratios [n] of devices, each alone in its cell without interference.
 
-        Args:
-            way: the direction.
-            ids: [n] the devices.
-            path_gain: [n] to the base stations that serve them.
-            tx_power_w: [n] their full powers.
-            bandwidth_hz: the part of the band that each uses, for all alike or [n].
+        `tx_power_w` [n] are full powers; `bandwidth_hz` is the part of the band that each uses, one for all or [n].
         """
         sent_w = tx_power_w
         if way == "up":

@@ -67,15 +67,7 @@ class FadingDraws:
     def blocks(
         self, radio: Radio, drop: Drop, speed_mps: Floats, index: int, purpose: Purpose = "fading_blocks"
     ) -> BlockGains | None:
-        """Return the fading of devices [n] as gains that hold in blocks; None where the model has none.
-
-        Args:
-            radio: the section `radio`.
-            drop: their large-scale channel, to the base stations that serve them.
-            speed_mps: [n] their speeds.
-            index: of the selection that chose them.
-            purpose: of the draws.
-        """
+        """Return the fading of devices [n] as gains that hold in blocks; None where the model has none; see `waves`."""
         fading = radio.fading
         with watching_draws(fading, "hold_slots"):
             block_slots = fading.hold_slots(speed_mps, radio.carrier_hz, radio.slot_s)

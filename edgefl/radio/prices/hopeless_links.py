@@ -44,26 +44,14 @@ class HopelessLinks:
         return min(slots, MAX_SLOTS)
 
     def fails_after(self, way: Way, participant: Participants, payload_bits: float) -> int | None:
-        """Return the slots after which a transfer of one participant [1] fails; None if its link is not hopeless.
-
-        Args:
-            way: its direction.
-            participant: its participant, with the base station that serves it.
-            payload_bits: the payload.
-        """
+        """Return the slots after which a transfer of one participant [1] fails; None if its link is not hopeless."""
         slots = self.failing_slots
         if slots is None or not self.alone(way, participant, payload_bits)[0]:
             return None
         return slots
 
     def alone(self, way: Way, participants: Participants, payload_bits: Floats | float) -> Bools:
-        """Return which transfers [n] are hopeless even alone in their cells.
-
-        Args:
-            way: their direction.
-            participants: of the transfers [n].
-            payload_bits: the payloads, for all or [n].
-        """
+        """Return which transfers [n] of payloads, one for all or [n], are hopeless even alone in their cells."""
         # The best case: no interference, and the widest useful share.
         budget = self._budget
         resources = budget.resources
