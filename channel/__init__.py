@@ -1,6 +1,7 @@
 """Radio physics of a cell as pure functions: arrays in, arrays out, no state, no random numbers.
 
-Every quantity carries its unit in its name. Random draws come in as arguments, so the caller owns the seeds.
+Every quantity carries its unit in its name. Random draws are arguments, so the caller owns the seeds. An argument that
+is out of range, NaN or of the wrong shape raises a ValueError that names it and its range; nothing is extrapolated.
 
     >>> import channel
     >>> loss_db = channel.umi.path_loss_db([50.0, 250.0], carrier_hz=3.5e9, los=True)
@@ -10,11 +11,12 @@ Every quantity carries its unit in its name. Random draws come in as arguments, 
 """
 
 from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from channel import (
+    from channel import (  # noqa: F401 - names for mypy
         aircomp,
         airtime,
         allocation,
@@ -56,47 +58,7 @@ if TYPE_CHECKING:
         waves,
     )
 
-__all__ = [
-    "aircomp",
-    "airtime",
-    "allocation",
-    "antenna",
-    "block_assignment",
-    "cumulants",
-    "epochs",
-    "equal_finish",
-    "fading",
-    "field",
-    "first_passage",
-    "free_space",
-    "geometry",
-    "given_slots",
-    "inh",
-    "innovations",
-    "interference",
-    "link_adaptation",
-    "link_traces",
-    "log_distance",
-    "mcs",
-    "noma",
-    "numerology",
-    "packet_errors",
-    "penetration",
-    "rate",
-    "rma",
-    "sharing",
-    "sidelink",
-    "slot_walk",
-    "sum_rate",
-    "tdl",
-    "tr38901",
-    "transfer",
-    "uma",
-    "umi",
-    "units",
-    "useful_width",
-    "waves",
-]
+__all__ = [module.name for module in iter_modules(__path__) if not (module.ispkg or module.name.startswith("_"))]
 
 
 def __getattr__(name: str) -> ModuleType:

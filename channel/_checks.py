@@ -1,4 +1,4 @@
-"""Input checks: a number out of range is an error that says which quantity, which value and which range."""
+"""Checks of arguments: the error of a number out of range names the quantity, the value and the range."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from channel._arrays import Bools, Floats
 
-BORDER = 1e-9  # relative; a distance of exactly 10 m that was computed by a square root must not fall out by rounding
+BORDER = 1e-9  # relative: a square root may return slightly less than 10 m, which still counts as 10 m
 
 
 def require(valid: Bools, values: NDArray[np.generic], quantity: str, valid_range: str) -> None:
     """Raise ValueError with the first of `values` that is not `valid`."""
-    if not valid.all():  # np.all takes three times as long for a few numbers
+    if not valid.all():  # np.all takes three times as long on short arrays
         raise _out_of_range(valid, values, quantity, valid_range)
 
 
@@ -20,13 +20,13 @@ def _out_of_range(valid: Bools, values: NDArray[np.generic], quantity: str, vali
     return ValueError(f"{quantity} = {values[~valid][0]} is out of range: it must be {valid_range}")
 
 
-# The checks below are made of every price; they call `all` themselves, as another call would take as long as it.
+# Every price passes the checks below. They call `all` directly, as another function call would double their time.
 
 
 def within(quantity: str, values: ArrayLike, low: float, high: float, rel_tolerance: float = 0.0) -> Floats:
-    """Return `values` as floats, all in [low, high] up to a relative tolerance at the borders; NaN is refused."""
+    """Return `values` as floats, all in [low, high] up to a relative tolerance at the borders; refuse NaN."""
     array = np.asarray(values, dtype=np.float64)
-    # The range may begin or end at 0 or infinity; a relative slack leaves those as they are.
+    # A relative tolerance leaves borders at 0 and infinity unchanged.
     lowest = low - abs(low) * rel_tolerance
     highest = high + abs(high) * rel_tolerance
     valid = (array >= lowest) & (array <= highest)
@@ -37,7 +37,7 @@ def within(quantity: str, values: ArrayLike, low: float, high: float, rel_tolera
 
 def positive(quantity: str, values: ArrayLike) -> Floats:
     """Return `values` as floats, all finite and above zero."""
-    # Asked this way around NaN fails, too: every comparison with it is false.
+    # NaN fails, too: every comparison with it is false.
     array = np.asarray(values, dtype=np.float64)
     valid = (array > 0) & (array < np.inf)
     if not valid.all():
@@ -61,6 +61,14 @@ def finite(quantity: str, values: ArrayLike) -> Floats:
     return array
 
 
+def pairs(quantity: str, values: ArrayLike) -> Floats:
+    """Return uniform draws [..., 2] as floats, all in [0, 1]."""
+    draws = within(quantity, values, 0.0, 1.0)
+    if draws.shape[-1:] != (2,):
+        raise ValueError(f"{quantity} must hold two draws in its last axis: its shape is {draws.shape}, not [..., 2]")
+    return draws
+
+
 def ricean_k(values: ArrayLike) -> Floats:
     """Return Ricean factors as floats, none below zero; infinity stands for a channel without scatter."""
     k = np.asarray(values, dtype=np.float64)
@@ -69,7 +77,7 @@ def ricean_k(values: ArrayLike) -> Floats:
 
 
 def boolean(quantity: str, values: ArrayLike) -> Bools:
-    """Return `values` as they are, all booleans; a probability would count as true, so numbers are refused."""
+    """Return `values`, which must be booleans: a probability would silently count as true."""
     array = np.asarray(values)
     if array.dtype != np.bool_:
         raise ValueError(f"{quantity} must be boolean, not {array.dtype}: compare a probability with a draw first")
@@ -77,7 +85,7 @@ def boolean(quantity: str, values: ArrayLike) -> Bools:
 
 
 def vectors(*columns: ArrayLike) -> tuple[NDArray[Any], ...]:
-    """Return the arguments of n transfers as arrays [n]; a scalar is the same for all."""
+    """Return the arguments of n transfers as arrays [n]; a scalar holds for all."""
     # Views, not copies: a scalar argument of a million transfers costs nothing.
     arrays = np.broadcast_arrays(*[np.atleast_1d(column) for column in columns])
     if arrays[0].ndim != 1:
@@ -89,7 +97,7 @@ def vectors(*columns: ArrayLike) -> tuple[NDArray[Any], ...]:
 
 
 def one_each(quantity: str, values: Floats, count: int | None = None) -> Floats:
-    """Return `values` [n] after a look at their shape; without a count any number of transfers will do but none."""
+    """Return `values` after checking that their shape is [count], or [n] with n > 0 if no count is given."""
     if count is None:
         right = values.ndim == 1 and values.size > 0
         wanted = "one number a transfer, of at least one"

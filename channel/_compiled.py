@@ -1,7 +1,7 @@
-"""The fading and the walk over slots in compiled loops, where numba is installed (the extra `compiled`).
+"""The fading and the walk over slots in compiled loops, if numba is installed (the extra `compiled`).
 
-Draws and gains have the same bits as with NumPy and SciPy. SNRs are multiplied up before a logarithm is taken, so sums
-of bits differ in their last digits, and a slot count only where a payload ends on the border of a slot to 1e-12.
+Draws and gains have the same bits as with NumPy and SciPy. One logarithm is taken of the product of several SNRs, so
+sums of bits differ in their last digits, and a slot count only where a payload ends within 1e-12 of a slot's border.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 GROUP_SLOTS = 8  # slots under one logarithm: the product of 8 SNRs of up to 1e38 does not overflow
 
@@ -23,19 +23,9 @@ def walk() -> Kernel | None:
     return compiled(_walk)
 
 
-class Sfc64(Protocol):
-    """The module `_sfc64`."""
-
-    def seeded(self, words: Any) -> Any:
-        """See `_sfc64._seeded`."""
-
-    def fill(self, states: Any, out: Any) -> None:
-        """See `_sfc64._fill`."""
-
-
 @cache
-def sfc64() -> Sfc64 | None:
-    """Return the compiled generator `_sfc64`; None without numba."""
+def sfc64() -> Any:
+    """Return the module `_sfc64`, a compiled generator; None without numba."""
     if find_spec("numba") is None:
         return None
     from channel import _sfc64  # late: it imports numba
@@ -50,12 +40,12 @@ def filtered() -> Kernel | None:
 
 
 def compiled(function: Kernel) -> Kernel | None:
-    """Return a function compiled by numba, from its cache on disk where it has been compiled before."""
+    """Return a function compiled by numba, from its cache on disk if it was compiled before; None without numba."""
     if find_spec("numba") is None:
         return None
     from numba import njit
 
-    # Python's error model would test every division for zero; the loops below never divide by zero.
+    # Python's error model would check every division; the loops below never divide by zero.
     kernel: Kernel = njit(cache=True, error_model="numpy")(function)
     return kernel
 
@@ -98,14 +88,14 @@ def _walk(  # noqa: C901, PLR0915 - numba compiles one function
 ) -> None:
     """Walk each row over its draws [r, c] until its payload is sent or its limit is reached.
 
-    One function and plain loops: numba compiles it whole, and helpers would have to be compiled on their own. The bits
-    of gains depend on the order of each product below.
+    One function of plain loops, as numba would compile helpers separately. The bits of gains depend on the order of
+    each product below.
 
     Args, all [r]: see `slot_walk._Transfers`; `shannon` is (attenuation, min_snr, max_bps_hz) of `rate.Shannon`;
     `gain`, `sent` and `used` are read and overwritten.
     """
     attenuation, min_snr, max_bps_hz = shannon
-    cap_snr = math.expm1(max_bps_hz / attenuation * math.log(2.0))  # from here on the cap holds
+    cap_snr = math.expm1(max_bps_hz / attenuation * math.log(2.0))  # where the cap begins
     columns = draws.shape[1]
     for row in range(draws.shape[0]):
         rho = correlation[row]
@@ -121,8 +111,8 @@ def _walk(  # noqa: C901, PLR0915 - numba compiles one function
         slots = used[row]
         column = 0
         while column < columns and done < payload[row] and slots < limit[row]:
-            # A whole group of slots at once, under one logarithm: log(1 + a) + log(1 + b) = log((1 + a)(1 + b)).
-            # A group begins at a multiple of its length, wherever the chunk does: sums do not depend on the chunks.
+            # A group of slots under one logarithm: log(1 + a) + log(1 + b) = log((1 + a)(1 + b)).
+            # Groups begin at multiples of their length, so that sums do not depend on where chunks begin.
             room = min(columns - column, limit[row] - slots)
             if hold[row] == 1 and slots % GROUP_SLOTS == 0 and room >= GROUP_SLOTS:
                 ahead_real = real
@@ -149,7 +139,7 @@ def _walk(  # noqa: C901, PLR0915 - numba compiles one function
                     slots = slots + GROUP_SLOTS
                     column = column + GROUP_SLOTS
                     continue
-                # The payload ends inside this group: forget it and go slot by slot to find where.
+                # The payload ends inside this group: walk it slot by slot to find where.
             real = innovation_share * draws[row, column].real + rho * real
             imag = innovation_share * draws[row, column].imag + rho * imag
             in_phase = line_part + scatter_part * real
@@ -166,7 +156,7 @@ def _walk(  # noqa: C901, PLR0915 - numba compiles one function
             missing = payload[row] - done
             if bits * count >= missing:
                 count = min(count, max(1, math.ceil(missing / bits)))
-                done = payload[row]  # exactly, so that a complete transfer is known by equality
+                done = payload[row]  # exactly, so that equality identifies a complete transfer
             else:
                 done += bits * count
             slots = slots + count

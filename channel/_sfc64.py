@@ -1,7 +1,7 @@
 """Standard normals of NumPy's generator SFC64 in a compiled loop: the same bits as NumPy's.
 
-NumPy asks the generator for each word through a pointer; here both are one loop, which takes less time
-(docs/benchmarks.md). Imported only where numba is.
+NumPy calls the generator for each word through a pointer; one loop for both takes less time (docs/benchmarks.md).
+Imported only if numba is installed.
 
 Sources: Doty-Humphrey, PractRand (SFC64: small fast chaotic); Marsaglia and Tsang, "The ziggurat method for generating
 random variables", J. Stat. Softw. 5(8), 2000, with the 256 layers and the words that NumPy takes.
@@ -82,7 +82,7 @@ def _fill(states: Any, out: Any) -> None:
                 a, b, c, counter, word = _step(a, b, c, counter)
                 layer = word & LAYER
                 place = (word >> LAYER_BITS) & PLACE
-                # a table with both signs: whether a draw is negative is a coin that no processor can predict
+                # a table with both signs: no processor can predict the branch on a random sign
                 x = np.float64(np.int64(place)) * WIDTHS[word & SIGNED_LAYER]
                 if place < INSIDE[layer]:  # 99 of 100
                     accepted = True

@@ -1,7 +1,4 @@
-"""SciPy's special functions, imported at the first call: many programs that import this library call none of them.
-
-The import takes longer than those of NumPy and of this library together.
-"""
+"""SciPy's special functions, imported at the first call, as the import takes longer than NumPy and this library."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ __all__ = ["binom", "chndtr", "erfc", "exp1", "gammaincc", "gammaln", "j0", "lam
 
 
 def __getattr__(name: str) -> Any:
-    """Return a function of SciPy's; Python asks for each of them only once."""
+    """Return a function of SciPy; Python calls this only once for each."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import scipy.special

@@ -1,4 +1,4 @@
-"""The arguments that both engines of `channel.transfer` share, and the refusal of transfers that take too long."""
+"""Checks of the arguments that both engines of `channel.transfer` share, and of transfers that take too long."""
 
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ def check_links(
 
 
 def refuse_too_long(mean_snr: Floats, max_slots: int) -> None:
-    """Raise TransferTooLong if there is any transfer to refuse, given the mean SNRs [1] of those, [r]."""
+    """Raise TransferTooLong if there are transfers to refuse, given their mean SNRs [1], [r]."""
     if mean_snr.size:
         lowest = np.min(mean_snr)
         raise TransferTooLong(

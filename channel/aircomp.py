@@ -1,8 +1,8 @@
 """Over-the-air computation: a base station receives the sum of analog signals that devices send at the same time.
 
 Each device inverts its channel where `|h|^2` reaches a threshold and is silent elsewhere (truncated channel inversion;
-Zhu, Wang, Huang, "Broadband analog aggregation for low-latency federated edge learning", IEEE TWC 19(1), 2020). So all
-signals arrive with amplitudes in the ratio of their weights, and add up to a weighted sum with noise.
+Zhu, Wang, Huang, "Broadband analog aggregation for low-latency federated edge learning", IEEE TWC 19(1), 2020). All
+signals thus arrive with amplitudes in the ratio of their weights, and add up to a weighted sum with noise.
 
 Signals are coefficients of mean 0 and variance 1. A complex symbol carries one of them, or two: one in phase and one in
 quadrature.
@@ -17,8 +17,8 @@ from channel import _special
 from channel._arrays import Floats
 from channel._checks import non_negative, positive, require, ricean_k, within
 
-_TAIL_STEPS = 12.0  # standard deviations of a Poisson distribution beyond which its terms do not count
-_TAIL_TERMS = 40  # and as many terms more, for small means
+_TAIL_STEPS = 12.0  # standard deviations of a Poisson distribution beyond which its terms are negligible
+_TAIL_TERMS = 40  # further terms, for small means
 
 
 def sending_probability(threshold: ArrayLike, k_factor: ArrayLike = 0.0) -> Floats:
@@ -33,9 +33,6 @@ def sending_probability(threshold: ArrayLike, k_factor: ArrayLike = 0.0) -> Floa
     Returns:
         Probability, the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: a threshold or K is out of range or NaN.
-
     Example:
         >>> sending_probability(0.2, [0.0, 10.0, np.inf]).round(4)
         array([0.8187, 0.9944, 1.    ])
@@ -46,17 +43,9 @@ def sending_probability(threshold: ArrayLike, k_factor: ArrayLike = 0.0) -> Floa
 def mean_inverse_gain(threshold: ArrayLike, k_factor: ArrayLike = 0.0) -> Floats:
     """Return the mean power that inversion takes, `E[1 / |h|^2 ; |h|^2 >= g]`: silence counts as 0.
 
-    For Rayleigh fading the exponential integral `E1(g)`, the integral of `exp(-x) / x` from g (Zhu et al. 2020).
-
-    Args:
-        threshold: g, of `|h|^2` with mean 1 [1].
-        k_factor: K, power of the line of sight over that of the scatter [1], from 0 to infinity.
-
-    Returns:
-        Mean [1], the broadcast shape of the arguments; infinite for a threshold of 0, unless K is infinite.
-
-    Raises:
-        ValueError: a threshold or K is out of range or NaN.
+    For Rayleigh fading the exponential integral `E1(g)`, the integral of `exp(-x) / x` from g (Zhu et al. 2020). The
+    mean [1] has the broadcast shape of the arguments, which are those of `sending_probability`; it is infinite for a
+    threshold of 0, unless K is infinite.
 
     Example:
         >>> mean_inverse_gain(0.2, [0.0, 10.0, np.inf]).round(4)
@@ -65,30 +54,27 @@ def mean_inverse_gain(threshold: ArrayLike, k_factor: ArrayLike = 0.0) -> Floats
     least = non_negative("threshold", threshold)
     scatters = np.isfinite(ricean_k(k_factor))
     found = _over_gains(_gamma_inverse, np.where(least > 0, least, 1.0), k_factor)
-    # However rare the deepest fades are, inverting them takes more power than there is.
+    # Rare as the deepest fades are, inverting them takes infinite power.
     return np.where((least == 0) & scatters, np.inf, found)
 
 
 def aligned_power_w(
     tx_power_w: ArrayLike, path_gain: ArrayLike, weight: ArrayLike, mean_inverse: ArrayLike
 ) -> np.float64:
-    """Return the power with which a signal of weight 1 arrives, the greatest that all devices can afford in the mean.
+    """Return the power with which a signal of weight 1 arrives, the greatest that all devices can afford on average.
 
-    A device of weight w that is to arrive with the power `rho w^2` sends `rho w^2 E / psi` in the mean over its fading,
-    with E of `mean_inverse_gain`. So `rho = min P psi / (w^2 E)` over the devices: the weakest one sends all it can.
-    With equal weights and path gains this is `rho_0 = P_0 / (r^alpha E1(g))` of Zhu et al. 2020.
+    To arrive with the power `rho w^2`, a device of weight w sends `rho w^2 E / psi` on average over its fading, with E
+    of `mean_inverse_gain`. So `rho = min P psi / (w^2 E)` over the devices: the weakest one sends at full power. With
+    equal weights and path gains this is `rho_0 = P_0 / (r^alpha E1(g))` of Zhu et al. 2020.
 
     Args:
         tx_power_w: P, the mean power that each device [n] can send [W].
         path_gain: psi, received over sent power of each [n], without fading [1].
         weight: w, the weight of each in the sum [n].
-        mean_inverse: E, of each [n]; without a unit.
+        mean_inverse: E, of each [n] [1].
 
     Returns:
         rho [W].
-
-    Raises:
-        ValueError: an argument that is not positive, NaN.
     """
     squared_weight = positive("weight", weight) ** 2
     power_w = positive("tx_power_w", tx_power_w)
@@ -109,9 +95,6 @@ def sent_power_w(aligned_w: ArrayLike, path_gain: ArrayLike, weight: ArrayLike, 
 
     Returns:
         Power [W], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: a path gain that is not positive, another argument below 0, NaN.
     """
     received_w = non_negative("aligned_w", aligned_w) * non_negative("weight", weight) ** 2
     return np.asarray(received_w * non_negative("inverse_gain", inverse_gain) / positive("path_gain", path_gain))
@@ -123,20 +106,17 @@ def mean_squared_error(
     """Return the mean squared error of each coefficient of a weighted mean that was received as a sum.
 
     The base station receives `y = sqrt(rho) sum_k w_k s_k + z` with z of CN(0, sigma^2), and divides by
-    `sqrt(rho) sum_k w_k`. With one coefficient in each symbol it takes the real part, which has half of the noise:
-    `sigma^2 / (2 rho (sum_k w_k)^2)`. With two the symbol's power is shared, and the error is twice as much.
+    `sqrt(rho) sum_k w_k`. With one coefficient in each symbol it takes the real part, which has half the noise:
+    `sigma^2 / (2 rho (sum_k w_k)^2)`. Two coefficients share the symbol's power, which doubles the error.
 
     Args:
-        noise_w: sigma^2, power of the noise on the band on which the symbols are sent [W].
+        noise_w: sigma^2, power of the noise on the band of the symbols [W].
         aligned_w: rho, received power of a signal of weight 1 [W].
-        total_weight: the sum of the weights of those who sent.
+        total_weight: the sum of the weights of all senders.
         coefficients_per_symbol: 1 or 2.
 
     Returns:
         Mean squared error over the variance of the coefficients [1], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
 
     Example:
         Ten devices of weight 1 that each arrive as strong as the noise.
@@ -155,21 +135,19 @@ def truncated_mean_squared_error(
 ) -> float:
     """Return the mean squared error of a mean in which each coefficient misses devices independently of the others.
 
-    Devices have equal weights. M of n send a coefficient, with a binomial M; the base station divides by M. The mean of
-    M of n numbers of variance 1 misses that of all by `(1 - r) (1/M - 1/n)`, and the noise adds `single_error / M^2`.
-    Where nobody sends, the coefficient counts as 0, which misses by the variance of the mean, `(1 + (n - 1) r) / n`.
+    Devices have equal weights. M of n send a coefficient, M is binomial, and the base station divides by M. The mean of
+    M of n numbers of variance 1 differs from the mean of all by `(1 - r) (1/M - 1/n)`, and the noise adds
+    `single_error / M^2`. Where no device sends, the coefficient counts as 0; the error is then the variance of the
+    mean, `(1 + (n - 1) r) / n`.
 
     Args:
         single_error: `mean_squared_error` of a sum with one sender, of weight 1.
         devices: n.
-        probability: with which a device sends a coefficient.
+        probability: that a device sends a coefficient.
         correlation: r, between the coefficients of different devices.
 
     Returns:
         Mean squared error over the variance of a device's coefficients [1], against the mean of all devices.
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
     """
     error = float(non_negative("single_error", single_error))
     sends = float(within("probability", probability, 0.0, 1.0))
@@ -177,12 +155,12 @@ def truncated_mean_squared_error(
     senders = np.arange(1, devices + 1)
     chance = _special.binom(devices, senders) * sends**senders * (1.0 - sends) ** (devices - senders)
     missed = (1.0 - alike) * (1.0 / senders - 1.0 / devices) + error / senders**2
-    nobody = (1.0 - sends) ** devices * (1.0 + (devices - 1) * alike) / devices
-    return float(chance @ missed + nobody)
+    unsent = (1.0 - sends) ** devices * (1.0 + (devices - 1) * alike) / devices
+    return float(chance @ missed + unsent)
 
 
 def symbols(coefficients: ArrayLike, coefficients_per_symbol: ArrayLike = 2) -> Floats:
-    """Return how many complex symbols carry some coefficients; every device sends as many, all at the same time.
+    """Return the number of complex symbols that carry some coefficients; all devices send them at the same time.
 
     Args:
         coefficients: d, the size of the vector.
@@ -190,9 +168,6 @@ def symbols(coefficients: ArrayLike, coefficients_per_symbol: ArrayLike = 2) -> 
 
     Returns:
         Whole numbers, the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
     """
     count = within("coefficients_per_symbol", coefficients_per_symbol, 1, 2)
     return np.ceil(non_negative("coefficients", coefficients) / count)
@@ -216,7 +191,7 @@ def _over_gains(
 
 
 def _poisson_terms(mean: float) -> Floats:
-    """Return the numbers whose probabilities count under a Poisson distribution."""
+    """Return the numbers whose probabilities matter under a Poisson distribution."""
     reach = _TAIL_STEPS * np.sqrt(mean) + _TAIL_TERMS
     return np.arange(max(0.0, np.floor(mean - reach)), mean + reach)
 

@@ -1,9 +1,8 @@
-"""Airtimes and powers of a transmission over a channel that stays as it is, by what a second and a joule are worth.
+"""Airtimes and powers of a transmission over a constant channel that trade time against energy.
 
-A message of `b` bits for each hertz of the band, sent for `t` seconds over a channel on which a power `P1` reaches an
-SNR of 1, needs by Shannon's formula the power `P1 (e^x - 1)`, with `x = b ln 2 / t` nats a second and hertz. The less
-time, the more energy. Where that trade is best, `x` follows from Lambert's function (FEDL: Tran, Bao, Zomaya, Nguyen
-and Hong, IEEE INFOCOM 2019).
+Let a power `P1` reach an SNR of 1. By Shannon's formula, a message of `b` bits per hertz that lasts `t` seconds needs
+the power `P1 (e^x - 1)`, with `x = b ln 2 / t` nats per second and hertz: the less time, the more energy. The best `x`
+follows from Lambert's function (FEDL: Tran, Bao, Zomaya, Nguyen and Hong, IEEE INFOCOM 2019).
 """
 
 import numpy as np
@@ -21,17 +20,13 @@ SERIES = (769 / 17280, -43 / 540, 11 / 72, -1 / 3, 1.0, 0.0)  # of 1 + W at its 
 def best_nats(worth: ArrayLike) -> Floats:
     """Return the spectral efficiency x that solves `e^x (x - 1) + 1 = y`, `x = 1 + W((y - 1) / e)`.
 
-    Sent at `x`, a message costs least if every second costs as much energy as `y` times the power that reaches an SNR
-    of 1.
+    A message costs least at `x` if each second costs as much energy as `y` times the power that reaches an SNR of 1.
 
     Args:
         worth: y [1], any shape.
 
     Returns:
         x [nat/s/Hz], the shape of `worth`.
-
-    Raises:
-        ValueError: a negative worth, NaN.
 
     Example:
         >>> best_nats([0.0, 1.0]).round(6)
@@ -51,20 +46,17 @@ def best_airtime_s(
     least_w: ArrayLike = 0.0,
     most_w: ArrayLike = np.inf,
 ) -> Floats:
-    """Return the airtimes that minimise `P t + c t`, the energy sent plus what the time costs (FEDL, Tran et al. 2019).
+    """Return the airtimes that minimise `P t + c t`, the energy sent plus the cost of time (FEDL, Tran et al. 2019).
 
     Args:
         bits_per_hz: bits to send over the bandwidth, b [bit/Hz].
         unit_snr_w: transmitted power that reaches an SNR of 1, `N0 W / psi` [W].
-        second_w: what a second costs, c [J/s]: its weight, and what the circuits draw.
+        second_w: the cost of a second, c [J/s]: its weight, and the power of the circuits.
         least_w: least power [W].
         most_w: most power [W].
 
     Returns:
         Airtimes t [s], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: a number that is negative, or 0 where it divides; no power in between; NaN.
 
     Example:
         A second that costs as much as the power of an SNR of 1 is best used at 1 nat/s/Hz.
@@ -93,9 +85,6 @@ def power_w(bits_per_hz: ArrayLike, unit_snr_w: ArrayLike, airtime_s: ArrayLike)
     Returns:
         Transmitted powers [W], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: a number that is not positive, NaN.
-
     Example:
         >>> float(power_w(2.0, 0.1, 1.0).round(9))
         0.3
@@ -105,11 +94,11 @@ def power_w(bits_per_hz: ArrayLike, unit_snr_w: ArrayLike, airtime_s: ArrayLike)
 
 
 def least_band_hz(rate_bps: ArrayLike, snr_hz: ArrayLike) -> Floats:
-    """Return the least bandwidth that carries a rate if the whole power goes into it; infinite if none does.
+    """Return the least bandwidth that carries a rate with the whole power; infinite if no bandwidth does.
 
-    With `x = ln(1 + a/w)` the equation `w x = R ln 2` is one of Lambert's function on its lower branch:
-    `x = -q - W(-1, -q e^-q)`, where `q = R ln 2 / a`; more than a nat a second for each `a` no bandwidth carries (Yang,
-    Chen, Saad, Hong and Shikh-Bahaei, IEEE TWC 20, 2021).
+    With `x = ln(1 + a/w)` the equation `w x = R ln 2` has the solution `x = -q - W(-1, -q e^-q)` on the lower branch of
+    Lambert's function, where `q = R ln 2 / a`; no bandwidth carries a rate with q >= 1 (Yang, Chen, Saad, Hong and
+    Shikh-Bahaei, IEEE TWC 20, 2021).
 
     Args:
         rate_bps: R [bit/s].
@@ -117,9 +106,6 @@ def least_band_hz(rate_bps: ArrayLike, snr_hz: ArrayLike) -> Floats:
 
     Returns:
         Bandwidths w [Hz], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: a negative rate, an snr_hz that is not positive, NaN.
 
     Example:
         1 Mbit/s in 1 MHz needs an SNR of 1.
@@ -139,18 +125,13 @@ def least_band_hz(rate_bps: ArrayLike, snr_hz: ArrayLike) -> Floats:
 
 
 def worth_of_nats(nats: ArrayLike) -> Floats:
-    """Return the worth of a second at which a spectral efficiency x is best, `y = e^x (x - 1) + 1`.
-
-    The inverse of `best_nats`.
+    """Return the worth of a second at which a spectral efficiency x is best, `y = e^x (x - 1) + 1`: see `best_nats`.
 
     Args:
         nats: x [nat/s/Hz], any shape.
 
     Returns:
         y [1], the shape of `nats`.
-
-    Raises:
-        ValueError: a negative x, NaN.
 
     Example:
         >>> worth_of_nats([0.0, 1.0])

@@ -1,12 +1,12 @@
-"""OFDMA allocations: how concurrent transfers divide a band. Disjoint shares that add up to the whole.
+"""OFDMA allocations: concurrent transfers divide a band into disjoint shares that add up to the whole.
 
-A transfer `k` of `Z_k` bits has `P psi / N0 = a_k` [Hz]. On a bandwidth `W_k` its mean SNR is `a_k / W_k`: a terminal
-puts all its power on its share. With `spread` the power is spread over the whole band, as a base station's is, and the
-SNR is `a_k / W` on every share. The mean rate is `W_k` times the spectral efficiency, its mean over Rayleigh fading or
-without.
+A transfer `k` of `Z_k` bits has `P psi / N0 = a_k` [Hz]. On a bandwidth `W_k` its mean SNR is `a_k / W_k`, as a
+terminal puts all its power on its share. With `spread` the power covers the whole band, as that of a base station, and
+the SNR is `a_k / W` on every share. The mean rate is `W_k` times the spectral efficiency, averaged over Rayleigh fading
+or not.
 
-`equal`, `proportional` and `round_robin` need no search. `min_makespan` and `proportional_fair` are optima, found on
-tables of the mean rate that are made once for each rate model (docs/channel/allocation.md).
+`equal`, `proportional` and `round_robin` are closed forms. `min_makespan` and `proportional_fair` are optima, found on
+tables of the mean rate that are computed once for each rate model (docs/channel/allocation.md).
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from channel._checks import non_negative, one_each, positive
 from channel.rate import LEAST_DENOMINATOR, SHANNON, Efficiency, mean_rayleigh_bps_hz
 
 LOG_SNR = np.linspace(np.log(1e-12), np.log(1e40), 6000)  # grid of the tables below
-BISECTIONS = 50  # each halves the interval: 50 of them reach the last bits of a float
+BISECTIONS = 50  # each halves the interval, so 50 reach the last bits of a float
 MAX_NEWTON_STEPS = 12
 SHRINK_AT_MOST = 0.9  # of a share, in one Newton step, so that it stays positive
 GROW_AT_MOST = 9.0
@@ -52,9 +52,6 @@ def equal(band_hz: float, count: int) -> Shares:
     Returns:
         Shares [n], each served all the time.
 
-    Raises:
-        ValueError: a band or count that is not positive, NaN.
-
     Example:
         >>> equal(100e6, 4).bandwidth_hz / 1e6
         array([25., 25., 25., 25.])
@@ -64,17 +61,7 @@ def equal(band_hz: float, count: int) -> Shares:
 
 
 def round_robin(band_hz: float, count: int) -> Shares:
-    """Return the whole band for each in turn, `1/n` of the time.
-
-    Args:
-        band_hz: bandwidth W of the system [Hz].
-        count: number n of transfers.
-
-    Returns:
-        Shares [n] of the whole band, each with a duty of 1/n.
-
-    Raises:
-        ValueError: a band or count that is not positive, NaN.
+    """Return shares [n] of the whole band for each in turn, with duties of `1/n`; the arguments are those of `equal`.
 
     Example:
         >>> round_robin(100e6, 4).duty
@@ -93,9 +80,6 @@ def turns(band_hz: float, weights: ArrayLike) -> Shares:
 
     Returns:
         Shares [n] of the whole band, with duties `w_k / sum_i w_i`.
-
-    Raises:
-        ValueError: a band or weight that is not positive, no transfer, NaN.
 
     Example:
         >>> turns(100e6, [1.0, 3.0]).duty
@@ -116,9 +100,6 @@ def proportional(band_hz: float, payload_bits: ArrayLike) -> Shares:
     Returns:
         Shares [n], each served all the time.
 
-    Raises:
-        ValueError: a band that is not positive, a negative payload, no transfer, NaN.
-
     Example:
         >>> proportional(100e6, [1e6, 3e6]).bandwidth_hz / 1e6
         array([25., 75.])
@@ -138,7 +119,7 @@ def min_makespan(
     spread: bool = False,
     fading: bool = True,
 ) -> Shares:
-    """Return the bandwidths for which all finish at the same time `T` under their mean rates: none end all sooner.
+    """Return the bandwidths with which all finish at the same time `T` under their mean rates, the earliest possible.
 
     Solves `sum_k W_k(T) = W`, where `W_k(T)` is the least bandwidth that carries `Z_k` in `T`: bisection over `T` on a
     table of the mean rate, then Newton steps on the mean rate itself.
@@ -153,9 +134,6 @@ def min_makespan(
 
     Returns:
         Shares [n], each served all the time.
-
-    Raises:
-        ValueError: a band or snr_hz that is not positive, a negative payload, no transfer, shapes that differ, NaN.
 
     Example:
         The weaker of two equal payloads gets more of the band.
@@ -173,7 +151,7 @@ def min_makespan(
     share_hz = np.zeros(payload.shape)
     if spread:
         # The SNR does not depend on the share, so the rate is proportional to it. In outage the rate is 0 on any share;
-        # with LEAST_DENOMINATOR in its place such a transfer is given as good as the whole band.
+        # LEAST_DENOMINATOR then gives such a transfer almost the whole band.
         mean_bps_hz = mean_efficiency(snr[sending] / band)
         share_hz[sending] = payload[sending] / np.maximum(mean_bps_hz, LEAST_DENOMINATOR)
     else:
@@ -190,24 +168,11 @@ def proportional_fair(
     spread: bool = False,
     fading: bool = True,
 ) -> Shares:
-    """Return the bandwidths that maximise the sum of the logarithms of the mean rates (Kelly 1997; Nash's bargaining).
+    """Return the bandwidths that maximise the sum of the logarithms of the mean rates (Kelly 1997; Nash bargaining).
 
     With `R_k(w)` the mean rate on a bandwidth `w`, the optimum has `R_k'(W_k) / R_k(W_k)` equal for all `k`. The
     multiplier is found by bisection on a table. With `spread` the rate is proportional to the bandwidth and the shares
-    are equal.
-
-    Args:
-        band_hz: bandwidth W of the system [Hz].
-        snr_hz: received power over the noise density, `a = P psi / N0` [n] in Hz.
-        efficiency: rate model.
-        spread: whether the transmitter spreads its power over the whole band.
-        fading: whether mean rates are means over Rayleigh fading, or rates at the mean SNR.
-
-    Returns:
-        Shares [n], each served all the time.
-
-    Raises:
-        ValueError: a band or snr_hz that is not positive, no transfer, NaN.
+    are equal. The arguments are those of `min_makespan`, and so are the shares [n], each served all the time.
 
     Example:
         The stronger of two makes better use of the band.
@@ -239,8 +204,8 @@ def proportional_fair(
 class RateCurve:
     """The mean rate `R(W) = W e(a/W)` of a rate model, as tables over the logarithm of the mean SNR `u = ln(a/W)`.
 
-    `R/a` and `dR/dW` depend on `a/W` alone, so one table serves all transfers. It holds only where more bandwidth is of
-    use: a model with a lowest SNR has a widest share that does, at the table's start.
+    `R/a` and `dR/dW` depend only on `a/W`, so one table serves all transfers. It covers the SNRs at which more
+    bandwidth is of use: a model with a lowest SNR has a widest useful share, at the table's start.
     """
 
     log_snr: Floats  # u, ascending
@@ -251,7 +216,7 @@ class RateCurve:
 
 @lru_cache(maxsize=64)
 def _curve(efficiency: Efficiency, fading: bool) -> RateCurve:  # noqa: FBT001 - a part of the key
-    """Return the tables of a rate model; they are made once."""
+    """Return the tables of a rate model, computed once."""
     return rate_curve(_mean_efficiency(efficiency, fading))
 
 
@@ -265,7 +230,7 @@ def rate_curve(bps_hz: _MeanEfficiency) -> RateCurve:
     log_snr = LOG_SNR[best:]
     log_rate = log_rate[best:]
     gain = gain[best:]
-    # `np.interp` wants order. A staircase of schemes has none: take the best that this share or less of it reaches.
+    # `np.interp` needs monotone values, which a staircase of schemes lacks: take the best rate up to each share.
     descending = np.maximum.accumulate(log_rate[::-1])[::-1]
     ascending = np.maximum.accumulate(np.log(gain) + log_snr)
     return RateCurve(log_snr, descending, gain, ascending)
@@ -283,23 +248,23 @@ def _finishing_together_hz(
 ) -> Floats:
     """Return shares [n] for which all finish together.
 
-    Transfers so weak that they would end last on any share keep the widest share of use to them; the others finish
-    together on what is left.
+    Transfers so weak that they would end last on any share keep their widest useful share; the others finish together
+    on the rest of the band.
     """
     log_a = np.log(snr)
     log_bits = np.log(payload)
 
     def log_alone_s(rows: Rows, share_hz: float) -> Floats:
-        """Logarithms of the times that `rows` take, each alone on a share."""
+        """Return the logarithms of the times that `rows` take, each alone on a share."""
         log_rate = np.interp(log_a[rows] - np.log(share_hz), curve.log_snr, curve.log_rate)
         return np.asarray(log_bits[rows] - log_a[rows] - log_rate)
 
     def least_hz(rows: Rows, log_s: float) -> Floats:
-        """Least bandwidths with which `rows` finish in a time, given by its logarithm."""
+        """Return the least bandwidths with which `rows` finish in a time, given by its logarithm."""
         log_snr = np.interp(log_s + log_a[rows] - log_bits[rows], -curve.log_rate, curve.log_snr)
         return np.asarray(np.exp(log_a[rows] - log_snr))
 
-    share: Floats = np.exp(log_a - curve.log_snr[0])  # the widest of use to each
+    share: Floats = np.exp(log_a - curve.log_snr[0])  # the widest useful one of each
     left = band
     rows = np.arange(snr.size)
     while rows.size:
@@ -307,12 +272,12 @@ def _finishing_together_hz(
         slowest = rows[alone.argmax()]
         soonest = float(alone.max())
         if share[slowest] >= left or least_hz(rows, soonest).sum() > left:
-            # The band is scarce: at `soonest` there is not enough for all, at `latest` equal shares do for each.
+            # The band is scarce: at `soonest` it is too narrow for all, at `latest` equal shares suffice for each.
             latest = float(log_alone_s(rows, left / rows.size).max())
             start = bisected(partial(least_hz, rows), left, soonest, latest)
             share[rows] = _evened(start, left, payload[rows], snr[rows], curve, mean_efficiency)
             break
-        # The slowest is done last even with all that it can use: it keeps that, and the others divide the rest.
+        # The slowest ends last even on its widest useful share: it keeps that, and the others divide the rest.
         left = left - share[slowest]
         rows = rows[rows != slowest]
     return share
@@ -323,7 +288,7 @@ def _evened(
 ) -> Floats:
     """Take Newton steps from shares on which all finish at almost the same time, as long as they get closer.
 
-    The table gives the shares to its own accuracy; the steps use the mean rate itself, so that times agree to rounding.
+    The table limits the accuracy of the shares; the steps use the mean rate itself, so that times agree to rounding.
     """
     best = share
     unevenness = np.inf
@@ -334,7 +299,7 @@ def _evened(
             break
         best = share
         unevenness = np.ptp(log_s)
-        # Each time is to change to one that is common to all, such that the shares add up to the band.
+        # Move each time to one common time for which the shares add up to the band.
         lever = share / np.interp(np.log(snr / share), curve.log_snr, curve.gain)  # -d W_k / d ln T
         log_s -= log_s.mean()
         common = (lever @ log_s + share.sum() - band) / lever.sum()
@@ -344,7 +309,7 @@ def _evened(
 
 
 def bisected(share_hz: Callable[[float], Floats], band: float, low: float, high: float) -> Floats:
-    """Return shares that add up to the band, of a family whose sum shrinks from `low` to `high`."""
+    """Return the shares that add up to the band, of a family whose sum falls from `low` to `high`."""
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         if share_hz(middle).sum() > band:
@@ -355,5 +320,5 @@ def bisected(share_hz: Callable[[float], Floats], band: float, low: float, high:
 
 
 def _in_proportion(band: float, weights: Floats) -> Shares:
-    """Return shares in proportion to weights [n]; the band is given out to rounding, whatever a search left over."""
+    """Return shares in proportion to weights [n], which fill the band to rounding, whatever a search left over."""
     return Shares(band * (weights / weights.sum()), np.ones(weights.shape))

@@ -10,7 +10,7 @@ from channel._arrays import Floats
 from channel._checks import finite, non_negative, positive, require, within
 from channel.units import linear_to_db
 
-SILENT = 1e-30  # in place of 0 in the pattern's nulls, so that decibels stay finite
+SILENT = 1e-30  # replaces 0 in the pattern's nulls, so that decibels stay finite
 
 
 def zenith_deg(distance_2d_m: ArrayLike, bs_height_m: ArrayLike, ut_height_m: ArrayLike) -> Floats:
@@ -22,17 +22,14 @@ def zenith_deg(distance_2d_m: ArrayLike, bs_height_m: ArrayLike, ut_height_m: Ar
         ut_height_m: antenna height of the terminal [m].
 
     Returns:
-        Angles from 0 (above) over 90 (as high as the base station) to 180 [degrees], the broadcast shape.
-
-    Raises:
-        ValueError: a distance is negative, or an argument is not finite.
+        Angles from 0 (straight up) over 90 (horizon) to 180 [degrees], the broadcast shape.
     """
     rise_m = finite("ut_height_m", ut_height_m) - finite("bs_height_m", bs_height_m)
     return np.asarray(np.degrees(np.arctan2(non_negative("distance_2d_m", distance_2d_m), rise_m)))
 
 
 def turned_deg(azimuth: ArrayLike) -> Floats:
-    """Return angles [degrees] as the shorter way around, from -180 to below 180."""
+    """Return angles [degrees] wrapped to -180 to below 180."""
     return np.asarray((finite("azimuth", azimuth) + 180.0) % 360.0 - 180.0)
 
 
@@ -53,16 +50,13 @@ def element_gain_dbi(
         azimuth: phi from boresight [degrees], any turn.
         gain_dbi: G, toward boresight [dBi].
         beamwidth_deg: w, between the directions of half power [degrees].
-        front_to_back_db: A_max, by how much the back, and each side lobe, is weaker than the front [dB].
+        front_to_back_db: A_max, the attenuation of the back and of each side lobe [dB].
 
     Returns:
         Gain [dBi], the broadcast shape of the angles.
 
-    Raises:
-        ValueError: an argument is out of its range or NaN.
-
     Example:
-        Half of the power at half of the beamwidth beside boresight, and the back.
+        Half the power at half the beamwidth from boresight, and the back.
 
         >>> element_gain_dbi(90.0, [0.0, 32.5, 180.0])
         array([  8.,   5., -22.])
@@ -75,7 +69,7 @@ def element_gain_dbi(
 
 
 def column_gain_db(zenith: ArrayLike, elements: int, spacing_wavelengths: float, tilt_deg: float) -> Floats:
-    """Return what a vertical column of elements adds to the gain of one of them, tilted by their phases alone.
+    """Return the gain that a vertical column of elements adds to that of one element, tilted electrically.
 
     TR 38.901, clause 7.3, with the weights of TR 36.897, clause 6.1:
     `w_n = exp(-j 2 pi (n - 1) d cos(theta_tilt)) / sqrt(N)`. The gain `|sum_n w_n exp(j 2 pi (n - 1) d cos(theta))|^2`
@@ -89,9 +83,6 @@ def column_gain_db(zenith: ArrayLike, elements: int, spacing_wavelengths: float,
 
     Returns:
         Gain [dB], the shape of `zenith`; at most `10 log10(N)`.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN.
 
     Example:
         >>> column_gain_db([102.0, 90.0], elements=10, spacing_wavelengths=0.5, tilt_deg=102.0).round(2)

@@ -8,21 +8,17 @@ from channel._checks import non_negative
 
 
 def best_blocks(worth: ArrayLike) -> Ints:
-    """Return the block of each device for which the sum of worths is the largest; -1: the device has none.
+    """Return the assignment of blocks to devices with the largest sum of worths; -1: the device gets none.
 
-    This is the matching of Chen et al., IEEE Transactions on Wireless Communications 20(1), 2021, section IV: there
-    the worth of a block is the device's samples times the probability that its packet arrives over that block, 0 where
-    limits of delay or energy are not met. It is solved exactly (the Hungarian method; Kuhn 1955).
+    The matching of Chen et al., IEEE Transactions on Wireless Communications 20(1), 2021, section IV, where the worth
+    of a block is the device's samples times the probability that its packet arrives over that block, and 0 where limits
+    of delay or energy are not met. It is solved exactly (the Hungarian method; Kuhn 1955).
 
     Args:
         worth: of each block for each device, not negative [n, blocks]; 0 means that the device cannot use the block.
 
     Returns:
-        Numbers of blocks [n], each at most once; -1 where a device is without a block, as it can use none or as others
-        make more of them.
-
-    Raises:
-        ValueError: worths that are negative or do not form a matrix, NaN.
+        Numbers of blocks [n], each at most once; -1 where a device can use no block, or others make better use of them.
 
     Example:
         The first device could use the first block better, but then the second would have none.

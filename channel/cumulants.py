@@ -1,12 +1,12 @@
 """Cumulants of the bits that consecutive slots of Rayleigh fading carry, tabulated over the SNR and the correlation.
 
 Rates are functions of `x = |h|^2 ~ Exp(1)`, and a step of the Gauss-Markov process multiplies the Laguerre polynomial
-`L_j(x)` by `r^j` in the mean, `r = rho^2` (Hardy-Hille formula, DLMF 18.18.27 with alpha = 0). In this basis the
+`L_j(x)` by `r^j` on average, `r = rho^2` (Hardy-Hille formula, DLMF 18.18.27 with alpha = 0). In this basis the
 generating function of the sum `S_n` over n slots is the power of a matrix, and its cumulants follow from the largest
 eigenvalue.
 
 Everything scales with `d = 1 - r`, the part of an independent sample that a slot is worth: n slots are `n d` *effective
-samples*, and in these units the cumulants hardly depend on rho. That is why coarse tables are enough.
+samples*, and in these units the cumulants hardly depend on rho, so coarse tables suffice.
 docs/channel/fast.md derives the method.
 """
 
@@ -46,7 +46,7 @@ def sum_cumulants(
 ) -> Cumulants:
     """Return the cumulants of the sum of the spectral efficiencies of `slots` consecutive slots of Rayleigh fading.
 
-    They leave out what falls as `r^slots`, `r = correlation^2`, so they need some effective samples.
+    Terms that fall as `r^slots`, `r = correlation^2`, are left out, so a sum needs some effective samples.
 
     Args:
         mean_snr: mean signal-to-noise ratio [1], -40 to 120 dB.
@@ -57,11 +57,8 @@ def sum_cumulants(
     Returns:
         Cumulants [(bit/s/Hz)^p, p = 1 to 4], of the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: an argument is out of range or NaN.
-
     Example:
-        Neighbouring slots that are alike (rho near 1) make the sum vary more.
+        Similar neighbouring slots (rho near 1) increase the variance of the sum.
 
         >>> bool(sum_cumulants(10.0, 0.9, 100).variance > sum_cumulants(10.0, 0.0, 100).variance)
         True
@@ -100,7 +97,7 @@ def scaled_cumulants(samples: Floats, lines: Floats) -> tuple[Floats, Floats, Fl
     """
     log_v, a2, c3, b3, c4, b4 = lines
     v = np.exp(log_v)
-    # A2 is negative for some links: a variance of very few samples must stay positive.
+    # A2 is negative for some links, but the variance of very few samples must stay positive.
     variance = v * np.maximum(samples + a2, 0.25 * samples)
     return variance, v * (c3 * samples + b3), v * (c4 * samples + b4)
 
@@ -114,7 +111,7 @@ class Tables(NamedTuple):
     def log_mean(self, db: Floats) -> Floats:
         """Return the logarithm of `E[e]` at mean SNRs [dB] by the cubic through the four nearest entries.
 
-        Long transfers vary by less than a thousandth, so the mean needs more digits than a straight line gives.
+        Long transfers vary by less than a thousandth, so the mean needs more digits than linear interpolation gives.
         """
         table = self.log_means
         position = np.clip((db - LOW_DB) * MEAN_STEPS, 0.0, table.size - 1.0)
@@ -151,14 +148,14 @@ class Tables(NamedTuple):
 
 @cache
 def tables_of(efficiency: Efficiency) -> Tables:
-    """Return the tables of an efficiency; they take about 0.2 s, once in a process."""
+    """Return the tables of an efficiency, which take about 0.2 s once in a process."""
     snr = 10.0 ** (np.arange(LOW_DB, HIGH_DB + 1) / 10.0)
     x, root, modes = _laguerre()
     values = np.asarray(efficiency.bps_hz(snr[:, None] * x))
     # At the ends, d = 0 and 1, the geometric sums over r^j have no value but a limit.
     worth = np.clip(np.linspace(0.0, 1.0, WORTH_STEPS + 1) ** 2, 1e-8, 1.0 - 1e-8)
     line_grid = np.stack([_lines_at(values, d, root, modes) for d in worth], axis=-1)
-    # The mean has a closed form for each efficiency: that is better than the quadrature above.
+    # The mean has a closed form for each efficiency, which is more accurate than the quadrature above.
     fine_db = np.linspace(LOW_DB, HIGH_DB, MEAN_STEPS * (HIGH_DB - LOW_DB) + 1)
     means = mean_rayleigh_bps_hz(efficiency, 10.0 ** (fine_db / 10.0))
     return Tables(np.log(np.maximum(means, SILENT_BPS_HZ)), line_grid.reshape(6, -1))

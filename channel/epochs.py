@@ -2,10 +2,10 @@
 
 The bits of a transfer are a process with independent increments over *epochs*. In an epoch that has lasted for `t`
 effective samples (`channel.cumulants`) the transfer has sent the quantile of their sum for one standard normal `z`, as
-in `channel.first_passage`. Bits never decrease, so a transfer lasts for more than n slots exactly where those of n
-slots are fewer than its payload: one `z` gives both the end, if the share stays, and the bits up to a change of it.
-With the change a new epoch begins, with a `z` of its own. The sums of epochs add up to the cumulants of one sum over
-all: what the start of the fading takes off the variance is taken off the first epoch alone.
+in `channel.first_passage`. Bits never decrease, so a transfer lasts longer than n slots exactly where n slots carry
+fewer bits than its payload: one `z` gives both the end, if the share stays, and the bits up to a change of the share.
+The change begins a new epoch with another `z`. The sums of epochs add up to the cumulants of one sum over all: only the
+first epoch has the terms that come from the start of the fading.
 
 docs/channel/sharing.md derives this and shows how close it is to walking.
 """
@@ -23,12 +23,12 @@ from channel.cumulants import tables_of
 from channel.first_passage import forecast, passage, quantile, slots_at_one_rate
 from channel.rate import SHANNON, Efficiency
 
-LEAST_SAMPLES = 4.0  # of an epoch: a change of the share before keeps z, as the fading has hardly changed
-SLOWEST = 0.05  # of the mean rate, for the least of normals: bits never decrease
+LEAST_SAMPLES = 4.0  # of an epoch: an earlier change of the share keeps z, as the fading has hardly changed
+SLOWEST = 0.05  # of the mean rate, for the lowest normals: bits never decrease
 
 
 class Outlook(NamedTuple):
-    """The expected progress of transfers [n] that keep their shares from now on."""
+    """The expected progress of transfers [n] that keep their shares."""
 
     slots: Floats  # at the mean rate
     sample_bits: Floats  # of an effective sample at the mean rate
@@ -47,19 +47,10 @@ def outlook(
     efficiency: Efficiency = SHANNON,
     k_factor: ArrayLike = 0.0,
 ) -> Outlook:
-    """Return what is expected of transfers that keep their shares.
+    """Return the expected progress of transfers that keep their shares.
 
-    Args:
-        left_bits: what is left to send [bit], [n]; positive.
-        mean_snr: signal-to-noise ratio at |h|^2 = 1 [1], [n].
-        bandwidth_hz: share of the band [Hz], [n]; positive.
-        slot_s: length of a slot [s].
-        correlation: rho of the fading between neighbouring slots, inside (-1, 1), [n].
-        efficiency: spectral efficiency over the SNR of a slot.
-        k_factor: Ricean K [1], [n]; finite.
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
+    The arguments are those of `transfer.fast`, each [n]: `left_bits` [bit] is positive, `correlation` inside (-1, 1),
+    and `k_factor` finite.
     """
     links = check_links(left_bits, mean_snr, bandwidth_hz, slot_s, correlation, k_factor)
     slot_hz_s = links.bandwidth_hz * links.slot_s
@@ -71,14 +62,14 @@ def outlook(
 
 
 def of_epoch(lines: Floats, first: Bools) -> Floats:
-    """Return the lines [6, n] of the cumulants of an epoch: only the first one [n] has the parts that do not grow."""
+    """Return the lines [6, n] of the cumulants of epochs [n]; only a first epoch has the terms that do not grow."""
     factor = np.ones_like(lines)
     factor[[1, 3, 5]] = first
     return np.asarray(lines * factor)
 
 
 def sent(samples: Floats, normal: Floats, lines: Floats) -> Floats:
-    """Return what is sent in the first `samples` of an epoch, [n], in effective samples at the mean rate.
+    """Return the amount sent in the first `samples` of an epoch, [n], in effective samples at the mean rate.
 
     Args:
         samples: effective samples since the epoch began, [n].
@@ -87,7 +78,7 @@ def sent(samples: Floats, normal: Floats, lines: Floats) -> Floats:
     """
     early = np.maximum(samples, LEAST_SAMPLES)
     late = np.maximum(quantile(early, normal, lines), SLOWEST * early)
-    # The expansion needs some samples: before, the rate is that of the first ones together.
+    # The expansion needs some samples; before, the rate is the mean rate of the first ones.
     return np.asarray(late * (samples / early))
 
 

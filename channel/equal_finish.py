@@ -1,8 +1,8 @@
-"""The OFDMA division whose transfers all end at the same time, though they begin at different ones.
+"""The OFDMA division whose transfers all end at the same time although they begin at different times.
 
-It is the division of latency-constrained federated learning: a device uploads when it has computed, so who computes
-longer gets more of the band (Shi, Zhou and Niu, IEEE Transactions on Wireless Communications 20(1), 2021, theorem 1).
-With equal beginnings it is `channel.allocation.min_makespan`.
+In latency-constrained federated learning a device uploads when it has computed, so one that computes longer gets more
+of the band (Shi, Zhou and Niu, IEEE Transactions on Wireless Communications 20(1), 2021, theorem 1). With equal
+beginnings it is `channel.allocation.min_makespan`.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from channel.allocation import (
 )
 
 SpectralEfficiency = Callable[[Floats], Floats]
-"""Returns bits a second and hertz [n] from signal-to-noise ratios [n]."""
+"""Returns spectral efficiencies [n] in bit/s/Hz from signal-to-noise ratios [n]."""
 
 
 def equal_finish(
@@ -38,7 +38,7 @@ def equal_finish(
     *,
     spread: bool = False,
 ) -> Shares:
-    """Return the bandwidths with which all end at the same time: with no others does the last one end sooner.
+    """Return the bandwidths with which all end at the same time, the earliest possible for the last one.
 
     Solves `sum_k W_k(T) = W`, where `W_k(T)` is the least bandwidth that carries `Z_k` from `r_k` to `T`: bisection
     over T on a table of the rate, then Newton steps on the rate itself.
@@ -53,9 +53,6 @@ def equal_finish(
 
     Returns:
         Shares [n], each served all the time.
-
-    Raises:
-        ValueError: a band or snr_hz that is not positive, a negative payload or time, no transfer, shapes that differ.
 
     Example:
         Of two equal links the one that is ready later gets more of the band.
@@ -82,7 +79,7 @@ def equal_finish(
 
 @dataclass(frozen=True)
 class _Transfers:
-    """Transfers [n] that have something to send."""
+    """Transfers [n] with a payload."""
 
     bits: Floats
     snr_hz: Floats
@@ -95,17 +92,17 @@ class _Transfers:
 
     @property
     def waiting_s(self) -> Floats:
-        """The times [n] by which each is ready before the last one; ends count from when the last one is ready."""
+        """The times [n] by which each is ready before the last one, from which ends count."""
         return np.asarray(self.ready_s.max() - self.ready_s)
 
     def end_s(self, curve: RateCurve, share_hz: Floats | float) -> Floats:
-        """Return when each ends [n] on a share, by the table, after the last one is ready."""
+        """Return when each ends [n] on a share, by the table, counted from when the last one is ready."""
         log_a = np.log(self.snr_hz)
         log_rate = np.interp(log_a - np.log(share_hz), curve.log_snr, curve.log_rate)
         return np.asarray(np.exp(np.log(self.bits) - log_a - log_rate) - self.waiting_s)
 
     def least_hz(self, curve: RateCurve, log_end_s: float) -> Floats:
-        """Return the least bandwidths [n] with which they end, by the table, after the last one is ready."""
+        """Return the least bandwidths [n] with which they end in time, by the table; see `end_s`."""
         log_a = np.log(self.snr_hz)
         log_s = np.log(np.exp(log_end_s) + self.waiting_s)
         log_snr = np.interp(log_s + log_a - np.log(self.bits), -curve.log_rate, curve.log_snr)
@@ -119,7 +116,7 @@ def _at_rates(band: float, transfers: _Transfers) -> Floats:
     def share_hz(log_end_s: float) -> Floats:
         return np.asarray(needed_hz_s / (np.exp(log_end_s) + transfers.waiting_s))
 
-    # Not before the last to be ready has sent on the whole band, nor after all have sent one after the other.
+    # Earliest: the last to be ready has sent on the whole band. Latest: all have sent one after the other.
     soonest = np.log(needed_hz_s[transfers.ready_s.argmax()] / band)
     latest = np.log(needed_hz_s.sum() / band)
     return bisected(share_hz, band, soonest, latest)
@@ -128,11 +125,11 @@ def _at_rates(band: float, transfers: _Transfers) -> Floats:
 def _on_shares(band: float, transfers: _Transfers) -> Floats:
     """Return shares [n] of transfers that put their power on their shares.
 
-    Those so weak that they would end last on any share keep the widest share of use to them; the others end together on
-    what is left.
+    Those so weak that they would end last on any share keep their widest useful share; the others end together on the
+    rest of the band.
     """
     curve = _curve(transfers.bps_hz)
-    share: Floats = transfers.snr_hz * np.exp(-curve.log_snr[0])  # the widest of use to each
+    share: Floats = transfers.snr_hz * np.exp(-curve.log_snr[0])  # the widest useful one of each
     left = band
     rows = np.arange(share.size)
     while rows.size:
@@ -141,12 +138,12 @@ def _on_shares(band: float, transfers: _Transfers) -> Floats:
         slowest = rows[alone_s.argmax()]
         soonest = float(np.log(alone_s.max()))
         if share[slowest] >= left or some.least_hz(curve, soonest).sum() > left:
-            # The band is scarce: at `soonest` there is not enough for all, at `latest` equal shares do for each.
+            # The band is scarce: at `soonest` it is too narrow for all, at `latest` equal shares suffice for each.
             latest = float(np.log(some.end_s(curve, left / rows.size).max()))
             start = bisected(partial(some.least_hz, curve), left, soonest, latest)
             share[rows] = _evened(start, left, some, curve)
             break
-        # The slowest ends last even with all that it can use: it keeps that, and the others divide the rest.
+        # The slowest ends last even on its widest useful share: it keeps that, and the others divide the rest.
         left = left - share[slowest]
         rows = rows[rows != slowest]
     return share
@@ -155,7 +152,7 @@ def _on_shares(band: float, transfers: _Transfers) -> Floats:
 def _evened(share: Floats, band: float, transfers: _Transfers, curve: RateCurve) -> Floats:
     """Take Newton steps from shares with which all end at almost the same time, as long as they get closer.
 
-    The table gives the shares to its own accuracy; the steps use the rate itself, so that times agree to rounding.
+    The table limits the accuracy of the shares; the steps use the rate itself, so that times agree to rounding.
     """
     best = share
     unevenness = np.inf
@@ -167,7 +164,7 @@ def _evened(share: Floats, band: float, transfers: _Transfers, curve: RateCurve)
             break
         best = share
         unevenness = np.ptp(end_s)
-        # Each end is to change to one that is common to all, such that the shares add up to the band.
+        # Move each end to one common end for which the shares add up to the band.
         gain = np.interp(np.log(transfers.snr_hz / share), curve.log_snr, curve.gain)
         lever = share / (gain * sending_s)  # -d W_k / d T
         common_s = (lever @ end_s + share.sum() - band) / lever.sum()
@@ -178,5 +175,5 @@ def _evened(share: Floats, band: float, transfers: _Transfers, curve: RateCurve)
 
 @lru_cache(maxsize=64)
 def _curve(bps_hz: SpectralEfficiency) -> RateCurve:
-    """Return the tables of a spectral efficiency; they are made once."""
+    """Return the tables of a spectral efficiency, computed once."""
     return rate_curve(bps_hz)

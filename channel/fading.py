@@ -1,7 +1,7 @@
 """Small-scale fading: the complex gain `h`, one value a slot, with `E|h|^2 = 1`.
 
-`gauss_markov` (dynamic-devices paper, eq. 23 and 39) and `block` are processes of CN(0, 1), which is Rayleigh fading;
-`ricean` (3GPP TR 38.901, clause 7.5) adds a line of sight to them. Draws come in as arguments.
+`gauss_markov` (dynamic-devices paper, eq. 23 and 39) is a process of CN(0, 1), which is Rayleigh fading; `ricean` (3GPP
+TR 38.901, clause 7.5) adds a line of sight. Draws are arguments.
 """
 
 import numpy as np
@@ -12,21 +12,11 @@ from channel._arrays import Complex, Floats
 from channel._checks import non_negative, positive, require, ricean_k, within
 from channel.units import SPEED_OF_LIGHT_MPS
 
-SLOTS_FOR_A_FILTER = 16  # without numba: slots side by side take as long as the call of a filter
+SLOTS_FOR_A_FILTER = 16  # without numba, this many vectorised slots take as long as one call of a filter
 
 
 def doppler_hz(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
-    """Return the largest Doppler shift `f_d = v f_c / c` (paper, Appendix A-A3).
-
-    Args:
-        speed_mps: speed of the terminal [m/s].
-        carrier_hz: carrier frequency [Hz].
-
-    Returns:
-        Frequency [Hz], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: a negative speed, a carrier that is not positive, NaN.
+    """Return the largest Doppler shift `f_d = v f_c / c` [Hz] at a speed v [m/s] and a carrier f_c [Hz] (paper, A-A3).
 
     Example:
         >>> float(doppler_hz(10.0, 3.5e9).round(2))
@@ -46,9 +36,6 @@ def doppler_correlation(speed_mps: ArrayLike, carrier_hz: ArrayLike, slot_s: Arr
     Returns:
         Correlation in (-0.403, 1], the broadcast shape of the arguments; 1 for a terminal at rest.
 
-    Raises:
-        ValueError: a negative speed, a carrier or slot that is not positive, NaN.
-
     Example:
         A device at 10 m/s, 3.5 GHz and slots of 0.5 ms.
 
@@ -59,19 +46,9 @@ def doppler_correlation(speed_mps: ArrayLike, carrier_hz: ArrayLike, slot_s: Arr
 
 
 def coherence_s(speed_mps: ArrayLike, carrier_hz: ArrayLike) -> Floats:
-    """Return the coherence time `(9 / (16 pi))^(1/2) / f_d = 0.423 / f_d`.
+    """Return the coherence time `(9 / (16 pi))^(1/2) / f_d = 0.423 / f_d` [s]; infinite for a terminal at rest.
 
-    Rappaport, Wireless Communications, 2nd ed., eq. 5.40.c.
-
-    Args:
-        speed_mps: speed of the terminal [m/s].
-        carrier_hz: carrier frequency [Hz].
-
-    Returns:
-        Time [s], the broadcast shape of the arguments; infinite for a terminal at rest.
-
-    Raises:
-        ValueError: a negative speed, a carrier that is not positive, NaN.
+    Rappaport, Wireless Communications, 2nd ed., eq. 5.40.c; the arguments are those of `doppler_hz`.
     """
     with np.errstate(divide="ignore"):
         return np.asarray(np.sqrt(9.0 / (16.0 * np.pi)) / doppler_hz(speed_mps, carrier_hz))
@@ -88,9 +65,6 @@ def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLik
 
     Returns:
         h, complex [..., slots].
-
-    Raises:
-        ValueError: a correlation is outside [-1, 1] or NaN.
     """
     noise = np.asarray(innovations, dtype=np.complex128)
     rho = np.broadcast_to(within("correlation", correlation, -1.0, 1.0), noise.shape[:-1])
@@ -104,7 +78,7 @@ def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLik
         kernel(noise.reshape(flat), rho.ravel(), share.ravel(), before.ravel(), gain.reshape(flat))
         return gain
     speeds = np.unique(rho)
-    # A filter takes one correlation. There is mostly one: the devices of a scenario share their speed.
+    # A filter takes one correlation, and mostly all devices of a scenario have the same speed.
     if speeds.size * SLOTS_FOR_A_FILTER > noise.shape[-1] + SLOTS_FOR_A_FILTER:
         return _slot_by_slot(noise, rho, before)
     gain = np.empty_like(noise)
@@ -116,8 +90,8 @@ def gauss_markov(innovations: ArrayLike, correlation: ArrayLike, start: ArrayLik
 
 def _filtered(noise: Complex, rho: float, before: Complex) -> Complex:
     """Return `gauss_markov` of rows with one correlation."""
-    # Imported here: it takes longer than all else in this package together. The filter's plain loop gives each row the
-    # same bits wherever the row stands and however its slots are cut into calls.
+    # Imported late, as it takes longer than the rest of this package. The filter's plain loop gives each row the same
+    # bits, whatever its position and however calls cut its slots.
     from scipy.signal import lfilter
 
     filter_state = (rho * before)[..., None]
@@ -129,7 +103,7 @@ def _filtered(noise: Complex, rho: float, before: Complex) -> Complex:
 
 
 def _slot_by_slot(noise: Complex, rho: Floats, before: Complex) -> Complex:
-    """Return `gauss_markov` of rows that each have a correlation of their own: the sums of a filter, side by side."""
+    """Return `gauss_markov` of rows with different correlations: the sums of a filter, vectorised over the rows."""
     gain = noise * _innovation_share(rho)[..., None]
     last = before
     for slot in range(noise.shape[-1]):
@@ -141,75 +115,35 @@ def _slot_by_slot(noise: Complex, rho: Floats, before: Complex) -> Complex:
 def advance(gain: ArrayLike, correlation: ArrayLike, slots: ArrayLike, innovation: ArrayLike) -> Complex:
     """Return the gain of `gauss_markov` after `slots` further slots, exactly in distribution.
 
-    k steps of an AR(1) process of correlation `rho` are one step of correlation `rho^k`. This bridges the time between
-    a download and the upload.
+    k steps of an AR(1) process of correlation `rho` are one step of correlation `rho^k`. It bridges the time between a
+    download and the upload.
 
     Args:
         gain: h now, complex [...].
         correlation: rho in [-1, 1], between neighbouring slots.
-        slots: number of slots to jump over, whole and not negative; 0 leaves h as it is.
+        slots: number of slots to jump over, whole and not negative; 0 leaves h unchanged.
         innovation: one draw of CN(0, 1) for each element, complex [...].
 
     Returns:
         h after `slots` slots, the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: a correlation is outside [-1, 1], a number of slots is negative or not whole, NaN.
     """
     count = _whole("slots", slots)
     rho = within("correlation", correlation, -1.0, 1.0) ** count
     return np.asarray(rho * np.asarray(gain) + _innovation_share(rho) * np.asarray(innovation), dtype=np.complex128)
 
 
-def block(innovations: ArrayLike, hold_slots: ArrayLike, start: ArrayLike, first_slot: ArrayLike = 0) -> Complex:
-    """Return block fading: `h[n] = e[n]` where `hold_slots` divides n, otherwise `h[n-1]`.
-
-    Slots are numbered from 0 at the beginning of the process, so that a walk may be cut into calls anywhere. Only
-    the innovations of slots that begin a block are used.
-
-    Args:
-        innovations: e, independent draws of CN(0, 1), complex [..., slots].
-        hold_slots: slots in a block, whole and at least 1, broadcastable to [...].
-        start: h in the slot before the first, complex, broadcastable to [...].
-        first_slot: number of the first slot, whole and not negative, broadcastable to [...].
-
-    Returns:
-        h, complex [..., slots].
-
-    Raises:
-        ValueError: a number of slots is out of range, not whole or NaN.
-
-    Example:
-        >>> block([1j, 2j, 3j, 4j], hold_slots=2, start=0.0).imag
-        array([1., 1., 3., 3.])
-    """
-    noise = np.asarray(innovations, dtype=np.complex128)
-    hold = _whole("hold_slots", hold_slots)
-    require(hold >= 1, hold, "hold_slots", "at least 1")
-    first = _whole("first_slot", first_slot)[..., None]
-    slot = np.arange(noise.shape[-1])
-    # Where each slot's block began, counted from the first slot of this call; below 0: before this call.
-    begun = np.broadcast_to(slot - (first + slot) % hold[..., None], noise.shape)
-    before = np.broadcast_to(np.asarray(start)[..., None], noise.shape)
-    drawn = np.take_along_axis(noise, np.maximum(begun, 0).astype(np.intp), axis=-1)
-    return np.where(begun < 0, before, drawn)
-
-
 def ricean(scatter: ArrayLike, k_factor: ArrayLike) -> Complex:
-    """Return the Ricean gain `h = (K / (K + 1))^(1/2) + (1 / (K + 1))^(1/2) g`, a line of sight beside scatter.
+    """Return the Ricean gain `h = (K / (K + 1))^(1/2) + (1 / (K + 1))^(1/2) g`, a line of sight plus scatter.
 
     TR 38.901, clause 7.5, eq. 7.5-30, for one tap.
 
     Args:
-        scatter: g of mean power 1: `gauss_markov` or `block`, complex [...].
+        scatter: g of mean power 1, such as `gauss_markov`, complex [...].
         k_factor: K, power of the line of sight over that of the scatter [1], from 0 (Rayleigh: h = g) to infinity
             (h = 1), broadcastable against `scatter`.
 
     Returns:
         h with E|h|^2 = 1, the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: a K is negative or NaN.
     """
     scattered_power = 1.0 / (ricean_k(k_factor) + 1.0)
     line = np.sqrt(1.0 - scattered_power)  # not (K / (K + 1))^(1/2), which infinity would turn into NaN
@@ -224,5 +158,5 @@ def _whole(quantity: str, values: ArrayLike) -> Floats:
 
 
 def _innovation_share(rho: Floats) -> Floats:
-    """Return the amplitude of what is new in a slot, `sqrt(1 - rho^2)`, without cancellation near 1."""
+    """Return the amplitude of a slot's innovation, `sqrt(1 - rho^2)`, without cancellation near 1."""
     return np.asarray(np.sqrt((1.0 - rho) * (1.0 + rho)))

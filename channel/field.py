@@ -1,9 +1,9 @@
 """Random fields over the plane: shadowing, line of sight and Ricean K as functions of the position (3GPP TR 38.901).
 
 A field is a sum of plane waves (the spectral method; Jaeckel et al., "Efficient sum-of-sinusoids based spatial
-consistency for the 3GPP New-Radio channel model", IEEE GLOBECOM Workshops 2018). It is a function of the position and
-of the draws alone: whoever asks, whenever and in whichever order, gets the same value at the same spot. Clauses 7.4.4
-and 7.6.3 of TR 38.901 ask for the correlations.
+consistency for the 3GPP New-Radio channel model", IEEE GLOBECOM Workshops 2018). It is a function of only the position
+and the draws: its value at a spot does not depend on when or in which order it is evaluated. Clauses 7.4.4 and 7.6.3 of
+TR 38.901 specify the correlations.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from channel import _special
 from channel._arrays import Floats
 from channel._checks import finite, positive, require
 
-CHUNK_COSINES = 2**14  # cosines taken at once: more would not stay in a processor's cache
+CHUNK_COSINES = 2**14  # cosines taken together: more would not fit into a processor's cache
 SMOOTH_DECAY = 2.146193220620583  # (1 + x) exp(-x) = 1 / e: lengths of the smooth autocorrelation in one d_cor
-STRAIGHT = 1e-9  # of the decorrelation distance: steps that differ by less lead along one straight line
-SHORT_LINE = 12  # points of a line up to which cosines one by one are quicker
+STRAIGHT = 1e-9  # of the decorrelation distance: steps that differ by less form one straight line
+SHORT_LINE = 12  # points of a line up to which single cosines are faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Waves:
 
 
 def stacked(waves: Sequence[Waves]) -> Waves:
-    """Return the waves of several fields, equally many of each, for `gaussians` and `along_path`."""
+    """Return the waves of several fields with equally many waves, for `gaussians` and `along_path`."""
     frequencies = np.stack([field.frequencies for field in waves])
     return Waves(frequencies, np.stack([field.phases for field in waves]))
 
@@ -44,21 +44,18 @@ def waves(uniforms: ArrayLike, *, smooth: bool = False) -> Waves:
     drawn from it has `P(k > x) = (1 + x^2)^(-1/2)`, and `k = (u^-2 - 1)^(1/2)`. One `u` is drawn from each of M equal
     strata, which leaves its distribution uniform and keeps every field close to the ensemble.
 
-    Such a field is continuous and nowhere smooth: a straight path crosses any level infinitely often wherever it
-    crosses it once. A smooth field has the autocorrelation `(1 + c r) exp(-c r)`, c = 2.146, which is 1 / e at r = 1,
-    too (Matern, smoothness 3/2; Stein, "Interpolation of Spatial Data", 1999, section 2.7). Its spectrum
+    This field is continuous but nowhere smooth: where a straight path crosses a level once, it crosses it infinitely
+    often. A smooth field has the autocorrelation `(1 + c r) exp(-c r)`, c = 2.146, which is also 1 / e at r = 1
+    (Matern, smoothness 3/2; Stein, "Interpolation of Spatial Data", 1999, section 2.7). Its spectrum
     `(1 + (k / c)^2)^(-5/2)` gives `k = c (u^(-2/3) - 1)^(1/2)`, and a path crosses its mean `c / pi` times per d_cor.
 
     Args:
-        uniforms: independent uniforms in (0, 1], [M, 3]. M of about 500 is enough: one position's excess kurtosis is
+        uniforms: independent uniforms in (0, 1], [M, 3]. M of about 500 suffices: the excess kurtosis at a position is
             -1.5 / M, and the autocorrelation of one field over the plane scatters by (2 M)^(-1/2) about the ensemble's.
         smooth: whether paths cross a level of the field finitely often.
 
     Returns:
         The waves. Independent uniforms give independent fields.
-
-    Raises:
-        ValueError: another shape, no row, a number that is not in (0, 1].
     """
     draws = np.asarray(uniforms, dtype=np.float64)
     if draws.ndim != 2 or draws.shape[0] == 0 or draws.shape[1] != 3:
@@ -78,23 +75,20 @@ def gaussian(waves: Waves, positions_m: ArrayLike, decorrelation_m: ArrayLike) -
     """Return the field `g(p) = (2 / M)^(1/2) sum_m cos(k_m . p / d_cor + phi_m)`, standard normal for many waves.
 
     Its autocorrelation over draws is `exp(-|dx| / d_cor)` at every distance, for any number of waves (TR 38.901 clause
-    7.4.4, eq. 7.4-5, and clause 7.6.3.1; distances d_cor in Tables 7.5-6 and 7.6.3.1-2). Each element of the result is
-    a function of its own position and decorrelation distance, bit for bit, whatever stands beside it.
+    7.4.4, eq. 7.4-5, and clause 7.6.3.1; distances d_cor in Tables 7.5-6 and 7.6.3.1-2). Each element of the result
+    depends only on its own position and decorrelation distance, bit for bit.
 
     Args:
         waves: the draws, from `waves`.
         positions_m: positions (x, y) [m], [..., 2].
         decorrelation_m: d_cor [m], broadcastable to [...]. Elements of different d_cor see the same waves at different
-            scales: a position p has correlation `exp(-|p| |1 / d_1 - 1 / d_2|)` between its values of d_1 and d_2.
+            scales: the values of d_1 and d_2 at a position p have the correlation `exp(-|p| |1 / d_1 - 1 / d_2|)`.
 
     Returns:
         The field's values [1], [...].
 
-    Raises:
-        ValueError: positions of another shape or not finite, a d_cor that is not positive, NaN.
-
     Example:
-        Two devices at one spot share its shadowing: 4 dB times the field.
+        Two devices at one spot have the same shadowing, 4 dB times the field.
 
         >>> plane = waves(1.0 - np.random.default_rng(1).random((500, 3)))
         >>> one, other, far = 4.0 * gaussian(plane, [[30.0, 40.0], [30.0, 40.0], [300.0, 400.0]], decorrelation_m=10.0)
@@ -115,18 +109,12 @@ def gaussian(waves: Waves, positions_m: ArrayLike, decorrelation_m: ArrayLike) -
 
 
 def gaussians(waves: Waves, positions_m: Floats, decorrelation_m: Floats) -> Floats:
-    """Return the values of several fields at the same positions, each as `gaussian` gives it, bit for bit.
+    """Return the values [1], [n, F], of F fields at positions (x, y) [m], [n, 2]: those of `gaussian`, bit for bit.
 
     Args:
-        waves: the draws of F fields, from `stacked`.
-        positions_m: positions (x, y) [m], [n, 2].
+        waves: the draws of the fields, from `stacked`.
+        positions_m: positions [m], [n, 2].
         decorrelation_m: d_cor [m] of each position and field, [n, F].
-
-    Returns:
-        The fields' values [1], [n, F].
-
-    Raises:
-        ValueError: positions that are not finite, a d_cor that is not positive, NaN.
     """
     finite("positions_m", positions_m)
     distances_m = positive("decorrelation_m", decorrelation_m)
@@ -139,22 +127,19 @@ def gaussians(waves: Waves, positions_m: Floats, decorrelation_m: Floats) -> Flo
 
 
 def along_path(waves: Waves, positions_m: ArrayLike, decorrelation_m: float) -> Floats:
-    """Return the values of several fields along a path, in a fraction of the time where it leads straight on.
+    """Return the values of several fields along a path, faster than `gaussians` on its straight parts.
 
     On a straight line with equal steps, the cosine of wave m at step `a B + b` is that of a sum of two angles, one of a
-    and one of b. So a line of `A B` steps takes A + B cosines of each wave in place of A B, and the sums over waves are
-    products of matrices, whose last digits depend on where the line begins and ends.
+    and one of b. A line of `A B` steps thus takes A + B cosines of each wave instead of A B, and the sums over waves
+    are products of matrices, whose last digits depend on where the line begins and ends.
 
     Args:
         waves: the draws of F fields, from `stacked`.
-        positions_m: positions (x, y) [m], [t, 2], in the order in which the path leads through them.
+        positions_m: positions (x, y) [m], [t, 2], in their order along the path.
         decorrelation_m: d_cor [m].
 
     Returns:
         The fields' values [1], [t, F], within 1e-5 of those of `gaussian`.
-
-    Raises:
-        ValueError: positions of another shape or not finite, a d_cor that is not positive, NaN.
     """
     positions = np.asarray(positions_m, dtype=np.float64)
     if positions.ndim != 2 or positions.shape[1] != 2:
@@ -179,24 +164,13 @@ def along_path(waves: Waves, positions_m: ArrayLike, decorrelation_m: float) -> 
 def uniform(waves: Waves, positions_m: ArrayLike, decorrelation_m: ArrayLike) -> Floats:
     """Return a field of uniforms, `Phi(g)`, for the state of a path (TR 38.901, clause 7.6.3.3).
 
-    A position is in line of sight where its uniform is below `P_LoS`.
-
-    Args:
-        waves: the draws, from `waves`.
-        positions_m: positions (x, y) [m], [..., 2].
-        decorrelation_m: d_cor [m], broadcastable to [...]; see `gaussian`.
-
-    Returns:
-        The field's values in [0, 1], [...].
-
-    Raises:
-        ValueError: positions of another shape or not finite, a d_cor that is not positive, NaN.
+    A position is in line of sight where the uniform is below `P_LoS`. The arguments are those of `gaussian`.
     """
     return np.asarray(_special.ndtr(gaussian(waves, positions_m, decorrelation_m)))
 
 
 def _ends_of_lines(scaled: Floats) -> list[int]:
-    """Return where straight lines of equal steps end within scaled positions [t, 2], each with the next one's start."""
+    """Return the index after the last position of each straight line of equal steps in scaled positions [t, 2]."""
     count = len(scaled)
     steps = np.diff(scaled, axis=0)
     turns = np.abs(np.diff(steps, axis=0)).max(axis=1) > STRAIGHT
@@ -204,7 +178,7 @@ def _ends_of_lines(scaled: Floats) -> list[int]:
     ends = []
     first = 0
     for corner in corners.tolist():
-        # The turn at a corner shows in two steps: from the old line to the corner, and from there to the new one.
+        # A corner shows in two steps: from the old line to the corner, and from there to the new line.
         if corner > first + 1:
             ends.append(corner)
             first = corner
@@ -214,7 +188,7 @@ def _ends_of_lines(scaled: Floats) -> list[int]:
 
 
 def _cosines_on_line(waves: Waves, start: Floats, end: Floats, count: int) -> Floats:
-    """Return the sums of the cosines [count, F] at so many equal steps from a scaled position [2] to another one."""
+    """Return the sums of the cosines [count, F] at `count` equal steps from one scaled position [2] to another."""
     fine = max(1, round(np.sqrt(count)))
     coarse = -(-count // fine)
     step_cycles = waves.frequencies @ ((end - start) / (count - 1))
@@ -235,18 +209,18 @@ def _cosines_on_line(waves: Waves, start: Floats, end: Floats, count: int) -> Fl
 
 
 def _angles(cycles: Floats) -> npt.NDArray[np.float32]:
-    """Return angles in single precision; at most half a turn is left, so that it will do."""
+    """Return angles in single precision, which suffices as they are at most half a turn."""
     cycles -= np.rint(cycles)
     return np.asarray(np.float32(2.0 * np.pi) * cycles.astype(np.float32))
 
 
 def _cosines(waves: Waves, scaled: Floats) -> Floats:
     """Return the sums of the cosines [n] at scaled positions [n, 2]; [n, F] at [n, F, 2] of several fields."""
-    # No matrix product, and the sum along rows: the rounding of a value must not depend on how many there are.
+    # A sum along rows and not a matrix product: the rounding of a value must not depend on the number of rows.
     cycles: Floats = scaled[..., :1] * waves.frequencies[..., 0]
     cycles += scaled[..., 1:] * waves.frequencies[..., 1]
     cycles += waves.phases
-    # At most half a turn is left, for which single precision will do, at a sixth of the time.
+    # At most half a turn is left, so single precision suffices, which takes a sixth of the time.
     cycles -= np.rint(cycles)
     angles = np.float32(2.0 * np.pi) * cycles.astype(np.float32)
     return np.asarray(np.cos(angles).sum(axis=-1), dtype=np.float64)

@@ -25,16 +25,16 @@ from channel.slot_walk import slots as walked_slots
 from channel.slot_walk import walk_until
 
 # A transfer is drawn rather than walked where the expansion is good enough; docs/channel/fast.md measures the bounds.
-MIN_EFFECTIVE_SAMPLES = 8.0  # below, what is left of r^n shows
+MIN_EFFECTIVE_SAMPLES = 8.0  # below, the remainder of r^n shows
 MAX_SKEWNESS = 0.7  # of S_n; above, four cumulants are too few
 MAX_EXCESS_KURTOSIS = 1.0  # of S_n
 
-# Where a transfer is walked, neighbouring slots of slow fading are nearly alike and share one rate, in blocks.
+# Neighbouring slots of slow fading are nearly alike: where a transfer is walked, blocks of them share one rate.
 BLOCK_EFFECTIVE_SAMPLES = 1.0 / 32.0  # of a block of equal slots
 MIN_BLOCKS = 16  # in a payload at the mean rate
 
 NEWTON_STEPS = 3  # slots are then right to 1e-7 of their standard deviation
-CHUNK_TRANSFERS = 2**12  # transfers at once: their temporary arrays stay in the cache
+CHUNK_TRANSFERS = 2**12  # transfers together: their temporary arrays fit into the cache
 
 
 def fast(
@@ -54,9 +54,9 @@ def fast(
 ) -> Floats:
     """Return durations distributed as those of `transfer.walk` (paper, eq. 26 and 41) from a stationary start.
 
-    Long transfers cost one standard normal each. Those marked by `walked` are walked, in blocks of slots with one rate
-    where fading is slow; channels that do not change have a closed form. A row's result depends on its own arguments
-    and draws alone.
+    Long transfers cost one standard normal each. Those marked by `walked` are walked, in blocks of slots at one rate
+    where fading is slow; channels that do not change have a closed form. A row's result depends only on its own
+    arguments and draws.
 
     Args:
         payload_bits: bits to send [bit], [n] or a scalar; 0 takes no slot.
@@ -65,12 +65,12 @@ def fast(
         slot_s: length of a slot [s].
         correlation: rho of the fading between neighbouring slots, [n] or a scalar.
         normal: a draw of the standard normal distribution for each transfer, [n]; larger is faster.
-        innovations: source of the draws e of `transfer.walk`; asked for rows that are walked only.
-        start: h in the slot before the first, complex [n] or a scalar; of no effect on rows that are not walked.
+        innovations: source of the draws e of `transfer.walk`; called only for rows that are walked.
+        start: h in the slot before the first, complex [n] or a scalar; has no effect on rows that are not walked.
         max_slots: limit on the length of a transfer [slots].
         efficiency: spectral efficiency over the SNR of a slot.
         k_factor: Ricean K [1], [n] or a scalar; 0 is Rayleigh fading. All others are walked.
-        refuses: whether to raise TransferTooLong; otherwise too long transfers that are walked are infinite.
+        refuses: whether to raise TransferTooLong; otherwise walked transfers that are too long last infinitely.
 
     Returns:
         Durations [s], [n].
@@ -119,7 +119,7 @@ def fast(
         def innovations_of_rows(at: Rows, count: int) -> Complex:
             return innovations(rows[at], count)
 
-        # h goes on with rho^k from one block of k slots to the next.
+        # From one block of k slots to the next h has the correlation rho^k.
         arguments = (
             batch.payload[rows],
             batch.snr[rows],
@@ -148,24 +148,14 @@ def walked(
     efficiency: Efficiency = SHANNON,
     k_factor: ArrayLike = 0.0,
 ) -> Bools:
-    """Return which transfers `fast` walks: those of too few effective samples, and what its tables do not cover.
+    """Return which transfers `fast` walks: those of too few effective samples, and those its tables do not cover.
 
-    Args:
-        payload_bits: bits to send [bit]; see `fast`, as all arguments.
-        mean_snr: see `fast`.
-        bandwidth_hz: see `fast` [Hz].
-        slot_s: see `fast` [s].
-        correlation: see `fast`.
-        efficiency: see `fast`.
-        k_factor: see `fast`.
+    `fast` describes the arguments.
 
     Returns:
         Bool [n]: true for transfers of fewer than 8 effective samples, of sums with a skewness above 0.7 or an excess
         kurtosis above 1, of a mean SNR outside -40 to 120 dB or in Ricean fading. False for a payload of 0 and for a
         channel that does not change.
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
 
     Example:
         >>> walked([1e3, 1e8], 100.0, 1e6, 0.5e-3, correlation=0.9667)
@@ -236,7 +226,7 @@ def forecast(
     worth = slot_worth(correlation)
     samples = mean_slots * worth
     covered = (db >= LOW_DB) & (db <= HIGH_DB) & (k_factor == 0)
-    if not (covered & (samples >= MIN_EFFECTIVE_SAMPLES)).any():  # all are walked: nobody asks for their cumulants
+    if not (covered & (samples >= MIN_EFFECTIVE_SAMPLES)).any():  # all are walked, so their cumulants are not needed
         nothing = np.zeros((LINES, samples.size))
         return Forecast(mean_slots, worth, nothing, covered, np.zeros(samples.size, dtype=np.bool_))
     lines = tables.lines(db, worth)

@@ -16,24 +16,14 @@ VALIDITY = Validity(
     bs_height_m=(0.0, math.inf),
     ut_height_m=(0.0, math.inf),
 )
-"""The far field sets the only limit."""
+"""Limited only by the far field."""
 
 STATISTICS = Statistics(shadowing_db=(0.0,), decorrelation_m=(20.0,))
-"""There is nothing that shadows, so the decorrelation distance [m] has no effect."""
+"""Free space has no shadowing, so the decorrelation distance [m] has no effect."""
 
 
 def wavelength_m(carrier_hz: ArrayLike) -> Floats:
-    """Return the wavelength `c / f_c` of a carrier.
-
-    Args:
-        carrier_hz: carrier frequency f_c [Hz], any shape.
-
-    Returns:
-        Wavelength [m], the shape of `carrier_hz`.
-
-    Raises:
-        ValueError: a frequency is not positive and finite.
-    """
+    """Return the wavelength `c / f_c` [m] of a carrier [Hz], any shape."""
     return np.asarray(SPEED_OF_LIGHT_MPS / positive("carrier_hz", carrier_hz))
 
 
@@ -41,21 +31,18 @@ def path_loss_db(distance_3d_m: ArrayLike, carrier_hz: ArrayLike) -> Floats:
     """Return the path loss between isotropic antennas, `20 log10(4 pi d f_c / c)` (Friis 1946, eq. 1, with unit gains).
 
     Args:
-        distance_3d_m: distance between the antennas [m], at least a wavelength: the formula is that of the far field.
+        distance_3d_m: distance between the antennas [m], at least a wavelength: the formula holds in the far field.
         carrier_hz: carrier frequency [Hz], above 0.
 
     Returns:
         Path loss [dB], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN.
 
     Example:
         >>> float(path_loss_db(1_000.0, 1e9).round(2))
         92.44
     """
     wavelength = wavelength_m(carrier_hz)
-    # Nearer than a wavelength there is no far field, and the formula would give a gain.
+    # Nearer than a wavelength the far field does not exist, and the formula would give a gain.
     distance, shortest = np.broadcast_arrays(positive("distance_3d_m", distance_3d_m), wavelength * (1.0 - BORDER))
     require(distance >= shortest, distance, "distance_3d_m", "at least a wavelength")
     return np.asarray(20.0 * np.log10(4.0 * np.pi * distance / wavelength))

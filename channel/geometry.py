@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from channel._arrays import Floats, Ints
-from channel._checks import non_negative, positive, require, within
+from channel._checks import non_negative, pairs, positive, require, within
 
 _RINGS = {1: 0, 7: 1, 19: 2}  # around the middle, by number of sites
-NEWTON_STEPS = 12  # to rounding for holes up to 0.95 of the way to the edge; a fixed number, alike for all draws
+NEWTON_STEPS = 12  # exact to rounding for holes up to 0.95 of the way to the edge; the same for all draws
 _REUSE_STEP = {1: 0, 3: 2, 7: 5}  # (1, 1) and (2, 1) and their turns by 60 degrees fall on group 0
 
 
@@ -30,11 +30,8 @@ def annulus_distance_m(u: ArrayLike, min_distance_m: float, radius_m: float) -> 
     Returns:
         Distances [m], the shape of `u`.
 
-    Raises:
-        ValueError: `u` is outside [0, 1], or not 0 <= min_distance_m < radius_m < infinity.
-
     Example:
-        Half of the area lies within 177 m.
+        Half the area lies within 177 m.
 
         >>> annulus_distance_m([0.0, 0.5, 1.0], 10.0, 250.0).round(1)
         array([ 10. , 176.9, 250. ])
@@ -47,11 +44,12 @@ def annulus_distance_m(u: ArrayLike, min_distance_m: float, radius_m: float) -> 
 
 
 def hexagon_offsets_m(u: ArrayLike, min_distance_m: ArrayLike, radius_m: ArrayLike) -> Floats:
-    """Return offsets of uniform areal density in a hexagon around a base station, but for a hole around this.
+    """Return offsets of uniform areal density in a hexagon around a base station, outside a hole around it.
 
-    The hexagon is a cell of `hexagonal_sites_m`: its edges face the directions 0, 60, ..., 300 degrees. The angle comes
-    by the inverse of its distribution function, `F(t) ~ a^2 tan t - r^2 t` within 30 degrees of an edge's normal, a the
-    distance of the edge and r that of the hole; then the distance as in an annulus that ends at the edge.
+    The hexagon is a cell of `hexagonal_sites_m`: its edges face the directions 0, 60, ..., 300 degrees. The angle
+    inverts its distribution function, `F(t) ~ a^2 tan t - r^2 t` within 30 degrees of an edge's normal, with the
+    distance a of the edge and the radius r of the hole; the distance is then drawn as in an annulus that ends at the
+    edge.
 
     Args:
         u: draws of the uniform distribution on [0, 1], [..., 2]: for the angle, and for the distance.
@@ -61,18 +59,13 @@ def hexagon_offsets_m(u: ArrayLike, min_distance_m: ArrayLike, radius_m: ArrayLi
     Returns:
         Offsets [..., 2] in m.
 
-    Raises:
-        ValueError: `u` is outside [0, 1] or does not hold two in its last axis, or the hole is not inside the hexagon.
-
     Example:
-        The end of the draws is a corner.
+        The largest draws give a corner.
 
         >>> hexagon_offsets_m([1.0, 1.0], 0.0, 2.0).round(3)
         array([ 1.732, -1.   ])
     """
-    draws = within("u", u, 0.0, 1.0)
-    if draws.shape[-1:] != (2,):
-        raise ValueError(f"u must hold two draws in its last axis: its shape is {draws.shape}, not [..., 2]")
+    draws = pairs("u", u)
     edge_m = np.asarray(radius_m, dtype=np.float64) * np.sqrt(3.0) / 2.0
     hole = non_negative("min_distance_m", min_distance_m)
     require((edge_m > hole) & (edge_m < np.inf), edge_m, "radius_m * sqrt(3) / 2", "finite and above min_distance_m")
@@ -80,7 +73,7 @@ def hexagon_offsets_m(u: ArrayLike, min_distance_m: ArrayLike, radius_m: ArrayLi
     part = 6.0 * draws[..., 0] - sector  # within its sector
     ratio = (hole / edge_m) ** 2
     target = (2.0 * part - 1.0) * (np.tan(np.pi / 6.0) - ratio * np.pi / 6.0)
-    # Newton's method: both sides are monotone, and convex towards the corners, from where it starts.
+    # Newton's method: both sides are monotone, and convex towards the corners, where it starts.
     angle = np.sign(target) * np.pi / 6.0
     for _ in range(NEWTON_STEPS):
         slope = 1.0 / np.cos(angle) ** 2 - ratio
@@ -93,16 +86,7 @@ def hexagon_offsets_m(u: ArrayLike, min_distance_m: ArrayLike, radius_m: ArrayLi
 
 
 def distance_3d_m(distance_2d_m: ArrayLike, bs_height_m: ArrayLike, ut_height_m: ArrayLike) -> Floats:
-    """Return the distance between the antennas (3GPP TR 38.901, Figure 7.4.1-1).
-
-    Args:
-        distance_2d_m: ground distance [m].
-        bs_height_m: antenna height of the base station [m].
-        ut_height_m: antenna height of the terminal [m].
-
-    Returns:
-        `sqrt(d_2D^2 + (h_BS - h_UT)^2)` [m], the broadcast shape of the arguments.
-    """
+    """Return the distance between the antennas [m], `sqrt(d_2D^2 + (h_BS - h_UT)^2)` (TR 38.901, Figure 7.4.1-1)."""
     climb_m = np.asarray(bs_height_m, dtype=np.float64) - np.asarray(ut_height_m, dtype=np.float64)
     return np.asarray(np.sqrt(np.asarray(distance_2d_m, dtype=np.float64) ** 2 + climb_m**2))
 
@@ -117,38 +101,32 @@ def hexagonal_sites_m(count: int, spacing_m: float) -> Floats:
     Returns:
         Positions [count, 2] in m, the middle at (0, 0).
 
-    Raises:
-        ValueError: another count, or a spacing that is not positive.
-
     Example:
         >>> hexagonal_sites_m(7, 200.0)[:3].round(1)
         array([[  0. ,   0. ],
                [200. ,   0. ],
                [100. , 173.2]])
     """
-    return np.asarray(_plane(_axial(count)) * positive("spacing_m", spacing_m))
+    return np.asarray(_plane(axial_sites(count)) * positive("spacing_m", spacing_m))
 
 
 def reuse_group(count: int, reuse: int) -> Ints:
-    """Return which part of the band each site of `hexagonal_sites_m` uses, such that equal parts are far apart.
+    """Return the part of the band that each site of `hexagonal_sites_m` uses; equal parts are far apart.
 
     Co-channel cells form the sub-lattice with shifts (i, j), `reuse = i^2 + i j + j^2` (Rappaport 2002, section 3.2).
 
     Args:
         count: 1, 7 or 19 sites.
-        reuse: reuse factor 1, 3, 4 or 7; cells of one group share a band, 1 is full reuse.
+        reuse: reuse factor 1, 3, 4 or 7; cells of one group use the same band, 1 is full reuse.
 
     Returns:
         Groups [count] from 0 to reuse - 1; the middle has 0.
-
-    Raises:
-        ValueError: another count or factor.
 
     Example:
         >>> reuse_group(7, 3)
         array([0, 1, 2, 1, 2, 1, 2])
     """
-    along, across = _axial(count).T
+    along, across = axial_sites(count).T
     if reuse == 4:  # shifts (2, 0): the group is the parity of both coordinates
         return np.asarray(2 * (along % 2) + across % 2)
     if reuse not in _REUSE_STEP:
@@ -157,7 +135,7 @@ def reuse_group(count: int, reuse: int) -> Ints:
 
 
 def wrapped_m(offsets_m: ArrayLike, count: int, spacing_m: float) -> Floats:
-    """Return offsets to the nearest images where `hexagonal_sites_m` wraps around: copies of the layout tile the plane.
+    """Return offsets to the nearest images of terminals if copies of `hexagonal_sites_m` tile the plane.
 
     With r rings, copies stand at the shifts (r + 1, r) and their turns by 60 degrees: `i^2 + i j + j^2 = 7` and 19
     (geographical distance based wrapping, Rec. ITU-R M.2101-0, Annex 1, Attachment 2).
@@ -169,17 +147,13 @@ def wrapped_m(offsets_m: ArrayLike, count: int, spacing_m: float) -> Floats:
 
     Returns:
         The shortest offset [..., 2] in m among all copies.
-
-    Raises:
-        ValueError: another count, or a spacing that is not positive.
     """
     if count not in {7, 19}:
         raise ValueError(f"count = {count}: layouts that wrap around have 7 or 19 sites")
     copies = _plane(np.concatenate([np.zeros((1, 2), dtype=np.int64), wrapping_shifts(count)]))
     copies = copies * positive("spacing_m", spacing_m)
     offsets = np.asarray(offsets_m, dtype=np.float64)
-    # Offsets may lead over many copies: take whole steps of the lattice off first. What is left is at most one copy
-    # away from the shortest.
+    # Offsets may span many copies. Without whole steps of the lattice they are at most one copy from the shortest.
     basis = copies[1:3]
     steps = np.rint(offsets @ np.linalg.inv(basis))
     near = offsets - steps @ basis
@@ -189,13 +163,10 @@ def wrapped_m(offsets_m: ArrayLike, count: int, spacing_m: float) -> Floats:
 
 
 def wrapping_shifts(count: int) -> Ints:
-    """Return the axial coordinates [6, 2] of the copies around a layout that wraps around, see `wrapped_m`.
+    """Return the axial coordinates [6, 2] of the copies around a layout that wraps around; see `wrapped_m`.
 
     Args:
         count: 1, 7 or 19 sites.
-
-    Raises:
-        ValueError: another count.
     """
     if count not in _RINGS:
         raise ValueError(f"count = {count}: hexagonal layouts have 1, 7 or 19 sites")
@@ -205,26 +176,20 @@ def wrapping_shifts(count: int) -> Ints:
     return np.concatenate([shifts, -shifts])
 
 
-def axial_sites(count: int) -> Ints:
-    """Return the axial coordinates [count, 2] of `hexagonal_sites_m`: neighbours differ by (1, 0), (0, 1) or (1, -1).
-
-    Args:
-        count: 1, 7 or 19.
-
-    Raises:
-        ValueError: another count.
-    """
-    return _axial(count)
-
-
 def _plane(axial: Ints) -> Floats:
     """Return the points [n, 2] of axial coordinates [n, 2], for a spacing of 1."""
     along, across = axial.T
     return np.stack([along + across / 2.0, across * np.sqrt(3.0) / 2.0], axis=-1)
 
 
-def _axial(count: int) -> Ints:
-    """Return the axial coordinates [count, 2] of the hexagons, by ring, then by angle."""
+def axial_sites(count: int) -> Ints:
+    """Return the axial coordinates [count, 2] of `hexagonal_sites_m`, by ring, then by angle.
+
+    Neighbours differ by (1, 0), (0, 1) or (1, -1).
+
+    Args:
+        count: 1, 7 or 19.
+    """
     if count not in _RINGS:
         raise ValueError(f"count = {count}: hexagonal layouts have 1, 7 or 19 sites")
     reach = _RINGS[count]

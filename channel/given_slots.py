@@ -1,6 +1,6 @@
-"""Transfers over slots whose bits a source gives: fading that is a function of time, a frame of two directions.
+"""Transfers over slots whose bits the caller gives: fading that is a function of time, or a frame of two directions.
 
-`slot_walk` knows the process behind its slots, and is faster. Here the caller says what each slot carries.
+`slot_walk` knows the process behind its slots and is faster.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from channel._checks import non_negative, require, vectors
 SlotBits = Callable[[Rows, Ints, int], Floats]
 """`slot_bits(rows, first, count)`: bits [r, count] of transfers `rows` [r] in slots `first` [r] and after."""
 
-CHUNK_VALUES = 2**14  # slots asked for at once, all transfers together: bounds the memory
+CHUNK_VALUES = 2**14  # slots in one call of the source, all transfers together: bounds the memory
 GROUP_ROWS = 64  # transfers walked side by side
-LEAST_SLOTS = 32  # asked for at once
+LEAST_SLOTS = 32  # in one call
 
 
 class Passage(NamedTuple):
@@ -32,18 +32,18 @@ class Passage(NamedTuple):
 def passage(
     payload_bits: ArrayLike, limit_slots: ArrayLike, slot_bits: SlotBits, expected_slots: ArrayLike = np.inf
 ) -> Passage:
-    """Send payloads slot by slot until each is complete or has used its number of slots.
+    """Return the slots and bits with which each payload is complete or at its limit.
 
-    A row's result depends on its own bits alone: not on the other rows, nor on how slots are grouped into calls.
+    A row's result depends only on its own bits, not on the other rows or on how calls group the slots.
 
     Args:
         payload_bits: bits to send [bit], [n]; 0 takes no slot.
         limit_slots: the most slots that a transfer may use, whole, [n] or a scalar.
-        slot_bits: what slots carry; asked for each row's slots in order, and beyond its last one.
-        expected_slots: about how many slots a transfer takes, [n] or a scalar; says how many to ask for at once.
+        slot_bits: bits that slots carry; called for each row's slots in order, and beyond its last one.
+        expected_slots: about how many slots a transfer takes, [n] or a scalar; decides how many one call returns.
 
     Returns:
-        What each transfer used and sent; a payload that is complete is sent exactly.
+        Slots and bits [n]; a complete payload is sent exactly.
 
     Raises:
         ValueError: an argument is out of range or NaN, or `slot_bits` returns another shape or NaN.
@@ -65,10 +65,10 @@ def passage(
         while rows.size:
             left = np.minimum(expected, limits)[rows] - used[rows]
             bits = _asked(slot_bits, rows, used[rows], _chunk(left))
-            # The sum goes on slot by slot from what was sent before, so that chunks leave no trace in it.
+            # The sum starts from the bits sent before, so that its rounding does not depend on the chunks.
             bits[:, 0] += sent[rows]
             total = bits.cumsum(axis=1)
-            needed = (total < payload[rows, None]).sum(axis=1) + 1  # more than there are: not complete yet
+            needed = (total < payload[rows, None]).sum(axis=1) + 1  # beyond the chunk: not complete yet
             room = np.minimum(limits[rows] - used[rows], bits.shape[1]).astype(np.int64)
             count = np.minimum(needed, room)
             reached = total[np.arange(rows.size), count - 1]
@@ -87,10 +87,7 @@ def periodic_passage(payload_bits: float, limit_slots: float, frame_bits: ArrayL
         frame_bits: bits of the slots of a period from its first slot on [bit], [slots].
 
     Returns:
-        Slots and bits; the limit, where the payload is never complete.
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
+        Slots and bits; the limit if the payload is never complete.
 
     Example:
         >>> periodic_passage(25.0, 100, [10.0, 0.0, 0.0])
@@ -104,7 +101,7 @@ def periodic_passage(payload_bits: float, limit_slots: float, frame_bits: ArrayL
     of_frame = float(total[-1])
     slots = np.inf
     if of_frame > 0:
-        # Whole periods before the one in which the payload ends; an exact fill ends in the period before.
+        # Whole periods before the one in which the payload ends; an exact fill ends in its last period.
         almost = payload * (1.0 - 4.0 * np.finfo(float).eps)
         before = max(np.ceil(almost / of_frame) - 1.0, 0.0)
         rest = almost - before * of_frame
@@ -117,13 +114,13 @@ def periodic_passage(payload_bits: float, limit_slots: float, frame_bits: ArrayL
 
 
 def _chunk(left: Floats) -> int:
-    """Return how many slots to ask for at once: about what half of the rows still need."""
+    """Return the number of slots in one call: about as many as half of the rows still need."""
     wanted = 1.05 * max(float(np.median(left)), 0.0) + LEAST_SLOTS
     return int(max(min(wanted, CHUNK_VALUES // left.size), LEAST_SLOTS))
 
 
 def _asked(slot_bits: SlotBits, rows: Rows, first: Ints, count: int) -> Floats:
-    """Return the bits of the next slots of `rows`, after a look at them."""
+    """Return the bits of the next slots of `rows`, checked."""
     bits = np.array(slot_bits(rows, first, count), dtype=np.float64)
     if bits.shape != (rows.size, count):
         raise ValueError(f"slot_bits returned shape {bits.shape}: it must return shape {(rows.size, count)}")

@@ -20,7 +20,7 @@ VALIDITY = Validity(
 """Ranges of Table 7.4.1-1 and its notes."""
 
 STATISTICS = Statistics(
-    shadowing_db=(3.0, 8.03),  # there is no O2I
+    shadowing_db=(3.0, 8.03),  # without O2I
     decorrelation_m=(10.0, 6.0),
     los_decorrelation_m=10.0,
     k_mean_db=7.0,
@@ -52,9 +52,6 @@ def path_loss_db(
     Returns:
         Path loss [dB], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: an argument is out of its range or NaN (nothing is extrapolated), or `los` is not boolean.
-
     Example:
         >>> path_loss_db(20.0, 3.5e9, [True, False]).round(2)
         array([65.83, 80.76])
@@ -66,7 +63,7 @@ def path_loss_db(
     log_f = np.log10(carrier / 1e9)  # the formulas take GHz
     line_of_sight = 32.4 + 17.3 * log_d + 20.0 * log_f
     blocked = 38.3 * log_d + 17.30 + 24.9 * log_f
-    # The table: a blocked path never loses less than one in line of sight.
+    # By the table, a blocked path never has a lower loss than one in line of sight.
     return np.where(seen, line_of_sight, np.maximum(line_of_sight, blocked))
 
 
@@ -81,14 +78,11 @@ def los_probability(distance_2d_m: ArrayLike, office: Literal["mixed", "open"] =
         mixed: 1 up to 1.2 m, `exp(-(d - 1.2)/4.7)` below 6.5 m, then `0.32 exp(-(d - 6.5)/32.6)`;
         open: 1 up to 5 m, `exp(-(d - 5)/70.8)` up to 49 m, then `0.54 exp(-(d - 49)/211.7)`; the shape of
         `distance_2d_m`.
-
-    Raises:
-        ValueError: a distance is out of range or NaN, or there is no such office.
     """
     if office not in {"mixed", "open"}:
         raise ValueError(f"office = {office} is unknown: it must be mixed or open")
     distance = within("distance_2d_m", distance_2d_m, 0.0, VALIDITY.distance_m[1], BORDER)
-    # Distances below the first border are moved onto it, where the exponential is 1.
+    # Distances below the first border count as the border, where the exponential is 1.
     if office == "mixed":
         near = np.exp(-np.maximum(distance - 1.2, 0.0) / 4.7)
         return np.where(distance < 6.5, near, 0.32 * np.exp(-(distance - 6.5) / 32.6))

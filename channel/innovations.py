@@ -1,7 +1,7 @@
-"""Sources of the random draws that the fading process consumes; the caller owns their seeds.
+"""Sources of the random draws of the fading process; the caller owns their seeds.
 
-`channel` draws no random numbers of its own. A walk over slots needs an unknown number of them, so it asks a source for
-the next ones.
+`channel` draws no random numbers. A walk over slots needs an unknown number of them, so it calls a source for the next
+ones.
 """
 
 from collections.abc import Callable
@@ -25,11 +25,10 @@ def innovations_of(generator: Callable[[int], np.random.Generator]) -> Innovatio
     """Return a source of draws from one NumPy generator a row.
 
     Args:
-        generator: gives row i's generator, and the same object each time; asked only for rows that are walked.
+        generator: returns row i's generator, the same object each time; called only for rows that are walked.
 
     Returns:
-        A source for `transfer.walk`. Real and imaginary parts alternate, so the draws do not depend on the counts asked
-        for.
+        A source for `transfer.walk`. Real and imaginary parts alternate, so the draws do not depend on the counts.
 
     Example:
         >>> source = innovations_of([np.random.default_rng(seed) for seed in (1, 2)].__getitem__)
@@ -48,10 +47,10 @@ def innovations_of(generator: Callable[[int], np.random.Generator]) -> Innovatio
 
 
 def innovations_of_seeds(seed: Callable[[int], bytes]) -> Innovations:
-    """Return a source of draws from one generator SFC64 a row, many times as fast as `innovations_of` with numba.
+    """Return a source of draws from one SFC64 generator a row, with numba many times faster than `innovations_of`.
 
     Args:
-        seed: gives row i's seed, 24 bytes that look random, such as a hash; asked once, for rows that are walked.
+        seed: returns row i's seed, 24 bytes that look random, such as a hash; called once, for rows that are walked.
 
     Returns:
         A source for `transfer.walk`, as of `innovations_of`. The bytes are the three words of seed of NumPy's SFC64
@@ -83,17 +82,17 @@ def innovations_of_seeds(seed: Callable[[int], bytes]) -> Innovations:
 
 
 def generator_of(seed: bytes) -> np.random.Generator:
-    """Return a generator SFC64 with a seed of 24 bytes, which NumPy does not mix: it must look random already."""
+    """Return an SFC64 generator with a seed of 24 bytes, which must look random, as NumPy does not mix it."""
     return np.random.Generator(np.random.SFC64(_Words(seed)))  # type: ignore[arg-type]  # any ISeedSequence will do
 
 
 def _parts(draws: Complex) -> Floats:
-    """Return complex draws [r, c] seen as floats [r, 2 c]: real and imaginary parts in turn, filled by one call."""
+    """Return a view of complex draws [r, c] as floats [r, 2 c], real and imaginary parts in turn."""
     return draws.view(np.float64)
 
 
 class _Words(ISeedSequence):
-    """Three words of seed as they are, which NumPy need not mix."""
+    """A seed of three words that NumPy takes without mixing."""
 
     def __init__(self, seed: bytes) -> None:
         self.seed = seed

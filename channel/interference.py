@@ -1,7 +1,7 @@
-"""Co-channel interference: what the transmitters of other cells add to a receiver's noise.
+"""Co-channel interference from the transmitters of other cells.
 
-Both functions return densities `I0` [W/Hz] that add to the thermal noise: `SINR = P psi / ((N0 + I0) W)`. The layout
-and the reuse of the band are those of `channel.geometry`; docs/channel/cells.md shows both together.
+Both functions return densities `I0` [W/Hz] that add to the thermal noise: `SINR = P psi / ((N0 + I0) W)`.
+`channel.geometry` has the layout and the reuse of the band; docs/channel/cells.md shows both together.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from channel._checks import non_negative, positive, require
 def downlink_w_hz(
     path_gain: ArrayLike, cell: ArrayLike, group: ArrayLike, power_w: ArrayLike, band_hz: ArrayLike
 ) -> Floats:
-    """Return the power density that terminals receive from base stations other than their own, `I0 = sum P g / W`.
+    """Return the power density that terminals receive from base stations that do not serve them, `I0 = sum P g / W`.
 
     Every base station spreads its power evenly over the band of its group. Base stations of other groups use other
     bands (reuse factor above 1).
@@ -28,9 +28,6 @@ def downlink_w_hz(
 
     Returns:
         I0 [W/Hz], [n].
-
-    Raises:
-        ValueError: a negative gain or power, a band that is not positive, a cell that does not exist, NaN.
 
     Example:
         A terminal of cell 0 hears cell 1, which uses the same band.
@@ -48,23 +45,14 @@ def uplink_w_hz(
 ) -> Floats:
     """Return the power density that base stations receive from terminals of other cells, `I0 = sum P g / W`.
 
-    Which part of the band a terminal of another cell uses is not coordinated, so its power counts as spread evenly over
-    the band of the group.
+    Cells do not coordinate which part of the band a terminal uses, so its power counts as spread evenly over the band
+    of the group.
 
-    Args:
-        path_gain: large-scale gain of each terminal to each base station [1], [n, cells].
-        cell: the base station that serves each terminal, [n].
-        group: the part of the spectrum that each cell uses, [cells].
-        power_w: mean power of each terminal [W], [n]; 0 where it is silent.
-        band_hz: bandwidth of a group [Hz].
+    `power_w` is the mean power of each terminal [W], [n]; the other arguments are those of `downlink_w_hz`.
 
     Returns:
         I0 [W/Hz] at each base station, [cells].
-
-    Raises:
-        ValueError: a negative gain or power, a band that is not positive, a cell that does not exist, NaN.
     """
-    # Power by terminal, gains by terminal and base station.
     received_w = non_negative("path_gain", path_gain) * non_negative("power_w", power_w)[:, None]
     interference_w = (received_w * _interferes(cell, group)).sum(axis=0)  # over terminals
     return np.asarray(interference_w / positive("band_hz", band_hz))

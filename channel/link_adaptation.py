@@ -1,11 +1,10 @@
 """Block errors of modulation and coding schemes, HARQ with chase combining, and outer-loop link adaptation.
 
 In each slot a transmitter sends one transport block. A new block takes the scheme of the highest efficiency whose block
-error rate at the reported SNR, corrected by an offset, is at most the target. A block that is lost is sent again in the
-next slots, with the same scheme; the receiver adds up the SNRs (chase combining: Chase, IEEE Transactions on
-Communications 33(5), 1985). The offset learns from the first transmissions (outer loop: Sampath et al., IEEE VTC Fall
-1997): a success raises it by `step target / (1 - target)`, an error lowers it by `step`, so that in the long run the
-share of errors is the target, because the offset stays where it is.
+error rate at the reported SNR, corrected by an offset, is at most the target. The next slots repeat a lost block with
+the same scheme, and the receiver adds up the SNRs (chase combining: Chase, IEEE Transactions on Communications 33(5),
+1985). The offset learns from the first transmissions (outer loop: Sampath et al., IEEE VTC Fall 1997): a success raises
+it by `step target / (1 - target)`, an error lowers it by `step`. In equilibrium the share of errors is the target.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ GRID_VALUES = 2201  # up to 70 dB
 WEAKEST_SNR = 1e-9  # stands for an SNR of 0 in a logarithm
 # Of the codes of NR, fitted to Sionna's link-level curves; docs/channel/errors.md states the error.
 GAP_DB = 0.6  # to the best code, of a scheme that carries little
-GAP_GROWTH_DB = 0.54  # with each doubling of `1 + R`: a square constellation is no Gaussian one
-LENGTH_SHARE = 0.7  # of the best code that falls as slowly: its length over that of the code of NR
-STATES = 5  # numbers that a process remembers besides reports: offset, scheme, sum of SNRs, transmissions, its draw
+GAP_GROWTH_DB = 0.54  # with each doubling of `1 + R`: a square constellation is not Gaussian
+LENGTH_SHARE = 0.7  # length of the best code with the same slope over that of the code of NR
+STATES = 5  # numbers in the state of a process besides reports: offset, scheme, sum of SNRs, transmissions, draw
 
 
 def grid_db() -> Floats:
@@ -52,16 +51,13 @@ def awgn_block_error_rate(
         efficiency_bps_hz: rate R of the code in bits a symbol [bit/s/Hz].
         snr: signal-to-noise ratio [1].
         symbols: length n of a code word, in complex symbols.
-        snr_gap_db: what a real code needs more than the best one [dB], any shape.
+        snr_gap_db: SNR that a real code needs beyond the best one [dB], any shape.
 
     Returns:
         Block error rate [1], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: an argument is out of range or NaN.
-
     Example:
-        One bit a symbol, 1,000 symbols: at capacity half of the blocks are lost, 0.5 dB above it 2 in 100.
+        One bit a symbol, 1,000 symbols: half the blocks are lost at capacity, 2 in 100 at 0.5 dB more.
 
         >>> awgn_block_error_rate(1.0, [1.0, 1.122], 1000).round(3)
         array([0.5  , 0.017])
@@ -86,16 +82,13 @@ def nr_block_error_rate(
         efficiency_bps_hz: rate R of the scheme in bits a symbol [bit/s/Hz].
         snr: signal-to-noise ratio [1].
         symbols: length n of a code block, in complex symbols.
-        implementation_loss_db: what a receiver needs more than the one of the tables [dB].
+        implementation_loss_db: SNR that the receiver needs beyond that of the tables [dB].
 
     Returns:
         Block error rate [1], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: an argument is out of range or NaN.
-
     Example:
-        At the gap, of 1.14 dB at one bit a symbol, half of the blocks are lost; 0.32 dB above it 13 in 100.
+        At one bit a symbol the gap is 1.14 dB: half the blocks are lost there, 13 in 100 at 0.32 dB more.
 
         >>> nr_block_error_rate(1.0, [1.3, 1.4], 1000).round(2)
         array([0.5 , 0.13])
@@ -109,11 +102,11 @@ class Process(NamedTuple):
     """The state of a HARQ process and its outer loop from slot to slot."""
 
     offset_db: float = 0.0
-    scheme: int = -1  # of the block that is to be sent again; -1: none
+    scheme: int = -1  # of the block to be repeated; -1: none
     snr: float = 0.0  # sum over its transmissions
-    sent: int = 0  # times
+    sent: int = 0  # number of its transmissions
     draw: float = 0.0  # uniform: the block is lost where this is below the error rate
-    reported_db: tuple[float, ...] = ()  # SNRs of the latest slots that the transmitter does not know yet
+    reported_db: tuple[float, ...] = ()  # SNRs of the latest slots, unknown to the transmitter so far
 
 
 class Adapted(NamedTuple):
@@ -122,7 +115,7 @@ class Adapted(NamedTuple):
     bps_hz: Floats  # [c] bits of blocks that arrive, over symbols of a slot
     first: Floats  # [c] 1 where a block is sent for the first time
     lost: Floats  # [c] 1 where a first transmission is lost
-    after: Callable[[int], Process]  # what is remembered after some of the slots
+    after: Callable[[int], Process]  # returns the state after some of the slots
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +129,7 @@ class LinkAdaptation:
         step_db: by which an error lowers the offset.
         transmissions: of a block, at most.
         report_delay_slots: age of the SNR that the transmitter knows, from 0.
-        most_offset_db: bound of the offset's size.
+        most_offset_db: the largest size of the offset.
     """
 
     efficiencies_bps_hz: Floats
@@ -149,22 +142,22 @@ class LinkAdaptation:
 
     @property
     def thresholds_db(self) -> Floats:
-        """SNR [m] in decibels from which on each scheme's error rate is at most the target; infinite: never."""
+        """The least SNR [m] in dB at which each scheme's error rate is at most the target; infinite: none."""
         reached = self.error_rates <= self.target
         first = reached.argmax(axis=1)
         return np.where(reached.any(axis=1), grid_db()[first], np.inf)
 
     def adapt(self, process: Process, snr: Floats, uniform: Floats) -> Adapted:
-        """Send blocks in the coming slots.
+        """Return the blocks of the coming slots.
 
         Args:
-            process: what is remembered.
+            process: the state before them.
             snr: [c] signal-to-noise ratios of the slots.
             uniform: [c] draws in [0, 1), one for each slot.
         """
         snr_db = 10.0 * np.log10(np.maximum(snr, WEAKEST_SNR))
         delay = self.report_delay_slots
-        known_db = process.reported_db or (float(snr_db[0]),) * delay  # at first, of the first slot
+        known_db = process.reported_db or (float(snr_db[0]),) * delay  # at first those of the first slot
         history_db = np.concatenate([known_db, snr_db])
         out = np.zeros((3, snr.size))
         states = np.empty((snr.size, STATES))
@@ -186,7 +179,7 @@ class LinkAdaptation:
 
 
 def tabulated(snr_db: Sequence[float], error_rate: Sequence[float]) -> Floats:
-    """Return a curve [grid] at `grid_db()` through points in ascending order, held constant outside of them."""
+    """Return a curve [grid] at `grid_db()` through ascending points, constant beyond the first and the last."""
     return np.asarray(np.interp(grid_db(), snr_db, error_rate))
 
 
@@ -239,7 +232,7 @@ def _adapt(  # noqa: C901, PLR0912 - numba compiles one function
             left = int(place)
             part = place - left
             rate = error_rates[row, left] * (1.0 - part) + error_rates[row, left + 1] * part
-        # One draw a block: after each transmission it is lost with the error rate at the SNR added up so far.
+        # One draw a block: after each transmission it is compared with the error rate at the accumulated SNR.
         is_lost = draw < rate
         if is_first:
             out[1, slot] = 1.0
@@ -252,7 +245,7 @@ def _adapt(  # noqa: C901, PLR0912 - numba compiles one function
             out[0, slot] = efficiencies[row]
             scheme = -1.0
         elif sent >= transmissions:
-            scheme = -1.0  # given up: its bits go into new blocks
+            scheme = -1.0  # dropped: its bits go into new blocks
         states[slot, 0] = offset_db
         states[slot, 1] = scheme
         states[slot, 2] = total

@@ -1,8 +1,8 @@
-"""Recorded links: what a link has carried over time, and how long an amount takes on it.
+"""Recorded links: the amounts that they carry over time, and the time that an amount takes.
 
-A recorded link answers two questions, both exactly and in continuous time: `carried` (the integral of its rate between
-two times) and `takes_s` (the time after which an amount has been carried, which inverts it). Amounts are bits where the
-recording is in bit/s. They are bit/Hz where it is in bit/s/Hz, and a transfer's amount then is its bits over its band.
+Both are exact in continuous time: `carried` is the integral of the rate between two times, and `takes_s` inverts it.
+Amounts are in bits if the recording is in bit/s. They are in bit/Hz if it is in bit/s/Hz; a transfer's amount then is
+its bits over its bandwidth.
 """
 
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from channel._checks import finite, non_negative, positive, require
 from channel.rate import Efficiency
 from channel.units import db_to_linear
 
-PACKET_BITS = 12_000  # of 1,500 bytes: what mahimahi's link carries at each opportunity
-SAME_TIME_S = 1e-9  # an opportunity this close to a transfer's beginning is not its own: times are sums of floats
-MOST_REPETITIONS = 2.0**52  # of a recording, after which a time has no digits left for a place within it
-WHOLE = 1e-9  # of a packet: an amount that exceeds whole packets by less is rounding
+PACKET_BITS = 12_000  # 1,500 bytes, which mahimahi's link carries at each opportunity
+SAME_TIME_S = 1e-9  # an opportunity this close to a transfer's beginning is before it: times are sums of floats
+MOST_REPETITIONS = 2.0**52  # of a recording: beyond, a float has no digits left for a time within it
+WHOLE = 1e-9  # of a packet: a smaller excess over whole packets is rounding
 
 
 class RecordedLink(Protocol):
@@ -31,19 +31,19 @@ class RecordedLink(Protocol):
 
     @property
     def total(self) -> float:
-        """Return all that it carries from its beginning to its end."""
+        """Return the amount carried from its beginning to its end."""
 
     def carried(self, begin_s: float, end_s: float, *, repeats: bool = True) -> float:
-        """Return what is carried between two times [s] of the recording.
+        """Return the amount carried between two times [s] of the recording.
 
         Args:
-            begin_s: from when on.
-            end_s: until when, not before it.
-            repeats: whether the recording begins again at its end; else nothing is carried after it.
+            begin_s: the first.
+            end_s: the second, not before the first.
+            repeats: whether the recording begins again at its end; otherwise it carries nothing after it.
         """
 
     def takes_s(self, begin_s: float, amount: float, *, repeats: bool = True) -> float:
-        """Return how long an amount takes from a time on [s]; inf if it is never carried."""
+        """Return the time [s] that an amount takes from a time [s] on; inf if it is never carried."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,6 @@ class Steps:
         begin_s: [n] when each rate begins; rises from 0.
         rate: [n] amount per second.
         end_s: when the last rate ends.
-
-    Raises:
-        ValueError: times do not rise from 0, or a rate is negative or not finite.
 
     Example:
         2 Mbit/s for a second, then 1 Mbit/s: 3 Mbit take two seconds.
@@ -88,7 +85,7 @@ class Steps:
 
     @cached_property
     def _carried(self) -> Floats:
-        """Return what is carried from the beginning to each border [n + 1]."""
+        """Return the amounts carried from the beginning to each border [n + 1]."""
         return np.append(0.0, np.cumsum(self.rate * np.diff(self._knots_s)))
 
     def carried(self, begin_s: float, end_s: float, *, repeats: bool = True) -> float:
@@ -97,7 +94,7 @@ class Steps:
             return float((end_s - begin_s) * self.rate[0])
         if not repeats:
             return self._until(min(end_s, self.end_s)) - self._until(min(begin_s, self.end_s))
-        # Counted from the repetition in which it begins, so that a long run costs no digits.
+        # Counted from the repetition in which it begins, so that long runs lose no digits.
         first = np.floor(begin_s / self.end_s)
         last = np.floor(end_s / self.end_s)
         parts = self._until(end_s - last * self.end_s) - self._until(begin_s - first * self.end_s)
@@ -119,12 +116,12 @@ class Steps:
         wanted = self._until(min(within_s, self.end_s)) + amount
         repetitions = 0.0
         if repeats:
-            # A whole number of repetitions ends where the last one has carried all, not at the next one's beginning.
+            # A whole number of repetitions ends when the last one has carried its total, not when the next one begins.
             repetitions = np.ceil(wanted / self.total) - 1
             wanted -= repetitions * self.total
         elif wanted > self.total:
             return np.inf
-        # Above 0 and at most `total`, so a border at or after it exists, and the piece before that carries something.
+        # Above 0 and at most `total`, so a border at or after it exists, and the piece before it has a positive rate.
         wanted = min(wanted, self.total)
         piece = max(int(np.searchsorted(self._carried, wanted, side="left")) - 1, 0)
         into_s = (wanted - self._carried[piece]) / self.rate[piece]
@@ -132,7 +129,7 @@ class Steps:
         return float(max(reached_s - within_s, 0.0))
 
     def _until(self, time_s: float) -> float:
-        """Return what is carried from the beginning to a time within the recording."""
+        """Return the amount carried from the beginning to a time within the recording."""
         return float(np.interp(time_s, self._knots_s, self._carried))
 
 
@@ -140,14 +137,11 @@ class Steps:
 class Opportunities:
     """Moments at which a link carries one packet of 1,500 bytes each, as in the files of mahimahi.
 
-    A transfer has the opportunities after its beginning, and ends with the one that carries its last bit; what that one
-    has left over is lost, as it is to a packet that is not full (Netravali et al., USENIX ATC 2015, mm-link).
+    A transfer takes the opportunities after its beginning, and ends with the one that carries its last bit; the rest of
+    that packet is lost (Netravali et al., USENIX ATC 2015, mm-link).
 
     Args:
-        time_s: [n] when they are; does not fall; several at one time are several packets. The last one ends the trace.
-
-    Raises:
-        ValueError: there are none, times fall or are negative, or the trace would last no time.
+        time_s: [n] the times, not falling; equal ones are several packets. The last one ends the trace.
 
     Example:
         A packet a millisecond is 12 Mbit/s: 6 Mbit take half a second.
@@ -189,7 +183,7 @@ class Opportunities:
         return float(max(repetitions * self.end_s + self.time_s[place] - begin_s, 0.0))
 
     def _passed(self, time_s: float, *, repeats: bool) -> int:
-        """Return how many opportunities have passed at a time, itself included."""
+        """Return the number of opportunities up to and including a time."""
         repetitions = 0
         within_s = time_s + SAME_TIME_S
         if repeats:
@@ -206,9 +200,6 @@ class SnrSteps:
         begin_s: [n] when each begins; rises from 0.
         snr_db: [n] signal over noise and interference, all fading included.
         end_s: when the last one ends.
-
-    Raises:
-        ValueError: as for `Steps`, or an SNR is not finite.
     """
 
     begin_s: Floats
@@ -220,11 +211,11 @@ class SnrSteps:
         Steps(self.begin_s, np.zeros(len(self.snr_db)), self.end_s)  # has the same times
 
     def spectral_efficiency(self, efficiency: Efficiency) -> Steps:
-        """Return what the link carries by a rate model [bit/s/Hz]."""
+        """Return the spectral efficiency of the link by a rate model [bit/s/Hz]."""
         return Steps(self.begin_s, efficiency.bps_hz(db_to_linear(self.snr_db)), self.end_s)
 
     def snr(self, time_s: float, *, repeats: bool = True) -> float:
-        """Return the linear SNR at a time [s]; the last one after the end, if the recording does not repeat."""
+        """Return the linear SNR at a time [s]; after the end the last one, unless the recording repeats."""
         within_s = time_s
         if repeats:
             within_s = time_s - np.floor(time_s / self.end_s) * self.end_s

@@ -9,12 +9,12 @@ from channel._checks import BORDER, finite, positive, require
 from channel.tr38901 import Statistics
 
 VALIDITY = free_space.VALIDITY
-"""No limits but `shortest_m`."""
+"""Limited only by `shortest_m`."""
 
-MOST_DECADES = 9.0  # below the reference distance; a slope that hardly falls ends there
+MOST_DECADES = 9.0  # below the reference distance, where a very gentle slope ends
 
 STATISTICS = Statistics(shadowing_db=(8.0,), decorrelation_m=(20.0,))
-"""Usual outdoors, not from the book: 6 to 10 dB; 20 m is that of UMTS 30.03 (TR 101 112), annex B, vehicular."""
+"""Usual outdoors, not from the book: 6 to 10 dB; 20 m is from UMTS 30.03 (TR 101 112), annex B, vehicular."""
 
 
 def path_loss_db(
@@ -27,7 +27,7 @@ def path_loss_db(
     """Return the median path loss `PL(d_0) + 10 n log10(d / d_0)`, without shadowing (Rappaport, section 4.9).
 
     Args:
-        distance_3d_m: distance d between the antennas [m], at least `shortest_m`. The reference distance is no limit.
+        distance_3d_m: distance d between the antennas [m], at least `shortest_m`; may be below the reference distance.
         carrier_hz: carrier frequency [Hz], above 0; only the default of `reference_loss_db` uses it.
         exponent: n [1], above 0: 2 is free space, 2.7 to 5 usual in cities.
         reference_m: reference distance d_0 [m].
@@ -35,9 +35,6 @@ def path_loss_db(
 
     Returns:
         Path loss [dB], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN.
 
     Example:
         Ten times the distance costs 35 dB where n is 3.5.
@@ -48,7 +45,7 @@ def path_loss_db(
     reference = positive("reference_m", reference_m)
     slope = 10.0 * positive("exponent", exponent)
     loss = _reference_loss_db(carrier_hz, reference, reference_loss_db)
-    # The reference only says where the loss is quoted, such as 1 km in a cell of 500 m.
+    # The reference distance may lie outside the cell, such as 1 km in a cell of 500 m.
     nearest = _shortest_m(slope, reference, loss) * (1.0 - BORDER)
     distance, shortest = np.broadcast_arrays(positive("distance_3d_m", distance_3d_m), nearest)
     require(distance >= shortest, distance, "distance_3d_m", "where the path loss is 0 dB or more")
@@ -61,19 +58,10 @@ def shortest_m(
     reference_m: ArrayLike = 1.0,
     reference_loss_db: ArrayLike | None = None,
 ) -> Floats:
-    """Return the distance from which the model holds: nearer, more would arrive than was sent.
+    """Return the distance from which the model holds: nearer, more power would arrive than was sent.
 
-    Args:
-        carrier_hz: carrier frequency [Hz], above 0.
-        exponent: n [1], above 0.
-        reference_m: reference distance d_0 [m].
-        reference_loss_db: loss PL(d_0) [dB]; if None that of free space, and then d_0 is at least a wavelength.
-
-    Returns:
-        Distance [m] at which the loss is 0 dB, the broadcast shape of the arguments; at most the reference distance.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN.
+    It is the distance [m] at which the loss is 0 dB, at most the reference distance, of the broadcast shape of the
+    arguments, which are those of `path_loss_db`.
 
     Example:
         128.1 + 37.6 log10(d / km) is 0 dB at 39 cm.
@@ -87,12 +75,12 @@ def shortest_m(
 
 
 def _shortest_m(slope_db: Floats, reference_m: Floats, loss_db: Floats) -> Floats:
-    # Where the loss at the reference is below 0 dB, that is what the caller wants: the model holds from there on.
+    # A loss below 0 dB at the reference is the caller's choice: the model then holds from there on.
     return np.asarray(reference_m * 10.0 ** -np.clip(loss_db / slope_db, 0.0, MOST_DECADES))
 
 
 def _reference_loss_db(carrier_hz: ArrayLike, reference_m: Floats, reference_loss_db: ArrayLike | None) -> Floats:
     if reference_loss_db is None:
         return free_space.path_loss_db(reference_m, carrier_hz)
-    positive("carrier_hz", carrier_hz)  # of no effect here, but a wrong one is still refused
+    positive("carrier_hz", carrier_hz)  # without effect here, but still checked
     return finite("reference_loss_db", reference_loss_db)

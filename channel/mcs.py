@@ -34,15 +34,12 @@ TABLES: dict[str, tuple[tuple[int, float], ...]] = {
 class Mcs:
     """Ideal link adaptation over the schemes of TS 38.214: a slot uses the best one whose threshold its SNR reaches.
 
-    The specification gives no thresholds. Assumed: a scheme of efficiency `e` needs `log2(1 + snr / gap) >= e`, that is
-    the same distance to Shannon's bound for all. docs/channel/rates.md compares the thresholds with published curves.
+    The specification gives no thresholds. Here a scheme of efficiency `e` needs `log2(1 + snr / gap) >= e`, the same
+    distance to Shannon's bound for all. docs/channel/rates.md compares the thresholds with published curves.
 
     Args:
         snr_gap_db: distance to Shannon's bound [dB], not negative.
         table: "256qam" (Table 5.1.3.1-2) or "64qam" (Table 5.1.3.1-1).
-
-    Raises:
-        ValueError: a negative gap, NaN, an unknown table.
 
     Example:
         Nothing gets through at an SNR of 0.1; at 1e6 the highest scheme does: 8 bits at a code rate of 948/1024.
@@ -66,7 +63,7 @@ class Mcs:
 
     @property
     def thresholds(self) -> Floats:
-        """SNR [1] from which on each scheme can be used, ascending."""
+        """The least SNR [1] of each scheme, ascending."""
         return _staircase(self)[1]
 
     def bps_hz(self, snr: ArrayLike) -> Floats:
@@ -77,9 +74,6 @@ class Mcs:
 
         Returns:
             Spectral efficiency [bit/s/Hz], the shape of `snr`.
-
-        Raises:
-            ValueError: a negative SNR, NaN.
         """
         reached = np.searchsorted(self.thresholds, non_negative("snr", snr), side="right")
         return np.asarray(np.append(0.0, self.efficiencies_bps_hz)[reached])
@@ -102,7 +96,7 @@ class Mcs:
 @lru_cache
 def _staircase(mcs: Mcs) -> tuple[Floats, Floats]:
     """Return the efficiencies [bit/s/Hz] and the thresholds [1] of the schemes, ascending."""
-    # In order, as the tables are not quite: in 64qam, index 17 lies below index 16.
+    # Sorted, as the tables are not: in 64qam, index 17 lies below index 16.
     efficiencies = np.sort([order * rate / 1024.0 for order, rate in TABLES[mcs.table]])
     thresholds = db_to_linear(mcs.snr_gap_db) * np.expm1(efficiencies * np.log(2.0))
     return efficiencies, thresholds

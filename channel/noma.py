@@ -1,11 +1,11 @@
-"""Non-orthogonal uplinks: several terminals send on one band at once, and the receiver decodes one after the other.
+"""Non-orthogonal uplinks: several terminals send on one band at the same time, and the receiver decodes them in turn.
 
 Power-domain NOMA with successive interference cancellation: the receiver decodes the strongest terminal with all others
-as noise, takes its signal off, and goes on with the next one. A terminal's rate is `B log2(1 + P / (N + I))`, with `I`
-the power of those that are decoded later (Tse and Viswanath, Fundamentals of Wireless Communication, section 6.1; Saito
-et al., VTC Spring 2013; Ma, Sun and Hu, GLOBECOM 2020, for federated learning).
+as noise, subtracts its signal, and continues with the next one. A terminal's rate is `B log2(1 + P / (N + I))`, with
+the power `I` of those that are decoded later (Tse and Viswanath, Fundamentals of Wireless Communication, section 6.1;
+Saito et al., VTC Spring 2013; Ma, Sun and Hu, GLOBECOM 2020, for federated learning).
 
-Terminals lie along the last axis. Powers are those that the receiver gets [W], or in any other unit that the noise has.
+Terminals lie along the last axis. Powers are received powers [W], or in any other unit that the noise has, too.
 """
 
 import numpy as np
@@ -16,16 +16,13 @@ from channel._checks import non_negative, positive, require, within
 
 
 def decoding_order(received_w: ArrayLike) -> Ints:
-    """Return the terminals in the order in which they are decoded: the strongest first, equal ones as they come.
+    """Return the terminals in the order in which they are decoded: the strongest first, equal ones by their places.
 
     Args:
         received_w: received powers [W], [..., n].
 
     Returns:
         Places along the last axis, [..., n].
-
-    Raises:
-        ValueError: a negative power, NaN.
 
     Example:
         >>> decoding_order([1e-9, 4e-9, 2e-9])
@@ -35,7 +32,7 @@ def decoding_order(received_w: ArrayLike) -> Ints:
 
 
 def interference_w(received_w: ArrayLike, residual: ArrayLike = 0.0, order: ArrayLike | None = None) -> Floats:
-    """Return the power of other terminals in which each is decoded, `I_k = sum_later P_j + residual sum_before P_j`.
+    """Return the interference under which each terminal is decoded, `I_k = sum_later P_j + residual sum_before P_j`.
 
     Args:
         received_w: received powers P [W], [..., n].
@@ -46,11 +43,8 @@ def interference_w(received_w: ArrayLike, residual: ArrayLike = 0.0, order: Arra
     Returns:
         I [W], [..., n].
 
-    Raises:
-        ValueError: a negative power, a residual outside of [0, 1], an order that leaves one out, NaN.
-
     Example:
-        The stronger one is decoded in the power of the weaker one, which is then alone.
+        The stronger one is decoded under the power of the weaker one, which is then alone.
 
         >>> interference_w([1e-9, 4e-9])
         array([0.e+00, 1.e-09])
@@ -62,7 +56,7 @@ def interference_w(received_w: ArrayLike, residual: ArrayLike = 0.0, order: Arra
     else:
         places = _checked(order, received)
     in_order = np.take_along_axis(received, places, axis=-1)
-    # Sums over those after and those before. Differences of sums would lose the weak beside the strong.
+    # Sums over those after and those before: differences of sums would lose the digits of weak terminals.
     none = np.zeros_like(in_order[..., :1])
     later = np.concatenate([np.cumsum(in_order[..., :0:-1], axis=-1)[..., ::-1], none], axis=-1)
     before = np.concatenate([none, np.cumsum(in_order[..., :-1], axis=-1)], axis=-1)
@@ -74,19 +68,9 @@ def interference_w(received_w: ArrayLike, residual: ArrayLike = 0.0, order: Arra
 def sinr(
     received_w: ArrayLike, noise_w: ArrayLike, residual: ArrayLike = 0.0, order: ArrayLike | None = None
 ) -> Floats:
-    """Return the signal to interference and noise ratios at which terminals are decoded.
+    """Return the signal to interference and noise ratios [1], [..., n], at which terminals are decoded.
 
-    Args:
-        received_w: received powers [W], [..., n].
-        noise_w: power of the noise, and of what comes from elsewhere [W].
-        residual: part of a decoded signal's power that cancellation leaves, in [0, 1].
-        order: places of the terminals as they are decoded, [..., n]; None: the strongest first.
-
-    Returns:
-        SINR [1], [..., n].
-
-    Raises:
-        ValueError: see `interference_w`; a noise that is not positive.
+    `noise_w` is the power of the noise and of interference from elsewhere [W]; `interference_w` describes the rest.
 
     Example:
         >>> sinr([1e-9, 4e-9], noise_w=1e-9)
@@ -103,20 +87,9 @@ def rates_bps(
     residual: ArrayLike = 0.0,
     order: ArrayLike | None = None,
 ) -> Floats:
-    """Return the rates of terminals that share a band, `B log2(1 + SINR)`.
+    """Return the rates of terminals [bit/s], [..., n], that share a band `band_hz` [Hz], `B log2(1 + SINR)`.
 
-    Args:
-        received_w: received powers [W], [..., n].
-        noise_w: power of the noise in the band [W].
-        band_hz: the band B [Hz].
-        residual: part of a decoded signal's power that cancellation leaves, in [0, 1].
-        order: places of the terminals as they are decoded, [..., n]; None: the strongest first.
-
-    Returns:
-        Rates [bit/s], [..., n].
-
-    Raises:
-        ValueError: see `sinr`; a band that is not positive.
+    `sinr` describes the other arguments.
 
     Example:
         >>> rates_bps([1e-9, 4e-9], noise_w=1e-9, band_hz=1e6).round(-3)
@@ -138,9 +111,6 @@ def sum_rate_bps(received_w: ArrayLike, noise_w: ArrayLike, band_hz: ArrayLike) 
     Returns:
         Sums [bit/s], [...].
 
-    Raises:
-        ValueError: a negative power, a noise or band that is not positive, NaN.
-
     Example:
         >>> float(sum_rate_bps([1e-9, 4e-9, 2e-9], noise_w=1e-9, band_hz=1e6))
         3000000.0
@@ -149,40 +119,12 @@ def sum_rate_bps(received_w: ArrayLike, noise_w: ArrayLike, band_hz: ArrayLike) 
     return np.asarray(positive("band_hz", band_hz) * np.log2(1.0 + total_w / positive("noise_w", noise_w)))
 
 
-def corner_points_bps(received_w: ArrayLike, noise_w: float, band_hz: float) -> Floats:
-    """Return the two corner points of the capacity region of two terminals (Tse and Viswanath, figure 6.2).
-
-    In the first one terminal 0 is decoded last and has the band as if it was alone; in the second one terminal 1.
-
-    Args:
-        received_w: received powers [W], [2].
-        noise_w: power of the noise in the band [W].
-        band_hz: the band [Hz].
-
-    Returns:
-        Rates of both terminals [bit/s], [2 corners, 2 terminals].
-
-    Raises:
-        ValueError: see `rates_bps`; other than two terminals.
-
-    Example:
-        >>> corner_points_bps([1e-9, 3e-9], noise_w=1e-9, band_hz=1e6).round(-3)
-        array([[1000000., 1322000.],
-               [ 322000., 2000000.]])
-    """
-    received = non_negative("received_w", received_w)
-    if received.shape != (2,):
-        raise ValueError(f"received_w of shape {received.shape} must hold the powers of two terminals")
-    orders = np.array([[1, 0], [0, 1]])
-    return rates_bps(np.stack([received, received]), noise_w, band_hz, order=orders)
-
-
 def strong_with_weak(received_w: ArrayLike, users_per_group: int) -> Ints:
-    """Return the groups of terminals such that the strong are with the weak, as few groups as there can be.
+    """Return the smallest number of groups that join strong terminals with weak ones.
 
-    By their powers terminals are dealt out to the groups, from the first to the last and back again. So in pairs the
-    strongest is with the weakest, whose powers differ most: pairing by distinct channels (Ding, Fan and Poor, IEEE
-    Trans. Veh. Technol. 2016).
+    In the order of their powers, terminals are dealt out to the groups from the first to the last and back again. Pairs
+    thus join the strongest with the weakest: pairing by distinct channels (Ding, Fan and Poor, IEEE Trans. Veh.
+    Technol. 2016).
 
     Args:
         received_w: received powers [W], [n].
@@ -190,9 +132,6 @@ def strong_with_weak(received_w: ArrayLike, users_per_group: int) -> Ints:
 
     Returns:
         Numbers of their groups from 0, [n].
-
-    Raises:
-        ValueError: a negative power, a group of nobody, NaN.
 
     Example:
         >>> strong_with_weak([8e-9, 4e-9, 2e-9, 1e-9], users_per_group=2)
@@ -213,7 +152,7 @@ def strong_with_weak(received_w: ArrayLike, users_per_group: int) -> Ints:
 def _checked(order: ArrayLike, received: Floats) -> Ints:
     """Return an order of decoding that names each of the terminals [..., n] once."""
     places = np.broadcast_to(np.asarray(order, dtype=np.int64), received.shape)
-    everyone = np.arange(received.shape[-1])
-    if not np.array_equal(np.sort(places, axis=-1), np.broadcast_to(everyone, received.shape)):
-        raise ValueError(f"order must name each of the {everyone.size} terminals once")
+    terminals = np.arange(received.shape[-1])
+    if not np.array_equal(np.sort(places, axis=-1), np.broadcast_to(terminals, received.shape)):
+        raise ValueError(f"order must name each of the {terminals.size} terminals once")
     return places

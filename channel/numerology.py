@@ -1,7 +1,7 @@
 """Resource blocks and slots of NR (3GPP TS 38.101-1, TS 38.101-2 and TS 38.211).
 
-The carrier decides which table holds: frequency range 2 begins at 24.25 GHz (TS 38.101-2, Table 5.1-1); every carrier
-below it has the blocks of frequency range 1.
+The carrier decides on the table: frequency range 2 begins at 24.25 GHz (TS 38.101-2, Table 5.1-1); every carrier below
+it has the blocks of frequency range 1.
 """
 
 import numpy as np
@@ -42,9 +42,6 @@ def resource_blocks(bandwidth_hz: float, spacing_hz: float, carrier_hz: float = 
     Returns:
         Number of resource blocks.
 
-    Raises:
-        ValueError: no such spacing, or no such bandwidth at this spacing; names the nearest ones.
-
     Example:
         >>> resource_blocks(100e6, 30e3)
         273
@@ -58,41 +55,25 @@ def resource_blocks(bandwidth_hz: float, spacing_hz: float, carrier_hz: float = 
         nearest = sorted(by_distance[:2])
         known = " and ".join(f"{mhz} MHz" for mhz in nearest)
         raise ValueError(
-            f"bandwidth_hz = {bandwidth_hz:g} is no channel bandwidth at {spacing_hz / 1e3:g} kHz spacing: "
+            f"bandwidth_hz = {bandwidth_hz:g} is not a channel bandwidth at {spacing_hz / 1e3:g} kHz spacing: "
             f"the nearest are {known}"
         )
     return column[int(wanted_mhz)]
 
 
 def block_hz(spacing_hz: float, carrier_hz: float = BELOW_FR2_HZ) -> float:
-    """Return the bandwidth of a resource block, 12 subcarriers (TS 38.211, clause 4.4.4.1).
+    """Return the bandwidth of a resource block [Hz], 12 subcarriers (TS 38.211, clause 4.4.4.1).
 
-    Args:
-        spacing_hz: subcarrier spacing [Hz]; see `resource_blocks`.
-        carrier_hz: carrier frequency [Hz]; see `resource_blocks`.
-
-    Returns:
-        Bandwidth [Hz].
-
-    Raises:
-        ValueError: no channel has such a spacing at this carrier.
+    The arguments are those of `resource_blocks`.
     """
     _column(spacing_hz, carrier_hz)
     return SUBCARRIERS * spacing_hz
 
 
 def slot_s(spacing_hz: float, carrier_hz: float = BELOW_FR2_HZ) -> float:
-    """Return the length of a slot of 14 symbols, 1 ms x 15 kHz / spacing (TS 38.211, Table 4.3.2-1).
+    """Return the length of a slot of 14 symbols [s], 1 ms x 15 kHz / spacing (TS 38.211, Table 4.3.2-1).
 
-    Args:
-        spacing_hz: subcarrier spacing [Hz]; see `resource_blocks`.
-        carrier_hz: carrier frequency [Hz]; see `resource_blocks`.
-
-    Returns:
-        Length [s].
-
-    Raises:
-        ValueError: no channel has such a spacing at this carrier.
+    The arguments are those of `resource_blocks`.
 
     Example:
         >>> slot_s(30e3)
@@ -108,15 +89,12 @@ def whole_blocks(shares: ArrayLike, blocks: int) -> Ints:
     """Return whole blocks in proportion to shares by the method of largest remainders; ties go to the first.
 
     Args:
-        shares: what each is due [n], in any unit; not all zero.
-        blocks: how many there are.
+        shares: the exact shares [n], in any unit; not all zero.
+        blocks: number of blocks.
 
     Returns:
-        Blocks [n] that add up to `blocks`. A share of 0 gets none. If there are enough blocks, a positive share that is
-        due less than 1 block gets 1; what is left is divided, each less than 1 away from its exact part.
-
-    Raises:
-        ValueError: a negative share, NaN, no positive share, no block.
+        Blocks [n] that add up to `blocks`. A share of 0 gets none. If there are enough blocks, a positive share of less
+        than 1 block gets 1; the rest is divided, each less than 1 away from its exact part.
 
     Example:
         >>> whole_blocks([6.5, 2.5, 1.9, 0.1], 11)
@@ -125,11 +103,11 @@ def whole_blocks(shares: ArrayLike, blocks: int) -> Ints:
     due = non_negative("shares", shares)
     positive("blocks", blocks)
     require(np.asarray(due.sum() > 0), due.sum(), "the sum of shares", "above 0")
-    due = due / due.max()  # in any unit: sums of huge or tiny shares neither overflow nor vanish
+    due = due / due.max()  # sums of huge or tiny shares neither overflow nor vanish
     given = np.zeros(due.shape, dtype=np.int64)
     undecided = due > 0
     if np.count_nonzero(undecided) <= blocks:
-        # A share that is due less than one block gets one. Then the others are due less, so look again.
+        # A share of less than one block gets one. This leaves less for the others, so repeat.
         while True:
             left = blocks - given.sum()
             small = undecided & (due * left < due[undecided].sum())
@@ -141,7 +119,7 @@ def whole_blocks(shares: ArrayLike, blocks: int) -> Ints:
         left = blocks - int(given.sum())
         quota = np.where(undecided, due, 0.0) * left / due[undecided].sum()
         whole = np.floor(quota)
-        # Remainders that differ by rounding only are equal: rounded, a stable sort keeps them in order.
+        # Remainders that differ only by rounding count as equal; a stable sort keeps them in order.
         by_remainder = np.argsort(np.round(whole - quota, 9), kind="stable")
         given += whole.astype(np.int64)
         given[by_remainder[: left - int(whole.sum())]] += 1
@@ -159,7 +137,7 @@ def _column(spacing_hz: float, carrier_hz: float) -> dict[int, int]:
         *others, last = (str(khz * 1000) for khz in table)
         known = f"{', '.join(others)} or {last}"
         raise ValueError(
-            f"spacing_hz = {spacing_hz:.15g} is no subcarrier spacing of {range_name} "
+            f"spacing_hz = {spacing_hz:.15g} is not a subcarrier spacing of {range_name} "
             f"(carrier {carrier_hz / 1e9:g} GHz): {known}"
         )
     return table[int(spacing_hz / 1e3)]

@@ -1,17 +1,17 @@
-"""Loss of the way into a building, outdoor to indoor (3GPP TR 38.901, clause 7.4.3.1)."""
+"""Building penetration loss, outdoor to indoor (3GPP TR 38.901, clause 7.4.3.1)."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from channel._arrays import Floats
-from channel._checks import BORDER, boolean, finite, non_negative, within
+from channel._checks import BORDER, boolean, finite, non_negative, pairs, within
 from channel.tr38901 import check_release
 
 CARRIER_RANGE_HZ = (0.5e9, 100e9)  # lowest and highest
 LOW_STD_DB = 4.4  # sigma_P of low-loss and high-loss buildings (Table 7.4.3-2)
 HIGH_STD_DB = 6.5
 URBAN_DEPTH_M = 25.0  # of UMi and UMa; RMa: 10 m
-SINGLE_FREQUENCY_BELOW_HZ = 6e9  # up to here, not included, UMi and UMa have one loss for all walls (Table 7.4.3-3)
+SINGLE_FREQUENCY_BELOW_HZ = 6e9  # below, UMi and UMa have one loss for all walls (Table 7.4.3-3)
 SINGLE_FREQUENCY_WALL_DB = 20.0  # PL_tw of that table; its sigma_P is 0
 INSIDE_DB_M = 0.5  # PL_in per metre of d_2D-in, in both tables
 FLOOR_M = 3.0  # from floor to floor
@@ -19,14 +19,7 @@ GROUND_FLOOR_M = 1.5  # antenna on the ground floor
 
 
 def glass_db(carrier_hz: ArrayLike) -> Floats:
-    """Return the loss of standard multi-pane glass, `2 + 0.2 f`, f in GHz (TR 38.901, Table 7.4.3-1).
-
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz, any shape.
-
-    Returns:
-        Loss [dB], the shape of `carrier_hz`.
-    """
+    """Return the loss [dB] of standard multi-pane glass, `2 + 0.2 f`, f in GHz (TR 38.901, Table 7.4.3-1)."""
     return 2.0 + 0.2 * _ghz(carrier_hz)
 
 
@@ -39,9 +32,6 @@ def irr_glass_db(carrier_hz: ArrayLike, release: int = 16) -> Floats:
 
     Returns:
         Loss [dB], the shape of `carrier_hz`.
-
-    Raises:
-        ValueError: a frequency is out of range or NaN, or another release.
     """
     check_release(release)
     if release == 19:
@@ -50,14 +40,7 @@ def irr_glass_db(carrier_hz: ArrayLike, release: int = 16) -> Floats:
 
 
 def concrete_db(carrier_hz: ArrayLike) -> Floats:
-    """Return the loss of concrete, `5 + 4 f`, f in GHz (TR 38.901, Table 7.4.3-1).
-
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz, any shape.
-
-    Returns:
-        Loss [dB], the shape of `carrier_hz`.
-    """
+    """Return the loss [dB] of concrete, `5 + 4 f`, f in GHz (TR 38.901, Table 7.4.3-1)."""
     return 5.0 + 4.0 * _ghz(carrier_hz)
 
 
@@ -73,14 +56,11 @@ def wall_db(carrier_hz: ArrayLike, high_loss: ArrayLike, release: int = 16) -> F
     Returns:
         `5 - 10 log10(sum of p_i 10^(-L_i / 10))` [dB], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: a frequency is out of range or NaN, `high_loss` is not boolean, or another release.
-
     Example:
         >>> wall_db(3.5e9, [False, True]).round(2)
         array([12.7 , 26.85])
     """
-    # Shares of the power that get through, added up over the parts of the wall.
+    # Transmitted shares of the power, added up over the parts of the wall.
     concrete = 10.0 ** (-concrete_db(carrier_hz) / 10.0)
     low = 0.3 * 10.0 ** (-glass_db(carrier_hz) / 10.0) + 0.7 * concrete
     high = 0.7 * 10.0 ** (-irr_glass_db(carrier_hz, release) / 10.0) + 0.3 * concrete
@@ -98,13 +78,8 @@ def indoor_distance_m(u: ArrayLike, depth_m: float = URBAN_DEPTH_M) -> Floats:
 
     Returns:
         Distances [m], [...].
-
-    Raises:
-        ValueError: a draw is outside [0, 1] or NaN, or the last axis does not hold two.
     """
-    draws = within("u", u, 0.0, 1.0)
-    if draws.shape[-1:] != (2,):
-        raise ValueError(f"u must hold two draws in its last axis: its shape is {draws.shape}, not [..., 2]")
+    draws = pairs("u", u)
     return np.asarray(float(non_negative("depth_m", depth_m)) * draws.min(axis=-1))
 
 
@@ -115,21 +90,18 @@ def loss_db(
     normal: ArrayLike = 0.0,
     release: int = 16,
 ) -> Floats:
-    """Return the loss that the way into a building adds to the outdoor one (TR 38.901, eq. 7.4-2, Table 7.4.3-2).
+    """Return the loss that a building adds to the outdoor path loss (TR 38.901, eq. 7.4-2, Table 7.4.3-2).
 
     Args:
         carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
         indoor_distance_m: d_2D-in [m], from `indoor_distance_m`.
-        high_loss: whether the building is of the high-loss kind, bool; the TR knows no such building for RMa.
+        high_loss: whether the building is of the high-loss kind, bool; for RMa the TR has only low loss.
         normal: draws of the standard normal distribution, by terminal; 0 for the median.
         release: of the TR, 16 or 19, see `irr_glass_db`.
 
     Returns:
         `PL_tw + 0.5 d_2D-in + sigma_P N` [dB], `sigma_P` = 4.4 dB (low loss) or 6.5 dB (high loss); the broadcast shape
         of the arguments.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN, `high_loss` is not boolean, or another release.
 
     Example:
         Ten metres inside, behind a low-loss wall of 12.7 dB.
@@ -152,26 +124,20 @@ def single_frequency_indoor_distance_m(u: ArrayLike) -> Floats:
 
     Returns:
         Distances [m], the shape of `u`.
-
-    Raises:
-        ValueError: a draw is outside [0, 1] or NaN.
     """
     return np.asarray(URBAN_DEPTH_M * within("u", u, 0.0, 1.0))
 
 
 def single_frequency_loss_db(indoor_distance_m: ArrayLike) -> Floats:
-    """Return the loss of the way into any building of UMi and UMa below 6 GHz (TR 38.901, Table 7.4.3-3).
+    """Return the penetration loss of any building of UMi and UMa below 6 GHz (TR 38.901, Table 7.4.3-3).
 
-    The clause asks for it, for compatibility with TR 36.873, where a simulation has a single frequency.
+    The clause prescribes it for single-frequency simulations, for compatibility with TR 36.873.
 
     Args:
         indoor_distance_m: d_2D-in [m], from `single_frequency_indoor_distance_m`.
 
     Returns:
-        `20 + 0.5 d_2D-in` [dB], the shape of `indoor_distance_m`; nothing is drawn around it.
-
-    Raises:
-        ValueError: a distance is negative or NaN.
+        `20 + 0.5 d_2D-in` [dB], the shape of `indoor_distance_m`, without a random part.
     """
     inside = INSIDE_DB_M * non_negative("indoor_distance_m", indoor_distance_m)
     return np.asarray(SINGLE_FREQUENCY_WALL_DB + inside)
@@ -185,13 +151,10 @@ def floor_height_m(u: ArrayLike, floors: tuple[int, int] = (4, 8)) -> Floats:
 
     Args:
         u: draws of the uniform distribution on [0, 1), [..., 2]; by terminal: the building's floors, and the floor.
-        floors: fewest and most floors that a building has; both count.
+        floors: fewest and most floors of a building, both included.
 
     Returns:
         Heights [m], [...].
-
-    Raises:
-        ValueError: a draw is outside [0, 1] or NaN, the last axis does not hold two, or not 1 <= fewest <= most.
 
     Example:
         The fifth of eight floors.
@@ -199,9 +162,7 @@ def floor_height_m(u: ArrayLike, floors: tuple[int, int] = (4, 8)) -> Floats:
         >>> float(floor_height_m([0.99, 0.5]))
         13.5
     """
-    draws = within("u", u, 0.0, 1.0)
-    if draws.shape[-1:] != (2,):
-        raise ValueError(f"u must hold two draws in its last axis: its shape is {draws.shape}, not [..., 2]")
+    draws = pairs("u", u)
     fewest, most = floors
     if not 1 <= fewest <= most:
         raise ValueError(f"floors = {floors}: they must be the fewest, from 1, and the most")

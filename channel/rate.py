@@ -2,7 +2,7 @@
 
 Shannon's bound as in the dynamic-devices paper (eq. 24, 25 and 40), and its attenuated and truncated form of 3GPP TR
 36.942, Annex A.2. `channel.mcs` adds the staircase of modulation and coding schemes. Every function of `channel` that
-needs a rate takes any of them, as an `Efficiency`.
+needs a rate takes an `Efficiency`.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from channel._arrays import Floats
 from channel._checks import finite, non_negative, positive, require, ricean_k
 from channel.units import dbm_to_w
 
-SERIES_BELOW = 0.02  # mean SNR below which the series is used: 22 terms of it are then exact to rounding
+SERIES_BELOW = 0.02  # mean SNR below which 22 terms of the series are exact to rounding
 SERIES_TERMS = 22
 SCATTER_QUANTILES = 64  # of the scatter's power, over which the mean over Ricean fading is taken
 SCATTER_ANGLES = 16
@@ -42,12 +42,9 @@ class Shannon:
     """Shannon's bound, attenuated and truncated (3GPP TR 36.942, Annex A.2); the bound itself by default.
 
     Args:
-        attenuation: part of the bound that is reached [1], in (0, 1].
+        attenuation: reached part of the bound [1], in (0, 1].
         min_snr: SNR [1] below which nothing is received.
         max_bps_hz: spectral efficiency [bit/s/Hz] of the highest modulation and code rate; may be infinite.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN.
 
     Example:
         >>> Shannon().bps_hz([1.0, 3.0, 1023.0])
@@ -73,12 +70,9 @@ class Shannon:
 
         Returns:
             Spectral efficiency [bit/s/Hz], the shape of `snr`.
-
-        Raises:
-            ValueError: a negative SNR, NaN.
         """
         s = non_negative("snr", snr)
-        # log1p: at a weak SNR 1 + s would have lost the digits of s.
+        # log1p, as 1 + s would lose the digits of a weak SNR.
         efficiency = np.minimum(self.attenuation * (np.log1p(s) / np.log(2.0)), self.max_bps_hz)
         return np.where(s < self.min_snr, 0.0, efficiency)
 
@@ -94,7 +88,7 @@ class Shannon:
         Returns:
             Mean spectral efficiency [bit/s/Hz], the shape of `mean_snr`.
         """
-        with np.errstate(over="ignore"):  # no cap: an infinite SNR, beyond which nothing is left to subtract
+        with np.errstate(over="ignore"):  # without a cap the SNR is infinite, and nothing is subtracted
             cap_snr = np.expm1(self.max_bps_hz * np.log(2.0) / self.attenuation)
         floor = self.bps_hz(self.min_snr) * np.exp(-self.min_snr / np.maximum(mean_snr, LEAST_DENOMINATOR))
         nats = _tail_nats(mean_snr, self.min_snr)
@@ -119,11 +113,8 @@ def mean_snr(tx_power_w: ArrayLike, path_gain: ArrayLike, noise_w_hz: ArrayLike,
     Returns:
         Mean SNR [1], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: a negative power or gain, a noise or bandwidth that is not positive, NaN.
-
     Example:
-        0.2 W over 100 dB of loss against 4e-21 W/Hz in 1 MHz.
+        0.2 W over a loss of 100 dB, against 4e-21 W/Hz in 1 MHz.
 
         >>> float(mean_snr(0.2, 1e-10, 4e-21, 1e6).round())
         5000.0
@@ -144,9 +135,6 @@ def mean_rayleigh_bps(bandwidth_hz: ArrayLike, mean_snr: ArrayLike) -> Floats:
     Returns:
         Mean rate [bit/s], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: a bandwidth that is not positive, a negative SNR, NaN.
-
     Example:
         At a mean SNR of 1, fading costs 14 % of the 1 Mbit/s without it.
 
@@ -158,19 +146,9 @@ def mean_rayleigh_bps(bandwidth_hz: ArrayLike, mean_snr: ArrayLike) -> Floats:
 
 
 def mean_rayleigh_bps_hz(efficiency: Efficiency, mean_snr: ArrayLike) -> Floats:
-    """Return the mean spectral efficiency over Rayleigh fading, `E[e(s|h|^2)]` with `|h|^2 ~ Exp(1)`.
+    """Return the mean spectral efficiency [bit/s/Hz] over Rayleigh fading, `E[e(s|h|^2)]` with `|h|^2 ~ Exp(1)`.
 
-    Exact: each rate model has a closed form.
-
-    Args:
-        efficiency: the rate model e.
-        mean_snr: mean signal-to-noise ratio s [1]; 0 gives 0.
-
-    Returns:
-        Mean spectral efficiency [bit/s/Hz], the shape of `mean_snr`.
-
-    Raises:
-        ValueError: a negative SNR, NaN.
+    Exact, by the closed form of the rate model e; s is the mean signal-to-noise ratio [1], any shape, and 0 gives 0.
     """
     return efficiency.rayleigh_bps_hz(non_negative("mean_snr", mean_snr))
 
@@ -187,9 +165,6 @@ def mean_ricean_bps_hz(efficiency: Efficiency, mean_snr: ArrayLike, k_factor: Ar
 
     Returns:
         Mean spectral efficiency [bit/s/Hz], [n].
-
-    Raises:
-        ValueError: a negative SNR or K, NaN.
 
     Example:
         >>> float(mean_ricean_bps_hz(SHANNON, [1.0], [0.0]).round(2)[0])
@@ -216,9 +191,6 @@ def noise_w_hz(noise_dbm_hz: ArrayLike, noise_figure_db: ArrayLike = 0.0) -> Flo
 
     Returns:
         Noise power density N0 [W/Hz], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: a negative noise figure, a level that is not finite, NaN.
 
     Example:
         >>> float(noise_w_hz(-174.0, 9.0).round(21))

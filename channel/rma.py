@@ -35,16 +35,8 @@ FAR_SHADOWING_DB = 6.0  # in line of sight beyond the break point (Table 7.4.1-1
 def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 35.0, ut_height_m: ArrayLike = 1.5) -> Floats:
     """Return the break-point distance `d_BP = 2 pi h_BS h_UT f_c / c` (TR 38.901, Table 7.4.1-1, note 5).
 
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 30 GHz.
-        bs_height_m: antenna height of the base station [m], 10 to 150 m.
-        ut_height_m: antenna height of the terminal [m], 1 to 10 m.
-
-    Returns:
-        Ground distance [m] where the LoS slope changes, the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN.
+    It is the ground distance [m] where the LoS slope changes, of the broadcast shape of the arguments, which are those
+    of `path_loss_db`.
     """
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
     return np.asarray(2.0 * np.pi * bs_height * ut_height * carrier / SPEED_OF_LIGHT_MPS)
@@ -77,15 +69,12 @@ def path_loss_db(
     Returns:
         Path loss [dB], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: an argument is out of its range or NaN (nothing is extrapolated), or `los` is not boolean.
-
     Example:
         >>> path_loss_db(1_000.0, 3.5e9, [True, False]).round(2)
         array([105.46, 130.42])
     """
     distance, seen = np.broadcast_arrays(VALIDITY.distances(distance_2d_m), boolean("los", los))
-    # The table gives no path loss without line of sight beyond 5 km.
+    # The table has no path loss without line of sight beyond 5 km.
     reach = np.where(seen, np.inf, NLOS_DISTANCE_M * (1.0 + BORDER))
     require(distance <= reach, distance, "distance_2d_m", f"at most {NLOS_DISTANCE_M:g} without line of sight")
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
@@ -93,7 +82,7 @@ def path_loss_db(
     width = within("street_width_m", street_width_m, 5.0, 50.0)
     breakpoint_ = breakpoint_m(carrier, bs_height, ut_height)
     distance_3d = distance_3d_m(distance, bs_height, ut_height)
-    # PL2 goes on from PL1 at the break point, at 40 dB a decade.
+    # PL2 continues PL1 from the break point, at 40 dB a decade.
     near = _near_db(distance_3d, carrier, height)
     far = _near_db(breakpoint_, carrier, height) + 40.0 * np.log10(distance_3d / breakpoint_)
     line_of_sight = np.where(distance <= breakpoint_, near, far)  # PL1 and PL2
@@ -107,7 +96,7 @@ def path_loss_db(
         + 20.0 * np.log10(carrier / 1e9)
         - (3.2 * np.log10(11.75 * ut_height) ** 2 - 4.97)
     )
-    # The table: a blocked path never loses less than one in line of sight.
+    # By the table, a blocked path never has a lower loss than one in line of sight.
     return np.where(seen, line_of_sight, np.maximum(line_of_sight, blocked))
 
 
@@ -118,22 +107,12 @@ def shadowing_std_db(
     bs_height_m: ArrayLike = 35.0,
     ut_height_m: ArrayLike = 1.5,
 ) -> Floats:
-    """Return the standard deviation of the shadowing of outdoor paths (TR 38.901, Table 7.4.1-1, RMa).
+    """Return the standard deviation of the shadowing of outdoor paths [dB] (TR 38.901, Table 7.4.1-1, RMa).
 
-    Args:
-        distance_2d_m: ground distance [m], 10 m to 10 km.
-        carrier_hz: carrier frequency [Hz], 0.5 to 30 GHz.
-        los: whether the terminal sees the base station, bool.
-        bs_height_m: antenna height of the base station [m], 10 to 150 m.
-        ut_height_m: antenna height of the terminal [m], 1 to 10 m.
-
-    Returns:
-        8 dB without line of sight; with it 4 dB up to the break point and 6 dB beyond; the broadcast shape.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN, or `los` is not boolean.
+    8 dB without line of sight; with it 4 dB up to the break point and 6 dB beyond; the broadcast shape of the
+    arguments, which are those of `path_loss_db`.
     """
-    # The only scenario whose shadowing depends on the distance: it is stronger beyond the break point.
+    # The only scenario whose shadowing depends on the distance.
     near = VALIDITY.distances(distance_2d_m) <= breakpoint_m(carrier_hz, bs_height_m, ut_height_m)
     line_of_sight = np.where(near, STATISTICS.shadowing_db[LOS], FAR_SHADOWING_DB)
     return np.where(boolean("los", los), line_of_sight, STATISTICS.shadowing_db[NLOS])
@@ -147,19 +126,15 @@ def los_probability(distance_2d_m: ArrayLike) -> Floats:
 
     Returns:
         1 up to 10 m, then `exp(-(d - 10)/1000)`; the shape of `distance_2d_m`.
-
-    Raises:
-        ValueError: a distance is out of range or NaN.
     """
     distance = within("distance_2d_m", distance_2d_m, 0.0, VALIDITY.distance_m[1], BORDER)
     return np.asarray(np.exp(-np.maximum(distance - 10.0, 0.0) / 1_000.0))
 
 
 def _near_db(distance_m: Floats, carrier_hz: Floats, building_height_m: Floats) -> Floats:
-    """Return PL1 at a distance d [m]: `20 log10(40 pi d f / 3)` and what the buildings' height adds."""
+    """Return PL1 at a distance d [m]: `20 log10(40 pi d f / 3)` and the terms of the buildings' height."""
     rough = building_height_m**1.72  # h^1.72
     log_d = np.log10(distance_m)
-    # Its terms by row of the formula: free space, and three for buildings of a mean height h.
     return np.asarray(
         20.0 * np.log10(40.0 * np.pi * distance_m * (carrier_hz / 1e9) / 3.0)
         + np.minimum(0.03 * rough, 10.0) * log_d

@@ -1,7 +1,7 @@
-"""Transfers that share a band whose division changes as they come and go.
+"""Transfers that share a band whose division changes as they begin and end.
 
-Processor sharing (Kleinrock 1967): the band is divided among the transfers under way, and anew when one comes or ends.
-docs/channel/sharing.md tells it from fixed shares.
+Processor sharing (Kleinrock 1967): whenever a transfer begins or ends, the band is divided among those under way.
+docs/channel/sharing.md compares it with fixed shares.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from channel.rate import SHANNON, Efficiency
 class Race(NamedTuple):
     """The slots up to the first transfer's end."""
 
-    slots: int  # used: until the first payload is complete, or all that there are
-    needed: Ints  # [n]: until each payload is complete; one more than there are where it does not get so far
+    slots: int  # until the first payload is complete, at most all slots given
+    needed: Ints  # [n]: until each payload is complete; one more than were given where it is not
     sent_bits: Floats  # [n, m]: sent by the end of each of the m slots given
 
 
@@ -32,22 +32,19 @@ def race(
     slot_s: float,
     efficiency: Efficiency = SHANNON,
 ) -> Race:
-    """Send n payloads side by side until the first is complete; then the caller divides the band anew.
+    """Send n payloads side by side until the first is complete; the caller then divides the band again.
 
     Args:
         power: fading power |h|^2 of each transfer in the coming slots [1], [n, m].
-        payload_bits: what each has left to send [bit], [n]; 0 takes no slot.
+        payload_bits: bits that each has left to send [bit], [n]; 0 takes no slot.
         mean_snr: SNR at |h|^2 = 1 [1], [n].
         bandwidth_hz: bandwidth of each [Hz], [n]; 0 sends nothing.
         slot_s: length of a slot [s].
         efficiency: spectral efficiency over the SNR of a slot.
 
     Returns:
-        How many slots that takes, m at most, how many each transfer would take, and what each would send by the end of
-        each of the m slots: the first may pass its payload in its last slot, and all go on after it.
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
+        The slots that this takes, at most m, the slots that each transfer would take, and the bits that each would send
+        by the end of each of the m slots; the sums do not stop at the payload.
 
     Example:
         At 2 Mbit/s each, 1,500 bits take two slots of 0.5 ms.
@@ -60,20 +57,7 @@ def race(
 
 
 def race_at(bps_hz: ArrayLike, payload_bits: ArrayLike, bandwidth_hz: ArrayLike, slot_s: float) -> Race:
-    """Send n payloads side by side, as `race` does, where the spectral efficiencies are known.
-
-    Args:
-        bps_hz: spectral efficiency of each transfer in the coming slots [bit/s/Hz], [n, m].
-        payload_bits: see `race`.
-        bandwidth_hz: see `race` [Hz].
-        slot_s: see `race` [s].
-
-    Returns:
-        See `race`.
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
-    """
+    """Do the same as `race`, given the spectral efficiencies of the coming slots [bit/s/Hz], [n, m]."""
     rates = non_negative("bps_hz", bps_hz)
     hz_s = non_negative("bandwidth_hz", bandwidth_hz) * positive("slot_s", slot_s)
     payload = non_negative("payload_bits", payload_bits)

@@ -23,9 +23,6 @@ def path_loss_db(distance_3d_m: ArrayLike, carrier_hz: ArrayLike, los: ArrayLike
     Returns:
         Path loss [dB], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: a distance or carrier that is not positive, NaN, or `los` is not boolean.
-
     Example:
         >>> path_loss_db(50.0, 3.5e9, [True, False]).round(2)
         array([77.04, 98.1 ])
@@ -46,8 +43,5 @@ def los_probability(distance_m: ArrayLike) -> Floats:
 
     Returns:
         `min(1, 1.05 exp(-0.0114 d))`; the shape of `distance_m`.
-
-    Raises:
-        ValueError: a distance is negative, infinite or NaN.
     """
     return np.minimum(1.0, 1.05 * np.exp(-0.0114 * non_negative("distance_m", distance_m)))

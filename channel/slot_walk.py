@@ -4,8 +4,8 @@ A transfer of `Z` bits ends after the smallest number of slots `N` with `sum_{i 
 `i` is `R[i] = W e(s |g[i]|^2)`: bandwidth `W`, spectral efficiency `e`, mean SNR `s` and the Ricean gain
 `g = sqrt(K/(K+1)) + sqrt(1/(K+1)) h`, where `h` is the process of `fading.gauss_markov`.
 
-Transfers are walked side by side, in chunks of slots whose memory is bounded. What a transfer gets does not depend on
-the others nor on the chunks, bit for bit: that is what lets an emulation be replayed in another grouping.
+Transfers are walked side by side, in chunks of slots that bound the memory. The result of a transfer does not depend on
+the others or on the chunks, bit for bit, so an emulation can be replayed in another grouping.
 """
 
 from functools import cached_property
@@ -22,8 +22,8 @@ from channel.fading import gauss_markov
 from channel.innovations import Innovations
 from channel.rate import SHANNON, Efficiency, Shannon, mean_rayleigh_bps_hz
 
-CHUNK_VALUES = 2**17  # complex values walked at once, 2 MiB: bounds the memory, whatever the payload
-FEW_VALUES = 2**11  # as many draws take less time than the calls of one more step
+CHUNK_VALUES = 2**17  # complex values walked together, 2 MiB: bounds the memory for any payload
+FEW_VALUES = 2**11  # this many draws take less time than the calls of one more step
 GROUP_ROWS = 64  # transfers walked side by side, so that chunks are long
 
 
@@ -48,27 +48,7 @@ def slots(
     k_factor: ArrayLike = 0.0,
     hold_slots: ArrayLike = 1,
 ) -> Floats:
-    """Return the durations of transfers: those of `walk`, without the gain at the end.
-
-    Args:
-        payload_bits: bits to send [bit], [n] or a scalar, as all arguments of `walk`.
-        mean_snr: see `walk`.
-        bandwidth_hz: see `walk` [Hz].
-        slot_s: see `walk` [s].
-        correlation: see `walk`.
-        innovations: see `walk`.
-        start: see `walk`.
-        max_slots: see `walk` [slots].
-        efficiency: see `walk`.
-        k_factor: see `walk`.
-        hold_slots: see `walk` [slots].
-
-    Returns:
-        Durations [s], [n].
-
-    Raises:
-        TransferTooLong: see `walk`.
-        ValueError: see `walk`.
+    """Return the durations [s] of transfers, [n]; arguments and errors are those of `walk`.
 
     Example:
         One megabit at 1 MHz and an SNR of 3 over a channel that does not change: 2 Mbit/s, so 0.5 s.
@@ -113,12 +93,12 @@ def walk(
         bandwidth_hz: bandwidth of each transfer [Hz], [n] or a scalar.
         slot_s: length of a slot [s].
         correlation: rho of the fading between neighbouring slots, [n] or a scalar.
-        innovations: source of the draws e; asked only for rows (ascending indices) that are still under way.
+        innovations: source of the draws e; called only for rows (ascending indices) that are still under way.
         start: h in the slot before the first, complex [n] or a scalar.
         max_slots: limit on the length of a transfer [slots].
         efficiency: spectral efficiency over the SNR of a slot.
         k_factor: Ricean K [1], [n] or a scalar; 0 is Rayleigh fading, infinity none.
-        hold_slots: see `walk_until`.
+        hold_slots: slots for which each value of h holds; see `walk_until`.
 
     Returns:
         Durations [s], [n], and h in the last slot used (`start` where none is), complex [n].
@@ -130,7 +110,7 @@ def walk(
     """
     links = check_links(payload_bits, mean_snr, bandwidth_hz, slot_s, correlation, k_factor)
     transfers = _Transfers(links, start, max_slots, efficiency, hold_slots)
-    # The mean rate tells before the first draw that a link is hopeless; it holds for Rayleigh fading that changes.
+    # The mean rate reveals a hopeless link before the first draw; it holds for Rayleigh fading that changes.
     rayleigh = (transfers.line == 0) & (np.abs(transfers.correlation) < 1)
     hopeless = rayleigh & (transfers.expected_slots > max_slots)
     refuse_too_long(transfers.snr[hopeless], max_slots)
@@ -153,31 +133,15 @@ def walk_until(
     k_factor: ArrayLike = 0.0,
     hold_slots: ArrayLike = 1,
 ) -> Walk:
-    """Walk transfers slot by slot until each is complete or has used its number of slots.
+    """Walk transfers slot by slot; return the slots used and the bits sent until each is complete or at its limit.
 
-    A row's result depends on its own arguments and draws alone: not on the other rows, their order, or how slots are
-    grouped into calls of `innovations`. Draws come in groups, so those beyond a row's last slot are lost: give each
-    transfer its own stream. A channel that does not change is not walked and draws nothing.
+    A row's result depends only on its own arguments and draws, not on the other rows, their order, or how calls of
+    `innovations` group the slots. Draws come in groups, and those beyond a row's last slot are lost: give each transfer
+    its own stream. A channel that does not change is not walked and draws nothing.
 
-    Args:
-        limit_slots: the most slots that a transfer may use, whole, [n] or a scalar; infinity is no limit.
-        payload_bits: bits to send [bit]; see `walk`, as all that are not named here.
-        mean_snr: see `walk`.
-        bandwidth_hz: see `walk` [Hz].
-        slot_s: see `walk` [s].
-        correlation: see `walk`.
-        innovations: see `walk`.
-        start: see `walk`.
-        efficiency: see `walk`.
-        k_factor: see `walk`.
-        hold_slots: block fading: for how many slots, from the first of the transfer on, each value of h holds, whole,
-            [n] or a scalar. With a correlation of 0 blocks are independent.
-
-    Returns:
-        What each transfer used and sent; a payload that is complete is sent exactly.
-
-    Raises:
-        ValueError: an argument is out of range or NaN, or `innovations` returns another shape.
+    Each value of h holds for `hold_slots` slots, from the first of the transfer on; with a correlation of 0 this is
+    block fading. `limit_slots` is whole, [n] or a scalar, and may be infinite; `walk` describes the other arguments. A
+    complete payload is sent exactly.
 
     Example:
         Cut after 100 slots of 0.5 ms at 2 Mbit/s, a transfer of 1 Mbit has sent 100 kbit.
@@ -210,7 +174,7 @@ class _Transfers:
         )
         self.payload, self.snr, self.slot_hz_s, self.correlation = columns[:4]
         self.line, self.scatter = columns[4:6]  # amplitudes of the line of sight and of the scatter
-        self.gain = columns[6].copy()  # walked on in place, and `start` belongs to the caller
+        self.gain = columns[6].copy()  # updated in place, and `start` belongs to the caller
         self.limit, self.hold = columns[7:]
         self.efficiency = efficiency
         self.used = np.zeros(len(self.payload), dtype=np.int64)
@@ -224,18 +188,18 @@ class _Transfers:
         return np.asarray(np.divide(self.payload, mean_bits, out=never, where=mean_bits > 0))
 
     def walk(self, innovations: Innovations) -> Walk:
-        """Go on until every row is complete or at its limit."""
+        """Walk until every row is complete or at its limit."""
         under_way = (self.payload > 0) & (self.limit > 0)
         constant = under_way & self._keeps_its_power()
         self._finish_constant(np.flatnonzero(constant))
-        # Groups of rows: with fewer side by side, chunks of bounded memory are longer, and fewer calls are made.
+        # Fewer rows side by side leave room for longer chunks, which take fewer calls.
         rows = np.flatnonzero(under_way & ~constant)
         for first in range(0, rows.size, GROUP_ROWS):
             self._walk_group(rows[first : first + GROUP_ROWS], innovations)
         return Walk(self.used, np.minimum(self.sent, self.payload), self.gain)
 
     def _keeps_its_power(self) -> Bools:
-        """Return the transfers, bool [n], whose |g| is the same in every slot."""
+        """Return whether |g| is the same in every slot, [n]."""
         # With rho = -1 the scatter turns by half a circle every slot: its power stays, but not its sum with a line.
         turning = (self.correlation == -1.0) & (self.line == 0.0)
         return np.asarray((self.correlation == 1.0) | turning | (self.scatter == 0.0))
@@ -253,7 +217,7 @@ class _Transfers:
         self.gain[rows] *= np.where(self.scatter[rows] == 0.0, 1.0, self.correlation[rows] ** blocks)
 
     def _walk_group(self, rows: Rows, innovations: Innovations) -> None:
-        """Walk a few rows side by side, a chunk of draws at a time, until none is under way."""
+        """Walk a few rows side by side, one chunk of draws at a time, until none is under way."""
         # Only Shannon's bound has a compiled loop.
         compiled = _compiled.walk() if isinstance(self.efficiency, Shannon) else None
         while rows.size:
@@ -265,7 +229,7 @@ class _Transfers:
                 self._step(rows, draws)
             else:
                 self._step_compiled(compiled, rows, draws)
-            # NaN is not below a payload, so a source of NaN would make transfers look complete.
+            # NaN is not below a payload, so NaN among the draws would make transfers look complete.
             require(np.isfinite(self.gain[rows]), self.gain[rows], "innovations", "finite")
             under_way = (self.sent[rows] < self.payload[rows]) & (self.used[rows] < self.limit[rows])
             rows = rows[under_way]
@@ -300,19 +264,19 @@ class _Transfers:
         slot_bits = self._slot_bits(rows, h)
         block_bits = slot_bits if (hold == 1).all() else slot_bits * hold[:, None]
 
-        # The sum goes on from what was sent before, one block after the other: where a chunk begins leaves no trace.
+        # The sum starts from the bits sent before, so that its rounding does not depend on where chunks begin.
         total = block_bits.copy()
         total[:, 0] += sent_before
         total.cumsum(axis=1, out=total)
 
-        # The last block that is used: in it the payload or the limit is reached, or the draws end with it.
+        # The last block used: it reaches the payload or the limit, or the draws end with it.
         complete_blocks = (total < payload[:, None]).sum(axis=1)
         last_allowed = -(-room // hold) - 1
         last = np.minimum(np.minimum(complete_blocks, last_allowed), draws.shape[1] - 1)
         at_last = np.arange(rows.size), last
         sent_earlier = np.where(last > 0, total[at_last[0], last - 1], sent_before)
 
-        # Inside that block every slot carries the same bits, so a division tells how many the payload needs.
+        # Every slot of that block carries the same bits, so a division gives the number that the payload needs.
         bits = slot_bits[at_last]
         needed = np.divide(payload - sent_earlier, bits, out=np.full(rows.size, np.inf), where=bits > 0)
         needed = np.ceil(needed).clip(1.0)
@@ -325,7 +289,7 @@ class _Transfers:
         self.gain[rows] = h[at_last]
 
     def _step_compiled(self, kernel: _compiled.Kernel, rows: Rows, draws: Complex) -> None:
-        """Do what `_step` does, by the compiled loop."""
+        """Do the same as `_step` in the compiled loop."""
         model = self.efficiency
         assert isinstance(model, Shannon)  # noqa: S101 - `_walk_group` asks
         gain = self.gain[rows]
@@ -352,15 +316,15 @@ class _Transfers:
 
 
 def _chunk(blocks_left: Floats, most_left: float) -> int:
-    """Return how many draws to take at once: about what half of the rows still need, so that few are left over.
+    """Return the number of draws in one call: about as many as half of the rows still need, so that few are left over.
 
-    Whole groups of the compiled loop, so that where a chunk begins leaves no trace in its sums either.
+    The number is a multiple of the compiled loop's group, so that its sums do not depend on where chunks begin.
 
     Args:
-        blocks_left: [r] how many draws rows are expected to need.
-        most_left: how many any of them may need.
+        blocks_left: [r] draws that rows are expected to need.
+        most_left: the most that any of them may need.
     """
-    median = float(np.sort(blocks_left)[blocks_left.size // 2])  # np.median takes as long as a whole step of few rows
+    median = float(np.sort(blocks_left)[blocks_left.size // 2])  # np.median takes as long as a whole step
     few = min(FEW_VALUES // blocks_left.size, most_left)
     wanted = max(1.05 * median + 32, few)
     count = int(min(wanted, CHUNK_VALUES // blocks_left.size))
@@ -368,14 +332,14 @@ def _chunk(blocks_left: Floats, most_left: float) -> int:
 
 
 def _whole(quantity: str, values: ArrayLike, least: int) -> Ints:
-    """Return whole numbers of at least `least`; infinity becomes a number that no count of slots reaches."""
+    """Return whole numbers, at least `least`; infinity becomes a number that no count of slots reaches."""
     count = np.asarray(values)
     require((count >= least) & (count == np.floor(count)), count, quantity, f"a whole number, at least {least}")
     return np.asarray(np.minimum(count, 2**62), dtype=np.int64)
 
 
 def _drawn(innovations: Innovations, rows: Rows, count: int) -> Complex:
-    """Return the next `count` draws of `rows`, complex [r, count], after a look at their shape."""
+    """Return the next `count` draws of `rows`, complex [r, count], after checking their shape."""
     draws = innovations(rows, count)
     if draws.shape != (rows.size, count):
         raise ValueError(

@@ -22,183 +22,49 @@ LOS_SHIFT = 0.7  # Doppler shift of the line of sight over the largest one (TR 3
 class _Table(NamedTuple):
     delay: tuple[float, ...]  # over the delay spread
     power_db: tuple[float, ...]
-    line_db: float | None  # power of the line of sight, at the delay 0; None: there is none
+    line_db: float | None  # power of the line of sight, at delay 0; None: without one
 
 
 # As printed, in the order of the tables; taps without a line of sight are Rayleigh.
+# fmt: off
 _TABLES = {
     "A": _Table(
-        (
-            0.0,
-            0.3819,
-            0.4025,
-            0.5868,
-            0.4610,
-            0.5375,
-            0.6708,
-            0.5750,
-            0.7618,
-            1.5375,
-            1.8978,
-            2.2242,
-            2.1718,
-            2.4942,
-            2.5119,
-            3.0582,
-            4.0810,
-            4.4579,
-            4.5695,
-            4.7966,
-            5.0066,
-            5.3043,
-            9.6586,
-        ),
-        (
-            -13.4,
-            0.0,
-            -2.2,
-            -4.0,
-            -6.0,
-            -8.2,
-            -9.9,
-            -10.5,
-            -7.5,
-            -15.9,
-            -6.6,
-            -16.7,
-            -12.4,
-            -15.2,
-            -10.8,
-            -11.3,
-            -12.7,
-            -16.2,
-            -18.3,
-            -18.9,
-            -16.6,
-            -19.9,
-            -29.7,
-        ),
+        (0.0, 0.3819, 0.4025, 0.5868, 0.4610, 0.5375, 0.6708, 0.5750, 0.7618, 1.5375, 1.8978, 2.2242,
+         2.1718, 2.4942, 2.5119, 3.0582, 4.0810, 4.4579, 4.5695, 4.7966, 5.0066, 5.3043, 9.6586),
+        (-13.4, 0.0, -2.2, -4.0, -6.0, -8.2, -9.9, -10.5, -7.5, -15.9, -6.6, -16.7,
+         -12.4, -15.2, -10.8, -11.3, -12.7, -16.2, -18.3, -18.9, -16.6, -19.9, -29.7),
         None,
     ),
     "B": _Table(
-        (
-            0.0,
-            0.1072,
-            0.2155,
-            0.2095,
-            0.2870,
-            0.2986,
-            0.3752,
-            0.5055,
-            0.3681,
-            0.3697,
-            0.5700,
-            0.5283,
-            1.1021,
-            1.2756,
-            1.5474,
-            1.7842,
-            2.0169,
-            2.8294,
-            3.0219,
-            3.6187,
-            4.1067,
-            4.2790,
-            4.7834,
-        ),
-        (
-            0.0,
-            -2.2,
-            -4.0,
-            -3.2,
-            -9.8,
-            -1.2,
-            -3.4,
-            -5.2,
-            -7.6,
-            -3.0,
-            -8.9,
-            -9.0,
-            -4.8,
-            -5.7,
-            -7.5,
-            -1.9,
-            -7.6,
-            -12.2,
-            -9.8,
-            -11.4,
-            -14.9,
-            -9.2,
-            -11.3,
-        ),
+        (0.0, 0.1072, 0.2155, 0.2095, 0.2870, 0.2986, 0.3752, 0.5055, 0.3681, 0.3697, 0.5700, 0.5283,
+         1.1021, 1.2756, 1.5474, 1.7842, 2.0169, 2.8294, 3.0219, 3.6187, 4.1067, 4.2790, 4.7834),
+        (0.0, -2.2, -4.0, -3.2, -9.8, -1.2, -3.4, -5.2, -7.6, -3.0, -8.9, -9.0,
+         -4.8, -5.7, -7.5, -1.9, -7.6, -12.2, -9.8, -11.4, -14.9, -9.2, -11.3),
         None,
     ),
     "C": _Table(
-        (
-            0.0,
-            0.2099,
-            0.2219,
-            0.2329,
-            0.2176,
-            0.6366,
-            0.6448,
-            0.6560,
-            0.6584,
-            0.7935,
-            0.8213,
-            0.9336,
-            1.2285,
-            1.3083,
-            2.1704,
-            2.7105,
-            4.2589,
-            4.6003,
-            5.4902,
-            5.6077,
-            6.3065,
-            6.6374,
-            7.0427,
-            8.6523,
-        ),
-        (
-            -4.4,
-            -1.2,
-            -3.5,
-            -5.2,
-            -2.5,
-            0.0,
-            -2.2,
-            -3.9,
-            -7.4,
-            -7.1,
-            -10.7,
-            -11.1,
-            -5.1,
-            -6.8,
-            -8.7,
-            -13.2,
-            -13.9,
-            -13.9,
-            -15.8,
-            -17.1,
-            -16.0,
-            -15.7,
-            -21.6,
-            -22.8,
-        ),
+        (0.0, 0.2099, 0.2219, 0.2329, 0.2176, 0.6366, 0.6448, 0.6560, 0.6584, 0.7935, 0.8213, 0.9336,
+         1.2285, 1.3083, 2.1704, 2.7105, 4.2589, 4.6003, 5.4902, 5.6077, 6.3065, 6.6374, 7.0427, 8.6523),
+        (-4.4, -1.2, -3.5, -5.2, -2.5, 0.0, -2.2, -3.9, -7.4, -7.1, -10.7, -11.1,
+         -5.1, -6.8, -8.7, -13.2, -13.9, -13.9, -15.8, -17.1, -16.0, -15.7, -21.6, -22.8),
         None,
     ),
     "D": _Table(
-        (0.0, 0.035, 0.612, 1.363, 1.405, 1.804, 2.596, 1.775, 4.042, 7.937, 9.424, 9.708, 12.525),
-        (-13.5, -18.8, -21.0, -22.8, -17.9, -20.1, -21.9, -22.9, -27.8, -23.6, -24.8, -30.0, -27.7),
+        (0.0, 0.035, 0.612, 1.363, 1.405, 1.804, 2.596, 1.775, 4.042, 7.937, 9.424, 9.708,
+         12.525),
+        (-13.5, -18.8, -21.0, -22.8, -17.9, -20.1, -21.9, -22.9, -27.8, -23.6, -24.8, -30.0,
+         -27.7),
         -0.2,
     ),
     "E": _Table(
-        (0.0, 0.5133, 0.5440, 0.5630, 0.5440, 0.7112, 1.9092, 1.9293, 1.9589, 2.6426, 3.7136, 5.4524, 12.0034, 20.6519),
-        (-22.03, -15.8, -18.1, -19.8, -22.9, -22.4, -18.6, -20.8, -22.6, -22.3, -25.6, -20.2, -29.8, -29.2),
+        (0.0, 0.5133, 0.5440, 0.5630, 0.5440, 0.7112, 1.9092, 1.9293, 1.9589, 2.6426, 3.7136, 5.4524,
+         12.0034, 20.6519),
+        (-22.03, -15.8, -18.1, -19.8, -22.9, -22.4, -18.6, -20.8, -22.6, -22.3, -25.6, -20.2,
+         -29.8, -29.2),
         -0.03,
     ),
 }
+# fmt: on
 
 PROFILES = tuple(_TABLES)
 LOS_PROFILES = ("D", "E")
@@ -221,7 +87,7 @@ _SPREADS = {  # V16 to V18
     "inh": _Spread((-7.692, -0.01), (-7.173, -0.28), 1.0, 6.0),
 }
 
-_SPREADS_19 = _SPREADS | {  # V19, by Sionna 2.2.0; RMa, InH and the ways into buildings have stayed
+_SPREADS_19 = _SPREADS | {  # V19, by Sionna 2.2.0; RMa, InH and O2I are unchanged
     "umi": _Spread((-7.28, -0.18), (-6.87, -0.22), 1.0, 2.0, -6.62),
     "uma": _Spread((-7.067, -0.0794), (-6.47, -0.134), 0.0, 6.0, -6.62),
 }
@@ -243,13 +109,10 @@ def taps(profile: str, delay_spread_s: float, k_db: float | None = None) -> Taps
     Args:
         profile: A, B or C without a line of sight, D or E with one.
         delay_spread_s: root mean square delay spread [s]; 0 is a flat channel.
-        k_db: power of the line of sight over that of all scatter [dB]; the profile's own where not given.
+        k_db: power of the line of sight over that of all scatter [dB]; by default that of the profile.
 
     Returns:
         Delays, and powers that add up to 1.
-
-    Raises:
-        ValueError: an unknown profile, a K of a profile without a line of sight, a negative delay spread, NaN.
 
     Example:
         >>> found = taps("D", 100e-9)
@@ -257,7 +120,7 @@ def taps(profile: str, delay_spread_s: float, k_db: float | None = None) -> Taps
         8.98
     """
     if profile not in _TABLES:
-        raise ValueError(f"profile = {profile} is no delay profile: A, B, C, D or E")
+        raise ValueError(f"profile = {profile} is unknown: choose A, B, C, D or E")
     table = _TABLES[profile]
     delay = np.array(table.delay)
     scatter = db_to_linear(np.array(table.power_db))
@@ -267,7 +130,7 @@ def taps(profile: str, delay_spread_s: float, k_db: float | None = None) -> Taps
     if k_db is not None:
         if table.line_db is None:
             raise ValueError(f"k_db = {k_db} needs a line of sight, and profile {profile} has none: choose D or E")
-        # A K-factor scales the scatter, and with it the delay spread, so the delays are normalised anew.
+        # A K-factor scales the scatter, and with it the delay spread, so the delays are normalised again.
         wanted = float(db_to_linear(finite("k_db", k_db)))
         scatter = scatter * (line / scatter.sum() / wanted)
         delay = delay / rms_delay_spread(delay, np.append(line + scatter[0], scatter[1:]))
@@ -299,14 +162,11 @@ def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike, indoor: Ar
         scenario: umi, uma, rma or inh.
         carrier_hz: carrier frequency [Hz].
         los: whether in line of sight outdoors, any shape.
-        indoor: whether the terminal is in a building, which has one spread in line of sight and not; not with inh.
-        release: of the TR, 16 (as up to V18) or 19, where those of UMi and UMa outdoors are shorter.
+        indoor: whether the terminal is in a building, whose spread does not depend on line of sight; never with inh.
+        release: of the TR, 16 (V16 to V18) or 19, whose spreads of UMi and UMa outdoors are shorter.
 
     Returns:
         Delay spreads [s], the broadcast shape of `los` and `indoor`.
-
-    Raises:
-        ValueError: an unknown scenario, a carrier that is not positive, a way into buildings with inh, another release.
 
     Example:
         >>> median_spread_s("umi", 6e9, [True, False], indoor=False).round(9)
@@ -315,7 +175,7 @@ def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike, indoor: Ar
         array([3.7e-08, 8.8e-08])
     """
     if scenario not in _SPREADS:
-        raise ValueError(f"scenario = {scenario} names no delay spread: umi, uma, rma or inh")
+        raise ValueError(f"scenario = {scenario} has no delay spread: choose umi, uma, rma or inh")
     check_release(release)
     spread = _SPREADS_19[scenario] if release == 19 else _SPREADS[scenario]
     ghz = max(float(positive("carrier_hz", carrier_hz)) / 1e9, spread.least_ghz)
@@ -325,7 +185,7 @@ def median_spread_s(scenario: str, carrier_hz: float, los: ArrayLike, indoor: Ar
     slope = np.where(sight, spread.los[1], spread.nlos[1])
     inside: Bools = boolean("indoor", indoor)
     if np.isnan(spread.o2i) and inside.any():
-        raise ValueError(f"indoor: {scenario} has no way into buildings")
+        raise ValueError(f"indoor: {scenario} has no loss into buildings")
     return np.asarray(np.where(inside, 10.0**spread.o2i, 10.0 ** (level + slope * log_f)), dtype=np.float64)
 
 

@@ -1,7 +1,7 @@
-"""The statistics and the valid ranges that the scenarios of 3GPP TR 38.901 (clauses 7.4 to 7.6) are described by.
+"""Types for the statistics and the valid ranges of the scenarios of 3GPP TR 38.901 (clauses 7.4 to 7.6).
 
-Each scenario module (`umi`, `uma`, `rma`, `inh`) and the simple models beside them (`free_space`, `log_distance`) hold
-one `Statistics` and one `Validity`, so that a caller can treat them alike.
+Each scenario (`umi`, `uma`, `rma`, `inh`) and simple model (`free_space`, `log_distance`) has one `Statistics` and one
+`Validity`.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ RELEASES = (16, 19)  # of 3GPP whose tables are here: V16 to V18 agree
 
 
 def check_release(release: int) -> None:
-    """Raise ValueError for a release of which there are no tables."""
+    """Raise ValueError for a release without tables."""
     if release not in RELEASES:
         raise ValueError(f"release = {release}: it must be one of {', '.join(map(str, RELEASES))}")
 
@@ -29,12 +29,12 @@ def check_release(release: int) -> None:
 class Statistics:
     """Variation of the channel around the median path loss, and the distances over which it varies.
 
-    Tuples are by state: line of sight, none, outdoor to indoor; a state that a model does not know has no entry. None
+    Tuples are by state: line of sight, none, outdoor to indoor; models with fewer states have shorter tuples. None
     where a model gives no number.
 
     Attributes:
         shadowing_db: standard deviations of the log-normal shadowing [dB].
-        decorrelation_m: distances [m] at which the shadowing's correlation is down to 1/e.
+        decorrelation_m: distances [m] at which the shadowing's correlation has fallen to 1/e.
         los_decorrelation_m: the same of the LoS state [m].
         k_mean_db: mean of the Ricean factor K in line of sight [dB], normal in dB.
         k_std_db: its standard deviation [dB].
@@ -54,7 +54,7 @@ class Validity:
     """The ranges in which a model holds: (lowest, highest), ends included.
 
     Attributes:
-        distance_m: ground distance [m]; that between the antennas for InH, free space and log-distance.
+        distance_m: ground distance [m]; distance between the antennas for InH, free space and log-distance.
         carrier_hz: carrier frequency [Hz].
         bs_height_m: antenna height of the base station [m].
         ut_height_m: antenna height of the terminal [m].
@@ -73,7 +73,7 @@ class Validity:
         self, carrier_hz: ArrayLike, bs_height_m: ArrayLike, ut_height_m: ArrayLike
     ) -> tuple[Floats, Floats, Floats]:
         """Return the carrier [Hz] and both heights [m] as floats, all finite and in range."""
-        # A range may begin at 0 or have no upper end: the antenna heights must be positive and finite nevertheless.
+        # Ranges may begin at 0 or be unbounded, but antenna heights must be positive and finite.
         carrier = within("carrier_hz", carrier_hz, *self.carrier_hz, BORDER)
         bs_height = within("bs_height_m", positive("bs_height_m", bs_height_m), *self.bs_height_m, BORDER)
         ut_height = positive("ut_height_m", within("ut_height_m", ut_height_m, *self.ut_height_m, BORDER))

@@ -31,10 +31,10 @@ STATISTICS = Statistics(
 
 
 def environment_height_m(distance_2d_m: ArrayLike, ut_height_m: ArrayLike, u: ArrayLike | None = None) -> Floats:
-    """Return the effective height `h_E` of what the path passes over (TR 38.901, Table 7.4.1-1, note 1).
+    """Return the effective environment height `h_E` (TR 38.901, Table 7.4.1-1, note 1).
 
-    1 m with probability `1 / (1 + C(d_2D, h_UT))`, else any of 12, 15, ..., h_UT - 1.5 m alike; drawn by link. C is 0
-    for a terminal below 13 m or nearer than 18 m.
+    1 m with probability `1 / (1 + C(d_2D, h_UT))`, else one of 12, 15, ..., h_UT - 1.5 m with equal probabilities;
+    drawn by link. C is 0 for a terminal below 13 m or nearer than 18 m.
 
     Args:
         distance_2d_m: ground distance [m], 10 m to 5 km.
@@ -43,20 +43,17 @@ def environment_height_m(distance_2d_m: ArrayLike, ut_height_m: ArrayLike, u: Ar
 
     Returns:
         h_E [m], the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN, or `u` is missing.
     """
     distance = VALIDITY.distances(distance_2d_m)
     ut_height = within("ut_height_m", ut_height_m, *VALIDITY.ut_height_m, BORDER)
-    # Below 13 m the height is 1 m whatever the draw, so a caller need not have one.
+    # Below 13 m the height is 1 m whatever the draw, which may then be left out.
     if u is None:
         require(ut_height < 13.0, ut_height, "ut_height_m", "below 13 m where no draw for h_E is given")
         u = 0.0
     draw = within("u", u, 0.0, 1.0)
     low = 1.0 / (1.0 + _height_gain(ut_height) * _distance_gain(distance))  # probability of 1 m
     count = np.maximum(np.floor((ut_height - 1.5 - 12.0) / 3.0 + BORDER) + 1.0, 1.0)  # of 12, 15, ..., h_UT - 1.5
-    # One draw serves both choices: what it is above `low` is again uniform, and picks the height.
+    # One draw serves both choices: above `low`, its excess is again uniform and picks the height.
     share = (draw - low) / np.maximum(1.0 - low, np.finfo(np.float64).tiny)
     step = np.clip(np.floor(share * count), 0.0, count - 1.0)
     return np.where((draw < low) | (low == 1.0), 1.0, 12.0 + 3.0 * step)
@@ -70,17 +67,8 @@ def breakpoint_m(
 ) -> Floats:
     """Return the break-point distance `4 h'_BS h'_UT f_c / c`, `h' = h - h_E` (TR 38.901, Table 7.4.1-1, note 1).
 
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
-        bs_height_m: antenna height of the base station [m], at least 22.5 m (the TR: 25 m).
-        ut_height_m: antenna height of the terminal [m], 1.5 to 22.5 m.
-        environment_m: h_E [m], from `environment_height_m`; below the terminal.
-
-    Returns:
-        Ground distance [m] where the LoS slope changes, the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN.
+    It is the ground distance [m] where the LoS slope changes, of the broadcast shape of the arguments, which are those
+    of `path_loss_db`; `environment_m` is h_E [m], from `environment_height_m`, below the terminal.
     """
     carrier, bs_height, ut_height = VALIDITY.link(carrier_hz, bs_height_m, ut_height_m)
     # An environment as high as the terminal would put the break point at 0.
@@ -117,10 +105,6 @@ def path_loss_db(
     Returns:
         Path loss [dB], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: an argument is out of its range or NaN (nothing is extrapolated), `los` is not boolean, or `u` is
-            missing.
-
     Example:
         >>> path_loss_db(100.0, 3.5e9, [True, False]).round(2)
         array([ 83.14, 103.04])
@@ -135,7 +119,7 @@ def path_loss_db(
     far = 28.0 + 40.0 * log_d + 20.0 * log_f - 9.0 * np.log10(breakpoint_**2 + (bs_height - ut_height) ** 2)
     line_of_sight = np.where(distance <= breakpoint_, near, far)  # PL1 and PL2, which meet at the break point
     blocked = 13.54 + 39.08 * log_d + 20.0 * log_f - 0.6 * (ut_height - 1.5)
-    # The table: a blocked path never loses less than one in line of sight.
+    # By the table, a blocked path never has a lower loss than one in line of sight.
     return np.where(seen, line_of_sight, np.maximum(line_of_sight, blocked))
 
 
@@ -149,11 +133,8 @@ def los_probability(distance_2d_m: ArrayLike, ut_height_m: ArrayLike = 1.5) -> F
     Returns:
         1 up to 18 m, then `[18/d + exp(-d/63) (1 - 18/d)] [1 + C' (5/4) (d/100)^3 exp(-d/150)]` with
         `C' = ((h_UT - 13)/10)^1.5` above 13 m, else 0; the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
     """
-    # At 18 m the formula gives 1, so nearer distances are moved there.
+    # At 18 m the formula gives 1, so nearer distances count as 18 m.
     distance = np.maximum(within("distance_2d_m", distance_2d_m, 0.0, VALIDITY.distance_m[1], BORDER), 18.0)
     ut_height = within("ut_height_m", ut_height_m, *VALIDITY.ut_height_m, BORDER)
     street = 18.0 / distance + np.exp(-distance / 63.0) * (1.0 - 18.0 / distance)

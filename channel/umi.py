@@ -11,7 +11,7 @@ from channel.geometry import distance_3d_m
 from channel.tr38901 import Statistics, Validity
 from channel.units import SPEED_OF_LIGHT_MPS
 
-ENVIRONMENT_HEIGHT_M = 1.0  # h_E for UMi: what fills the street
+ENVIRONMENT_HEIGHT_M = 1.0  # h_E for UMi
 
 VALIDITY = Validity(
     distance_m=(10.0, 5_000.0),
@@ -35,16 +35,8 @@ STATISTICS = Statistics(
 def breakpoint_m(carrier_hz: ArrayLike, bs_height_m: ArrayLike = 10.0, ut_height_m: ArrayLike = 1.5) -> Floats:
     """Return the break-point distance `4 h'_BS h'_UT f_c / c`, `h' = h - 1 m` (TR 38.901, Table 7.4.1-1, note 1).
 
-    Args:
-        carrier_hz: carrier frequency [Hz], 0.5 to 100 GHz.
-        bs_height_m: antenna height of the base station [m], above 1 m.
-        ut_height_m: antenna height of the terminal [m], 1.5 to 22.5 m.
-
-    Returns:
-        Ground distance [m] where the LoS slope changes, the broadcast shape of the arguments.
-
-    Raises:
-        ValueError: an argument is out of its range or NaN.
+    It is the ground distance [m] where the LoS slope changes, of the broadcast shape of the arguments, which are those
+    of `path_loss_db`.
 
     Example:
         >>> float(breakpoint_m(3.5e9).round(9))
@@ -80,9 +72,6 @@ def path_loss_db(
     Returns:
         Path loss [dB], the broadcast shape of the arguments.
 
-    Raises:
-        ValueError: an argument is out of its range or NaN (nothing is extrapolated), or `los` is not boolean.
-
     Example:
         >>> path_loss_db(100.0, 3.5e9, [True, False]).round(2)
         array([ 85.31, 104.64])
@@ -97,7 +86,7 @@ def path_loss_db(
     far = 32.4 + 40.0 * log_d + 20.0 * log_f - 9.5 * np.log10(breakpoint_**2 + (bs_height - ut_height) ** 2)
     line_of_sight = np.where(distance <= breakpoint_, near, far)  # PL1 and PL2, which meet at the break point
     blocked = 35.3 * log_d + 22.4 + 21.3 * log_f - 0.3 * (ut_height - 1.5)
-    # The table: a blocked path never loses less than one in line of sight.
+    # By the table, a blocked path never has a lower loss than one in line of sight.
     return np.where(seen, line_of_sight, np.maximum(line_of_sight, blocked))
 
 
@@ -109,10 +98,7 @@ def los_probability(distance_2d_m: ArrayLike) -> Floats:
 
     Returns:
         1 up to 18 m, then `18/d + exp(-d/36) (1 - 18/d)`; the shape of `distance_2d_m`.
-
-    Raises:
-        ValueError: a distance is out of range or NaN.
     """
-    # At 18 m the formula gives 1, so nearer distances are moved there.
+    # At 18 m the formula gives 1, so nearer distances count as 18 m.
     distance = np.maximum(within("distance_2d_m", distance_2d_m, 0.0, VALIDITY.distance_m[1], BORDER), 18.0)
     return np.asarray(18.0 / distance + np.exp(-distance / 36.0) * (1.0 - 18.0 / distance))

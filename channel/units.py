@@ -10,13 +10,7 @@ SPEED_OF_LIGHT_MPS = 3.0e8  # as TR 38.901 rounds it (note 1 of Table 7.4.1-1)
 
 
 def db_to_linear(ratio_db: ArrayLike) -> Floats:
-    """Return the power ratio of a level in decibels, `10^(ratio_db / 10)`.
-
-    Args:
-        ratio_db: level [dB], any shape.
-
-    Returns:
-        Ratio [1], the shape of `ratio_db`.
+    """Return the power ratio [1] of a level in decibels, `10^(ratio_db / 10)`, any shape.
 
     Example:
         >>> db_to_linear([-10.0, 0.0, 20.0])
@@ -26,28 +20,12 @@ def db_to_linear(ratio_db: ArrayLike) -> Floats:
 
 
 def linear_to_db(ratio: ArrayLike) -> Floats:
-    """Return the level in decibels of a power ratio, `10 log10(ratio)`.
-
-    Args:
-        ratio: ratio [1], any shape.
-
-    Returns:
-        Level [dB], the shape of `ratio`.
-
-    Raises:
-        ValueError: a ratio is not positive and finite.
-    """
+    """Return the level in decibels of a power ratio [1], `10 log10(ratio)`, any shape."""
     return np.asarray(10.0 * np.log10(positive("ratio", ratio)))
 
 
 def dbm_to_w(power_dbm: ArrayLike) -> Floats:
-    """Return the power of a level in dB over one milliwatt.
-
-    Args:
-        power_dbm: level [dBm], any shape; dBm/Hz gives W/Hz.
-
-    Returns:
-        Power [W], the shape of `power_dbm`.
+    """Return the power [W] of a level [dBm], any shape; dBm/Hz gives W/Hz.
 
     Example:
         >>> float(dbm_to_w(30.0))

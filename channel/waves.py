@@ -9,8 +9,8 @@ has `E[g(t)* g(t + s)] = J0(2 pi f_d s)` for every M, and tends to a Gaussian pr
 Beaulieu, IEEE Trans. Wireless Commun. 5(12), 2006). Several such taps at different delays make a channel that differs
 over the band: `H(f, t) = sum_l g_l(t) exp(-j 2 pi f tau_l)`.
 
-Draws come in as arguments, and nothing is kept from one call to the next: slot n of a channel is the same, bit for bit,
-whichever slots are asked for with it.
+Draws are arguments, and calls share no state: slot n of a channel is the same, bit for bit, whichever slots a call
+returns with it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from channel._arrays import Bools, Complex, Floats, Ints, Rows
 from channel._checks import non_negative, positive, require
 from channel.rate import Efficiency
 
-SIDE = 16  # slots are computed in squares of 16 x 16: two short tables of phases give 256 slots by one product
+SIDE = 16  # slots are computed in squares of 16 x 16: one product of two short tables of phases gives 256 slots
 TILE_SLOTS = SIDE * SIDE
 COHERENCE = 0.1  # width of a sub-band times the delay spread: neighbours of an exponential profile correlate by 0.85
 MOST_SUBBANDS = 128  # of a transfer; wider bands are sampled at as many frequencies
@@ -36,11 +36,10 @@ class Waves:
     """The waves of channels [n], each with taps of several waves; mean powers add up to 1.
 
     Args:
-        amplitude: of each wave at the time 0, with its phase, complex [n, taps, waves].
+        amplitude: of each wave at time 0, with its phase, complex [n, taps, waves].
         shift_hz: Doppler shift of each wave [Hz], [n, taps, waves].
         delay_s: of each tap [s], [n, taps].
-        subband_hz: the widest sub-band over which a channel counts as flat [Hz]; where not given, a tenth of one over
-            the delay spread.
+        subband_hz: the widest sub-band over which a channel counts as flat [Hz]; by default 0.1 over the delay spread.
     """
 
     amplitude: Complex
@@ -62,7 +61,7 @@ class Waves:
 
 
 def scatter(uniform: ArrayLike, doppler_hz: ArrayLike, delay_s: ArrayLike, power: ArrayLike) -> Waves:
-    """Return taps of Rayleigh fading: waves from all around, one in each of equal sectors.
+    """Return taps of Rayleigh fading: waves from all directions, one in each of equal sectors.
 
     Args:
         uniform: independent draws in (0, 1), [n, taps, waves, 2]: the angle of a wave in its sector, and its phase.
@@ -72,9 +71,6 @@ def scatter(uniform: ArrayLike, doppler_hz: ArrayLike, delay_s: ArrayLike, power
 
     Returns:
         Waves of the same power in each tap.
-
-    Raises:
-        ValueError: a negative delay, power or shift, NaN.
     """
     draws = np.asarray(uniform, dtype=np.float64)
     count, taps, waves, _ = draws.shape
@@ -98,9 +94,6 @@ def with_line(waves: Waves, power: ArrayLike, shift_hz: ArrayLike, phase: ArrayL
 
     Returns:
         The channels; their power is that of `waves` and of the line together.
-
-    Raises:
-        ValueError: a negative power, NaN.
     """
     count, taps, _ = waves.amplitude.shape
     amplitude = np.zeros((count, taps, 1), dtype=np.complex128)
@@ -116,15 +109,7 @@ def with_line(waves: Waves, power: ArrayLike, shift_hz: ArrayLike, phase: ArrayL
 
 
 def earlier(waves: Waves, by_s: float) -> Waves:
-    """Return the same channels with the clock set back: at the time t they are what `waves` are at `t - by_s`.
-
-    Args:
-        waves: the channels.
-        by_s: by how much [s].
-
-    Returns:
-        Waves whose phases have turned back.
-    """
+    """Return the same channels with the clock set back by `by_s` [s]: those at time t are `waves` at `t - by_s`."""
     turned = np.exp(-2j * np.pi * waves.shift_hz * by_s)
     return replace(waves, amplitude=waves.amplitude * turned)
 
@@ -138,7 +123,7 @@ def delay_spread_s(waves: Waves) -> Floats:
 
 
 def subbands(waves: Waves, bandwidth_hz: ArrayLike) -> Ints:
-    """Return into how many sub-bands, each nearly flat, bandwidths are divided.
+    """Return the numbers of nearly flat sub-bands into which bandwidths are divided.
 
     Args:
         waves: the channels [n].
@@ -146,9 +131,6 @@ def subbands(waves: Waves, bandwidth_hz: ArrayLike) -> Ints:
 
     Returns:
         Numbers of sub-bands, 1 to 128, [n].
-
-    Raises:
-        ValueError: a negative bandwidth, NaN.
     """
     spread_s = delay_spread_s(waves)
     band_hz = non_negative("bandwidth_hz", bandwidth_hz)
@@ -165,17 +147,14 @@ def subband_power(
 
     Args:
         waves: the channels [n].
-        slot_s: length of a slot [s]; slot k has the gain of the time `k slot_s`.
+        slot_s: length of a slot [s]; slot k has the gain at time `k slot_s`.
         bandwidth_hz: of each transfer, around the carrier [Hz], [n].
         count: sub-bands of each transfer.
         first_slot: number of the first slot, whole and not negative, [n].
-        slots: how many slots.
+        slots: number of slots.
 
     Returns:
         Powers [1], [n, slots, count].
-
-    Raises:
-        ValueError: an argument is out of range or NaN.
     """
     first = np.broadcast_to(np.asarray(first_slot), (len(waves),))
     require(first >= 0, first, "first_slot", "not negative")
@@ -196,12 +175,7 @@ class Turns(NamedTuple):
 
 
 def turns(waves: Waves, slot_s: float) -> Turns:
-    """Return the turns of channels [n], which take most of the time of a tile.
-
-    Args:
-        waves: the channels [n].
-        slot_s: length of a slot [s].
-    """
+    """Return the turns of channels [n] with slots of `slot_s` [s], which take most of the time of a tile."""
     slot_rad = 2.0 * np.pi * float(positive("slot_s", slot_s)) * waves.shift_hz
     step = np.arange(SIDE)
     of_slot = np.exp(1j * slot_rad[..., None] * step)
@@ -215,15 +189,15 @@ def tap_tiles(
     """Return the gains of the taps in whole tiles of 256 slots.
 
     Slot `i SIDE + k` of a tile has the phase of the tile's first slot, turned by i rows and k slots: sums over the
-    waves are products of a matrix [SIDE, waves] of rows and one [waves, SIDE] of slots. All are of one shape, so that a
-    slot's bits do not depend on what else is asked for.
+    waves are products of a matrix [SIDE, waves] of rows and one [waves, SIDE] of slots. All have one shape, so that a
+    slot's bits do not depend on the other slots of a call.
 
     Args:
         waves: the channels [n].
         slot_s: length of a slot [s].
         first_tile: number of the first tile, [n].
-        tiles: how many.
-        known_turns: what `turns` has returned for these channels; None: not known yet.
+        tiles: number of tiles.
+        known_turns: the result of `turns` for these channels; None: not computed yet.
 
     Returns:
         Gains, complex [n, tiles, taps, 256].
@@ -248,9 +222,6 @@ def tile_power(waves: Waves, bandwidth_hz: ArrayLike, count: int, taps: Complex)
 
     Returns:
         Powers [1], [n, tiles * 256, count].
-
-    Raises:
-        ValueError: a negative bandwidth, NaN.
     """
     width_hz = np.broadcast_to(non_negative("bandwidth_hz", bandwidth_hz), (len(waves),))
     middle = (np.arange(count) + 0.5) / count - 0.5
@@ -261,7 +232,7 @@ def tile_power(waves: Waves, bandwidth_hz: ArrayLike, count: int, taps: Complex)
 
 
 def mean_bps_hz(efficiency: Efficiency, mean_snr: ArrayLike, power: Floats) -> Floats:
-    """Return the spectral efficiency of slots: the mean over the sub-bands of what each carries at its own SNR.
+    """Return the spectral efficiency of slots, the mean of those of the sub-bands at their SNRs.
 
     Codewords span the sub-bands, so their capacities add up. With Shannon's bound it is the effective SNR by mean
     mutual information (MIESM).

@@ -52,7 +52,7 @@ def checks() -> list[Check]:
         power = np.abs(fading.ricean(gain[:, -1], k)) ** 2
         to_rice = float(stats.kstest(power, law.cdf).statistic)
         found.append(Check(f"KS distance of |h|^2 to Rice, K = {k_db:g} dB", to_rice, 0.0, limit))
-    blocks = fading.block(_normals(3, RUNS, SLOTS), BLOCK_SLOTS, 0.0)
+    blocks = _held(_normals(3, RUNS, SLOTS), BLOCK_SLOTS)
     for lag in (BLOCK_SLOTS - 1, BLOCK_SLOTS):  # the last slot of the first block, and the first of the second
         expected = float(lag < BLOCK_SLOTS)
         name = f"lag {lag} of blocks of {BLOCK_SLOTS}"
@@ -115,7 +115,7 @@ def _envelope_figure() -> Figure:
     envelopes = {
         "Rayleigh": rayleigh,
         "Ricean, K = 9 dB": fading.ricean(rayleigh, db_to_linear(9.0)),
-        f"block of {hold_slots:g} slots": fading.block(noise, hold_slots, start),
+        f"block of {hold_slots:g} slots": _held(noise, int(hold_slots)),
     }
     time_ms = 1e3 * SLOT_S * np.arange(200)
     for label, gain in envelopes.items():
@@ -205,6 +205,11 @@ def _sums() -> Complex:
 def _correlation(gain: Complex, lag: int) -> float:
     """Return E Re(h[0]* h[lag]) over the runs."""
     return float(np.mean(gain[:, 0].conj() * gain[:, lag]).real)
+
+
+def _held(noise: Complex, slots: int) -> Complex:
+    """Return block fading [..., n]: the first draw of each block of so many slots, held for the block."""
+    return np.repeat(noise[..., ::slots], slots, axis=-1)[..., : noise.shape[-1]]
 
 
 def _normals(seed: int, *shape: int) -> Complex:

@@ -1,4 +1,4 @@
-"""The backhaul: the time a message takes between the server and each base station."""
+"""The backhaul: the time of messages between the server and each base station."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from edgefl.radio.backhaul_section import SERVER, Backhaul, BackhaulLink, Node
 
 @dataclass(frozen=True)
 class Routes:
-    """The paths between the server and base stations: of least delay, and of these the fastest.
+    """The paths of least delay between the server and base stations, and of these the fastest.
 
     A message of b bits takes the sum of the delays and b over the lowest rate (cut-through). Messages do not slow
     each other down.
@@ -28,8 +28,8 @@ class Routes:
         """Return the seconds [n] of messages between the server and base stations.
 
         Args:
-            bits: of the messages, for all alike or [n].
-            cell: of the base stations, [n] or one; all of them where not given.
+            bits: of the messages, for all or [n].
+            cell: of the base stations, [n] or one; by default all of them.
         """
         return np.asarray(self.delay_s[cell] + bits / self.rate_bps[cell])
 
@@ -40,17 +40,17 @@ class Routes:
 
     @cached_property
     def _by_cell(self) -> list[tuple[float, float]]:
-        """The delay and the rate of each cell, as plain numbers: those of NumPy take longer to read one by one."""
+        """The delay and the rate of each cell as plain numbers, which are faster to read one by one than NumPy's."""
         return list(zip(self.delay_s.tolist(), self.rate_bps.tolist(), strict=True))
 
 
 def routes(backhaul: Backhaul | None, sites: int, sectors: int = 1) -> Routes:
-    """Return the routes of a scenario that has been checked; without a section nothing takes any time.
+    """Return the routes of a checked scenario; without a section messages take no time.
 
     Args:
         backhaul: the section.
         sites: the number of base stations.
-        sectors: of each of them; its cells have its wires in common.
+        sectors: of each of them, whose cells use the same links.
     """
     if backhaul is None:
         return Routes(np.zeros(sites * sectors), np.full(sites * sectors, np.inf))
@@ -64,8 +64,8 @@ def routes(backhaul: Backhaul | None, sites: int, sectors: int = 1) -> Routes:
 
 
 def _least_delays_s(links: Sequence[BackhaulLink]) -> dict[Node, float]:
-    """Return the least delay from the server to each node that can be reached."""
-    import networkx as nx  # slow to load: only scenarios with a backhaul wait for it
+    """Return the least delay from the server to each reachable node."""
+    import networkx as nx  # slow to load, and only needed with a backhaul
 
     graph = nx.Graph()
     for link in links:
@@ -77,8 +77,8 @@ def _least_delays_s(links: Sequence[BackhaulLink]) -> dict[Node, float]:
 def _highest_rates_bps(links: Sequence[BackhaulLink], delay_s: dict[Node, float]) -> dict[Node, float]:
     """Return the highest rate to each node over paths of least delay.
 
-    Links join the graph by falling rate. The rate of the link that first connects a node to the server is the lowest
-    on its path, and no other path has a higher lowest one.
+    Links join the graph by falling rate. The link that first connects a node to the server has the lowest rate on the
+    node's path, and every other path has one at most as high.
     """
     import networkx as nx
 
@@ -90,7 +90,7 @@ def _highest_rates_bps(links: Sequence[BackhaulLink], delay_s: dict[Node, float]
             if near in delay_s and abs(delay_s[near] + link.delay_s - delay_s[far]) < SAME_TIME_S:
                 graph.add_edge(near, far)  # it lies on a path of least delay
         for node in nx.descendants(graph, SERVER):
-            rate_bps.setdefault(node, link.rate_bps or np.inf)  # only nodes that were out of reach without this link
+            rate_bps.setdefault(node, link.rate_bps or np.inf)  # only nodes that this link connects
     return rate_bps
 
 

@@ -1,4 +1,4 @@
-"""The section `backhaul`: the wires between the server and the base stations."""
+"""The section `backhaul`: the links between the server and the base stations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Node = str | int  # the server, a router by its name, or a base station by its n
 
 
 def _node(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """Tell what is wrong in one sentence, where pydantic would tell one for each alternative."""
+    """Report a fault in one sentence, where pydantic would report one for each alternative."""
     try:
         return handler(value)
     except ValidationError:
@@ -41,7 +41,7 @@ AnyNode = Annotated[NonNegativeInt | Annotated[str, Field(pattern=r"^\w[\w .-]*$
 
 
 class BackhaulLink(Section):
-    """A link, which carries both ways at once."""
+    """A link, which carries both directions at the same time."""
 
     between: Annotated[tuple[AnyNode, AnyNode], Field(strict=False)]  # its two ends, in either order
     rate_bps: BitRate | None = None  # None: bits take no time
@@ -49,7 +49,7 @@ class BackhaulLink(Section):
 
 
 class Backhaul(Section):
-    """Links between the server, routers and base stations; one of three shapes whose links are alike, or a graph."""
+    """Links between the server, routers and base stations; one of three shapes with equal links, or a graph."""
 
     kind: Literal["star", "chain", "tree", "graph"] = "graph"  # the links' shape; graph: as links lists them
     links: Annotated[tuple[BackhaulLink, ...], Field(strict=False)] = ()  # of a graph
@@ -59,7 +59,7 @@ class Backhaul(Section):
 
     @model_validator(mode="after")
     def _one_way(self) -> Backhaul:
-        """Refuse keys of another kind: links of a graph are listed, those of a shape are alike."""
+        """Refuse keys of another kind."""
         if self.kind == "graph" and not self.links:
             raise fault_at(("links",), "a graph needs them: [{between: [server, 0], rate_bps: 1e9, delay_s: 0.002}]")
         for name, field in type(self).model_fields.items():
@@ -81,12 +81,12 @@ class Backhaul(Section):
             return [(SERVER, site) for site in range(sites)]
         if self.kind == "chain":
             return list(pairwise([SERVER, *range(sites)]))
-        # The base stations of a tree are numbered level by level, so the parent's number follows from the child's.
+        # Trees are numbered level by level, so the parent's number follows from the child's.
         parents = [(site - 1) // self.children for site in range(1, sites)]
         return [(SERVER, 0), *zip(parents, range(1, sites), strict=True)]
 
     def check(self, sites: int) -> str | None:
-        """Return why it does not serve so many base stations; None if it does."""
+        """Return why it does not connect so many base stations; None if it does."""
         import networkx as nx
 
         graph = nx.Graph([link.between for link in self.edges(sites)])

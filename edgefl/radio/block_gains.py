@@ -1,4 +1,4 @@
-"""Gains that hold for blocks of slots: a function of the device, its base station and the block's number."""
+"""Gains that hold for blocks of slots, a function of the device, its base station and the block's number."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from edgefl.core.arrays import Bools, Complex, Floats, Ids, Ints, Rows
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.fading.base import LONGEST_SLOTS
 
-LENGTHS = 2**31  # lengths of blocks and
-NUMBERS = 2**32  # numbers of blocks that differ by these have the same keys: no run is as long
+LENGTHS = 2**31  # block lengths that differ by this have the same keys, as have
+NUMBERS = 2**32  # block numbers that differ by this: no run is that long
 LENGTH_BITS = 32  # a block's length stands above its device's number in the key of a draw
 
 
 @dataclass(frozen=True)
 class BlockGains:
-    """The fading of devices [n] in blocks: Rayleigh, or Ricean, one value a block and independent of all others.
+    """The fading of devices [n] in blocks, Rayleigh or Ricean, with one independent gain a block.
 
-    Whatever is sent when, in whichever direction, a block has one gain: nothing is drawn by the order of events.
+    The gain does not depend on what is sent, when or in which direction: draws do not follow the order of events.
     """
 
     streams: Streams

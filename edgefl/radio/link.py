@@ -1,4 +1,4 @@
-"""The link: opens the carriers of rounds' participants."""
+"""The link, which opens the carriers of a round's messages."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Link:
         radio: the section `radio`.
         cells: where the base stations stand.
         streams: keyed randomness.
-        on_air: called when a device's radio is switched, with its shares of time and power from then on.
-        control: divides the bands in place of `radio.allocation`, if it wants to.
+        on_air: called when a device's radio is switched, with its new shares of time and power.
+        control: may divide the bands in place of `radio.allocation`.
         power_control: lowers the devices' transmit powers.
         recorded: the devices' recorded links; None: the radio is a model.
-        large_scale: the large-scale channel of a link with other draws between the same places; None: its own.
-        where: where the devices are; None if the large-scale channel holds for the round.
-        ends_s: after this time every transfer is cut short, however far it is; None: nothing is known of it.
+        large_scale: the large-scale channel of another link between the same places; None: a new one.
+        where: positions of the devices; None if the large-scale channel holds for the round.
+        ends_s: time at which every transfer is cut short; None: unknown.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Link:
     def received_db(self, device: int, path_m: Floats, height_m: float, index: int) -> Floats:
         """Return the powers [t, cells] that a device receives from each cell along a path [t, 2].
 
-        They are relative to what the base stations send, and without fading, which a measurement averages out.
+        They are relative to the transmitted powers, and without fading, which a measurement averages out.
         """
         ids = np.array([device])
         with _in_range(index):
@@ -104,19 +104,19 @@ class Link:
     def sinr_db(self, powers_db: Floats, cell: Ints | int) -> Floats:
         """Return the signal-to-interference-and-noise ratios [t] of a cell's downlink over the whole band, in dB.
 
-        All base stations send, with `radio.interference` for its share of the time; without it only noise counts.
+        With `radio.interference` all base stations send for its share of the time; without it only noise counts.
 
         Args:
-            powers_db: [t, cells] received over those sent.
+            powers_db: [t, cells] received over sent power.
             cell: [t] the cells, or one.
         """
         budget = self.pricing.budget
         gains = channel.units.db_to_linear(powers_db)
         cells = np.broadcast_to(cell, len(gains))
         sending = np.ones(gains.shape[1], dtype=np.int64)
-        nobody_w = np.zeros(len(gains))  # what devices send does not count
-        interference_w_hz = budget.interference_w_hz("down", gains, cells, nobody_w, sending)
-        snr_hz = budget.snr_hz("down", gains[np.arange(len(gains)), cells], nobody_w, interference_w_hz)
+        devices_w = np.zeros(len(gains))  # devices' powers do not matter in the downlink
+        interference_w_hz = budget.interference_w_hz("down", gains, cells, devices_w, sending)
+        snr_hz = budget.snr_hz("down", gains[np.arange(len(gains)), cells], devices_w, interference_w_hz)
         return channel.units.linear_to_db(snr_hz / budget.resources.band_hz)
 
     def measurement_errors(self, device: int, numbers: Ints) -> Floats:
@@ -140,13 +140,13 @@ class Link:
             speed_mps: [n] their speeds.
             tx_power_w: [n] their full transmit powers.
             index: of the selection that chose them.
-            start: the purpose of the draw that their fading starts with.
-            waves: the purpose of the draws of fading that is a sum of waves.
-            blocks: the purpose of the draws of fading in blocks.
+            start: purpose of the draw with which their fading starts.
+            waves: purpose of the draws of fading that is a sum of waves.
+            blocks: purpose of the draws of fading in blocks.
         """
         radio = self.radio
         fading = radio.fading
-        # Speed enters nowhere else: it drives the Doppler spread, and with it how fast the fading changes.
+        # Speed matters only here and in waves and blocks: it sets the Doppler spread, the pace of the fading.
         with watching_draws(fading, "slot_correlation"):
             correlation = fading.slot_correlation(speed_mps, radio.carrier_hz, radio.slot_s)
         what = "correlations [n] from -1 to 1"
@@ -171,7 +171,7 @@ class Link:
         return self.after_access(env, self._open(env, participants, messages), participants, messages)
 
     def access_s(self, way: Way, bits: Floats) -> Floats:
-        """Return the times [n] before the first bit of messages of `bits` [n]; what is empty is not sent [s]."""
+        """Return the times [n] before the first bit of messages of `bits` [n]; empty ones are not sent [s]."""
         return np.where(bits > 0, self.radio.access_of(way), 0.0)
 
     def after_access(
@@ -197,27 +197,21 @@ class Link:
         """Return the carrier of messages without their access."""
         if self._recorded is not None:
             return self._open_recorded(env, self._recorded, participants, messages)
-        # Fixed shares are priced now, all at once. On a shared band only time tells which transfers overlap.
+        # Fixed shares are priced now, all together. On a shared band overlaps are known only as time passes.
         if self.radio.sharing == "fixed":
             if self._moving is None and self.pricing.budget.resources.slot_shares("up") is not None:
                 return FramedCarrier(env, self.pricing, participants, messages, self._on_air)
             if self._moving is None:
                 return FixedCarrier(env, self.pricing, participants, messages, self._on_air)
-            fixed = self._fixed_bands(env, participants, messages)
-            return SharedCarrier(
-                env=env,
-                pricing=self.pricing,
-                participants=participants,
-                messages=messages,
-                bands=fixed,
-                moving=self._moving,
-            )
+            bands = self._fixed_bands(env, participants, messages)
+        else:
+            bands = self._shared_bands(env)
         return SharedCarrier(
             env=env,
             pricing=self.pricing,
             participants=participants,
             messages=messages,
-            bands=self._shared_bands(env),
+            bands=bands,
             moving=self._moving,
         )
 
@@ -227,11 +221,11 @@ class Link:
         """Return the carrier of participants whose updates add up in the air.
 
         Raises:
-            ValueError: `radio.uplink` receives each update by itself.
+            ValueError: `radio.uplink` receives each update separately.
         """
         inversion = self.radio.uplink.inversion()
         if inversion is None:
-            raise ValueError("radio.uplink receives each update by itself")
+            raise ValueError("radio.uplink receives each update separately")
         return OverTheAirCarrier(
             env=env,
             pricing=self.pricing,
@@ -257,10 +251,10 @@ class Link:
         )
 
     def reciprocity(self, drop: Drop, tx_power_w: Floats, down_bits: Floats, up_bits: Floats) -> Reciprocity:
-        """Return what the participants [n] of a round can tell of their uploads from their downloads."""
+        """Return the estimates that the participants [n] of a round can make of their uploads from their downloads."""
         down = self.pricing.shares("down", drop, tx_power_w, down_bits)
         up = self.pricing.shares("up", drop, tx_power_w, up_bits)
-        # A downlink without a signal tells nothing about the uplink: 0, not a division by 0.
+        # A downlink without a signal says nothing about the uplink: 0, not a division by 0.
         snr_ratio = np.divide(up.mean_snr, down.mean_snr, out=np.zeros(len(drop.ids)), where=down.mean_snr > 0)
         return Reciprocity(
             down_bits,
@@ -280,7 +274,7 @@ class Link:
     ) -> RecordedCarrier:
         """Return the carrier of messages over recorded links."""
         bands = None
-        # Rates that were recorded are each device's own: there is no band to share.
+        # Recorded rates belong to one device each: no band is shared.
         if recorded.are_snrs and self.radio.sharing == "processor":
             if not self._recorded_bands:
                 budget = self.pricing.budget
@@ -320,14 +314,14 @@ class Link:
 
     def _shared_bands(self, env: simpy.Environment) -> dict[Way, Band]:
         """Return the bands of processor sharing, which all rounds have in common."""
-        if not self._bands:  # made with the first round: under fixed shares there are none
+        if not self._bands:  # made with the first round, as fixed shares need none
             self._bands = {way: Band(env, self.pricing.engine, way, self._on_air, self.pricing.traffic) for way in WAYS}
         return self._bands
 
 
 @contextmanager
 def _in_range(index: int) -> Iterator[None]:
-    """Add to errors of the propagation model the round `index`, and what to change."""
+    """Add the round `index` and a remedy to errors of the propagation model."""
     try:
         yield
     except ValueError as error:

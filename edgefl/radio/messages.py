@@ -1,4 +1,4 @@
-"""The messages of a participation: downloads and uploads by turns.
+"""The messages of a participation: downloads and uploads in turn.
 
 Turn 0 is a download, turn 1 an upload, and so on: even turns lead to the device, odd ones to the server. An ordinary
 round has two turns, split learning with K steps has 2 K + 2. A further message per participant is one more turn.
@@ -27,11 +27,11 @@ def way_of(turn: int) -> Way:
 
 
 class MessageGroup(NamedTuple):
-    """The messages of some participants [r] who exchange equally many."""
+    """The messages of some participants [r] with the same number of turns."""
 
     rows: Rows  # the participants
     bits: Floats  # [r, turns]
-    pause_s: Pauses  # while the device computes, or whatever lies between two turns
+    pause_s: Pauses  # between turns, for example while the device computes
 
     @property
     def turns(self) -> int:
@@ -40,12 +40,12 @@ class MessageGroup(NamedTuple):
 
 
 class Messages:
-    """The messages of all participants [n] of a round, in groups of equally many, which can be priced side by side."""
+    """The messages of all participants [n] of a round, in groups with the same number of turns, priced together."""
 
     def __init__(self, groups: Sequence[MessageGroup]) -> None:
         self.groups = groups
         count = sum(len(group.rows) for group in groups)
-        # Where each participant's messages are: the number of its group, and its row there.
+        # For each participant the number of its group and its row there.
         self._places = [(0, 0)] * count
         for number, group in enumerate(groups):
             for place, row in enumerate(group.rows.tolist()):
@@ -71,7 +71,7 @@ class Messages:
         return max(group.turns for group in self.groups)
 
     def without(self, turns: Sequence[int]) -> Messages:
-        """Return the same messages, but in some turns no bits are sent, and nobody computes before them."""
+        """Return the same messages, but without bits in some turns and without computing before them."""
         groups = []
         for group in self.groups:
             bits = group.bits.copy()
@@ -80,7 +80,7 @@ class Messages:
         return Messages(groups)
 
     def after_access(self, access_s: Callable[[Way, Floats], Floats]) -> Messages:
-        """Return the same messages, whose pauses last longer by the time of access to the radio.
+        """Return the same messages with pauses that are longer by the time of access to the radio.
 
         Args:
             access_s: returns the times [r] of messages, by their direction and their bits [r].
@@ -109,7 +109,7 @@ def round_trip(
 
     Args:
         count: n.
-        down_bits: of the download, for all alike or [n].
+        down_bits: of the download, for all or [n].
         up_bits: of the upload, likewise.
         computing_s: seconds [n] of computing between them, by the durations [n] of the downloads.
     """
@@ -127,12 +127,12 @@ def by_turns(bits: Sequence[Floats], pause_s: Sequence[Floats]) -> Messages:
     """Return messages whose pauses are known in advance.
 
     Args:
-        bits: [turns] of each participant, who may differ in their number of turns.
+        bits: [turns] of each participant; the number of turns may differ.
         pause_s: [turns] seconds before each of these.
     """
     rows_of: dict[int, list[int]] = {}
     for row, message_bits in enumerate(bits):
-        rows_of.setdefault(len(message_bits), []).append(row)  # equally many turns make one array
+        rows_of.setdefault(len(message_bits), []).append(row)
     groups = []
     for _turns, rows in sorted(rows_of.items()):
         group_bits = np.stack([bits[row] for row in rows])

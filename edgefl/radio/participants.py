@@ -20,11 +20,11 @@ class Participants:
     drop: Drop
     correlation: Floats  # of the fading between neighbouring slots
     tx_power_w: Floats  # full powers, which power control may lower
-    start: Complex  # fading gain in the slot before the first; of no effect where it is a function of time
+    start: Complex  # fading gain in the slot before the first; has no effect if the fading is a function of time
     speed_mps: Floats
     first_slot: Ints  # number of the next slot of the clock: the time of waves and blocks, the place in the frame
-    waves: Waves | None = None  # the fading as a sum of waves, a function of time; None: it is none
-    blocks: BlockGains | None = None  # the fading in blocks, likewise; with neither it goes on from slot to slot
+    waves: Waves | None = None  # the fading as a sum of waves, a function of time
+    blocks: BlockGains | None = None  # the fading in blocks, also a function of time; else a process of slots
     attempts_before: int = 0  # of each, in the same direction: part of the key of their draws
 
     def __len__(self) -> int:
@@ -32,12 +32,12 @@ class Participants:
 
     @property
     def in_time(self) -> bool:
-        """Whether the fading is a function of time."""
+        """True if the fading is a function of time."""
         return self.waves is not None or self.blocks is not None
 
     @property
     def constant(self) -> Bools:
-        """True [n] where the channel keeps its strength from slot to slot, so that the fading draws nothing."""
+        """True [n] where the strength of the channel is constant, so that the fading draws nothing."""
         if self.waves is not None:
             return self.waves.constant
         if self.blocks is not None:

@@ -43,7 +43,7 @@ from edgefl.world.antennas.base import GainDbi
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 
 LINK_FAILURE_S = 100.0
-"""After this time without success TCP may give up a connection, and not before (RFC 9293, clause 3.8.3: R2)."""
+"""The earliest time at which TCP may give up a connection without success (RFC 9293, clause 3.8.3: R2)."""
 
 Preset = Literal["dynamic_devices", "lte", "nb_iot", "nr", "nr_fr2", "wifi_shared"]
 
@@ -61,7 +61,7 @@ class Faults(Section):
     failure_probability: ShareBelowOne = 0.0  # of each attempt, noticed at its end
     attempts: Annotated[int, Field(ge=1, le=100)] = 1  # most attempts of a transfer
     max_transfer_s: Seconds | None = None  # all attempts together
-    link_failure_s: Seconds | None = None  # until a hopeless link fails; 100 where max_transfer_s is left out
+    link_failure_s: Seconds | None = None  # until a hopeless link fails; 100 without max_transfer_s
 
     @property
     def hopeless_s(self) -> float | None:
@@ -74,32 +74,32 @@ class Faults(Section):
 class Interference(Section):
     """Co-channel interference of the other cells."""
 
-    load: Annotated[float, Field(ge=0, le=1)] = 1.0  # share of the time in which the others' transmitters are on
+    load: Annotated[float, Field(ge=0, le=1)] = 1.0  # share of the time in which their transmitters are on
 
 
 NoiseDb = Annotated[float, Field(ge=0, le=100)]
 
 
 class NoiseFigure(Section):
-    """Noise figures of receivers that differ."""
+    """Different noise figures of receivers."""
 
     base_station: NoiseDb = 0.0  # receives uploads
     device: NoiseDb = 0.0  # receives downloads, and over direct links
 
 
 class AccessTime(Section):
-    """Access times of directions that differ."""
+    """Different access times of directions."""
 
     downlink: Delay = 0.0  # before a message to a device
     uplink: Delay = 0.0  # before a message from a device
 
 
 def _number_or(section: type[Section], number: Any) -> PlainValidator:
-    """Return what reads one number for all, or those of a section by its keys; it raises pydantic's errors."""
+    """Return a validator that reads one number for all, or those of a section by its keys."""
     numbers: TypeAdapter[float] = TypeAdapter(number)
     keys = ", ".join(f"{name}: .." for name in section.model_fields)
 
-    # A union of both would tell what is wrong with each of them, also with the one that nobody meant.
+    # A union would report the faults of both forms.
     def parse(value: Any, info: ValidationInfo) -> float | Section:
         if isinstance(value, dict | section):
             return section.model_validate(value, context=info.context)
@@ -122,12 +122,12 @@ AccessTimes = Annotated[float | AccessTime, _number_or(AccessTime, Delay), Plain
 
 
 class LargeScaleChange(Section):
-    """The time for which path loss, shadowing and line of sight hold: a part in a round, or less in motion."""
+    """The time for which path loss, shadowing and line of sight hold: a participation, or less in motion."""
 
-    # round: it holds for a device's part in a round; time: it changes as the device moves.
+    # round: they hold for a participation; time: they change as the device moves.
     kind: Literal["round", "time"] = "round"
     update_s: Annotated[float, Field(ge=1e-3, le=3600)] = 0.1  # for which they hold
-    update_m: Annotated[float, Field(ge=0, le=1e6)] = 0.0  # by which a device must have moved since, too
+    update_m: Annotated[float, Field(ge=0, le=1e6)] = 0.0  # by which a device must also have moved
 
     @model_validator(mode="after")
     def _check_kind(self) -> LargeScaleChange:
@@ -160,7 +160,7 @@ LargeScaleChoice = Annotated[
 
 def _has_states(checked: dict[str, Any]) -> bool:
     """Return whether paths of the propagation model are in line of sight or not, by the keys that are checked."""
-    # A device that stands still must not see another street in each round, nor one that walks a few metres.
+    # A device that stands still, or moves a few metres, must not change its surroundings in each round.
     propagation = checked.get("propagation")
     return isinstance(propagation, Propagation) and propagation.has_states
 
@@ -170,7 +170,7 @@ class Radio(Section):
 
     kind: Literal["model", "trace"] = "model"  # trace: links were recorded; given `trace`, this is the default
     trace: Annotated[LinkTrace, TRACES] | None = None  # the recorded links
-    preset: Preset | None = None  # a set of keys with sources; keys beside it win
+    preset: Preset | None = None  # a set of keys with sources; other keys of the section override it
     carrier_hz: PositiveFloat = 3.5e9  # centre frequency
     bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6  # of the whole band
     noise_dbm_hz: Decibels = -174.0  # density of thermal noise
@@ -180,7 +180,7 @@ class Radio(Section):
     server_power: Literal["per_device", "total"] = "per_device"  # that power on each share, or over the whole band
     propagation: Annotated[Propagation, PROPAGATION] = UmiLos()  # path loss, line of sight and shadowing
     shadowing_db: Annotated[float, Field(ge=0, le=100)] | None = None  # the propagation model's own
-    # Shadowing, line of sight and K as maps, by default with umi, uma, rma and inh; else new for each device and round.
+    # Shadowing, line of sight and K as maps, default with umi, uma, rma and inh; else new draws by device and round.
     spatial_consistency: bool = Field(default_factory=_has_states)
     site_correlation: Annotated[float, Field(ge=0, le=1)] = 0.0  # of a device's shadowing to different base stations
     large_scale: LargeScaleChoice = LargeScaleChange()  # round: as where a device began; {kind: time, ..}
@@ -188,16 +188,18 @@ class Radio(Section):
     rate: Annotated[Rate, RATES] = ShannonRate()  # bits per second at a signal-to-noise ratio
     allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()  # division of the band among transfers
     uplink: Annotated[MultipleAccess, MULTIPLE_ACCESS] = Orthogonal()  # how the uploads of a cell share its uplink
-    sharing: Literal["fixed", "processor"] = "fixed"  # shares hold for the round, or the band is divided anew
+    sharing: Literal["fixed", "processor"] = "fixed"  # shares hold for the round, or follow the transfers under way
     # unicast: the model is sent to each device; broadcast: once for all.
     downlink: Literal["unicast", "broadcast"] = "unicast"
     slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005  # duration of a slot, for which fading is constant
-    subcarrier_spacing_hz: PositiveFloat | None = None  # whole resource blocks; else the band is divided freely
+    subcarrier_spacing_hz: PositiveFloat | None = (
+        None  # divides the band into whole resource blocks; by default it is divided freely
+    )
     tdd: TddFrame | None = None  # shares of the time, or slots of each direction
     overhead: Overhead = Overhead()  # share of the resources that carries no data
     # slots: every slot is walked; fast: drawn from the distribution of the sum.
     transfer: Literal["slots", "fast"] = "slots"
-    errors: Annotated[PacketErrors, ERRORS] = NoErrors()  # that the channel makes, besides `faults`
+    errors: Annotated[PacketErrors, ERRORS] = NoErrors()  # of the channel, besides `faults`
     faults: Faults = Faults()  # packet errors' repetition, and when a link is hopeless
     access_s: AccessTimes = 0.0  # before a message's first bit, or {downlink: .., uplink: ..}
     interference: Interference | None = None  # of the other cells; none by default
@@ -207,7 +209,7 @@ class Radio(Section):
     @model_validator(mode="before")
     @classmethod
     def _fill_kind(cls, value: Any) -> Any:
-        """Fill in the kind of radio that a trace makes."""
+        """Set the kind of radio to trace if a trace is given."""
         if isinstance(value, dict) and value.get("trace") is not None and value.get("kind") is None:
             return {**value, "kind": "trace"}
         return value
@@ -300,7 +302,7 @@ class Radio(Section):
         return self.noise_figure_db
 
     def access_of(self, way: Way) -> float:
-        """Return how long access to the radio takes before the first bit of a message [s]."""
+        """Return the time of access to the radio before the first bit of a message [s]."""
         if isinstance(self.access_s, AccessTime):
             return self.access_s.downlink if way == "down" else self.access_s.uplink
         return self.access_s

@@ -1,4 +1,4 @@
-"""Estimates of uploads from downloads: the path is the same both ways, so a device can infer one from the other."""
+"""Estimates of uploads from downloads, as the path is the same in both directions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TINY_RATE = 1e-300  # in place of 0 as a divisor
 
 @dataclass(frozen=True)
 class Reciprocity:
-    """Bits and shares of devices [n], which the server grants when a round begins, as if all sent at once."""
+    """Bits and shares that the server grants devices [n] when a round begins, as if all sent at the same time."""
 
     down_bits: Floats
     up_bits: Floats
@@ -25,14 +25,14 @@ class Reciprocity:
     def upload_s(self, download_s: Floats, rows: slice = slice(None)) -> Floats:
         """Return the estimated durations [r] of the uploads of some of them.
 
-        The download's rate tells its signal-to-noise ratio (Shannon's capacity, solved for it), a multiple of it is the
-        upload's, and this tells the upload's rate.
+        The download's rate gives its signal-to-noise ratio (Shannon's capacity, inverted), a multiple of it is that of
+        the upload, which gives the upload's rate.
 
         Args:
             download_s: [r] the durations of their downloads.
             rows: which of the devices.
         """
-        # A download faster than any channel tells nothing more: without a bound, exp overflows.
+        # The bound, which no channel exceeds, keeps exp from overflowing.
         most_bits = self.down_hz[rows] * download_s * MOST_BPS_HZ
         bps_hz = MOST_BPS_HZ * np.minimum(self.down_bits[rows] / np.maximum(most_bits, TINY_RATE), 1.0)
         snr = self.snr_ratio[rows] * np.expm1(bps_hz * np.log(2))

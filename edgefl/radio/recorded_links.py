@@ -1,4 +1,4 @@
-"""The recorded links of a run's devices: who has which recording, and what it carries."""
+"""The recorded links of a run's devices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MUST_RETURN = "a list of Recording of edgefl.radio.traces, with Steps or Opportu
 
 
 def checked_recordings(trace: LinkTrace, count: int) -> list[Recording]:
-    """Return the recordings of a trace that is to serve `count` devices.
+    """Return the recordings of a trace for `count` devices.
 
     Raises:
         InputError: a file cannot be read or is wrong, or there are too few recordings.
@@ -46,7 +46,7 @@ def are_snrs(recordings: list[Recording]) -> bool:
 
 
 def check_carry(trace: LinkTrace, recordings: list[Recording], radio: Radio) -> None:
-    """Check that some recorded link carries something in each direction; a single one that does not is lost.
+    """Check that some recorded link carries something in each direction.
 
     Raises:
         InputError: none ever does, so that no transfer would arrive.
@@ -93,16 +93,16 @@ class RecordedLinks:
         self._carrying = lru_cache(maxsize=None)(self._carried_by)
 
     def link(self, way: Way, device: int) -> RecordedLink:
-        """Return what a device's link carries: bits, or bits per hertz if SNRs were recorded."""
+        """Return a device's link, in bits, or in bits per hertz if SNRs were recorded."""
         return self._carrying(way, int(self._which[device]))
 
     def can_carry(self, way: Way, device: int, amount: float) -> bool:
-        """Return whether a device's link carries an amount, of the unit of `link`, in any time that a run can count."""
+        """Return whether a device's link carries an amount, in the unit of `link`, within the longest run."""
         link = self.link(way, device)
         return link.total * (LARGEST_S / link.end_s) >= amount
 
     def time_s(self, device: int, now_s: float) -> float:
-        """Return the time of a device's recording."""
+        """Return the time within a device's recording."""
         return float(self._begin_s[device] + now_s)
 
     def ends_s(self, way: Way, device: int) -> float:
@@ -132,11 +132,7 @@ class RecordedLinks:
 
 
 def _check_returned(trace: LinkTrace, found: object) -> None:
-    """Check what a trace from outside has returned.
-
-    Raises:
-        WrongReturn: it is no recordings of one quantity.
-    """
+    """Check the return value of a trace from outside; raise WrongReturn unless it has recordings of one quantity."""
     if is_trusted(trace):
         return
     check_type(trace, "recordings", found, list, MUST_RETURN)

@@ -1,10 +1,10 @@
-"""Direct links: a model that walks from device to device without the base station.
+"""Direct links, over which a model passes from device to device without the base station.
 
-The first message of a participation, the model, comes from the device before, and the last one goes to the device
-after. What lies between them (split learning's activations and gradients) goes by way of the base station.
+The first message of a participation, the model, comes from the previous device, and the last one goes to the next
+device. Messages in between (split learning's activations and gradients) go through the base station.
 
-A direct link is an uplink whose path leads to the peer: the sender's power, the uplink's part of the frame, the band of
-its cell, which nobody else uses, the same engines, faults and interrupts.
+A direct link is an uplink whose path leads to the peer: the sender's power, the uplink's part of the frame, the whole
+band of its cell, the same engines, faults and interrupts.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from edgefl.radio.link import Link
 from edgefl.radio.messages import DOWNLOAD, Messages
 from edgefl.radio.transfers import TransferResult
 
-NEAREST_M = 1.0  # antennas that are nearer are priced at this distance
+NEAREST_M = 1.0  # nearer antennas are priced at this distance
 
 
 class Peer(NamedTuple):
-    """The device that gets the model next, as the device sees it that sends it."""
+    """The device that gets the model next, from the sender's view."""
 
     distance_m: Floats  # [1] between the antennas
     speed_mps: Floats  # [1]
 
 
 class DirectLinks:
-    """Hands a model on from device to device; keeps the transfer by which the next one gets it."""
+    """Passes a model from device to device; keeps the transfer by which the next one gets it."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -54,23 +54,22 @@ class DirectLinks:
     ) -> Carrier:
         """Return the carrier of one device, whose last upload goes to `peer`, or to the base station if None.
 
-        Its first download is what the device before it has handed on; if that did not get through, it asks the base
-        station.
+        Its first download comes from the previous device; if that transfer failed, the base station sends it.
 
         Args:
             env: the clock.
             drop: the device's large-scale channel [1].
             speed_mps: its speed [1].
             tx_power_w: its full transmit power [1].
-            messages: its messages, as the base station alone would carry them.
+            messages: its messages, including those over direct links.
             index: of the selection that chose it.
-            peer: the device that comes next.
+            peer: the next device.
         """
         received = self._handed_on
         self._handed_on = None
         has_model = received is not None and received.delivered
         last = messages.turns - 1
-        elsewhere = []  # the turns that do not go by way of the base station
+        elsewhere = []  # the turns that do not go through the base station
         if has_model:
             elsewhere.append(DOWNLOAD)
         if peer is not None:
@@ -80,13 +79,13 @@ class DirectLinks:
         if peer is None:
             return DirectLink(links=self, cell=cell, onward=cell, received=received, last=last)
         path = path_between(self._link.channel, drop, peer.distance_m, index)
-        # It is priced as an upload, but a device receives it, with a noise figure of its own. Nobody else sends
-        # meanwhile, so a stronger sender stands for less noise; power control knows the path as it is.
+        # It is priced as an upload, but received with a device's noise figure. No other device sends meanwhile, so a
+        # stronger sender stands for less noise; power control uses the true path.
         noise_w_hz = self._link.pricing.budget.noise_w_hz
         sender_w = tx_power_w * (noise_w_hz["up"] / noise_w_hz["down"])
         # Doppler comes from both ends.
         relative_mps = np.hypot(speed_mps, peer.speed_mps)  # root mean square over independent directions
-        # The fading to the peer is another one than to the base station, so it starts with a draw of its own.
+        # The fading to the peer is independent of that to the base station, so it starts with another draw.
         sender = self._link.participants(
             path,
             relative_mps,
@@ -100,12 +99,12 @@ class DirectLinks:
         return DirectLink(links=self, cell=cell, onward=direct, received=received, last=last, hands_on=True)
 
     def hand_on(self, transfer: TransferResult) -> None:
-        """Keep a transfer as the next device's download, for which no base station sends and it has not asked."""
+        """Keep a transfer as the next device's download, without power of a base station or access."""
         self._handed_on = transfer._replace(full_power_s=0.0, access_s=0.0)
 
 
 class DirectLink:
-    """The carrier of one device that receives the model from the one before it, or sends it to the one after it."""
+    """The carrier of one device that receives the model from the previous one, or sends it to the next one."""
 
     def __init__(
         self,
@@ -121,7 +120,7 @@ class DirectLink:
         self._cell = cell  # to and from the base station
         self._onward = onward  # to the next device, or to the base station
         self._received = received  # from the device before; None: nothing
-        self._last = last  # the turn that takes the model away
+        self._last = last  # the turn that sends the model on
         self._hands_on = hands_on
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
@@ -136,7 +135,7 @@ class DirectLink:
         return result
 
     def _download(self, row: int) -> Generator[simpy.Event, Any, TransferResult]:
-        """Return the transfer from the device before, which has passed; without one, ask the base station."""
+        """Return the transfer from the previous device; if it failed, download from the base station."""
         received = self._received
         if received is not None and received.delivered:
             return received
@@ -150,15 +149,15 @@ def path_between(large: LargeScaleChannel, drop: Drop, distance_m: Floats, index
     """Return the large-scale channel from devices [n] to peers (3GPP TR 37.885, urban), constant while they take part.
 
     Args:
-        large: what the links to base stations have in common with it: carrier, shadowing where given, K.
+        large: of the links to base stations, for the carrier, the scenario's shadowing and K.
         drop: the devices' channel to their base stations.
-        distance_m: [n] between the antennas; below 1 m it is priced as 1 m.
+        distance_m: [n] between the antennas, priced as at least 1 m.
         index: round.
     """
     radio = large.radio
     streams = large.streams
     ids = drop.ids
-    # Devices may stand at the same place, where the formula, a logarithm of the distance, has no value.
+    # Devices may be at the same place, where the formula, a logarithm of the distance, is undefined.
     priced_m = np.maximum(distance_m, NEAREST_M)
     los = streams.uniform("direct_los", ids, index) < channel.sidelink.los_probability(priced_m)
     loss_db = channel.sidelink.path_loss_db(priced_m, radio.carrier_hz, los)
@@ -176,7 +175,7 @@ def path_between(large: LargeScaleChannel, drop: Drop, distance_m: Floats, index
         drop,
         distance_m=priced_m,
         los=los,
-        indoor=np.zeros_like(los),  # the model of direct links knows no buildings
+        indoor=np.zeros_like(los),  # the model of direct links has no buildings
         pathloss_db=loss_db,
         shadowing_db=shadowing_db,
         k_factor=radio.fading.k_factor(los, k_db),

@@ -33,15 +33,16 @@ class Tdd(Section):
             raise fault(f"downlink + uplink must be <= 1, got {self.downlink + self.uplink:g}")
         return self
 
-    def share(self, way: Way) -> float:
-        """Return the share of a direction."""
-        if way == "down":
-            return self.downlink
-        return self.uplink
+    def time_share(self, way: Way, slot_s: float) -> float:
+        """Return the share of the time of a direction."""
+        return self.downlink if way == "down" else self.uplink
+
+    def slot_shares(self, way: Way, slot_s: float) -> None:
+        """Return None, as all slots are alike."""
 
 
 class SpecialSlot(Section):
-    """Symbols of a slot that changes from downlink to uplink; what is left between them is the guard period."""
+    """Symbols of a slot that changes from downlink to uplink; those in between are the guard period."""
 
     downlink: Symbols = 10  # symbols at its beginning
     uplink: Symbols = 2  # symbols at its end
@@ -52,14 +53,23 @@ class SpecialSlot(Section):
             raise fault(f"downlink + uplink must be <= {SYMBOLS} symbols, got {self.downlink + self.uplink}")
         return self
 
-    def symbols(self, way: Way) -> int:
-        """Return the symbols of a direction."""
-        if way == "down":
-            return self.downlink
-        return self.uplink
+
+class SlotFrame(Section):
+    """Base of the frames whose slots belong to one direction each."""
+
+    def slot_shares(self, way: Way, slot_s: float) -> Floats:
+        """Return the share [slots] of each slot of a period that belongs to a direction."""
+        raise NotImplementedError
+
+    def time_share(self, way: Way, slot_s: float) -> float:
+        """Return the share of the time of a direction, in the long run."""
+        return float(self.slot_shares(way, slot_s).mean())
+
+    def check(self, slot_s: float) -> None:
+        """Check the frame against the length of a slot; raise ValueError if it does not fit."""
 
 
-class TddPattern(Section):
+class TddPattern(SlotFrame):
     """Slots that repeat: D downlink, U uplink, S special."""
 
     pattern: Annotated[str, Field(min_length=2, max_length=5120)]  # a letter for each slot, such as DDDSU
@@ -72,20 +82,21 @@ class TddPattern(Section):
             text = f'must have the letters D, S and U only, got "{unknown[0]}" in {shown(self.pattern)}'
             raise fault_at(("pattern",), text)
         for way in WAYS:
-            if not self.slot_shares(way).any():
+            if OWN_LETTER[way] not in self.pattern and not ("S" in self.pattern and self._symbols(way)):
                 raise fault_at(("pattern",), f"must have slots for the {way}link, got {shown(self.pattern)}")
         return self
 
-    def slot_shares(self, way: Way) -> Floats:
-        """Return the share [slots] of each slot of a period that belongs to a direction."""
-        shares = {OWN_LETTER[way]: 1.0, "S": self.special.symbols(way) / SYMBOLS}
+    def slot_shares(self, way: Way, slot_s: float) -> Floats:
+        """See SlotFrame; the slots may have any length."""
+        shares = {OWN_LETTER[way]: 1.0, "S": self._symbols(way) / SYMBOLS}
         return np.array([shares.get(letter, 0.0) for letter in self.pattern])
 
-    def check(self, slot_s: float) -> None:
-        """Check the frame against the length of a slot: a pattern counts in slots of any length."""
+    def _symbols(self, way: Way) -> int:
+        """Return the symbols of a direction in a special slot."""
+        return self.special.downlink if way == "down" else self.special.uplink
 
 
-class TddCommon(Section):
+class TddCommon(SlotFrame):
     """Slots that repeat, as cells announce them: tdd-UL-DL-ConfigurationCommon."""
 
     period_ms: float  # after which the slots repeat
@@ -106,25 +117,21 @@ class TddCommon(Section):
         return self
 
     def check(self, slot_s: float) -> None:
-        """Check that the period has room for its slots.
-
-        Raises:
-            ValueError: it has no whole number of slots, or too few.
-        """
+        """Check that the period has a whole number of slots, and enough of them."""
         exact = self.period_ms * 1e-3 / slot_s
         slots = round(exact)
         if abs(exact - slots) > WHOLE or not slots:
             raise fault_at(("period_ms",), f"must be whole slots of {slot_s * 1e3:g} ms, got {self.period_ms:g}")
         whole = self.downlink_slots + self.uplink_slots
         symbols = SYMBOLS * whole + self.downlink_symbols + self.uplink_symbols
-        # Symbols stand in slots of their own, which both directions may share.
+        # Symbols need a slot besides the whole ones, which both directions may share.
         partial = max(bool(self.downlink_symbols), bool(self.uplink_symbols))
         if whole + partial > slots or symbols > SYMBOLS * slots:
             text = f"slots and symbols of both directions do not fit into {slots} slots of {slot_s * 1e3:g} ms"
             raise fault_at(("downlink_slots",), text)
 
-    def frame_shares(self, way: Way, slot_s: float) -> Floats:
-        """Return the share [slots] of each slot of a period that belongs to a direction; flexible ones are nobody's."""
+    def slot_shares(self, way: Way, slot_s: float) -> Floats:
+        """See SlotFrame; flexible slots belong to neither direction."""
         slots = round(self.period_ms * 1e-3 / slot_s)
         shares = np.zeros(slots)
         if way == "down":  # from the beginning of the period
@@ -142,28 +149,9 @@ class TddCommon(Section):
 Frame = Tdd | TddPattern | TddCommon
 
 
-def slot_shares(frame: Frame | None, way: Way, slot_s: float) -> Floats | None:
-    """Return the share [slots] of each slot of a period that belongs to a direction; None: slots are not told apart."""
-    if isinstance(frame, TddPattern):
-        return frame.slot_shares(way)
-    if isinstance(frame, TddCommon):
-        return frame.frame_shares(way, slot_s)
-    return None
-
-
-def time_share(frame: Frame | None, way: Way, slot_s: float) -> float:
-    """Return the share of the time that a frame gives a direction, in the long run."""
-    shares = slot_shares(frame, way, slot_s)
-    if shares is not None:
-        return float(shares.mean())
-    if isinstance(frame, Tdd):
-        return frame.share(way)
-    return 1.0
-
-
 def _parse_frame(value: Any, info: ValidationInfo) -> Frame:
-    """Return the frame that is meant; raise pydantic's errors about that one."""
-    # A union would tell what is wrong with each of them, also with those that nobody meant.
+    """Return the frame that a value means; raise pydantic's errors about that kind alone."""
+    # A union would report the faults of all kinds, also of those that the value does not mean.
     if isinstance(value, Frame):
         return value
     if isinstance(value, str):

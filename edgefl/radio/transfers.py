@@ -10,7 +10,7 @@ WAYS: tuple[Way, Way] = ("down", "up")
 
 OnAir = Callable[[int, Way, float, float], None]
 """Called with a device, a direction, the share of the time for which its radio is on from now on, and the share of its
-transmitter's full power that is then sent."""
+transmitter's full power that it then sends."""
 
 
 def ignore_on_air(device: int, way: Way, air: float, power_share: float) -> None:
@@ -26,10 +26,10 @@ class TransferResult(NamedTuple):
     sent_bits: float  # attempts that fail count, too
     delivered: bool
     cut: str = ""  # the cause of the interrupt that cut it short; empty if none did
-    access_s: float = 0.0  # waited for access before its first bit, beside the duration
+    access_s: float = 0.0  # waited for access before its first bit, besides the duration
 
     def after(self, earlier: TransferResult) -> TransferResult:
-        """Return this result with the time and the bits of an earlier transfer added to its own."""
+        """Return this result with the time and the bits of an earlier transfer added."""
         if earlier is NOT_BEGUN:
             return self
         return TransferResult(
@@ -47,6 +47,6 @@ NOT_BEGUN = TransferResult(0.0, 0.0, 0.0, 0.0, delivered=False)  # stands for a 
 
 
 def remedy(way: Way) -> str:
-    """Return what to write in a scenario in which a link is too weak for its payload."""
+    """Return the remedy for a scenario with a link that is too weak for its payload."""
     power = "radio.server_tx_power_dbm" if way == "down" else "devices.tx_power_dbm"
     return f"raise {power} or radio.bandwidth_hz, or give up in time: radio.faults.max_transfer_s: 60"

@@ -59,7 +59,7 @@ def test_limits_of_the_fading():
     assert np.isinf(aircomp.mean_inverse_gain(0.0, [0.0, 3.0, 1e5])).all()
 
 
-def test_the_weakest_device_sends_all_it_can_and_no_other_more():
+def test_weakest_device_sends_at_full_power():
     rng = np.random.default_rng(5)
     power_w = rng.uniform(0.05, 0.2, 12)
     gain = 10.0 ** rng.uniform(-12, -9, 12)
@@ -69,13 +69,13 @@ def test_the_weakest_device_sends_all_it_can_and_no_other_more():
     sent_w = aircomp.sent_power_w(aligned_w, gain, weight, inverse)
     assert (sent_w <= power_w * (1 + 1e-12)).all()
     assert (sent_w / power_w).max() == pytest.approx(1.0)
-    # Only the ratios of weights matter: the signal of the sum stays as it is.
+    # Only the ratios of weights matter: the signal of the sum stays the same.
     scaled_w = aircomp.aligned_power_w(power_w, gain, 10.0 * weight, inverse)
     assert scaled_w * 100 == pytest.approx(aligned_w)
 
 
 def superposed(rng, weight, aligned_w, noise_w, coefficients, per_symbol):
-    """The weighted mean of random coefficients [k, d] as it is, and as a base station gets it from what is really sent.
+    """The weighted mean of random coefficients [k, d] exact, and as a base station computes it from the sent signals.
 
     Each device divides its symbols by its channel; the channels multiply them, and the receiver adds noise.
     """
@@ -114,7 +114,7 @@ def test_the_error_of_superposed_symbols_has_the_closed_form(per_symbol):
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
 def test_the_error_of_a_mean_that_misses_devices(correlation):
-    """Against masks that are really drawn, to four standard errors."""
+    """Against drawn masks, to four standard errors."""
     rng = np.random.default_rng(3)
     devices = 6
     probability = 0.7
@@ -131,7 +131,7 @@ def test_the_error_of_a_mean_that_misses_devices(correlation):
     assert abs(squared.mean() - expected) < 4 * squared.std() / np.sqrt(count)
 
 
-def test_nobody_is_missed_where_all_send():
+def test_error_has_no_truncation_part_if_all_send():
     expected = float(aircomp.mean_squared_error(1.0, 1.0, 7, 1))
     single = float(aircomp.mean_squared_error(1.0, 1.0, 1, 1))
     assert aircomp.truncated_mean_squared_error(single, 7, 1.0) == pytest.approx(expected)

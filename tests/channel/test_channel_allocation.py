@@ -144,7 +144,7 @@ def test_no_perturbation_finishes_sooner(model):
 
 
 @pytest.mark.parametrize("model", MODELS[2:], ids=IDS[2:])
-def test_min_makespan_gives_nobody_more_than_is_of_use(model):
+def test_min_makespan_gives_no_transfer_more_than_it_can_use(model):
     snr_hz = np.array([1e5, 1e13, 1e13])  # the first is 30 dB below the noise on the whole band
     share_hz = allocation.min_makespan(BAND_HZ, [1e6, 1e6, 3e6], snr_hz, model).bandwidth_hz
     widths_hz = np.geomspace(1e3, 1e8, 20_000)

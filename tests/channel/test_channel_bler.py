@@ -47,7 +47,7 @@ def test_the_points_tell_other_curves(name, value, monkeypatch):
 
 
 def test_the_fitted_code_is_a_worse_and_shorter_best_code():
-    """Half of the blocks are lost at the gap to capacity; a receiver's own loss moves the curve as it is."""
+    """Half of the blocks are lost at the gap to capacity; the receiver's loss shifts the curve."""
     for efficiency in (0.25, 1.0, 7.0):
         gap_db = 0.6 + 0.54 * np.log2(1 + efficiency)
         capacity_snr = 2**efficiency - 1

@@ -16,7 +16,7 @@ POWER_W = 0.01
 
 
 def chen(seed, devices, blocks):
-    """Worths [devices, blocks] as in the authors' program: samples that arrive within 0.5 s and 3 mJ, in the mean."""
+    """Worths [devices, blocks] as in the authors' program: expected samples that arrive within 0.5 s and 3 mJ."""
     rng = np.random.default_rng(seed)
     gain = rng.uniform(0, 500, devices)[:, None] ** -2.0
     interference_w = (np.sort(rng.uniform(0.03, 0.15, blocks)) - 0.02) * 1e-6
@@ -36,7 +36,7 @@ def total(worth, block):
     return worth[has, block[has]].sum()
 
 
-def test_errors_are_those_of_the_paper():
+def test_error_probability_matches_the_paper():
     _, error, interference_w, gain = chen(1, 15, 12)
     snr = POWER_W * gain / (interference_w + 1e-14)
     np.testing.assert_allclose(packet_errors.outage_probability(1.08, snr), error, rtol=1e-9)
@@ -74,7 +74,9 @@ def test_each_block_serves_one_device_at_most(devices, blocks, seed):
     used = block[block >= 0]
     assert len(set(used)) == len(used)
     free = sorted(set(range(blocks)) - set(used))
-    assert not worth[np.ix_(np.flatnonzero(block < 0), free)].any()  # who has none could use none that is left
+    assert not worth[
+        np.ix_(np.flatnonzero(block < 0), free)
+    ].any()  # a device without a block could use none of the rest
 
 
 def test_refuses():

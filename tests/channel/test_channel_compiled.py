@@ -1,4 +1,4 @@
-"""The compiled loops do what NumPy and SciPy do."""
+"""The compiled loops return the results of NumPy and SciPy."""
 
 import hashlib
 import math
@@ -23,7 +23,7 @@ MODELS = [
 
 
 def both(monkeypatch, *arguments, **more):
-    """`walk_until` with the compiled loops, and without; `innovations` are made anew for each."""
+    """`walk_until` with the compiled loops, and without; each with new `innovations`."""
     results = []
     for compiled in (True, False):
         with monkeypatch.context() as patch:
@@ -109,7 +109,7 @@ def test_slots_at_the_cap_add_up_exactly(monkeypatch, cap, attenuation):
     np.testing.assert_array_equal(fast.slots, slots)
 
 
-def test_compiled_normals_are_those_of_the_generator():
+def test_compiled_normals_match_numpys_generator():
     # three million draws come to each of the 256 layers and a thousand times to the tail
     seeds = [hashlib.sha256(bytes([row])).digest()[:24] for row in range(2)]
     source = transfer.innovations_of_seeds(seeds.__getitem__)
@@ -123,7 +123,7 @@ def test_compiled_normals_are_those_of_the_generator():
 
 
 class Words(np.random.bit_generator.ISeedSequence):
-    """Seed words as NumPy takes them from whoever mixes them."""
+    """Seed words in the form in which NumPy takes them."""
 
     def __init__(self, words):
         self.words = words
@@ -142,7 +142,7 @@ def test_innovations_of_seeds_have_the_same_bits(monkeypatch):
             return seeds[row]
 
         source = transfer.innovations_of_seeds(seed)
-        # rows come and go; each goes on where it stood
+        # rows begin and end; each continues where it stopped
         calls = [((0, 2, 5), 1), ((2,), 7), ((5, 0), 500), ((3, 2), 40), ((), 3)]
         return np.concatenate([source(np.array(rows, dtype=int), count).ravel() for rows, count in calls])
 
@@ -197,6 +197,6 @@ def test_the_loop_that_is_compiled_also_runs_in_python():
         np.testing.assert_allclose(compiled, plain, rtol=1e-13)
 
 
-def test_without_numba_there_is_no_compiled_loop(monkeypatch):
+def test_compiled_loop_needs_numba(monkeypatch):
     monkeypatch.setattr(_compiled, "find_spec", lambda _: None)
     assert _compiled.compiled(_compiled._walk) is None

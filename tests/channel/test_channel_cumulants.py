@@ -21,7 +21,7 @@ def test_mean_is_the_closed_form(efficiency):
 
 
 @pytest.mark.parametrize(("rho", "slots"), [(0.0, 30), (0.72, 80), (-0.4, 40), (0.9667, 500), (0.9992, 20_000)])
-def test_cumulants_of_a_linear_rate_are_those_of_a_quadratic_form(rho, slots):
+def test_cumulants_of_a_linear_rate_match_a_quadratic_form(rho, slots):
     """For sum |h|^2 they are (p - 1)! tr R^p, with R the correlation matrix of h; here by sums over lags."""
     lag = np.abs(np.subtract.outer(np.arange(min(slots, 500)), np.arange(min(slots, 500))))
     matrix = rho**lag if slots <= 500 else (rho ** (slots / 500)) ** lag  # a fine enough picture of slow fading

@@ -86,7 +86,7 @@ def test_against_a_general_solver():
 
 @pytest.mark.parametrize("fading", [False, True])
 @pytest.mark.parametrize("spread", [False, True])
-def test_equal_beginnings_make_it_min_makespan(spread, fading):
+def test_equal_beginnings_give_the_shares_of_min_makespan(spread, fading):
     bits, snr_hz, _ = cell(7, 12)
     bps_hz = mean_shannon if fading else rate.SHANNON.bps_hz
     for ready_s in (0.0, 3.0):
@@ -103,7 +103,7 @@ def test_spread_power():
     assert shares.bandwidth_hz.sum() == pytest.approx(12.0)
 
 
-def test_too_weak_for_the_last_end_keeps_what_is_of_use():
+def test_transfer_too_weak_for_the_last_end_keeps_its_useful_width():
     truncated = rate.Shannon(attenuation=0.6, min_snr=0.1, max_bps_hz=4.4).bps_hz
     bits = np.array([1e6, 1e6, 1e6])
     snr_hz = np.array([1e5, 1e10, 1e10])

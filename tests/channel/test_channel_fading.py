@@ -81,7 +81,7 @@ def test_gauss_markov_is_stationary_with_correlation_rho_to_the_lag():
 
 @settings(deadline=None, derandomize=True)
 @given(st.floats(-0.999, 0.999), st.integers(1, 60), st.integers(0, 2**32))
-def test_advance_is_the_walk_with_its_draws_added_up(rho, slots, seed):
+def test_advance_equals_the_walk_with_summed_draws(rho, slots, seed):
     start = circular_normal(seed, 1)[0]
     noise = circular_normal(seed + 1, slots)
     walked = fading.gauss_markov(noise, rho, start)[-1]
@@ -162,60 +162,6 @@ def test_autocovariance_of_the_power():
         assert products.mean() == pytest.approx(expected, abs=4 * products.std() / math.sqrt(rows))
 
 
-def block_by_slots(noise, hold, start, first_slot):
-    """The recursion of `fading.block`, slot by slot."""
-    gain = []
-    before = start
-    for n, draw in enumerate(noise, first_slot):
-        before = draw if n % hold == 0 else before
-        gain.append(before)
-    return np.array(gain)
-
-
-@settings(deadline=None, derandomize=True)
-@given(st.integers(1, 12), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 2**32))
-def test_block_is_the_recursion_cut_anywhere(hold, first_slot, before, after, seed):
-    start = circular_normal(seed, 1)[0]
-    noise = circular_normal(seed + 1, before + after)
-    whole = fading.block(noise, hold, start, first_slot)
-    np.testing.assert_array_equal(whole, block_by_slots(noise, hold, start, first_slot))
-    head = fading.block(noise[:before], hold, start, first_slot)
-    then = head[-1] if before else start
-    tail = fading.block(noise[before:], hold, then, first_slot + before)
-    np.testing.assert_array_equal(np.concatenate([head, tail]), whole)
-
-
-def test_blocks_of_rows_and_other_shapes():
-    start = circular_normal(18, 2, 3)
-    noise = circular_normal(19, 2, 3, 30)
-    hold = np.array([1, 4, 2**62])
-    first = np.array([[0], [5]])
-    gain = fading.block(noise, hold, start, first)
-    for i in range(2):
-        for j in range(3):
-            expected = block_by_slots(noise[i, j], int(hold[j]), start[i, j], int(first[i, 0]))
-            np.testing.assert_array_equal(gain[i, j], expected)
-    np.testing.assert_array_equal(gain[:, 0], noise[:, 0])  # anew in every slot
-    np.testing.assert_array_equal(gain[1, 2], np.full(30, start[1, 2]))  # at rest
-    assert fading.block(noise[..., :0], 4, start).shape == (2, 3, 0)
-
-
-def test_blocks_are_rayleigh_and_independent():
-    """h of 50,000 blocks: |h|^2 exponential (KS at 1 %), and no correlation between neighbouring blocks."""
-    gain = fading.block(circular_normal(20, 350_000), 7, 0.0)
-    blocks = gain.reshape(-1, 7)
-    np.testing.assert_array_equal(blocks, np.repeat(blocks[:, :1], 7, axis=1))
-    first = blocks[:, 0]
-    assert stats.kstest(np.abs(first) ** 2, "expon").pvalue > 0.01
-    for lag in (1, 2):
-        correlation = np.mean(first[:-lag].conj() * first[lag:])
-        assert abs(correlation) < 4 / math.sqrt(len(first))
-    # Over all slots, two that are k < 7 apart share a block with probability 1 - k / 7
-    for lag in (1, 3, 6):
-        products = (gain[:-lag].conj() * gain[lag:]).real
-        assert products.mean() == pytest.approx(1 - lag / 7, abs=4 * math.sqrt(2 / len(first)))
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -234,11 +180,6 @@ def test_blocks_are_rayleigh_and_independent():
         (lambda: fading.coherence_s(1.0, np.nan), "carrier_hz = nan"),
         (lambda: fading.ricean(1.0, -0.1), "k_factor = -0.1"),
         (lambda: fading.ricean(1.0, [1.0, np.nan]), "k_factor = nan"),
-        (lambda: fading.block(np.ones(3), 0, 1.0), "hold_slots = 0.0"),
-        (lambda: fading.block(np.ones(3), 1.5, 1.0), "hold_slots = 1.5 .* whole"),
-        (lambda: fading.block(np.ones(3), np.inf, 1.0), "hold_slots = inf"),
-        (lambda: fading.block(np.ones(3), 2, 1.0, -1), "first_slot = -1.0"),
-        (lambda: fading.block(np.ones(3), 2, 1.0, 0.5), "first_slot = 0.5 .* whole"),
     ],
 )
 def test_fading_refuses(call, message):

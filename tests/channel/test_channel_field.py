@@ -33,7 +33,7 @@ def ensemble(function, positions_m, decorrelation_m, fields, first_seed):
     )
 
 
-def test_gaussian_is_the_sum_of_its_waves():
+def test_gaussian_equals_the_sum_of_its_waves():
     """A second implementation in double precision, wave by wave, from the uniforms."""
     draws = uniforms(1, 60)
     positions = places(2, 40, 500)
@@ -99,7 +99,7 @@ def test_every_field_has_variance_one_over_the_plane(seed):
     assert stats.kstest(values, "norm").statistic < 1.63 / math.sqrt(8000)  # 1 %
 
 
-def test_two_states_of_one_place():
+def test_fields_at_two_decorrelation_distances_correlate_by_the_formula():
     """The values for two decorrelation distances correlate by exp(-|p| |1/d_1 - 1/d_2|)."""
     positions = np.array([[10.0, 0.0], [0.0, 60.0], [-120.0, 160.0]])
     values = ensemble(field.gaussian, positions[:, None], np.array([10.0, 13.0]), 3000, 40_000)
@@ -122,7 +122,7 @@ def test_the_spectrum_of_the_smooth_field():
 
 
 @pytest.mark.parametrize(("smooth", "growth"), [(True, 1.0), (False, 2.0)])
-def test_a_path_crosses_a_smooth_field_as_often_as_rice_says(smooth, growth):
+def test_level_crossings_of_a_smooth_field_follow_rices_formula(smooth, growth):
     """c / (pi d_cor) zeros a metre, however finely one looks; the other has twice as many at four times as fine."""
     length_m = 4000.0
     zeros = []
@@ -138,7 +138,7 @@ def test_a_path_crosses_a_smooth_field_as_often_as_rice_says(smooth, growth):
         assert means[1] == pytest.approx(field.SMOOTH_DECAY / (50 * math.pi), rel=4 * error)
 
 
-def test_several_fields_at_once_are_those_one_by_one():
+def test_stacked_fields_equal_single_fields():
     several = [one_field(seed) for seed in range(5)]
     positions = places(3, 70, 500)
     distances = np.random.default_rng(4).choice([7.0, 10.0, 13.0], (70, 5))
@@ -149,7 +149,7 @@ def test_several_fields_at_once_are_those_one_by_one():
 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(st.integers(0, 2**32), st.lists(st.tuples(st.integers(1, 90), st.booleans()), max_size=6))
-def test_values_along_a_path_are_those_of_its_positions(seed, legs):
+def test_values_along_a_path_equal_those_at_its_positions(seed, legs):
     """Straight legs of equal steps, with corners and stops between them; each value as `gaussian` gives it."""
     rng = np.random.default_rng(seed)
     steps = [np.zeros((1, 2))]
@@ -173,7 +173,7 @@ def test_uniform_is_uniform():
     )
 
 
-def test_line_of_sight_is_as_frequent_as_its_probability():
+def test_frequency_of_line_of_sight_matches_its_probability():
     """TR 38.901, 7.6.3.3 and Table 7.4.2-1: one field a seed, 4,000 seeds; binomial, within 4 standard deviations."""
     distance = np.array([10.0, 18.0, 25.0, 50.0, 100.0, 250.0])
     angle = np.arange(6.0)
@@ -202,8 +202,8 @@ def test_line_of_sight_is_consistent_in_space(apart_m):
 
 @settings(deadline=None, derandomize=True, max_examples=50)
 @given(st.integers(0, 2**32), st.integers(1, 400), st.integers(1, 600))
-def test_order_and_company_leave_no_trace(seed, count, number_of_waves):
-    """Bit for bit, alone or in company, in any order, in chunks of any size."""
+def test_values_do_not_depend_on_order_or_other_positions(seed, count, number_of_waves):
+    """Bit for bit, alone or with others, in any order, in chunks of any size."""
     some = one_field(seed, number_of_waves)
     positions = places(seed + 1, count, 500)
     rng = np.random.default_rng(seed + 2)
@@ -219,7 +219,7 @@ def test_order_and_company_leave_no_trace(seed, count, number_of_waves):
 
 
 @pytest.mark.parametrize("chunk", [1, 1000, 2**30])
-def test_chunks_of_places_leave_no_trace(monkeypatch, chunk):
+def test_values_do_not_depend_on_chunks_of_positions(monkeypatch, chunk):
     some = one_field(11)
     positions = places(12, 700, 500)
     together = field.gaussian(some, positions, 10.0)

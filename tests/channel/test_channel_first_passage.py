@@ -20,7 +20,7 @@ SIDE = 20_000  # transfers on each side of a comparison
 
 
 class Streams:
-    """One generator a row, named by a key of its own."""
+    """One generator a row, named by its key."""
 
     def __init__(self, keys):
         self.generators = [np.random.default_rng([7, int(key)]) for key in keys]
@@ -95,7 +95,7 @@ def test_independent_linear_slots_make_a_poisson_process(slots):
     ("snr_db", "speed_mps", "slots"),
     [(-5, 30, 200), (20, 30, 700), (0, 10, 200), (50, 10, 200), (10, 5, 500), (-5, 0.5, 200), (35, 0.5, 600)],
 )
-def test_same_law_as_the_walk(snr_db, speed_mps, slots):
+def test_fast_has_the_law_of_the_walk(snr_db, speed_mps, slots):
     assert_same_law(*both(link(snr_db, speed_mps, slots), 21))
 
 
@@ -103,18 +103,18 @@ def test_same_law_as_the_walk(snr_db, speed_mps, slots):
 @pytest.mark.parametrize("speed_mps", [0.5, 2.0, 5.0, 10.0, 30.0])
 @pytest.mark.parametrize("snr_db", [-5, 5, 20, 35, 50])
 @pytest.mark.parametrize("slots", [200, 1_000, 5_000])
-def test_same_law_as_the_walk_on_a_grid(snr_db, speed_mps, slots):
+def test_fast_has_the_law_of_the_walk_on_a_grid(snr_db, speed_mps, slots):
     assert_same_law(*both(link(snr_db, speed_mps, slots), 22))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("snr_db", "speed_mps"), [(-5, 10), (20, 30), (50, 3)])
-def test_same_law_as_the_walk_over_20_000_slots(snr_db, speed_mps):
+def test_fast_has_the_law_of_the_walk_over_20_000_slots(snr_db, speed_mps):
     assert_same_law(*both(link(snr_db, speed_mps, 20_000), 23))
 
 
 @pytest.mark.parametrize(("snr_db", "slots"), [(0, 200), (-5, 400), (10, 200)])
-def test_a_normal_law_and_an_inverse_gaussian_law_are_told_apart(snr_db, slots):
+def test_normal_and_inverse_gaussian_laws_are_distinguished(snr_db, slots):
     arguments = link(snr_db, 10.0, slots)
     by_fast, by_slots = both(arguments, 24)
     assert not walked(*arguments)[0] or snr_db == -5
@@ -129,7 +129,7 @@ def test_a_normal_law_and_an_inverse_gaussian_law_are_told_apart(snr_db, slots):
 
 @pytest.mark.parametrize(("efficiency", "snr_db"), [(Stairs(), 12), (Mcs(), 20), (rate.TRUNCATED, 25), (Linear(), 0)])
 @pytest.mark.parametrize(("speed_mps", "slots"), [(30, 300), (3, 300)])
-def test_same_law_for_other_efficiencies(efficiency, snr_db, speed_mps, slots):
+def test_fast_has_the_law_of_the_walk_for_other_efficiencies(efficiency, snr_db, speed_mps, slots):
     arguments = link(snr_db, speed_mps, slots, efficiency)
     assert walked(*arguments, efficiency)[0] == (speed_mps == 3)
     assert_same_law(*both(arguments, 25, efficiency, count=10_000))
@@ -195,7 +195,7 @@ def mask_of(arguments):
     return walked(**{name: arguments[name] for name in names}, slot_s=SLOT_S)
 
 
-def test_draws_for_walked_rows_only_and_by_their_own_number():
+def test_source_is_called_only_for_walked_rows_by_their_numbers():
     arguments = mixed()
     mask = mask_of(arguments)
     assert 5 < mask.sum() < 55
@@ -214,7 +214,7 @@ def test_walked_rows_of_fast_fading_are_walked_slot_by_slot():
     )
 
 
-def test_order_and_company_of_rows_leave_no_trace(monkeypatch):
+def test_rows_do_not_depend_on_order_or_other_rows(monkeypatch):
     arguments = mixed()
     expected, _ = run(arguments)
     for rows in [np.random.default_rng(4).permutation(60), np.arange(0, 60, 3), *np.arange(60)[:, None]]:
@@ -247,7 +247,7 @@ def test_constant_channel(rho, k_factor):
 
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(st.floats(-40, 120), st.floats(0, 0.99999))
-def test_what_is_walked_is_shorter_than_what_is_not(snr_db, rho):
+def test_walked_transfers_are_shorter_than_the_others(snr_db, rho):
     slots = np.geomspace(1, 3e7, 400)
     payload_bits = slots * mean_of(10 ** (snr_db / 10)) * BANDWIDTH_HZ * SLOT_S
     mask = walked(payload_bits, 10 ** (snr_db / 10), BANDWIDTH_HZ, SLOT_S, rho)
@@ -307,7 +307,7 @@ def test_a_hopeless_link_is_refused():
         fast(1e9, 2e-3, BANDWIDTH_HZ, SLOT_S, 0.9, [0.0], None, 1.0, efficiency=Mcs())  # always below the lowest scheme
 
 
-def test_the_limit_holds_for_what_is_drawn():
+def test_limit_holds_for_drawn_transfers():
     arguments = link(20, 10, 2_000)
     assert fast(*arguments, [3.0], None, 1.0, 2_000)[0] < 1.0
     with pytest.raises(transfer.TransferTooLong):

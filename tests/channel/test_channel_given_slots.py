@@ -42,7 +42,7 @@ def test_periodic_slots_against_the_walk():
         assert periodic_passage(payload, limit, frame) == plain(payload, limit, lambda k, of=frame: of[k % of.size])
 
 
-def test_what_never_ends_uses_its_limit():
+def test_endless_transfer_uses_its_limit():
     assert periodic_passage(1.0, 50, [0.0, 0.0]) == (50, 0.0)
     assert periodic_passage(1e12, 20_000_000, [0.0, 3.0]) == (20_000_000, 3e7)
     assert passage([1.0], 50, lambda _rows, _first, count: np.zeros((1, count))).slots[0] == 50

@@ -24,7 +24,7 @@ def imported_by(statement):
     "statement",
     ["import channel; channel.tr38901", "from channel import tr38901", "import channel.tr38901"],
 )
-def test_a_module_comes_with_what_it_needs_alone(statement):
+def test_import_of_a_module_loads_only_its_dependencies(statement):
     assert imported_by(statement) == {"channel.tr38901", "channel._arrays", "channel._checks"}
 
 
@@ -39,6 +39,6 @@ def test_all_modules_are_among_its_names():
     assert {getattr(channel, name).__name__ for name in channel.__all__} == {f"channel.{name}" for name in files}
 
 
-def test_another_name_is_an_error_that_names_it():
+def test_unknown_name_is_an_error():
     with pytest.raises(AttributeError, match="module 'channel' has no attribute 'umj'"):
         _ = channel.umj

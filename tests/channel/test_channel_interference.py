@@ -78,7 +78,7 @@ def test_linear_in_power_and_inverse_to_the_band(seed, factor, band_hz):
         np.testing.assert_allclose(both, (one + factor * other) / band_hz, rtol=1e-11)
 
 
-def test_the_same_power_goes_out_and_comes_in():
+def test_received_power_equals_sent_power_times_gain():
     # one terminal a cell, at powers of its base station and with gains that are the same both ways: transposed matrices
     gain = drop(n=7)[0]
     gain = (gain + gain.T) / 2

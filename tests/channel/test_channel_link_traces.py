@@ -36,7 +36,7 @@ def test_without_repetition_nothing_comes_after_the_end():
     assert TWO.carried(3.0, 9.0, repeats=False) == pytest.approx(1e6)
 
 
-def test_a_pause_is_waited_for_and_nothing_ends_in_it():
+def test_transfer_waits_through_a_pause():
     link = Steps(np.array([0.0, 1.0, 3.0]), np.array([1e6, 0.0, 1e6]), 4.0)
     assert link.takes_s(0.0, 1e6) == 1.0  # not after the pause
     assert link.takes_s(0.0, 1e6 + 1) == pytest.approx(3.000001)
@@ -81,14 +81,14 @@ def test_opportunities_at_one_time_and_across_the_end():
     link = Opportunities(np.array([0.0, 2.0, 2.0, 5.0]))
     ends = [link.takes_s(0.0, packets * PACKET_BITS) for packets in range(1, 9)]
     assert ends == [2.0, 2.0, 5.0, 5.0, 7.0, 7.0, 10.0, 10.0]
-    assert link.takes_s(2.0, PACKET_BITS) == 3.0  # those at its beginning are not its own
+    assert link.takes_s(2.0, PACKET_BITS) == 3.0  # opportunities at its beginning are too early
     assert link.takes_s(0.0, 4 * PACKET_BITS, repeats=False) == np.inf
     assert link.takes_s(0.0, 3 * PACKET_BITS, repeats=False) == 5.0
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=20), st.integers(0, 100), st.integers(1, 60))
-def test_packets_against_a_count_one_by_one(times_ms, begin_ms, packets):
+def test_packets_match_a_count(times_ms, begin_ms, packets):
     if max(times_ms) == 0:
         return
     times = sorted(times_ms)
@@ -124,6 +124,6 @@ def test_an_snr_goes_through_the_rate_model():
         (lambda: SnrSteps(np.array([0.0]), np.array([np.nan]), 1.0), "finite"),
     ],
 )
-def test_what_is_no_recording_is_refused(make, text):
+def test_wrong_recordings_are_refused(make, text):
     with pytest.raises(ValueError, match=text):
         make()

@@ -41,7 +41,7 @@ def test_out_of_range(quantity):
             log_distance.path_loss_db(**(GOOD | {quantity: [GOOD[quantity], bad]}))
 
 
-def test_the_reference_is_no_limit():
+def test_distances_below_the_reference_are_priced():
     """128.1 + 37.6 log10(d / km) in a cell of 500 m: 86.66 dB at 79 m, where the border had 128.1."""
     textbook = {"carrier_hz": 2e9, "exponent": 3.76, "reference_m": 1_000.0, "reference_loss_db": 128.1}
     assert log_distance.path_loss_db(79.0, **textbook) == pytest.approx(128.1 + 37.6 * math.log10(0.079))

@@ -16,7 +16,7 @@ POWERS = st.lists(st.floats(1e-18, 1e-6), min_size=1, max_size=7)
 
 
 def by_loops(received_w, order, residual=0.0):
-    """Interference by the words: whoever comes later in full, whoever came before by what is left of it."""
+    """Return the interference by a plain loop: later terminals in full, earlier ones by the residual."""
     found = [0.0] * len(received_w)
     for place, k in enumerate(order):
         later = math.fsum(received_w[j] for j in order[place + 1 :])
@@ -38,7 +38,7 @@ def test_rates_add_up_to_the_sum_capacity_in_any_order(received_w, random):
 
 
 @pytest.mark.parametrize("residual", [0.0, 0.03, 1.0])
-def test_interference_is_what_the_words_say(residual):
+def test_interference_matches_a_plain_loop(residual):
     rng = np.random.default_rng(5)
     received_w = 10 ** rng.uniform(-16, -8, 6)
     strongest_first = sorted(range(6), key=lambda k: -received_w[k])
@@ -51,7 +51,7 @@ def test_interference_is_what_the_words_say(residual):
     )
 
 
-def test_the_weakest_is_alone_beside_the_strongest_of_all():
+def test_strongest_terminal_is_paired_with_the_weakest():
     """The rest after cancellation is exact, however strong the signals were that are gone."""
     assert noma.interference_w([1.0, 1e-30, 3e-30]).tolist() == [4e-30, 0.0, 1e-30]
 
@@ -62,22 +62,23 @@ def test_one_alone_has_the_whole_band():
     np.testing.assert_allclose(noma.rates_bps(received_w, NOISE_W, BAND_HZ, residual=0.7), [alone], rtol=1e-14)
 
 
-def test_without_cancellation_everybody_hears_everybody():
+def test_without_cancellation_all_others_interfere():
     received_w = np.array([1e-12, 5e-12, 3e-12])
     np.testing.assert_allclose(noma.interference_w(received_w, 1.0), received_w.sum() - received_w, rtol=1e-12)
     np.testing.assert_allclose(noma.interference_w(received_w, 1.0, [2, 0, 1]), received_w.sum() - received_w)
 
 
-def test_equal_powers_are_decoded_as_they_come():
+def test_equal_powers_are_decoded_in_their_order():
     assert noma.decoding_order([2.0, 1.0, 2.0, 1.0]).tolist() == [0, 2, 1, 3]
 
 
 def test_corner_points_bound_the_capacity_region():
-    """In each corner one has its own capacity, and the other what is left of the sum (Tse and Viswanath, 6.1)."""
+    """In each corner one terminal has its own capacity, and the other the rest of the sum (Tse and Viswanath, 6.1)."""
     received_w = np.array([2e-13, 9e-13])
     alone = BAND_HZ * np.log2(1 + received_w / NOISE_W)
     total = BAND_HZ * math.log2(1 + received_w.sum() / NOISE_W)
-    corners = noma.corner_points_bps(received_w, NOISE_W, BAND_HZ)
+    orders = [[1, 0], [0, 1]]
+    corners = noma.rates_bps(np.stack([received_w, received_w]), NOISE_W, BAND_HZ, order=orders)
     np.testing.assert_allclose(corners, [[alone[0], total - alone[0]], [total - alone[1], alone[1]]], rtol=1e-12)
     # No division of band or time leaves the region, and only that in proportion to the powers reaches its border.
     for share in np.linspace(0.01, 0.99, 99):
@@ -90,7 +91,7 @@ def test_corner_points_bound_the_capacity_region():
     assert reached == pytest.approx(total, rel=1e-12)
 
 
-def test_leading_axes_are_others_of_their_kind():
+def test_leading_axes_are_independent():
     rng = np.random.default_rng(2)
     received_w = 10 ** rng.uniform(-14, -9, (3, 2, 5))
     together = noma.rates_bps(received_w, NOISE_W, BAND_HZ, 0.1)
@@ -101,7 +102,7 @@ def test_leading_axes_are_others_of_their_kind():
 
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 11])
 @pytest.mark.parametrize("most", [1, 2, 3, 20])
-def test_groups_are_as_few_as_there_can_be_and_alike(count, most):
+def test_groups_are_as_few_as_possible_and_of_equal_size(count, most):
     received_w = 10 ** np.random.default_rng(count).uniform(-14, -9, count)
     groups = noma.strong_with_weak(received_w, most)
     sizes = np.bincount(groups)
@@ -134,7 +135,6 @@ def test_pairs_are_the_strongest_with_the_weakest(count):
         (lambda: noma.interference_w([1.0, 1.0], order=[0, 0]), "order must name each of the 2 terminals once"),
         (lambda: noma.sinr([1.0], 0.0), "noise_w = 0.0"),
         (lambda: noma.rates_bps([1.0], 1.0, 0.0), "band_hz = 0.0"),
-        (lambda: noma.corner_points_bps([1.0], 1.0, 1.0), "two terminals"),
         (lambda: noma.strong_with_weak([1.0], 0), "users_per_group = 0"),
     ],
 )
@@ -143,7 +143,7 @@ def test_wrong_input_is_named(call, text):
         call()
 
 
-def test_others_at_their_means_are_the_careful_side():
+def test_mean_interference_understates_the_mean_rate():
     """log2(1 + S / (N + I)) is convex in I, so a mean interference never raises a mean rate (Jensen)."""
     received_w = np.array([9e-13, 4e-13, 1e-13])
     power = np.random.default_rng(3).exponential(size=(50_000, 3))

@@ -76,7 +76,7 @@ def test_whole_blocks_conserve(shares, blocks):
     if np.count_nonzero(positive) <= blocks:
         assert np.all(given[positive] >= 1)
     exact = np.array(shares) / sum(shares) * blocks
-    if np.all((exact >= 1 + 1e-9) | ~positive):  # nobody is lifted to one block
+    if np.all((exact >= 1 + 1e-9) | ~positive):  # no share is raised to one block
         assert np.all(np.abs(given - exact) < 1 + 1e-9)
 
 
@@ -113,7 +113,7 @@ def test_whole_blocks_by_hand():
         (lambda: numerology.resource_blocks(5e6, 60e3), "at 60 kHz spacing: the nearest are 10 MHz and 15 MHz"),
         (lambda: numerology.resource_blocks(np.nan, 30e3), "bandwidth_hz = nan"),
         (lambda: numerology.resource_blocks(-1.0, 30e3), "bandwidth_hz = -1.0"),
-        (lambda: numerology.resource_blocks(20e6, 120e3), "spacing_hz = 120000 is no subcarrier spacing of FR1"),
+        (lambda: numerology.resource_blocks(20e6, 120e3), "spacing_hz = 120000 is not a subcarrier spacing of FR1"),
         (
             lambda: numerology.resource_blocks(400e6, 60e3, 28e9),
             "the nearest are 100 MHz and 200 MHz",

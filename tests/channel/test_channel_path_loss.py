@@ -1,4 +1,4 @@
-"""Properties that UMi, UMa, RMa and InH of TR 38.901 share; those of one alone stand in its own file."""
+"""Properties that UMi, UMa, RMa and InH of TR 38.901 share; properties of a single scenario are in its file."""
 
 import itertools
 import math

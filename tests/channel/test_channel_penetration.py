@@ -71,7 +71,7 @@ def test_wall_by_hand():
     # 3.5 GHz: glass 2.7, infrared-reflecting glass 24.05, concrete 19 dB
     assert penetration.wall_db(3.5e9, False) == pytest.approx(12.69, abs=0.01)
     assert penetration.wall_db(3.5e9, True) == pytest.approx(26.85, abs=0.01)
-    # concrete lets nothing through at 100 GHz: what is left is the glass
+    # concrete blocks everything at 100 GHz, so only the glass counts
     assert penetration.wall_db(100e9, False) == pytest.approx(5 + 22 - 10 * math.log10(0.3), abs=1e-6)
     assert penetration.wall_db(100e9, True) == pytest.approx(5 + 53 - 10 * math.log10(0.7), abs=1e-6)
 

@@ -12,7 +12,7 @@ SLOT_S = 0.5e-3
 
 
 def loop(power, payload_bits, mean_snr, bandwidth_hz, model=rate.SHANNON):
-    """The race in plain Python: slots, and what each has sent after them."""
+    """Return the race in plain Python: slots, and the bits sent by then."""
     n, m = power.shape
     sent_bits = [0.0] * n
     for slot in range(m + 1):
@@ -52,7 +52,7 @@ def test_against_a_loop(model):
     arrays(float, 3, elements=st.floats(0, 1e4)),
     arrays(float, 3, elements=st.floats(0, 1e6)),
 )
-def test_the_first_end_and_no_earlier_one(power, payload_bits, bandwidth_hz):
+def test_race_ends_at_the_first_completion(power, payload_bits, bandwidth_hz):
     race = sharing.race(power, payload_bits, np.array([1.0, 10.0, 100.0]), bandwidth_hz, SLOT_S)
     sent_bits = np.column_stack([np.zeros(3), race.sent_bits])  # by the end of slot 0, 1, ...
     over = (sent_bits >= payload_bits[:, None]).any(axis=0)
@@ -94,7 +94,7 @@ def test_nothing_to_send_takes_no_slot():
     assert sharing.race(np.ones((2, 5)), [0.0, 1e9], [1.0, 1.0], [1e6, 1e6], SLOT_S).slots == 0
 
 
-def test_nobody_and_no_time():
+def test_race_without_transfers_or_slots():
     assert sharing.race(np.empty((0, 5)), [], [], [], SLOT_S).slots == 5
     assert sharing.race(np.empty((3, 0)), [1.0] * 3, [1.0] * 3, [1e6] * 3, SLOT_S).slots == 0
 

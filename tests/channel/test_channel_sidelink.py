@@ -31,7 +31,7 @@ def test_line_of_sight():
     np.testing.assert_allclose(sidelink.los_probability(border_m + half_m * np.arange(5)), 0.5 ** np.arange(5.0))
 
 
-def test_a_hidden_peer_is_never_the_louder_one():
+def test_blocked_path_has_the_higher_loss():
     """A blocked path costs more at every distance at which a path may be blocked."""
     distance_m = np.linspace(4.28, 1000.0, 500)
     seen, hidden = (sidelink.path_loss_db(distance_m, 3.5e9, los) for los in (True, False))

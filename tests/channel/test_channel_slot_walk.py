@@ -25,7 +25,7 @@ def engine(request, monkeypatch):
 
 
 class Streams:
-    """One generator a row, named by a key of its own, so that a row keeps its draws wherever it stands."""
+    """One generator a row, named by its key, so that a row keeps its draws at any position."""
 
     def __init__(self, keys):
         self.generators = [np.random.default_rng([7, int(key)]) for key in keys]
@@ -89,7 +89,7 @@ def test_against_the_naive_loop():
 
 
 @pytest.mark.parametrize("chunk_values", [1, 50, 1_000, 2**14])
-def test_chunks_leave_no_trace(monkeypatch, chunk_values):
+def test_walk_does_not_depend_on_chunks(monkeypatch, chunk_values):
     arguments = population()
     expected = walk(arguments)
     monkeypatch.setattr(slot_walk, "CHUNK_VALUES", chunk_values)
@@ -97,7 +97,7 @@ def test_chunks_leave_no_trace(monkeypatch, chunk_values):
         np.testing.assert_array_equal(actual, wanted)
 
 
-def test_order_and_company_of_rows_leave_no_trace():
+def test_rows_do_not_depend_on_order_or_other_rows():
     arguments = population()
     expected = walk(arguments)
     subsets = [np.random.default_rng(4).permutation(40), np.arange(0, 40, 3), *np.arange(40)[:, None]]
@@ -148,7 +148,7 @@ def test_draws_only_for_rows_under_way_and_in_bounded_chunks(monkeypatch):
     assert len(source.calls) > 3
 
 
-def test_few_draws_are_in_vain():
+def test_few_draws_remain_unused():
     rows = 50
     source = Streams(range(50))
     durations_s = transfer.slots(1e7, 10 ** np.linspace(2, 4, rows), 1e6, SLOT_S, RHO, source, 1.0)
@@ -321,7 +321,7 @@ def test_no_limit():
 
 
 @pytest.mark.parametrize(("chunk_values", "group_rows"), [(1, 64), (700, 64), (2**14, 7), (2**17, 1)])
-def test_chunks_and_groups_leave_no_trace_in_cut_transfers(monkeypatch, chunk_values, group_rows):
+def test_cut_transfers_do_not_depend_on_chunks_or_groups(monkeypatch, chunk_values, group_rows):
     arguments = mixture()
     expected = walk_until(arguments, model=rate.TRUNCATED)
     monkeypatch.setattr(slot_walk, "CHUNK_VALUES", chunk_values)
@@ -330,7 +330,7 @@ def test_chunks_and_groups_leave_no_trace_in_cut_transfers(monkeypatch, chunk_va
         np.testing.assert_array_equal(actual, wanted)
 
 
-def test_company_leaves_no_trace_in_cut_transfers():
+def test_cut_transfers_do_not_depend_on_other_rows():
     arguments = mixture()
     expected = walk_until(arguments)
     subsets = [np.random.default_rng(4).permutation(120), np.arange(0, 120, 3), *np.arange(0, 120, 5)[:, None]]
@@ -356,7 +356,7 @@ def test_channels_that_do_not_change_need_no_draw(rho, k, hold):
     np.testing.assert_array_equal(done.gain, start * np.where(rho < 0, -1.0, 1.0) ** turns)
 
 
-def test_scatter_that_turns_beside_a_line_of_sight_is_walked():
+def test_turning_scatter_with_a_line_of_sight_is_walked():
     # rho = -1: the scatter adds to the line of sight in every other slot, and takes from it in between
     k = 1.0
     start = 0.5
@@ -452,7 +452,7 @@ def test_draws_of_generators_do_not_depend_on_the_counts():
     np.testing.assert_array_equal(source()[0](np.array([8]), 100), whole[1:])
     normals = np.random.default_rng([5, 8]).standard_normal(200) * np.sqrt(0.5)
     np.testing.assert_array_equal(whole[1].view(float), normals)
-    assert set(generators) == {3, 8}  # no other was asked for
+    assert set(generators) == {3, 8}  # no other was used
 
 
 def test_generators_are_made_for_rows_that_are_walked():
@@ -481,7 +481,7 @@ def test_nothing_to_send_needs_no_link():
     np.testing.assert_array_equal(transfer.slots([0.0], 0.0, 1e6, SLOT_S, RHO, refuse_to_draw, 1.0), 0.0)
 
 
-def test_the_limit_holds_on_the_way():
+def test_limit_holds_during_a_walk():
     # a channel at rest in a fade of |h|^2 = 0.25 needs 100 slots, where the mean over fading promises fewer
     payload_bits = 99.5 * 1e6 * rate.SHANNON.bps_hz(10.0 * 0.25) * SLOT_S
     arguments = (payload_bits, 10.0, 1e6, SLOT_S, 1.0)

@@ -1,4 +1,4 @@
-"""SciPy is imported at the first call of one of its functions, and the functions are its own."""
+"""SciPy is imported at the first call of one of its functions, and the functions are SciPy's."""
 
 import subprocess
 import sys
@@ -10,11 +10,11 @@ from channel import _special
 
 
 @pytest.mark.parametrize("name", _special.__all__)
-def test_functions_are_those_of_scipy(name):
+def test_functions_match_scipy(name):
     assert getattr(_special, name) is getattr(scipy.special, name)
 
 
-def test_another_name_is_an_error_that_names_it():
+def test_unknown_name_is_an_error():
     with pytest.raises(AttributeError, match="has no attribute 'erf'"):
         _ = _special.erf
 

@@ -1,4 +1,4 @@
-"""Tapped delay lines against what TR 38.901 says of them beside the tables: normalised delays, K-factors."""
+"""Tapped delay lines against further statements of TR 38.901: normalised delays, K-factors."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_frequency_correlation_by_hand():
     )
 
 
-def test_median_delay_spreads_are_those_of_table_7_7_3_2():
+def test_median_delay_spreads_match_table_7_7_3_2():
     """The "normal" profiles [ns] of that table, rounded there: UMi and UMa without line of sight, 6 to 70 GHz."""
     carriers_hz = [6e9, 15e9, 28e9, 39e9, 60e9, 70e9]
     normal_ns = {
@@ -80,7 +80,7 @@ def test_delay_spreads_of_release_19(scenario, los):
         assert found < tdl.median_spread_s(scenario, ghz * 1e9, los, False)
 
 
-def test_what_release_19_has_left():
+def test_release_19_keeps_the_other_delay_spreads():
     """RMa, offices, and the ways into buildings; without line of sight UMa at 3.5 GHz was 36 % longer before."""
     for scenario in ("rma", "inh"):
         for los in (True, False):
@@ -97,12 +97,12 @@ def test_what_release_19_has_left():
     ("call", "message"),
     [
         (lambda: tdl.median_spread_s("umi", 6e9, True, False, 17), "release = 17: it must be one of 16, 19"),
-        (lambda: tdl.taps("F", 1e-7), "profile = F is no delay profile"),
+        (lambda: tdl.taps("F", 1e-7), "profile = F is unknown: choose A, B, C, D or E"),
         (lambda: tdl.taps("A", 1e-7, 9.0), "profile A has none: choose D or E"),
         (lambda: tdl.taps("A", -1e-7), "delay_spread_s = -1e-07"),
         (lambda: tdl.taps("D", 1e-7, np.nan), "k_db = nan"),
-        (lambda: tdl.median_spread_s("inh", 6e9, True, [False, True]), "indoor: inh has no way into buildings"),
-        (lambda: tdl.median_spread_s("free_space", 1e9, True, False), "scenario = free_space names no delay spread"),
+        (lambda: tdl.median_spread_s("inh", 6e9, True, [False, True]), "indoor: inh has no loss into buildings"),
+        (lambda: tdl.median_spread_s("free_space", 1e9, True, False), "scenario = free_space has no delay spread"),
     ],
 )
 def test_tdl_refuses(call, message):

@@ -37,7 +37,7 @@ def test_environment_height_by_its_inverse():
     np.testing.assert_array_equal(uma.environment_height_m(300.0, 22.5, u), [1, 1, 12, 15, 18, 21, 21])
 
 
-def test_low_or_near_terminals_need_no_luck():
+def test_low_or_near_terminals_need_no_draw():
     np.testing.assert_array_equal(uma.environment_height_m([10.0, 5_000.0], 12.99), 1.0)
     np.testing.assert_array_equal(uma.environment_height_m([10.0, 18.0], 22.5, [[0.999], [1.0]]), 1.0)
     np.testing.assert_array_equal(uma.environment_height_m(300.0, [1.5, 22.5], 0.999), [1.0, 21.0])

@@ -75,7 +75,7 @@ def test_slopes_meet_at_the_breakpoint(carrier_hz, height_m):
     distance_m = umi.breakpoint_m(carrier_hz, 10.0, height_m)
     at, after = umi.path_loss_db(distance_m * np.array([1, 1 + 1e-12]), carrier_hz, True, 10.0, height_m)
     assert after == pytest.approx(at, abs=1e-9)
-    # and what is compared are two different formulas: 21 dB a decade before, 40 dB after
+    # and the two formulas differ: 21 dB a decade before, 40 dB after
     before, beyond = umi.path_loss_db(distance_m * np.array([0.999, 1.001]), carrier_hz, True, 10.0, height_m)
     assert (beyond - at) / (at - before) == pytest.approx(40 / 21, rel=0.01)
 

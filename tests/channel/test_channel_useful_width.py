@@ -40,7 +40,7 @@ def test_no_width_carries_more(model, fading, snr_hz):
 
 
 @pytest.mark.parametrize("table", ["64qam", "256qam"])
-def test_on_a_steady_channel_it_is_the_threshold_of_the_lowest_scheme(table):
+def test_best_snr_without_fading_is_the_lowest_threshold(table):
     model = mcs.Mcs(3.0, table)
     assert best_snr(model.bps_hz) == pytest.approx(model.thresholds[0], rel=1e-10)
     assert best_snr(model.bps_hz) > model.thresholds[0]
@@ -62,14 +62,14 @@ def test_a_rate_without_a_lowest_snr_has_no_widest_share():
         assert best_snr(partial(rate.mean_rayleigh_bps_hz, model)) == 0
 
 
-def test_nothing_at_any_snr_has_no_best_one():
+def test_best_snr_is_0_if_nothing_is_received():
     assert best_snr(np.zeros_like) == 0
 
 
 @settings(deadline=None, derandomize=True, max_examples=200)
 @given(st.lists(st.floats(1e2, 1e9), min_size=1, max_size=20))
 def test_equal_shares_are_filled_like_vessels(widest_hz):
-    """Each has what it can use or the common level; the band is given away as far as it is of use."""
+    """Each has what it can use or the common level; the band is divided as far as it is useful."""
     widest = np.array(widest_hz)
     shares = fill(BAND_HZ, widest, equal)
     assert (shares.bandwidth_hz <= widest).all()
@@ -81,28 +81,28 @@ def test_equal_shares_are_filled_like_vessels(widest_hz):
     np.testing.assert_array_equal(shares.duty, 1.0)
 
 
-def test_what_one_cannot_use_is_divided_by_the_rule_itself():
+def test_unusable_width_is_divided_by_the_same_rule():
     """By payloads of 1, 2, 3 and 6 the last would have 6 Hz of 12: the others divide 5 of them as 1 : 2 : 3."""
     payload = np.array([1.0, 2.0, 3.0, 6.0])
     shares = fill(12.0, [9.0, 9.0, 9.0, 1.0], lambda band, rows: allocation.proportional(band, payload[rows]))
     np.testing.assert_allclose(shares.bandwidth_hz, [11 / 6, 11 / 3, 11 / 2, 1.0])
 
 
-def test_shares_that_are_of_use_are_those_of_the_rule():
+def test_useful_shares_are_unchanged():
     snr_hz = np.array([1e7, 1e8, 3e9])
     rule = partial(allocation.proportional_fair, efficiency=rate.SHANNON)
     shares = fill(BAND_HZ, np.full(3, BAND_HZ), lambda band, rows: rule(band, snr_hz[rows]))
     np.testing.assert_array_equal(shares.bandwidth_hz, rule(BAND_HZ, snr_hz).bandwidth_hz)
 
 
-def test_those_with_nothing_to_send_do_not_keep_the_others_from_a_share():
+def test_empty_transfers_do_not_keep_others_from_a_share():
     payload = np.array([0.0, 1.0])
     shares = fill(10.0, [10.0, 10.0 / 3], lambda band, rows: allocation.proportional(band, payload[rows]))
     assert shares.bandwidth_hz[1] == 10.0 / 3
     assert shares.bandwidth_hz.sum() <= 10.0 * (1 + 1e-12)
 
 
-def test_a_turn_has_what_is_of_use():
+def test_turn_has_the_useful_width():
     shares = fill(12.0, [3.0, 12.0], lambda band, rows: allocation.round_robin(band, rows.size))
     np.testing.assert_array_equal(shares.bandwidth_hz, [3.0, 12.0])
     np.testing.assert_array_equal(shares.duty, [0.5, 0.5])

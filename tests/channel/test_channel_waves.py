@@ -107,7 +107,7 @@ def test_against_the_sum_itself(slot):
             assert power[row, 0, band] == pytest.approx(direct_power(channel, row, slot, frequency_hz), abs=1e-7)
 
 
-def test_a_slot_is_the_same_whatever_is_asked_for_with_it():
+def test_slot_does_not_depend_on_the_other_slots_of_a_call():
     channel = tapped("C", 100e-9, channels=4)
     together = waves.subband_power(channel, SLOT_S, 20e6, 7, np.array([3, 5, 1000, 70_000]), 700)
     alone = waves.subband_power(channel.only(np.array([2])), SLOT_S, 20e6, 7, 1300, 20)
@@ -162,7 +162,7 @@ def test_at_rest_nothing_changes():
     assert np.ptp(power[0]) < 1e-12 < np.ptp(power[1])
 
 
-def test_a_width_of_ones_own():
+def test_subband_width_can_be_given():
     channel = tapped("A", 100e-9, channels=2)
     own = waves.Waves(channel.amplitude, channel.shift_hz, channel.delay_s, subband_hz=5e6)
     assert waves.subbands(own, np.array([4e6, 18e6])).tolist() == [1, 4]
@@ -183,7 +183,7 @@ def test_waves_refuse(call, message):
         call()
 
 
-def test_earlier_waves_are_the_same_ones_some_time_before():
+def test_earlier_waves_equal_the_waves_at_an_earlier_time():
     uniform = np.random.default_rng(3).random((4, 1, 16, 2))
     now = waves.scatter(uniform, np.full(4, 100.0), np.zeros(1), np.ones(1))
     slot_s = 0.001

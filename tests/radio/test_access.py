@@ -1,4 +1,4 @@
-"""Access to the radio: everything ends later by it, at idle power; it is no part of a transfer, and cuts end it."""
+"""Access to the radio delays messages at idle power, is not part of a transfer, and may be cut."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def ends(of, bits=1e6, compute_s=0.01):
     return ended_s, results
 
 
-# What it adds
+# Its effects
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_every_message_ends_later_by_its_access(keys):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("fading", ["rayleigh", {"kind": "block", "block_s": 0.002}, "jakes"], ids=str)
-def test_fading_goes_on_meanwhile_as_while_computing(sharing, fading):
+def test_fading_continues_during_access(sharing, fading):
     keys = {"fading": fading, "sharing": sharing, "bandwidth_hz": BAND_HZ}
     _, computing = transfers(link(**keys), IDS, compute_s=0.06)
     _, asking = transfers(link(**keys, access_s={"uplink": 0.05}), IDS, compute_s=0.01)
@@ -79,13 +79,13 @@ def test_fading_goes_on_meanwhile_as_while_computing(sharing, fading):
     assert (np.abs(asking.duration_s - at_once.duration_s) > 1e-9).any()
 
 
-def test_nothing_is_asked_for_what_is_empty():
+def test_empty_message_has_no_access():
     ended_s, results = ends(link(**STILL, access_s=ACCESS), bits=0.0)
     assert ended_s.tolist() == [[0.0] * 3, [0.01] * 3]
     assert {result.access_s for result in results.values()} == {0.0}
 
 
-def test_attempts_go_on_over_the_same_connection():
+def test_repeated_attempts_have_no_further_access():
     """Four attempts that all fail: the access counts once."""
     keys = {**STILL, "faults": {"failure_probability": 0.999, "attempts": 4}}
     plain_s, plain = ends(link(**keys))
@@ -128,7 +128,7 @@ def test_none_changes_nothing(policy):
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_access_before_downloads_is_as_a_backhaul_before_them(sharing):
+def test_access_before_downloads_equals_a_backhaul_delay(sharing):
     """A star delays both trips by as much; the way back comes after the upload, so only waits differ."""
     keys = {"radio": {**BASE["radio"], "sharing": sharing, **FOLLOWED}, "rounds": 1, "devices": POWERED}
     keys["mobility"] = {"kind": "random_waypoint", "speed_mps": 20.0}
@@ -139,19 +139,19 @@ def test_access_before_downloads_is_as_a_backhaul_before_them(sharing):
         assert asking.devices[column].to_numpy() == pytest.approx(wired.devices[column].to_numpy(), abs=1e-9)
 
 
-def test_a_walk_over_direct_links_asks_once_for_the_model_and_then_hands_it_on():
+def test_direct_links_have_one_download_access():
     """Six devices: one download from the base station, six uploads, of which five lead to the next device."""
     server = POLICIES["sequential_direct"]
     plain = run(server, rounds=1, devices=POWERED)
     later = run(server, rounds=1, devices=POWERED, radio={**BASE["radio"], "access_s": ACCESS})
     extra_s = later.rounds["duration_s"][0] - plain.rounds["duration_s"][0]
     assert extra_s == pytest.approx(DOWN_S + 6 * UP_S, abs=1e-9)
-    # A device begins to receive when the one before it begins to send: what that one waits for is its own wait.
+    # A device begins to receive when the one before it begins to send: the wait of the sender is its own.
     began_s = np.sort(later.devices["start_s"]) - np.sort(plain.devices["start_s"])
     assert began_s == pytest.approx([0.0, *(DOWN_S + UP_S * np.arange(1, 6))], abs=1e-9)
 
 
-def test_split_learning_asks_before_each_of_its_messages():
+def test_each_message_of_split_learning_has_access():
     """Two local steps: the front down and up, and activations and gradients twice each."""
     keys = {"model": {"kind": "mlp"}, "training": {**BASE["training"], "local_steps": 2}, "rounds": 1}
     server = {"policy": {"kind": "split"}}
@@ -162,7 +162,7 @@ def test_split_learning_asks_before_each_of_its_messages():
 
 
 def test_polls_ask_too():
-    """Model down and loss up; then the update up, as those who are chosen have the model."""
+    """Model down and loss up; then the update up, as the chosen devices have the model."""
     server = {"selection": {"kind": "power_of_choice", "d": 6}, "participants": 6}
     plain = run(server, rounds=1, train=True)
     later = run(server, rounds=1, train=True, radio={**BASE["radio"], "access_s": ACCESS})
@@ -170,7 +170,7 @@ def test_polls_ask_too():
     assert extra_s == pytest.approx(DOWN_S + 2 * UP_S, abs=1e-9)
 
 
-def test_recorded_links_wait_as_well(tmp_path):
+def test_recorded_links_have_access(tmp_path):
     path = tmp_path / "links.csv"
     rows = [f"{device},0,8e6,2e6\n" for device in range(20)]
     path.write_text("device,time_s,downlink_bps,uplink_bps\n" + "".join(rows))
@@ -182,11 +182,11 @@ def test_recorded_links_wait_as_well(tmp_path):
     assert extra_s == pytest.approx(DOWN_S + UP_S, abs=1e-9)
 
 
-# With what cuts a participation short
+# With causes that cut a participation short
 
 
 def test_a_device_that_leaves_during_the_access_has_sent_and_received_nothing(tmp_path):
-    """At 0.3 s all have asked for a model that comes after 1 s."""
+    """At 0.3 s all wait for a model that comes after 1 s."""
     churn = presence_trace(tmp_path, [(device, 0.0, 0.3) for device in range(20)])
     radio = {**BASE["radio"], "access_s": 1.0}
     rows = run({}, rounds=1, churn=churn, radio=radio, devices=POWERED).devices
@@ -211,7 +211,7 @@ def test_a_deadline_in_the_uplinks_access_loses_the_update(sharing):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_a_battery_that_runs_out_during_the_access_ends_it_there(sharing):
-    """Before the upload: what is left after computing lasts so long at idle power, not at that of computing."""
+    """Before the upload: the rest of the battery after computing lasts as long as idle power allows."""
     devices = {"count": 6, "cpu_hz": 1e6, "flops_per_cycle": 1.0, "rx_power_w": 1e-9, "idle_power_w": IDLE_W}
     devices |= {"battery": {"capacity_j": 0.01}, "capacitance": 1e-21}  # 1 mW, 0.1 s
     radio = {**BASE["radio"], "sharing": sharing, "access_s": {"uplink": 5.0}}
@@ -225,7 +225,7 @@ def test_a_battery_that_runs_out_during_the_access_ends_it_there(sharing):
 
 
 def test_a_handover_during_the_access_sends_the_message_to_the_new_cell(tmp_path):
-    """It moves at once, is handed over some 2 s later, and gets its model after 30 s: nothing is cut."""
+    """It moves immediately, is handed over some 2 s later, and gets its model after 30 s: nothing is cut."""
     path = tmp_path / "way.csv"
     path.write_text("time_s,device,x_m,y_m\n0,0,50,0\n1,0,350,0\n200,0,350,0\n")
     cells = {"layout": "listed", "positions_m": [[0, 0], [400, 0]], "radius_m": 400.0}

@@ -38,7 +38,7 @@ def test_every_allocation_divides_the_band(name, rate_name, spread):
     assert np.all(shares.bandwidth_hz > 0)
 
 
-def test_each_allocation_is_the_one_it_is_called():
+def test_allocations_match_their_names():
     efficiency = channel.rate.TRUNCATED
     physics = channel.allocation
     expected = {

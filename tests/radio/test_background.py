@@ -58,7 +58,7 @@ def within(values, expected, errors=4.0):
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
 @pytest.mark.parametrize("work_s", [0.05, 1.0])
-def test_a_transfer_takes_x_over_one_minus_load_whatever_the_sizes(law, work_s):
+def test_transfer_takes_x_over_one_minus_load_for_any_sizes(law, work_s):
     """The conditional response of M/G/1-PS from the first moment on: at time 0 the others are in equilibrium."""
     times_s = [response_s(users_of(transfers_of_others(0.6, law), seed), work_s) for seed in range(1500)]
     within(times_s, work_s / (1 - 0.6))
@@ -66,7 +66,7 @@ def test_a_transfer_takes_x_over_one_minus_load_whatever_the_sizes(law, work_s):
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law["law"])
 def test_the_number_of_others_is_geometric_at_any_time(law):
-    """Load / (1 - load) in the mean, at the beginning and later: equilibrium stays equilibrium."""
+    """Load / (1 - load) on average, at the beginning and later: equilibrium persists."""
     for time_s in (0.0, 3.7):
         counts = []
         for seed in range(1500):
@@ -152,7 +152,7 @@ def link(background, cells=None, seed=1, **radio):
 
 
 def durations_s(of, ids, bits, distance_m=100.0, way=DOWNLOAD, begin_s=0.0):
-    """Transfers of devices that all begin at once."""
+    """Transfers of devices that all begin together."""
     env = simpy.Environment()
     count = len(ids)
     positions_m = np.stack([np.broadcast_to(distance_m, count), np.zeros(count)], axis=-1)
@@ -197,7 +197,7 @@ def test_the_band_follows_the_other_users():
 
 @pytest.mark.parametrize("transfer", ["slots", pytest.param("fast", marks=pytest.mark.slow)])
 def test_a_download_takes_x_over_one_minus_load_in_a_run(transfer):
-    """Through the whole emulator, with fading: the mean over seeds of what the channel alone takes, over 1 - load."""
+    """Through the whole emulator, with fading: the mean time over seeds is that of the channel alone, over 1 - load."""
     background = {"kind": "poisson", "arrivals_per_s": 1.5, "mean_bits": 1e5, "bps_hz": 0.5, "law": "fixed"}
     keys = {"fading": "rayleigh", "sharing": "processor", "transfer": transfer}
     times_s = [durations_s(link(background, seed=seed, **keys), [1], BPS)[0] for seed in range(120)]
@@ -248,7 +248,7 @@ def test_users_of_other_cells_interfere_in_the_uplink():
     of = link({"kind": "constant", "load": 0.5, "tx_power_dbm": 20.0}, SEVEN, interference={}, **CLAMPED)
     at = of.drop(np.array([1]), np.array([[100.0, 0.0]]), np.full(1, 1.5), 0)
     received_w = of.pricing.traffic.mean_others("up").received_w
-    assert (np.diag(received_w) > received_w.sum(axis=0) - np.diag(received_w)).all()  # whom it serves is nearest
+    assert (np.diag(received_w) > received_w.sum(axis=0) - np.diag(received_w)).all()  # its own users are nearest
     generator = np.random.default_rng(1)
     # Another draw of places, by the free choice of hexagons: all that a base station serves in line of sight.
     points = generator.uniform(-700, 700, (20_000, 2))
@@ -279,7 +279,7 @@ def run(background, **radio):
     return edgefl.run(keys, train=False, device="cpu")
 
 
-def test_a_run_is_its_own_repetition_and_slower_than_without():
+def test_background_runs_are_repeatable_and_slower():
     background = {"kind": "sessions", "arrivals_per_s": 2.0, "mean_s": 3.0}
     one = run(background)
     other = run(background)
@@ -376,5 +376,5 @@ def test_traffic_that_cannot_be(radio, text):
         load({"radio": radio})
 
 
-def test_nobody_else():
+def test_no_background_means_no_users():
     assert users_of(ConstantLoad(load=0.0), 1).free_share(3) == 1.0

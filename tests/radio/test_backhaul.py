@@ -1,4 +1,4 @@
-"""The backhaul: paths by hand, closed forms of what it adds to a round, limits in which it adds nothing, refusals."""
+"""The backhaul: paths by hand, closed forms of its delay, limits without delay, refusals."""
 
 import networkx as nx
 import numpy as np
@@ -21,7 +21,7 @@ def graph(*links):
 
 
 def test_three_nodes_by_hand():
-    """Base station 1 is nearer by way of 0, whose link is narrower."""
+    """Base station 1 is nearer through 0, whose link is narrower."""
     found = routes(graph(("server", 0, 1e6, 0.25), (0, 1, 4e6, 0.25), ("server", 1, 1e9, 1.0)), 2)
     assert found.delay_s.tolist() == [0.25, 0.5]
     assert found.rate_bps.tolist() == [1e6, 1e6]
@@ -45,7 +45,7 @@ def test_of_equal_delays_the_fastest():
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 4), st.integers(0, 3)), max_size=12))
 def test_no_path_is_better(links):
     """Against all simple paths; delays of zero and ties are common."""
-    several = [*links, *((-1, node, 1, 9) for node in range(6))]  # -1 is the server: everybody can be reached
+    several = [*links, *((-1, node, 1, 9) for node in range(6))]  # -1 is the server: all nodes can be reached
     found = routes(graph(*(("server" if a < 0 else a, b, float(r), float(d)) for a, b, r, d in several)), 6)
     plain = nx.MultiGraph()
     plain.add_edges_from((a, b, {"rate": r, "delay": d}) for a, b, r, d in several)
@@ -80,7 +80,7 @@ def test_a_backhaul_without_delay_changes_nothing(policy):
     )
 
 
-def test_every_part_is_longer_by_the_way_there_and_back():
+def test_participations_are_longer_by_two_trips():
     """Fixed shares and a channel that holds: a chain of 0.1 s a hop, 10 Mbit/s; bits each way as the model has."""
     one = run_in_seven_cells("synchronous", train=False)
     other = run_in_seven_cells("synchronous", train=False, backhaul={"kind": "chain", "rate_bps": 1e7, "delay_s": 0.1})
@@ -97,7 +97,7 @@ def test_every_part_is_longer_by_the_way_there_and_back():
     check_books(other.rounds, other.devices, other.summary)
 
 
-def test_what_is_at_the_base_station_arrives_though_the_device_leaves(tmp_path):
+def test_update_at_the_base_station_arrives_after_a_departure(tmp_path):
     """The device leaves when its update has been on the way for half a second."""
     free = run_in_seven_cells("synchronous", train=False, rounds=1, devices={"count": 14})
     until_s = free.rounds["duration_s"][0] + 1.5
@@ -113,7 +113,7 @@ def test_what_is_at_the_base_station_arrives_though_the_device_leaves(tmp_path):
 @pytest.mark.parametrize(
     "section", [{"kind": "star", "rate_bps": 1e6, "delay_s": 0.25}, {"kind": "chain", "delay_s": 0.1}]
 )
-def test_a_cloud_reaches_the_edges_over_it(section):
+def test_cloud_models_travel_over_the_backhaul(section):
     """Edge servers stand at the base stations, so that only models of the cloud travel, all side by side."""
     plain = run_in_seven_cells(hierarchical(cloud_every=2), train=False)
     other = run_in_seven_cells(hierarchical(cloud_every=2), train=False, backhaul=section)
@@ -126,13 +126,13 @@ def test_a_cloud_reaches_the_edges_over_it(section):
 
 
 @pytest.mark.parametrize("section", [{"kind": "chain", "delay_s": 0.1}, {"links": [{"between": ["server", 0]}]}])
-def test_a_resolved_scenario_is_one(section):
+def test_resolved_backhaul_loads_again(section):
     """With all defaults filled in, also those of other kinds and of the policy."""
     scenario = load({"server": {"policy": "hierarchical"}, "backhaul": section})
     assert load(scenario.model_dump(mode="json")) == scenario
 
 
-# What is refused
+# Refusals
 
 
 CELLS = "cells: {layout: hexagonal}\nradio: {propagation: {kind: umi_los, out_of_range: clamp}}"
@@ -174,7 +174,7 @@ def test_one_clear_line(case, tmp_path, capsys):
     assert refusal(tmp_path, capsys, f"{CELLS}\n{text}\n").startswith(f"3: {message}")
 
 
-def test_one_backhaul_alone(tmp_path, capsys):
+def test_two_descriptions_of_a_backhaul_are_refused(tmp_path, capsys):
     policy = "server: {policy: {kind: hierarchical, backhaul_bps: 1e6}}"
     assert "server.policy: describes a backhaul of its own" in refusal(
         tmp_path, capsys, f"{policy}\nbackhaul: {{kind: star}}\n"

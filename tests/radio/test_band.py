@@ -37,7 +37,7 @@ SERVICE_SLOTS = 200  # of a transfer of mean size, alone
 
 @dataclass
 class Queue:
-    """A band of rate 1 (mean sizes a second), and what went through it."""
+    """A band of rate 1 (mean sizes a second), and the transfers through it."""
 
     arrivals_s: np.ndarray
     sizes: np.ndarray
@@ -156,7 +156,7 @@ def test_the_sojourn_is_in_proportion_to_the_size():
     assert errors[0] < 0.1 * slope
 
 
-def test_the_band_is_never_idle_while_somebody_waits():
+def test_band_is_never_idle_with_transfers_under_way():
     """Busy periods add up to the bits over the rate, but for the rest of the slot that a transfer ends in."""
     queue = simulate(*poisson(0.7, 400, seed=3))
     begin = queue.arrivals_s
@@ -205,7 +205,7 @@ def test_an_estimated_transfer_alone_ends_in_its_slot():
 
 
 @pytest.mark.parametrize("fading", ["rayleigh", "block"])
-def test_two_transfers_that_meet_go_on_with_their_keyed_fading(fading):
+def test_overlapping_transfers_keep_their_keyed_fading(fading):
     """Slot by slot from the formulas: half the band each until the first is through, then all of it."""
     of = link(fading=fading, sharing="processor")
     ids = [2, 6]
@@ -256,7 +256,7 @@ def test_two_transfers_that_meet_go_on_with_their_keyed_fading(fading):
 
 @pytest.mark.parametrize("fading", ["rayleigh", "block"])
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
-def test_how_many_gains_are_drawn_at_once_leaves_no_trace(monkeypatch, transfer, fading):
+def test_result_does_not_depend_on_the_number_of_gains_drawn_together(monkeypatch, transfer, fading):
     def durations_s():
         of = link(fading=fading, transfer=transfer, sharing="processor")
         both_ways = transfers(of, np.arange(20), 3e6)
@@ -311,7 +311,7 @@ def test_the_gains_of_a_constant_channel_are_powers_of_its_correlation(correlati
     st.sampled_from(["equal", "min_makespan", "round_robin"]),
     st.sampled_from([{}, {"bandwidth_hz": 5e6, "subcarrier_spacing_hz": 30e3}]),  # 11 blocks
 )
-def test_the_order_of_simultaneous_events_leaves_no_trace(plan, order, fading, allocation, band_keys):
+def test_result_does_not_depend_on_the_order_of_simultaneous_events(plan, order, fading, allocation, band_keys):
     """Transfers that begin, end and are withdrawn in the same slots, entered in another order; and no bit is lost."""
 
     def play(rows):
@@ -354,7 +354,7 @@ def test_the_order_of_simultaneous_events_leaves_no_trace(plan, order, fading, a
         assert left == 0 or end == begin + patience
 
 
-def test_who_has_no_resource_block_waits_and_is_not_on_air():
+def test_transfer_without_a_block_waits_with_its_radio_off():
     """Thirteen transfers on 11 blocks: two wait until others are through; all bits get there."""
     of = link(**FLAT, sharing="processor", bandwidth_hz=5e6, subcarrier_spacing_hz=30e3)
     down, _ = transfers(of, np.arange(13), 1e5)
@@ -421,7 +421,7 @@ def test_interference_comes_from_active_cells_only(way):
 
 
 def test_without_interference_an_event_costs_the_same_however_many_cells_there_are(monkeypatch):
-    """A transfer that begins or ends in one cell divides no other cell's band, nor counts what is sent there."""
+    """A transfer that begins or ends in one cell affects no other cell's band or bits."""
     divided = []
 
     def counted(budget, way, **columns):
@@ -459,14 +459,14 @@ def test_without_interference_an_event_costs_the_same_however_many_cells_there_a
 
 
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
-def test_a_limit_shorter_than_a_slot_ends_a_transfer_at_once(transfer):
+def test_limit_shorter_than_a_slot_ends_a_transfer_immediately(transfer):
     down, _ = transfers(link(sharing="processor", transfer=transfer, faults={"max_transfer_s": 1e-4}), [1, 2])
     assert (down.duration_s == 0).all()
     assert not down.delivered.any()
 
 
 def test_a_run_in_which_rounds_are_shared():
-    """More bandwidth for who is left: never longer than fixed equal shares, and the same bytes and payloads."""
+    """More bandwidth for the remaining transfers: never longer than fixed equal shares, with the same payloads."""
     cost = {"kind": "mlp", "cost": {"parameters": 50_000, "flops_per_parameter": 0.1}}
     base = {"rounds": 5, "devices": {"count": 20}, "server": {"participants": 6}, "model": cost}
     fixed = edgefl.run({**base, "radio": {**FLAT, "bandwidth_hz": 5e6, "sharing": "fixed"}}, train=False)

@@ -86,7 +86,7 @@ def test_the_goodput_of_one_scheme_is_its_closed_form(transmissions, db):
 @pytest.mark.parametrize("target", [0.02, 0.1, 0.3])
 @pytest.mark.parametrize("rho", [1.0, 0.98, 0.5, 0.0])
 def test_in_the_long_run_the_outer_loop_meets_its_target(target, rho):
-    """However old the reports are. The offset is what is left over: the share is the target to a constant over N."""
+    """However old the reports are. The share is the target up to the remaining offset, a constant over N."""
     slots = 60_000
     adaptation = LinkAdaptation(SCHEMES, RATES, target=target)
     snr = fading_snr(100.0, slots, rho=rho)
@@ -118,7 +118,7 @@ def test_the_outer_loop_makes_up_for_curves_that_are_off():
     assert wrong.bps_hz.mean() == pytest.approx(right.bps_hz.mean(), rel=0.02)
 
 
-def test_pieces_make_the_whole_and_the_compiled_loop_is_the_plain_one(monkeypatch):
+def test_link_adaptation_does_not_depend_on_pieces_or_compilation(monkeypatch):
     """Slot by slot the same, wherever one has looked ahead to and gone back."""
     slots = 3_000
     adaptation = LinkAdaptation(SCHEMES, RATES, report_delay_slots=7)
@@ -180,7 +180,7 @@ def test_the_slots_of_a_still_channel_are_those_of_its_blocks(sharing):
 
 
 def test_side_by_side_each_has_its_own_blocks():
-    """Two uploads over halves of the band; the second one joins later and the first one goes on."""
+    """Two uploads over halves of the band; the second one joins later and the first one continues."""
     of = link(**BLOCKS, bandwidth_hz=2e6, sharing="processor", fading="rayleigh", shadowing_db=0.0)
     down, up = transfers(of, [1, 2], 2e5)
     assert down.delivered.all()
@@ -313,13 +313,13 @@ def test_a_header_and_a_file_are_needed(tmp_path):
         ({**BLOCKS, "errors": {"kind": "bler", "transmissions": 0}}, "radio.errors.transmissions: must be >= 1, got 0"),
     ],
 )
-def test_what_does_not_go_together_is_refused(radio, text):
+def test_contradicting_keys_are_refused(radio, text):
     with pytest.raises(InputError) as error:
         load({"radio": radio})
     assert text in str(error.value)
 
 
-def test_one_may_look_back_beyond_the_slots_that_waves_have_kept():
+def test_slots_before_the_kept_tiles_are_computed_again():
     """A division far ahead of the clock must not lose the slots to which the next one comes back."""
     of = link(**BLOCKS, bandwidth_hz=1e6, sharing="processor", fading={"kind": "tdl", "profile": "A"})
     who = participants(of, [3])

@@ -22,7 +22,7 @@ VARIANCE = sum(1 / k**2 for k in range(1, 11))  # theirs
 
 
 def power(duration_s, bits, band_hz, snr):
-    """|h|^2 of a transfer whose gain is constant, but for the last slot, which has begun."""
+    """|h|^2 of a transfer whose gain is constant, without the last slot, which has begun."""
     return (2 ** (bits / (band_hz * duration_s)) - 1) / snr
 
 
@@ -47,7 +47,7 @@ def test_download_and_upload_have_one_gain(fading, speed_mps, sharing):
     assert np.corrcoef(down, up)[0, 1] > 0.999
 
 
-def test_a_block_begins_when_the_clock_says_so():
+def test_blocks_begin_with_the_clock():
     """Not with a message: of blocks of 10 ms the second one begins at 10 ms, in the middle of the download."""
     of = link(fading={"kind": "block", "block_s": 0.01}, shadowing_db=0.0, bandwidth_hz=1e6)
     blocks = participants(of, MANY[:50]).blocks
@@ -57,7 +57,7 @@ def test_a_block_begins_when_the_clock_says_so():
         assert whole[device] == pytest.approx(np.array(expected), rel=1e-12)
     for first, slots in ((0, 1), (7, 30), (19, 2), (20, 1), (99, 1)):
         np.testing.assert_array_equal(blocks.gain(FIRST[:50] + first, slots), whole[:, first : first + slots])
-    # Each device from a slot of its own, and one device without the others.
+    # Each device from a different slot, and one device without the others.
     begin = np.arange(50)
     apart = blocks.gain(begin, 13)
     for device in range(50):
@@ -88,8 +88,8 @@ def _at_cell(at, cell):
     return type(at)(**{**vars(at), "cell": np.full(len(at.ids), cell)})
 
 
-def test_a_block_outlasts_a_round_unless_it_is_one():
-    """What is measured in one round holds in the next, as long as the block does."""
+def test_block_may_outlast_a_round():
+    """A measurement of one round holds in the next within a block."""
     ids = MANY[:200]
     for fading, speed_mps, holds in (
         (LONG, 10.0, True),
@@ -107,7 +107,7 @@ def test_a_block_outlasts_a_round_unless_it_is_one():
     np.testing.assert_array_equal(far, first)
 
 
-def test_a_handover_changes_the_gain_and_the_way_back_brings_it_back():
+def test_gain_returns_after_a_handover_and_back():
     cells = {"layout": "hexagonal", "sites": 7, "handover": {}, "min_distance_m": 10.0}
     of = link(
         cells,

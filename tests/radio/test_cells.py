@@ -1,4 +1,4 @@
-"""Several cells: who serves whom, who shares and who disturbs."""
+"""Several cells: serving base stations, shares and interference."""
 
 import math
 
@@ -58,8 +58,8 @@ def test_the_strongest_base_station_serves(sites, shadowing_db):
     assert nearest == 1.0 if shadowing_db == 0 else nearest < 0.95
 
 
-def test_another_base_station_serves_where_it_is_named():
-    """As after a handover; what it is like to all of them does not change."""
+def test_named_base_station_serves():
+    """As after a handover; the gains to all cells stay."""
     of, positions, drop = scene(20, shadowing_db=6.0, fading="ricean", spatial_consistency=True)
     named = (drop.cell + 1) % 7
     other = of.channel.drop(np.arange(20), positions, np.full(20, 1.5), 0, named)
@@ -156,7 +156,7 @@ def test_the_cell_column_of_a_run(sharing):
     assert result.rounds["received"].tolist() == [30] * 30
 
 
-def test_one_cell_of_many_is_as_the_cell_alone():
+def test_cell_without_interference_equals_a_single_cell():
     """Devices near the middle, reuse 1, no interference: the other base stations leave no trace."""
     keys = {**CLAMPED, "shadowing_db": 0.0}
     ids = np.array([1, 5])

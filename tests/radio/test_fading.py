@@ -1,4 +1,4 @@
-"""The catalogue of fading models: keys, whose K counts, how long a block holds."""
+"""The catalogue of fading models: keys, K-factors, lengths of blocks."""
 
 from typing import Annotated
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from channel import fading
 from edgefl.radio.fading import FADING, Fading
 
 ADAPTER = TypeAdapter(Annotated[Fading, FADING])
@@ -27,7 +26,7 @@ def test_members_come_back_from_their_dump(name):
     assert FADING.summary(name)
 
 
-def test_whose_k_counts():
+def test_k_factor_depends_on_the_line_of_sight():
     np.testing.assert_array_equal(parse("rayleigh").k_factor(LOS, K_DB), np.zeros(3))
     np.testing.assert_array_equal(parse("block").k_factor(LOS, K_DB), np.zeros(3))
     np.testing.assert_array_equal(parse("none").k_factor(LOS, K_DB), np.full(3, np.inf))
@@ -62,15 +61,6 @@ def test_a_block_may_be_a_round():
     assert rounds.new_in_each_round
     np.testing.assert_array_equal(rounds.hold_slots(SPEED_MPS, 3.5e9, 0.5e-3), np.full(4, 2**62))
     assert not parse("block").new_in_each_round
-
-
-def test_the_holds_are_taken_by_the_channel():
-    holds = parse("block").hold_slots(SPEED_MPS, 3.5e9, 0.5e-3)
-    noise = np.arange(40.0).reshape(4, 10)
-    held = fading.block(noise, holds, np.full(4, -1.0), 1).real
-    np.testing.assert_array_equal(held[0], np.full(10, -1.0))
-    np.testing.assert_array_equal(held[1], [-1] * 6 + [16] * 4)
-    np.testing.assert_array_equal(held[3], noise[3])
 
 
 @pytest.mark.parametrize(

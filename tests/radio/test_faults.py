@@ -1,4 +1,4 @@
-"""Failed attempts, limits, interruption and idle energy: what is spent is entered, and the books balance."""
+"""Failed attempts, limits, interruption and idle energy: costs are recorded, and totals balance."""
 
 import math
 
@@ -145,7 +145,7 @@ def test_a_link_too_weak_without_a_longest_time_fails_the_run():
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_when_nothing_is_received_the_model_stays_and_the_run_goes_on(sharing):
+def test_model_stays_if_nothing_is_received(sharing):
     scenario = {**ONE_ROUND, "rounds": 3, "radio": {"sharing": sharing, "faults": {"max_transfer_s": 0.0005}}}
     scenario["model"] = "mlp"
     result = edgefl.run({**scenario, "radio": {**scenario["radio"], "bandwidth_hz": 1e5}}, device="cpu")
@@ -172,8 +172,8 @@ def spot_s(row, spot):
 
 @pytest.mark.parametrize("fading", ["rayleigh", "none", "block"])
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_what_an_interrupted_participant_has_done_is_entered_exactly(sharing, fading):
-    """A device alone, cut at many places: its times, energies and bits against a walk of its own."""
+def test_interrupted_participation_is_recorded_exactly(sharing, fading):
+    """A device alone, cut at many places: its times, energies and bits against a separate walk."""
     radio = {"sharing": sharing, "fading": fading, "bandwidth_hz": 3e6, "tdd": {"downlink": 0.6, "uplink": 0.4},
              "overhead": {"uplink": 0.1}}  # fmt: skip
     changes = {"devices": {**ONE_ROUND["devices"], "count": 1}, "server": {}, "radio": radio,
@@ -249,8 +249,8 @@ def _at_place(of, row):
     probability=st.sampled_from([0.0, 0.4]),
     tdd=st.sampled_from([None, {}]),
 )
-def test_the_books_balance_whoever_is_interrupted_when(cuts_s, sharing, transfer, fading, allocation, probability, tdd):
-    """Three rounds; also, nobody has sent more than the payload an attempt, nor been on air longer than it sent."""
+def test_totals_balance_for_any_interruptions(cuts_s, sharing, transfer, fading, allocation, probability, tdd):
+    """Three rounds; also, no device sends more than the payload an attempt, or is on air longer than it sends."""
     faults = {"failure_probability": probability, "attempts": 2}
     radio = {"sharing": sharing, "transfer": transfer, "fading": fading, "allocation": allocation, "tdd": tdd}
     server, rounds, devices, _ = interrupted(cuts_s, rounds=3, radio={**radio, "bandwidth_hz": 5e6, "faults": faults})
@@ -267,8 +267,8 @@ def test_the_books_balance_whoever_is_interrupted_when(cuts_s, sharing, transfer
     assert ends_s == pytest.approx(np.array(cuts_s)[place], abs=1e-9)
 
 
-def test_in_a_shared_band_the_bits_of_all_are_those_of_the_band():
-    """A flat power and no fading: six share what one would have; who is cut leaves its share to the others."""
+def test_bits_on_a_shared_band_add_up_to_the_bands():
+    """A flat power and no fading: six share the rate of one; a device that is cut leaves its share to the others."""
     radio = {**STILL, "server_power": "total", "sharing": "processor", "bandwidth_hz": 5e6, "fading": "none"}
     cuts_s = [0.0103, 0.0201, 0.0207, 5, 5, 5]
     server, _, devices, _ = interrupted(cuts_s, radio=radio)
@@ -296,7 +296,7 @@ def test_an_interrupted_update_is_lost():
     assert np.array_equal(server.replay.model.state["w"].numpy(), other.replay.model.state["w"].numpy())
 
 
-def test_what_a_transfer_in_vain_costs_is_energy_of_the_run():
+def test_failed_transfers_cost_energy():
     plain = run(radio={"faults": {}})
     faulty = run(radio={"faults": {"failure_probability": 0.5, "attempts": 3}})
     assert faulty.summary["bytes_down"] > plain.summary["bytes_down"]

@@ -1,4 +1,4 @@
-"""The link with shares that hold for the round: closed forms, keyed draws, and what must not change a transfer."""
+"""The link with shares that hold for the round: closed forms, keyed draws, and independence of other transfers."""
 
 import json
 import math
@@ -151,7 +151,7 @@ def test_frame_and_control_act_as_more_payload(fading, transfer):
         assert found[1].duration_s == pytest.approx(np.array(slots) * SLOT_S, rel=1e-12)
 
 
-def test_turns_with_the_whole_band_take_as_long_as_shares_of_it_under_a_flat_power():
+def test_turns_take_as_long_as_shares_under_flat_power():
     shared = transfers(link(**STILL, server_power="total", allocation="equal"), IDS, 2e7)[0]
     turns = transfers(link(**STILL, server_power="total", allocation="round_robin"), IDS, 2e7)[0]
     assert shared.duration_s == pytest.approx(turns.duration_s, abs=1e-12)
@@ -187,7 +187,7 @@ def test_a_share_of_whole_blocks_sets_the_duration():
     assert len(set(slots)) == 2
 
 
-def test_more_participants_than_resource_blocks_is_one_clear_line():
+def test_more_participants_than_blocks_are_refused():
     """Turns go round; shares do not."""
     ids = np.arange(25)
     with pytest.raises(RunError, match=r"^round 1: 25 participants, but 24 resource blocks a cell: choose fewer"):
@@ -231,7 +231,7 @@ def test_a_fixed_place_has_one_shadowing_in_a_spatially_consistent_world():
         assert not np.array_equal(first.shadowing_db, other.shadowing_db)
         near = np.corrcoef(first.shadowing_db[:-1][first.los[:-1] & first.los[1:]],
                            first.shadowing_db[1:][first.los[:-1] & first.los[1:]])[0, 1]  # fmt: skip
-        assert (near > 0.8) == consistent  # 0.55 m apart: exp(-0.055) in the mean over maps
+        assert (near > 0.8) == consistent  # 0.55 m apart: exp(-0.055) on average over maps
 
 
 @pytest.mark.parametrize("rate", ["shannon", "mcs"])
@@ -269,7 +269,7 @@ MODES = [
 
 @pytest.mark.process
 def test_same_bytes_in_another_process_without_compiled_loops(tmp_path):
-    """A process of its own, as each looks for numba only once."""
+    """In a new process, as each looks for numba only once."""
     code = (
         "import sys, json, channel._compiled as compiled, edgefl\n"
         "scenarios, folder = sys.argv[1:]\n"

@@ -1,4 +1,4 @@
-"""The large-scale channel: what belongs to the device, to the path and to the site."""
+"""The large-scale channel: quantities of the device, of the path and of the site."""
 
 import itertools
 
@@ -64,7 +64,7 @@ def test_floors_count_for_every_path():
     at = (ids, np.full((COUNT, 2), 60.0), np.full(COUNT, 20.0), 0)
     gain_db = ground.paths(*at).large.path_loss_db - high.paths(*at).large.path_loss_db
     blocked = ~ground.paths(*at).large.los & ~high.paths(*at).large.los
-    # Without line of sight a floor of 3 m is worth 1.8 dB, and what it changes in the distance.
+    # Without line of sight a floor of 3 m is worth 1.8 dB, plus its change of the distance.
     floor = np.round(gain_db[blocked] / 1.8).max()
     assert floor == 7
     assert (gain_db[blocked] >= -0.6).all()
@@ -119,7 +119,7 @@ def test_paths_in_different_states_are_correlated_as_well():
     assert np.concatenate(products).mean() == pytest.approx(0.5, abs=0.1)
 
 
-def test_no_correlation_leaves_the_draws_as_they_were():
+def test_zero_site_correlation_keeps_the_draws():
     plain = channel_of(LOS_EVERYWHERE, SEVEN)
     positions_m = np.zeros((50, 2))
     named = channel_of(LOS_EVERYWHERE, SEVEN, site_correlation=0.0)

@@ -77,7 +77,7 @@ def test_a_transfer_takes_as_long_as_the_integral_of_its_rate_says(tmp_path, sha
 
 @pytest.mark.parametrize(("sharing", "transfer"), EVERY_WAY)
 @pytest.mark.parametrize("deadline_s", [7.3331, 12.0])
-def test_what_a_deadline_leaves_of_a_transfer_is_the_integral_up_to_there(tmp_path, sharing, transfer, deadline_s):
+def test_deadline_leaves_the_integral_of_the_rate(tmp_path, sharing, transfer, deadline_s):
     server = {"policy": "deadline", "deadline_s": deadline_s}
     row = run(tmp_path, FLOATS, server=server, radio={"sharing": sharing, "transfer": transfer}).devices.iloc[0]
     assert row["status"] == "late"
@@ -99,7 +99,7 @@ def test_a_battery_runs_out_where_it_would_and_the_bits_are_the_integral(tmp_pat
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_two_devices_share_the_band_each_by_its_own_way(tmp_path, sharing):
+def test_two_moving_devices_share_the_band(tmp_path, sharing):
     """One drives away, the other stands at 150 m; both have half the band until the first is through."""
     path = [*AWAY, (0.0, 1, 150.0), (60.0, 1, 150.0)]
     half = {"share_hz": BAND_HZ / 2}
@@ -156,7 +156,7 @@ UMI = {
 
 
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
-def test_who_stands_still_notices_nothing(transfer):
+def test_updates_do_not_affect_a_device_at_rest(transfer):
     radio = UMI["radio"] | {"transfer": transfer}
     held = edgefl.run(UMI | {"radio": radio | {"large_scale": "round"}}, train=False)
     moving = edgefl.run(UMI | {"radio": radio | {"large_scale": "time"}}, train=False)
@@ -164,7 +164,7 @@ def test_who_stands_still_notices_nothing(transfer):
     assert moving.rounds.equals(held.rounds)
 
 
-def test_who_stands_still_on_fixed_shares_waits_for_slots_only():
+def test_device_at_rest_on_fixed_shares_only_waits_for_slots():
     """The same fading and bits; uploads begin at the next border of a slot."""
     radio = UMI["radio"] | {"sharing": "fixed", "interference": None}
     held = edgefl.run(UMI | {"rounds": 1, "radio": radio | {"large_scale": "round"}}, train=False).devices

@@ -1,4 +1,4 @@
-"""Path losses that are listed for each device: whose they are, where they come from, and what is refused."""
+"""Path losses that are listed for each device: their devices, sources and refusals."""
 
 import numpy as np
 import pytest

@@ -49,7 +49,7 @@ def changes(devices):
 
 
 @pytest.mark.parametrize(("propagation", "cells"), WITH_STATES.items())
-def test_who_stands_still_sees_the_same_street(propagation, cells):
+def test_device_at_rest_keeps_its_state(propagation, cells):
     share, spread_db = changes(rounds_of(propagation, cells))
     assert (share, spread_db) == (0.0, 0.0)
 
@@ -61,7 +61,7 @@ def test_without_maps_each_round_draws_again(propagation, cells):
     assert spread_db > 10.0
 
 
-def test_who_leaves_and_comes_back_finds_the_same_street():
+def test_returning_device_finds_the_same_state():
     found = rounds_of("umi", WITH_STATES["umi"], churn={"kind": "bernoulli", "probability": 0.5})
     numbers = found.groupby("device")["round"]
     was_away = numbers.max() - numbers.min() >= numbers.count()
@@ -69,7 +69,7 @@ def test_who_leaves_and_comes_back_finds_the_same_street():
     assert changes(found) == (0.0, 0.0)
 
 
-def test_who_moves_sees_another_street():
+def test_moving_device_changes_its_state():
     share, _ = changes(rounds_of("umi", WITH_STATES["umi"], mobility={"kind": "random_waypoint", "speed_mps": 300.0}))
     assert share > 0.1
 
@@ -84,11 +84,11 @@ def test_maps_are_the_default_where_the_model_has_states(name):
         assert Radio.model_validate({"propagation": keys, "spatial_consistency": told}).spatial_consistency == told
 
 
-def test_every_model_of_propagation_is_asked():
+def test_default_of_maps_follows_each_propagation_model():
     assert {*WITH_STATES, *STATELESS} == set(PROPAGATION.members)
 
 
-def test_the_whole_scenario_says_what_holds():
+def test_resolved_scenario_has_the_value_of_maps():
     text = dump(load({"radio": {"propagation": "umi"}}))
     assert "spatial_consistency: true" in text
     assert "spatial_consistency: false" in dump(load({}))
@@ -126,7 +126,7 @@ def test_walkers_shadowing_decorrelates_as_the_standard_says(name, walked_s):
 
 
 def test_the_fading_of_a_static_device_stands_still():
-    """Without a speed there is no Doppler shift: power is the same after a minute, but not at 10 m/s."""
+    """Without a speed the Doppler shift is 0, and power is the same after a minute, but not at 10 m/s."""
     speed_mps = load({"mobility": "static"}).mobility.speeds(20, Streams(1))
     np.testing.assert_array_equal(speed_mps, 0.0)
     of = link(fading="jakes")

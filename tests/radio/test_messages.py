@@ -27,8 +27,8 @@ TURNS = st.lists(st.floats(0.0, 1e9), min_size=2, max_size=40)
 
 
 @given(st.lists(TURNS, min_size=1, max_size=6))
-def test_each_participant_has_its_own_turns(bits):
-    """Whoever shares a group with whom; sums are those of each participant's bits, to the last digit."""
+def test_participants_may_differ_in_turns(bits):
+    """For any groups, sums are exactly those of each participant's bits."""
     bits = [np.array(each) for each in bits]
     messages = by_turns(bits, [each / 1e9 for each in bits])
     for row, each in enumerate(bits):

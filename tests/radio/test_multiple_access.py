@@ -1,4 +1,4 @@
-"""The key `radio.uplink` and its catalogue: the default is what there was, and what does not go with it is refused."""
+"""The key `radio.uplink` and its catalogue: the default, and refusals."""
 
 import pytest
 

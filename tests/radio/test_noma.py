@@ -65,14 +65,14 @@ def test_rates_of_a_cell_add_up_to_its_sum_capacity():
 
 
 @pytest.mark.parametrize("residual", [0.0, 0.02, 1.0])
-def test_each_is_decoded_in_what_channel_noma_says(residual):
+def test_interference_in_runs_matches_channel_noma(residual):
     gains = some_gains(6)
     shares = divided(gains, uplink={**NOMA, "residual": residual})
     expected = channel.noma.sinr(DEVICE_W * gains, NOISE_W_HZ * BAND_HZ, residual)
     np.testing.assert_allclose(shares.mean_snr, expected, rtol=1e-12)
 
 
-def test_who_has_nothing_to_send_is_not_heard():
+def test_empty_upload_does_not_interfere():
     gains = some_gains(4)
     silent = divided(gains, payload_bits=[1e6, 0.0, 1e6, 1e6], uplink=NOMA)
     without = divided(gains[[0, 2, 3]], devices=[0, 2, 3], uplink=NOMA)
@@ -83,7 +83,7 @@ def test_who_has_nothing_to_send_is_not_heard():
 @pytest.mark.parametrize(
     "allocation", ["equal", "proportional", "min_makespan", "proportional_fair", "max_rate", "round_robin"]
 )
-def test_the_order_of_transfers_says_nothing(uplink, allocation):
+def test_result_does_not_depend_on_the_order_of_transfers(uplink, allocation):
     gains = some_gains(7)
     gains[3] = gains[5]  # equal ones go by their numbers
     payload_bits = 1e6 * np.random.default_rng(8).uniform(0.1, 9.0, 7)  # sums depend on their order in the last digit
@@ -135,7 +135,7 @@ def test_other_users_have_their_part_and_do_not_overlap():
 
 
 @pytest.mark.parametrize("allocation", ["equal", "round_robin"])
-def test_other_cells_are_noise_and_overlap_with_nobody(allocation):
+def test_other_cells_are_noise_without_overlap(allocation):
     all_gains = np.array([[8e-10, 2e-11], [1e-10, 3e-11], [5e-11, 6e-10], [4e-11, 9e-11]])
     cell = [0, 0, 1, 1]
     gains = all_gains[np.arange(4), cell]
@@ -164,7 +164,7 @@ def powers_hz(distances_m=DISTANCES_M):
 
 
 def rates_bps(at_hz, sending):
-    """Bits a second of whoever sends, by the words: the stronger hear the weaker."""
+    """Return the rates of senders by a plain loop: the weaker interfere with the stronger."""
     found = {}
     for k in sending:
         weaker = math.fsum(at_hz[j] for j in sending if at_hz[j] < at_hz[k])
@@ -172,7 +172,7 @@ def rates_bps(at_hz, sending):
     return found
 
 
-def test_fixed_shares_hold_what_overlaps_for_the_round():
+def test_overlap_holds_for_the_round_on_fixed_shares():
     bits = 2e7
     at = link(uplink=NOMA, bandwidth_hz=BAND_HZ, **STILL)
     _, up = transfers(at, list(range(4)), bits, distance_m=np.array(DISTANCES_M), speed_mps=0.0)
@@ -184,8 +184,8 @@ def test_fixed_shares_hold_what_overlaps_for_the_round():
     np.testing.assert_array_equal(up.full_power_s, up.duration_s)
 
 
-def test_on_a_shared_band_who_has_ended_is_not_heard_any_more():
-    """Against a race written down anew: all rates change whenever an upload begins or ends."""
+def test_ended_upload_does_not_interfere_on_a_shared_band():
+    """Against a second implementation of the race: all rates change whenever an upload begins or ends."""
     bits = 2e7
     at = link(uplink=NOMA, bandwidth_hz=BAND_HZ, sharing="processor", downlink="unicast", **STILL)
     down, up = transfers(at, list(range(4)), bits, distance_m=np.array(DISTANCES_M), speed_mps=0.0, compute_s=1.0)
@@ -215,7 +215,7 @@ def test_on_a_shared_band_who_has_ended_is_not_heard_any_more():
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
-def test_one_alone_is_as_on_an_orthogonal_band(sharing, transfer):
+def test_single_upload_equals_the_orthogonal_one(sharing, transfer):
     alone = {**PRICED, "server": {"participants": 1}}
     runs = []
     for uplink in ("orthogonal", NOMA, PAIRS, {**NOMA, "residual": 1.0}):
@@ -228,7 +228,7 @@ def test_one_alone_is_as_on_an_orthogonal_band(sharing, transfer):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("tdd", [None, {"downlink": 0.75, "uplink": 0.25}])
-def test_everybody_sends_for_its_whole_upload(sharing, tdd):
+def test_devices_send_for_their_whole_uploads(sharing, tdd):
     """Energy is power times the time on the air: all of it, in the frame's direction."""
     radio = {**PRICED["radio"], "sharing": sharing, "tdd": tdd}
     devices = edgefl.run({**PRICED, "radio": radio}, train=False).devices
@@ -240,7 +240,7 @@ def test_everybody_sends_for_its_whole_upload(sharing, tdd):
     assert (devices["bytes_up"] == devices["bytes_up"].iloc[0]).all()
 
 
-def test_fading_of_the_others_counts_in_the_mean():
+def test_fading_of_the_others_counts_by_its_mean():
     """A first-decoded upload over fading: its mean rate is that over a constant interference (Rayleigh's mean)."""
     bits = 3e8
     at = link(uplink=NOMA, bandwidth_hz=BAND_HZ, shadowing_db=0.0, transfer="slots")
@@ -251,7 +251,7 @@ def test_fading_of_the_others_counts_in_the_mean():
     np.testing.assert_allclose(bits / up.duration_s, means_bps, rtol=0.03)
 
 
-def test_downloads_know_nothing_of_it():
+def test_downloads_do_not_overlap():
     radio = {"bandwidth_hz": BAND_HZ}
     apart = edgefl.run({**PRICED, "radio": radio}, train=False).devices
     together = edgefl.run(PRICED, train=False).devices
@@ -293,7 +293,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("keys", "text"), REFUSED)
-def test_what_does_not_go_together_is_one_line(keys, text):
+def test_contradicting_keys_are_one_line(keys, text):
     radio = {"uplink": NOMA, **keys.get("radio", {})}
     with pytest.raises(InputError, match=text) as refused:
         load({**keys, "radio": radio})
@@ -301,7 +301,7 @@ def test_what_does_not_go_together_is_one_line(keys, text):
 
 
 class Gaps(Noma):
-    """Two groups, whose numbers leave some out."""
+    """Two groups, whose numbers have gaps."""
 
     def groups(self, received):
         return np.where(np.arange(len(received)) % 2 == 0, 1, 3)
@@ -312,7 +312,7 @@ def test_numbers_of_groups_may_leave_some_out():
     np.testing.assert_allclose(shares.bandwidth_hz, BAND_HZ / 2)
 
 
-def test_devices_one_after_the_other_overlap_with_nobody():
+def test_devices_in_sequence_do_not_overlap():
     keys = {**PRICED, "server": {"participants": 3, "policy": "sequential"}}
     together = edgefl.run(keys, train=False)
     apart = edgefl.run({**keys, "radio": {"bandwidth_hz": BAND_HZ}}, train=False)
@@ -336,7 +336,7 @@ class Loud(MultipleAccess):
 
 
 @pytest.mark.parametrize(("member", "text"), [(Wrong, "Wrong.groups returned 6"), (Loud, "Loud.interference returned")])
-def test_wrong_answers_from_outside_are_one_line(member, text):
+def test_wrong_returns_of_plugins_are_one_line(member, text):
     result = edgefl.run({**PRICED, "radio": {"uplink": member()}}, train=False)
     assert result.status == "failed"
     assert text in str(result.error)

@@ -1,4 +1,4 @@
-"""Packet errors from the channel: frequencies against closed forms, and what a model from outside may return."""
+"""Packet errors from the channel: frequencies against closed forms, and return values of plugins."""
 
 import math
 from typing import Any
@@ -105,7 +105,7 @@ def test_on_a_shared_band_the_signal_to_noise_ratio_is_that_of_the_bits():
     assert seen[:2] == pytest.approx([2 * snr_hz(SERVER_W) / BAND_HZ] * 2)
 
 
-def test_a_model_from_outside_is_asked_and_checked(tmp_path, monkeypatch):
+def test_plugin_is_called_and_checked(tmp_path, monkeypatch):
     (tmp_path / "my_errors.py").write_text(
         "import numpy as np\n"
         "from edgefl.radio.errors.base import PacketErrors\n\n\n"

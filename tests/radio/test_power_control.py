@@ -71,7 +71,7 @@ def test_full_power_under_a_maximum_that_all_reach_is_the_run_without():
     ],
 )
 def test_the_sum_of_power_times_air_time_is_the_energy(policy, sharing):
-    """Batteries integrate the power over time while it changes; the books sum what each transfer has sent."""
+    """Batteries integrate the power over time while it changes; the tables sum the energy of each transfer."""
     battery = {"capacity_j": 10.0}
     devices = {**BASE["devices"], "idle_power_w": IDLE_W, "battery": battery, "power_control": OPEN_LOOP}
     radio = {**BASE["radio"], "sharing": sharing, "bandwidth_hz": 2e6, "fading": "rayleigh"}
@@ -115,7 +115,7 @@ def test_a_share_that_halves_halves_the_power():
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_batteries_run_dry_at_the_power_that_is_sent(sharing):
     """start - spent = level, also where a battery is empty in the middle of an upload."""
-    listening = {"rx_power_w": 1e-4, "idle_power_w": 1e-5}  # little, so that uploads are what empties batteries
+    listening = {"rx_power_w": 1e-4, "idle_power_w": 1e-5}  # little, so that only uploads empty batteries
     devices = {**BASE["devices"], **listening, "battery": {"capacity_j": 5e-5}, "power_control": OPEN_LOOP}
     result = run({}, devices=devices, radio={**BASE["radio"], "sharing": sharing}, rounds=12)
     spent_j = result.devices[ENERGY].to_numpy().sum()
@@ -125,7 +125,7 @@ def test_batteries_run_dry_at_the_power_that_is_sent(sharing):
 
 
 def test_a_handover_changes_the_path_loss_and_with_it_the_power(tmp_path, monkeypatch):
-    """A device that walks to another base station sends at the power that its new path asks for."""
+    """A device that walks to another base station sends at the power of its new path."""
     seen = []
 
     def switch(clock, transfer, air, share):
@@ -175,7 +175,7 @@ def test_a_handover_changes_the_path_loss_and_with_it_the_power(tmp_path, monkey
 
 
 def test_interference_is_that_of_the_power_that_is_sent():
-    """In two cells, each base station hears the other's device at its power over the band, and its own at its own."""
+    """In two cells, each base station receives both devices at their powers over the band."""
     section = {"layout": "listed", "positions_m": [[0, 0], [400, 0]]}
     scenario = load(
         {
@@ -205,7 +205,7 @@ def test_interference_is_that_of_the_power_that_is_sent():
     assert offer.mean_snr == pytest.approx(snr)
 
 
-def test_the_time_that_a_radio_is_noted_for_is_that_of_its_power():
+def test_radio_time_matches_its_power():
     """Fixed shares note time on the air and time at full power: their quotient is the power."""
     heard = []
     original = PricedTurn.send

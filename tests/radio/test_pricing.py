@@ -28,7 +28,7 @@ def most_bits(power_w, share=1.0):
     ("way", "power_w", "share"), [("down", SERVER_W, 0.7 * 0.86), ("up", DEVICE_W, 0.3 * 0.92)], ids=["down", "up"]
 )
 def test_a_transfer_is_hopeless_from_the_longest_time_on(way, power_w, share):
-    """In the mean and alone on the band, with what the frame and control leave of it."""
+    """By the mean rate alone on the band, less the frame and control."""
     of = link(bandwidth_hz=BAND_HZ, shadowing_db=0.0, tdd={}, overhead={"downlink": 0.14, "uplink": 0.08})
     who = participants(of, [4])
     bits = most_bits(power_w, share)
@@ -64,7 +64,7 @@ def test_a_constant_link_is_hopeless_by_its_rate(radio):
 @pytest.mark.parametrize("fading", ["none", "rayleigh"])
 @pytest.mark.parametrize("tdd", [{"downlink": 0.75, "uplink": 0.25}, "DDDU"], ids=["shares", "slots"])
 def test_under_fixed_shares_the_frame_counts_too(fading, tdd):
-    """Three quarters of the slots belong to the downlink: what needs more than the uplink's quarter fails in time."""
+    """Three quarters of the slots belong to the downlink: one that needs more than the uplink's quarter fails."""
     of = link(bandwidth_hz=BAND_HZ, shadowing_db=0.0, fading=fading, tdd=tdd, overhead={"uplink": 0.2})
     snr = snr_hz(1e-19) / BAND_HZ
     mean_bps = BAND_HZ * math.log1p(snr) / math.log(2)
@@ -123,7 +123,7 @@ def test_a_hopeless_transfer_fails_after_a_time_and_the_others_go_on(radio, shar
         ({"link_failure_s": 0.25, "attempts": 5, "failure_probability": 0.5}, 0.25),
     ],
 )
-def test_the_key_says_after_what_time(sharing, faults, ends_s):
+def test_link_failure_time_follows_its_key(sharing, faults, ends_s):
     of = link(**STILL, **WEAK_DOWN, bandwidth_hz=BAND_HZ, sharing=sharing, faults=faults)
     down, _ = transfers(of, [7], 1e6)
     assert not down.delivered.any()
@@ -131,7 +131,7 @@ def test_the_key_says_after_what_time(sharing, faults, ends_s):
 
 
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
-def test_a_hopeless_transfer_leaves_no_trace_in_the_others(transfer):
+def test_hopeless_transfer_does_not_affect_others(transfer):
     """Under fixed shares: bit for bit."""
     ids = np.arange(8)
     found = []

@@ -26,7 +26,7 @@ def model(kind, **keys):
 
 
 def draws(shape, seed=1, **fixed):
-    """Random, but for what is given."""
+    """Return random draws, except the given ones."""
     rng = np.random.default_rng(seed)
     names = ("los", "indoor", "building", "environment")
     drawn = {name: rng.random(shape) for name in names}
@@ -105,12 +105,12 @@ def test_outdoors_the_path_loss_is_that_of_the_state(kind, physics):
         ("inh", {"office": "open"}, 119.8, 1.5, 0.54 * math.exp(-70.8 / 211.7)),
     ],
 )
-def test_line_of_sight_is_as_frequent_as_the_report_says(kind, keys, distance_m, height_m, probability):
+def test_frequency_of_line_of_sight_matches_the_report(kind, keys, distance_m, height_m, probability):
     count = 20_000
     found = priced(kind, np.full(count, distance_m), height_m=height_m, keys=keys)
     seen = int((found.state == LOS).sum())
     assert binomtest(seen, count, probability).pvalue > 0.01
-    assert binomtest(seen, count, probability + 0.025).pvalue < 1e-3  # what the test can tell apart
+    assert binomtest(seen, count, probability + 0.025).pvalue < 1e-3  # the power of the test
 
 
 @pytest.mark.parametrize("kind", ["umi_los", "free_space", "log_distance", "listed"])
@@ -194,7 +194,7 @@ def test_shares_of_devices_and_buildings(kind):
     assert low.all() if kind == "rma" else binomtest(int(low.sum()), low.size, 0.5).pvalue > 0.01
 
 
-def test_penetration_spreads_as_the_report_says():
+def test_spread_of_penetration_matches_the_report():
     keys = {"indoor": 1.0, "high_loss": 1.0, "walls": "materials"}
     found = priced("umi", np.full(5_000, 100.0), keys=keys, los=0.001, indoor_distance=0.0)
     middle = float(umi.path_loss_db(100.0, CARRIER_HZ, True) + penetration.wall_db(CARRIER_HZ, True))
@@ -249,7 +249,7 @@ def test_devices_in_buildings_stand_on_floors():
     np.testing.assert_allclose(floors, 1.5 + 3.0 * np.arange(8))
     likely = np.array([sum(1 / (5 * most) for most in range(max(n, 4), 9)) for n in range(1, 9)])
     assert chisquare(counts, likely / likely.sum() * counts.sum()).pvalue > 0.01
-    assert chisquare(counts, np.full(8, counts.sum() / 8)).pvalue < 1e-9  # what the test can tell apart
+    assert chisquare(counts, np.full(8, counts.sum() / 8)).pvalue < 1e-9  # the power of the test
     assert uma_model.height_span_m(1.7, 1.7) == (1.5, 22.5)
     assert model("uma", indoor=0.8).height_span_m(1.7, 1.7) == (1.7, 1.7)
     np.testing.assert_array_equal(model("uma", indoor=0.8).heights_m(np.full(count, 1.7), given), 1.7)
@@ -343,14 +343,14 @@ def test_paths_at_the_border_are_counted(kind, distances_m, moved):
         ("log_distance", (10, 250, 0.2e9, 1.5), "log_distance needs reference_m of at least a wavelength, 1.5 m"),
     ],
 )
-def test_check_says_what_does_not_hold(kind, cell, sentence):
+def test_check_names_the_violated_range(kind, cell, sentence):
     assert model(kind).check(*cell).startswith(sentence)
     clamped = model(kind, out_of_range="clamp").check(*cell)
     assert (clamped is None) == ("the cell spans" in model(kind).check(*cell))
 
 
 @pytest.mark.parametrize("kind", BS_HEIGHT_M)
-def test_check_lets_through_what_can_be_priced(kind):
+def test_check_accepts_valid_ranges(kind):
     """Every corner of a cell that passes the check has a price."""
     shortest, longest = (10.0, 149.0) if kind == "inh" else (10.0, 5_000.0)
     heights_m = (1.5, 10.0)
@@ -369,7 +369,7 @@ def test_check_lets_through_what_can_be_priced(kind):
         ("rma", {"floors": [4, 8]}),
         ("umi", {"walls": "paper"}),
         ("uma", {"high_loss": -0.1}),
-        ("rma", {"high_loss": 0.5}),  # the report has no such building there
+        ("rma", {"high_loss": 0.5}),  # the report has only low-loss buildings there
         ("rma", {"street_width_m": 51.0}),
         ("inh", {"office": "closed"}),
         ("inh", {"indoor": 0.5}),

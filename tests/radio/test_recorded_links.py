@@ -1,4 +1,4 @@
-"""Recorded links in place of a model: closed forms, energy and cuts, sharing of a band, and what is refused."""
+"""Recorded links in place of a model: closed forms, energy and cuts, sharing of a band, and refusals."""
 
 import re
 import subprocess
@@ -112,11 +112,11 @@ def test_a_pool_is_drawn_by_device_and_seed(tmp_path):
     assert begins_s[:10].tolist() == [few.time_s(device, 0.0) for device in range(10)]
 
 
-# What cuts a transfer short
+# Cuts of transfers
 
 
 @pytest.mark.parametrize("recorded", ["rates", "snrs", "snrs, processor"])
-def test_a_deadline_cuts_at_its_very_time(tmp_path, recorded):
+def test_deadline_cuts_exactly_at_its_time(tmp_path, recorded):
     """Half of the download's time: half its bits and half its energy."""
     # 6 participants share 20 MHz at 1 bit/s/Hz, so that each has the same rate as from the file.
     whole_s = BITS / (20e6 / 6)
@@ -199,7 +199,7 @@ def test_a_rate_that_no_run_sees_the_end_of_is_a_lost_link(tmp_path, sharing, ra
 
 
 def test_the_end_of_a_recording_is_an_error_if_so_chosen(tmp_path):
-    """0.64 Mbit at 1 Mbit/s, of which the file has half a second; a deadline before is no error."""
+    """0.64 Mbit at 1 Mbit/s, but the file ends after half a second; an earlier deadline is not an error."""
     rows = [(device, time_s, 1e6, 1e6) for device in range(20) for time_s in (0, 0.25)]
     path = table(tmp_path, rows)
     text = r"^round 1: device \d+'s download goes on past the end of its recording, 0.5 s into the run: set radio.trace"
@@ -286,7 +286,7 @@ def test_processor_sharing_alone_is_a_fixed_share(tmp_path):
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_other_users_take_their_part_of_a_recorded_link(tmp_path, sharing):
-    """One of two MHz at 1 bit/s/Hz; then a queue of which they leave 0.6 in the mean."""
+    """One of two MHz at 1 bit/s/Hz; then a queue that leaves 0.6 on average."""
     radio = {**traced(snrs(tmp_path, 0.0, 0.0, count=1)), "bandwidth_hz": 2e6, "sharing": sharing}
     keys = {"devices": {"count": 1}, "rounds": 1}
     half = run({"participants": 1}, radio={**radio, "background": {"kind": "constant", "load": 0.5}}, **keys)
@@ -301,7 +301,7 @@ def test_other_users_take_their_part_of_a_recorded_link(tmp_path, sharing):
 
 
 def test_asynchronous_rounds_over_snrs_conserve_bits(tmp_path):
-    """The cell is never idle in the uplink: what devices send fills the band for as long as anybody sends."""
+    """The uplink of a cell is never idle while a device sends."""
     radio = {**traced(snrs(tmp_path, 40.0, 0.0)), "bandwidth_hz": 1e6}
     result = run({"policy": "asynchronous"}, radio=radio, rounds=40)
     assert result.scenario["radio"]["sharing"] == "processor"
@@ -316,7 +316,7 @@ def test_asynchronous_rounds_over_snrs_conserve_bits(tmp_path):
     assert busy_s * 1e6 <= sent_bits + under_way * BITS + 1
 
 
-# What comes with edgefl, and what comes from outside
+# Shipped recordings, and plugins
 
 
 class Sawtooth(LinkTrace):
@@ -331,7 +331,7 @@ class Sawtooth(LinkTrace):
 
 
 class Mixed(LinkTrace):
-    """Returns what it must not."""
+    """Returns wrong recordings."""
 
     def recordings(self):
         """Return a rate down and an SNR up."""
@@ -379,10 +379,10 @@ RATES = "device,time_s,downlink_bps,uplink_bps"
         (f"{RATES}\n0,0,1,nan\n", {}, r":2: uplink_bps: must be from 0 to 1e\+15, got nan"),
         (f"{RATES}\n0,0,1,inf\n", {}, r":2: uplink_bps: must be from 0"),
         (f"{RATES}\n0,nan,1,1\n", {}, r":2: time_s: must be from 0"),
-        (f"{RATES}\n0,0,fast,1\n", {}, r':2: downlink_bps: "fast" is no number'),
+        (f"{RATES}\n0,0,fast,1\n", {}, r':2: downlink_bps: "fast" is not a number'),
         (f"{RATES}\n0,0,1\n", {}, r":2: has 3 cells, the header has 4"),
         (f"{RATES}\n,0,1,1\n", {}, r":2: a device has no name"),
-        (f"{RATES}\na,0,1,1\n", {}, r':2: "a" is no device\'s number'),
+        (f"{RATES}\na,0,1,1\n", {}, r':2: "a" is not the number of a device'),
         (f"{RATES}\n0,0,1,1\n2,0,1,1\n", {}, r"has no rows of device 1, but of 2 others"),
         (f"{RATES}\n0,0,1,1\n1,1,1,1\n", {}, r":3: device 1 begins at 1 s, device 0 at 0 s: all must begin together"),
         (f"{RATES}\n0,0,1,1\n", {}, r"has recordings of 1 devices, the scenario has 2: lower devices.count"),
@@ -448,7 +448,7 @@ def test_keys_of_a_model_are_refused(tmp_path, changes, text):
         load(given)
 
 
-def test_snrs_refuse_what_they_contain_already(tmp_path):
+def test_recorded_snrs_refuse_keys_of_fading(tmp_path):
     radio = {**traced(snrs(tmp_path, 3.0, 3.0, count=100)), "bandwidth_hz": 1e6, "allocation": "proportional"}
     assert load({"radio": radio}).radio.kind == "trace"
     with pytest.raises(InputError, match=r"radio\.fading: has no effect where SNRs were recorded"):

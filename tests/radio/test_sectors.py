@@ -61,7 +61,7 @@ def test_path_and_shadowing_belong_to_the_site():
 
 
 def test_interference_of_the_other_sectors():
-    """Two devices of one site: each hears the other's sector, at its back, and no site but its own sends."""
+    """Two devices of one site: each receives the other's sector at its back, and no other site sends."""
     cells = {"layout": "single", "sectors": 2, "antenna": {"kind": "tr38901", "tilt_deg": 90}}
     of = link(cells=cells, **CLAMPED, **STILL, interference={"load": 1.0}, bandwidth_hz=1e6)
     east, west = np.array([[100.0, 0.0], [-100.0, 0.0]])
@@ -186,7 +186,7 @@ def test_impossible_noise_figures(figure, message, tmp_path):
 
 
 def test_geometry_by_hand():
-    """While all 21 sectors send 20 W over the band, whoever has a device: against a loop over devices."""
+    """All 21 sectors send 20 W over the band, with or without devices: against a loop over devices."""
     of, _, _, drop = scene(**STILL, noise_figure_db={"device": 9})
     sinr, sir = of.pricing.budget.full_load(drop.path_gain, drop.all_gains, drop.cell)
     noise_w = NOISE_W_HZ * 10**0.9 * of.radio.bandwidth_hz

@@ -1,4 +1,4 @@
-"""`fast` on a shared band has the law of `slots`: transfers whose share changes while they last."""
+"""`fast` on a shared band has the law of `slots`: transfers whose share changes."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_fast_has_the_law_of_slots_where_others_join_and_leave(setting):
     assert engines_apart(setting, 1_000, seed=3) > 0.01
 
 
-def test_a_draw_kept_through_a_change_of_the_share_is_told_apart():
+def test_law_of_a_kept_draw_is_distinguished():
     """The rate of the whole transfer from one draw at the first share: then durations spread too widely."""
     setting = Setting(30.0, 400, 20.0, (0, *(9,) * 9))
     walked = durations_slots(setting, "slots", 1_000, 1)

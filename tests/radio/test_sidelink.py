@@ -27,7 +27,7 @@ def loss_db(distance_m, los):
 
 
 def in_order(result, number):
-    """A round's rows in the order of the walk: who ends his part first."""
+    """Return a round's rows in the order in which devices end their parts."""
     devices = result.devices[result.devices["round"] == number]
     return devices.sort_values("wait_s", ascending=False).reset_index(drop=True)
 
@@ -82,8 +82,8 @@ def test_p_plus_one_transfers_of_a_model():
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("participants", [1, 6])
-def test_the_link_leaves_no_trace_in_what_is_learned(participants, sharing):
-    """One participant has nobody to hand the model to: bit by bit as relayed. More learn the same in another time."""
+def test_direct_links_do_not_change_learning(participants, sharing):
+    """A single participant has no peer: bit by bit as relayed. More learn the same in another time."""
     keys = {"train": True, "rounds": 3, "radio": {**FADING, "sharing": sharing}}
     direct = run({**DIRECT, "participants": participants}, **keys)
     relayed = run({**RELAYED, "participants": participants}, **keys)
@@ -120,8 +120,8 @@ PARAMETERS = 20_000
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_who_is_after_a_break_asks_the_base_station_for_the_last_model_that_got_through(sharing):
-    """Also in vain transfers cost both ends; the model walks on from the last device that has handed it on."""
+def test_device_after_a_failed_link_downloads_from_the_base_station(sharing):
+    """Failed transfers cost both ends; the model continues from the last device that has passed it on."""
     result = broken(sharing)
     x = 0.0
     seen = set()
@@ -142,12 +142,12 @@ def test_who_is_after_a_break_asks_the_base_station_for_the_last_model_that_got_
             seen.add((handed, got, row["status"]))
             before = row
         assert result.rounds["parameter"][number - 1] == pytest.approx(x, rel=1e-12)
-    assert len(seen) == 3 * 3 - 1  # all that can happen: got directly, in vain, not at all; and how it went on
+    assert len(seen) == 3 * 3 - 1  # all cases: received directly, failed, not sent; and the next link
     check_books_of_a_walk(result)
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
-def test_a_sender_that_is_cut_short_leaves_both_ends_with_what_was_sent(sharing):
+def test_cut_direct_link_counts_at_both_ends(sharing):
     of = link(**STILL, sharing=sharing)
     env = simpy.Environment()
     links = DirectLinks(of)
@@ -184,7 +184,7 @@ def test_a_sender_that_is_cut_short_leaves_both_ends_with_what_was_sent(sharing)
 
 
 def test_the_path_between_devices():
-    """Line of sight as often as it should be, shadowing of its own deviation, K where there is a line of sight."""
+    """Line of sight as often as it should be, its own shadowing, K in line of sight."""
     of = link(fading="ricean", propagation="umi")
     count = 4000
     ids = np.arange(count)
@@ -203,7 +203,7 @@ def test_the_path_between_devices():
     assert not (path_between(link(**STILL).channel, drop(of, ids), distance_m, 5).shadowing_db).any()
 
 
-def test_a_direct_link_is_no_copy_of_the_download():
+def test_direct_link_differs_from_the_download():
     """Devices at rest: one gain for all of a transfer, and another one for the next link."""
     result = edgefl.run(
         {
@@ -223,7 +223,7 @@ def test_a_direct_link_is_no_copy_of_the_download():
 
 
 def test_both_ends_movements_count():
-    """Two at 10 m/s fade like one at 14.1 m/s, whoever of them is the faster one."""
+    """Two at 10 m/s fade like one at 14.1 m/s, whichever is the faster one."""
     durations = []
     for mine, its in ((10.0, 10.0), (np.sqrt(200.0), 0.0), (10.0, 0.0)):
         of = link(bandwidth_hz=1e6, shadowing_db=0.0)

@@ -1,4 +1,4 @@
-"""Slots of a direction: which they are, what they carry in the long run, and exact waits for them."""
+"""Slots of a direction: their shares, their bits in the long run, and exact waits."""
 
 import math
 
@@ -10,7 +10,7 @@ from radio_cases import DEVICE_W, SERVER_W, SLOT_S, STILL, drop, link, participa
 from channel.fading import gauss_markov
 from edgefl.core.errors import InputError
 from edgefl.radio.messages import DOWNLOAD, UPLOAD, round_trip
-from edgefl.radio.tdd import TddCommon, TddPattern, time_share
+from edgefl.radio.tdd import TddCommon, TddPattern
 from edgefl.scenario import load
 
 IDS = np.array([2, 6, 9])
@@ -19,7 +19,7 @@ UPLINK = [0.0, 0.0, 0.0, 2 / 14, 1.0]
 
 
 def framed_slots(bits, bits_a_slot, begin, shares):
-    """A transfer over slots that carry `bits_a_slot` where they are its own, from slot `begin` on, slot by slot."""
+    """Walk a transfer over its direction's slots of `bits_a_slot`, from slot `begin` on."""
     slot = begin
     sent = 0.0
     while sent < bits * (1 - 1e-12):
@@ -28,19 +28,19 @@ def framed_slots(bits, bits_a_slot, begin, shares):
     return slot - begin
 
 
-def test_patterns_and_what_cells_announce():
+def test_patterns_match_the_announced_form():
     pattern = TddPattern(pattern="DDDSU")
-    assert pattern.slot_shares("down").tolist() == DDDSU
-    assert pattern.slot_shares("up").tolist() == UPLINK
+    assert pattern.slot_shares("down", SLOT_S).tolist() == DDDSU
+    assert pattern.slot_shares("up", SLOT_S).tolist() == UPLINK
     keys = {"downlink_slots": 3, "downlink_symbols": 10, "uplink_slots": 1, "uplink_symbols": 2}
     common = TddCommon(period_ms=2.5, **keys)
     common.check(SLOT_S)
-    assert common.frame_shares("down", SLOT_S).tolist() == DDDSU
-    assert common.frame_shares("up", SLOT_S).tolist() == UPLINK
-    # At 120 kHz the same period has 20 slots, the rest of which are flexible: nobody's.
-    assert common.frame_shares("down", SLOT_S / 4).sum() == pytest.approx(3 + 10 / 14)
-    assert common.frame_shares("up", SLOT_S / 4)[-2:].tolist() == [2 / 14, 1.0]
-    assert time_share(pattern, "down", SLOT_S) == pytest.approx(52 / 70)
+    assert common.slot_shares("down", SLOT_S).tolist() == DDDSU
+    assert common.slot_shares("up", SLOT_S).tolist() == UPLINK
+    # At 120 kHz the same period has 20 slots, of which the rest are flexible.
+    assert common.slot_shares("down", SLOT_S / 4).sum() == pytest.approx(3 + 10 / 14)
+    assert common.slot_shares("up", SLOT_S / 4)[-2:].tolist() == [2 / 14, 1.0]
+    assert pattern.time_share("down", SLOT_S) == pytest.approx(52 / 70)
     assert load({"radio": {"tdd": "DDDSU"}}).radio.tdd == pattern
     assert load({"radio": {"tdd": {"pattern": "DDDSU"}}}).radio.tdd == pattern
     assert load({"radio": {"tdd": {"period_ms": 2.5, **keys}}}).radio.tdd == common
@@ -89,7 +89,7 @@ def test_a_message_within_one_slot_waits_for_the_uplink():
 
 
 @pytest.mark.parametrize("fading", ["none", "rayleigh", {"kind": "block", "block_s": 0.002}, "jakes", "tdl"], ids=str)
-def test_in_the_long_run_a_pattern_carries_what_its_shares_do(fading):
+def test_pattern_carries_as_much_as_its_shares_in_the_long_run(fading):
     """Hundreds of periods: the same time on the air, and the same durations to one period, or one fade, in 400."""
     keys = {"fading": fading, "shadowing_db": 0.0, "bandwidth_hz": 20e6, "propagation": "umi_los"}
     shares = {"downlink": 52 / 70, "uplink": 16 / 70}
@@ -102,7 +102,7 @@ def test_in_the_long_run_a_pattern_carries_what_its_shares_do(fading):
 
 
 @pytest.mark.parametrize("fading", ["none", "rayleigh", "block", "jakes", "tdl"])
-def test_alone_on_a_band_as_with_a_fixed_share(fading):
+def test_single_transfer_on_a_band_equals_a_fixed_share(fading):
     for compute_s in (0.01, 0.0011):
         keys = {"bandwidth_hz": 20e6, "fading": fading, "tdd": "DDSUU", "overhead": {"downlink": 0.14, "uplink": 0.08}}
         fixed = transfers(link(**keys, sharing="fixed"), [4], 3e6, compute_s=compute_s)
@@ -112,8 +112,8 @@ def test_alone_on_a_band_as_with_a_fixed_share(fading):
             assert shared[way].sent_bits == pytest.approx(fixed[way].sent_bits, rel=1e-9)
 
 
-def test_fading_goes_on_in_the_other_directions_slots():
-    """Gauss-Markov fading slot by slot: the gain at the end is that of the last slot, whoever's slots they were."""
+def test_fading_continues_in_slots_of_the_other_direction():
+    """Gauss-Markov fading slot by slot: the gain at the end is that of the last slot of either direction."""
     of = link(shadowing_db=0.0, tdd="DSUUU", bandwidth_hz=20e6)
     who = participants(of, IDS)
     rows = np.arange(3)
@@ -128,7 +128,7 @@ def test_fading_goes_on_in_the_other_directions_slots():
         assert (rates * shares)[:-1].sum() < 2e6 <= (rates * shares).sum() * (1 + 1e-12)
 
 
-def test_a_cut_transfer_has_sent_its_own_slots():
+def test_cut_transfer_has_sent_the_slots_of_its_direction():
     of = link(**STILL, tdd="DDDSU")
     who = participants(of, IDS)
     offer = of.pricing.offer("up", who, 1e9)

@@ -32,12 +32,12 @@ def run(**changes):
     ids=["fixed", "processor", "batteries"],
 )
 def test_a_power_control_changes_rate_and_energy_together(monkeypatch, changes):
-    """Uploads get slower, downloads do not; what an upload draws is the new power over the new time."""
+    """Uploads get slower, downloads do not; an upload draws the new power for the new time."""
     full = run(**changes)
     monkeypatch.setattr(World, "tx_power_w", lambda _world, ids: np.full(len(ids), LOWER * DEVICE_W))
     lower = run(**changes)
     for devices, power_w in ((full, DEVICE_W), (lower, LOWER * DEVICE_W)):
-        air_s = devices["upload_s"].to_numpy()  # there is no frame: the radio is on for all of an upload
+        air_s = devices["upload_s"].to_numpy()  # without a frame the radio is on for all of an upload
         begins_s = SLOT_S  # but before the slot boundary at which a shared one begins
         assert devices["tx_energy_j"].to_numpy() == pytest.approx(power_w * air_s, abs=power_w * begins_s)
     assert (lower["upload_s"] > full["upload_s"]).all()

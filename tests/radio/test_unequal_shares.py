@@ -1,4 +1,4 @@
-"""Shares that are left to chance: weights by device, round and direction, and what a band carries under them."""
+"""Random shares: weights by device, round and direction, and their effect on a band."""
 
 import math
 
@@ -50,7 +50,7 @@ def test_of_two_with_weights_2_to_1_the_first_ends_after_three_quarters(ids):
     assert ends_s[1 - heavy] == pytest.approx(2.0 * ALONE_S, abs=2 * SLOT_S)
 
 
-def test_fixed_shares_stay_as_they_were_drawn():
+def test_drawn_fixed_shares_hold_for_the_round():
     """2/3 and 1/3 of the band to the end."""
     sigma, heavy = two_to_one([3, 8])
     ends_s = transfers(unequal(sigma, sharing="fixed"), [3, 8], BITS)[0].duration_s
@@ -68,7 +68,7 @@ def test_no_part_of_the_band_is_idle(sigma, index):
     assert (np.diff(ends_s) > SLOT_S).all()
 
 
-def test_the_ends_are_those_of_weighted_processor_sharing():
+def test_ends_follow_weighted_processor_sharing():
     """Against the fluid, end by end: with all of n transfers under way the first ends after Z / C over its share."""
     ids = np.arange(5)
     weights = np.exp(0.8 * normals(ids, 3))
@@ -145,13 +145,13 @@ def test_no_share_is_wider_than_is_of_use():
     given_hz = of.pricing.offer("up", far, 1e6).bandwidth_hz
     assert (given_hz <= widest_hz * (1 + 1e-12)).all()
     weights = np.exp(1.5 * normals(ids, 0, 1))
-    free = given_hz < widest_hz * (1 - 1e-12)  # those that have what their weights give them
+    free = given_hz < widest_hz * (1 - 1e-12)  # those with the shares of their weights
     assert 1 < free.sum() < 4
     ratio = given_hz[free] / weights[free]
     np.testing.assert_allclose(ratio, ratio[:1].repeat(ratio.size), rtol=1e-12)
 
 
 def test_what_the_server_expects_are_equal_shares():
-    """Who does not know the draws plans with shares that are alike."""
+    """Plans without knowledge of the draws use equal shares."""
     shares = ALLOCATIONS.load("unequal")().shares(12.0, np.ones(3), np.ones(3), TRUNCATED, spread=False)
     np.testing.assert_array_equal(shares.bandwidth_hz, [4.0, 4.0, 4.0])

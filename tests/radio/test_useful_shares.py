@@ -74,7 +74,7 @@ def test_no_share_is_wider_than_is_of_use(allocation, rate, fading):
         shares = divided(of, gains_of(a), 10 ** rng.uniform(5, 7, 12))
         width_hz = shares.bandwidth_hz
         assert (width_hz <= a / best * (1 + 1e-4)).all()
-        # The band is given away, unless all have what they can use.
+        # The band is full unless all have their useful widths.
         assert width_hz.sum() == pytest.approx(min(BAND_HZ, (a / best).sum()), rel=1e-3)
         np.testing.assert_allclose(shares.mean_snr, a / width_hz, rtol=1e-12)
         if (rate, fading) == ("mcs", "none"):  # a staircase jumps: below the widest, more is not always more
@@ -236,7 +236,7 @@ def test_uploads_of_a_round_take_what_the_filled_band_says():
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_weak_links_do_not_hold_up_rounds_for_hours(sharing):
-    """What a link can carry at any width bounds its time: no upload waits on a share that is too wide for it."""
+    """The best width of a link bounds its time: no upload has a share that is too wide."""
     scenario = {
         "rounds": 5,
         "model": {"kind": "logistic", "cost": {"parameters": 100_000, "flops_per_parameter": 2.0}},

@@ -32,7 +32,7 @@ def power(waves, row, slot, frequency_hz):
 
 
 def slot_bits(waves, row, slot, band_hz, snr, subbands):
-    """The mean over sub-bands of what each carries at its own gain."""
+    """Return the mean over sub-bands of the rates at their gains."""
     middle_hz = ((np.arange(subbands) + 0.5) / subbands - 0.5) * band_hz
     powers = np.array([power(waves, row, slot, frequency_hz) for frequency_hz in middle_hz])
     return band_hz * SLOT_S * np.log2(1 + snr * powers).mean()
@@ -49,7 +49,7 @@ def subbands_of(fading, band_hz, delay_s=100e-9):
 def test_devices_in_buildings_have_taps_of_their_own():
     """TR 38.901 Table 7.5-6: a median delay spread of 10^-6.62 s, no line of sight, whatever the way outdoors."""
     fading = {"kind": "tdl", "profile": "B", "los_profile": "D", "sinusoids": 8}
-    ids = np.arange(40)  # in one place, and yet each in a street of its own
+    ids = np.arange(40)  # in one place, but with different surroundings
     indoors, outdoors = (
         participants(
             link(fading=fading, propagation={"kind": "umi", "indoor": share}, spatial_consistency=False),
@@ -69,7 +69,7 @@ def test_devices_in_buildings_have_taps_of_their_own():
 
 @pytest.mark.parametrize("fading", FADINGS, ids=str)
 def test_durations_from_the_waves_themselves(fading):
-    """The upload begins in the slot after the download and the pause: time goes on, whatever is sent."""
+    """The upload begins in the slot after the download and the pause: time continues."""
     bits = 1.5e6
     of = link(fading=fading, shadowing_db=0.0, bandwidth_hz=30e6)
     who = participants(of, IDS)
@@ -156,7 +156,7 @@ def test_at_rest_the_closed_form(fading, sharing):
 
 
 def test_without_a_delay_spread_tdl_is_jakes_in_law():
-    """Durations of 300 devices: Kolmogorov-Smirnov at 1 %; a wide spread is told from it."""
+    """Durations of 300 devices: Kolmogorov-Smirnov at 1 %; a wide spread is distinguished from it."""
     ids = np.arange(300)
 
     def slots(fading):

@@ -21,11 +21,11 @@ REFUSED = {
     "cells:\n  layout: hexagonal\n  sites: 5": (5, "cells.sites: must be 1, 7 or 19, got 5"),
     "radio:\n  carrier_hz: 28e9\n  subcarrier_spacing_hz: 30e3": (
         5,
-        "radio.subcarrier_spacing_hz: spacing_hz = 30000 is no subcarrier spacing of FR2 (carrier 28 GHz): 60000",
+        "radio.subcarrier_spacing_hz: spacing_hz = 30000 is not a subcarrier spacing of FR2 (carrier 28 GHz): 60000",
     ),
     "radio:\n  carrier_hz: 28e9\n  subcarrier_spacing_hz: 120e3\n  slot_s: 0.000125\n  bandwidth_hz: 300e6": (
         7,
-        "radio.bandwidth_hz: bandwidth_hz = 3e+08 is no channel bandwidth at 120 kHz spacing: the nearest are 200",
+        "radio.bandwidth_hz: bandwidth_hz = 3e+08 is not a channel bandwidth at 120 kHz spacing: the nearest are 200",
     ),
     "radio:\n  tdd: DDDD": (4, 'radio.tdd.pattern: must have slots for the uplink, got "DDDD"'),
     "radio:\n  tdd:\n    pattern: DDXU": (5, 'radio.tdd.pattern: must have the letters D, S and U only, got "X"'),
@@ -43,7 +43,7 @@ REFUSED = {
     "radio:\n  sharing: processor\n  downlink: broadcast": (5, "radio.downlink: a broadcast is not shared"),
     "radio:\n  preset: dynamic_devices\n  sharing: processor": (3, "radio.downlink: a broadcast is not shared"),
     f"radio:\n  {BLOCKS}\n  slot_s: 0.001": (5, "radio.slot_s: must be 0.0005 at 30000 Hz spacing, got 0.001"),
-    f"radio:\n  {BLOCKS}\n  bandwidth_hz: 55e6": (5, "radio.bandwidth_hz: bandwidth_hz = 5.5e+07 is no channel"),
+    f"radio:\n  {BLOCKS}\n  bandwidth_hz: 55e6": (5, "radio.bandwidth_hz: bandwidth_hz = 5.5e+07 is not a channel"),
     "radio:\n  subcarrier_spacing_hz: 20e3": (4, "radio.subcarrier_spacing_hz: spacing_hz = 20000 is no"),
     "cells:\n  layout: hexagonal\nradio:\n  bandwidth_hz: 100e6": (5, "radio.propagation: umi_los holds from 10 m"),
     f"cells: {{layout: hexagonal}}\nradio:\n  {CLAMP}\n  reuse: 2": (6, "radio.reuse: must be 1, 3, 4 or 7, got 2"),

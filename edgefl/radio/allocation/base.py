@@ -1,13 +1,13 @@
-"""Base of the allocations, which are rules for the share of the band that each of several concurrent transfers gets.
+"""Base of the allocations, rules that divide the band among concurrent transfers.
 
-A rule that needs more than the transfers themselves, such as how long devices will compute, sets `by_forecast` and
-decides from the server's forecast of a round's participants, cell by cell, when they are chosen: `decide` returns
-`Decisions` with the shares of one direction or of both. It needs `server.csi` and `radio.sharing: fixed`
-(`scenario/rules/forecasts.py`); `server/optimised_control.py` hands its shares to the radio. `shares` is then asked
-for what it has not decided: the other direction, and messages that are no participations, such as polls.
+A rule that needs more than the transfers, such as computing times, sets `by_forecast` and decides from the server's
+forecast of a round's participants, cell by cell, when they are chosen: `decide` returns `Decisions` with the shares of
+one direction or of both. It needs `server.csi` and `radio.sharing: fixed` (`scenario/rules/forecasts.py`);
+`server/optimised_control.py` passes its shares to the radio. `shares` then divides the band for the other direction,
+and for messages outside participations, such as polls.
 
-A rule that leaves something to chance sets `by_draws`, and its `weights` divide the band between devices in place of
-`shares`, which then says what is expected before anything is drawn.
+A rule with random shares sets `by_draws`, and its `weights` divide the band between devices in place of `shares`, which
+then returns the shares expected before the draw.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from edgefl.core.catalogue import Member
 class Allocation(Member):
     """Base of all OFDMA allocations: disjoint shares that add up to the whole band."""
 
-    in_turn: ClassVar[bool] = False  # whether transfers take turns, one at a time on the whole band
-    by_snr: ClassVar[bool] = False  # whether shares depend on `snr_hz`, which is that of devices at full power
+    in_turn: ClassVar[bool] = False  # whether transfers take turns on the whole band
+    by_snr: ClassVar[bool] = False  # whether shares depend on `snr_hz`, that of devices at full power
     by_forecast: ClassVar[bool] = False  # whether shares follow from the server's forecast of the participants
     by_draws: ClassVar[bool] = False  # whether shares are in proportion to `weights`, which are drawn
 
     def places(self) -> int | None:
-        """Return how many devices a cell can serve at a time, as it has so many blocks; None: as many as there are."""
+        """Return the number of devices that a cell can serve at a time, one a block; None: no limit."""
         return None
 
     def shares(
@@ -39,16 +39,16 @@ class Allocation(Member):
     ) -> Shares:
         """Return the bandwidths [n] and duties [n] of n concurrent transfers.
 
-        If a share is wider than is of use to its transfer, the radio narrows it, and asks again: for the other
-        transfers and what is left of the band (`channel.useful_width`).
+        If a share is wider than useful, the radio narrows it, and calls again for the other transfers and the rest of
+        the band (`channel.useful_width`).
 
         Args:
             band_hz: the band to divide.
-            payload_bits: [n] what each has to send, not negative.
+            payload_bits: [n] the payloads, not negative.
             snr_hz: [n] received power over the noise density, P psi / N0.
             efficiency: the rate model.
-            spread: whether one transmitter spreads its power over the whole band (downlink), instead of each
-                concentrating its own on its share (uplink).
+            spread: whether one transmitter spreads its power over the whole band (downlink), or each concentrates its
+                power on its share (uplink).
         """
         raise NotImplementedError
 
@@ -64,6 +64,6 @@ class Allocation(Member):
         """Return the shares of a cell's participants [n], if `by_forecast`; see `Decider` (coordination.decisions).
 
         Raises:
-            Infeasible: none meets what was asked for.
+            Infeasible: no shares meet the requirements.
         """
         raise NotImplementedError

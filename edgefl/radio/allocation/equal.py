@@ -16,5 +16,4 @@ class EqualAllocation(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.allocation.equal`."""
-        # Neither payloads nor channels count: a device with a weak channel or more to send takes longer.
         return allocation.equal(band_hz, len(payload_bits))

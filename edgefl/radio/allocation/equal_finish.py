@@ -24,10 +24,10 @@ class EqualFinish(Allocation):
 
     def decide(self, forecast: Forecast) -> Decisions:
         """Return the shares of the uplink."""
-        # The server has all updates at the same time, so access and the backhaul belong to the wait, too.
+        # All updates reach the server at the same time, so the wait includes access and backhaul.
         ready_s = forecast.download_s() + forecast.compute_s() + forecast.on_the_way_s()
         share = np.full(len(forecast), 1.0 / len(forecast))
-        # A device that never gets the model keeps an equal share: nothing would make it end with the others.
+        # A device that never gets the model keeps an equal share, as no share makes it end with the others.
         ending = np.flatnonzero(np.isfinite(ready_s))
         if ending.size:
             up = forecast.up
@@ -42,5 +42,5 @@ class EqualFinish(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """Return equal shares of the downlink: the forecast takes downloads for what these make of them."""
+        """Return equal shares of the downlink, on which the forecast bases the downloads."""
         return allocation.equal(band_hz, len(payload_bits))

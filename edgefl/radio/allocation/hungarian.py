@@ -38,14 +38,14 @@ class Hungarian(Allocation):
     threshold_db: Annotated[float, Field(ge=-100, le=100)] = 0.023  # m in 1 - exp(-m (I + N) / (P h)), see radio.errors
     max_delay_s: Seconds | None = None  # of download and upload together
     max_energy_j: PositiveFloat | None = None  # of computing and upload together
-    power: Literal["within_energy", "full"] = "within_energy"  # lowered as far as max_energy_j asks for, or never
+    power: Literal["within_energy", "full"] = "within_energy"  # lowered as far as max_energy_j requires, or never
 
     def places(self) -> int:
         """Return the number of blocks."""
         return len(self.interference_w)
 
     def decide(self, forecast: Forecast) -> Decisions:
-        """Return the blocks of the uplink, what interferes with them, the powers, and who takes part."""
+        """Return the blocks of the uplink, their interference, the powers, and which devices take part."""
         devices = len(forecast)
         blocks = self.places()
         if devices > blocks:
@@ -55,7 +55,7 @@ class Hungarian(Allocation):
         interference_w_hz = np.array(self.interference_w) / block_hz
         pairs = _pairs(forecast, interference_w_hz)
         power_share = self._power_share(pairs)
-        # Errors follow from the SNR in the mean over the fading, as those of radio.errors do.
+        # Errors follow from the SNR averaged over the fading, like those of radio.errors.
         mean_snr = power_share * pairs.up_snr_hz / pairs.fading / block_hz
         arrives = 1.0 - outage_probability(db_to_linear(self.threshold_db), mean_snr)
         samples = np.broadcast_to(pairs.samples, arrives.shape)
@@ -73,7 +73,7 @@ class Hungarian(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """Return equal shares of the downlink: blocks are those of the uplink."""
+        """Return equal shares of the downlink: blocks divide only the uplink."""
         return allocation.equal(band_hz, len(payload_bits))
 
     def _within_limits(self, pairs: Forecast, power_share: Floats) -> Bools:
@@ -87,7 +87,7 @@ class Hungarian(Allocation):
         return np.asarray(within)
 
     def _energy_j(self, pairs: Forecast, power_share: Floats) -> Floats:
-        """Return what computing and upload take [p]."""
+        """Return the energy of computing and upload [p]."""
         return pairs.compute_j() + pairs.upload_j(1.0 / self.places(), power_share)
 
     def _power_share(self, pairs: Forecast) -> Floats:
@@ -95,8 +95,8 @@ class Hungarian(Allocation):
         full = np.ones(len(pairs))
         if self.max_energy_j is None or self.power == "full":
             return full
-        # An upload at a higher power takes more energy a bit, but where the circuit takes most of it: from full power
-        # down, the first power within the limit is the largest.
+        # A higher power takes more energy a bit, except where the circuit takes most of it: so search from full power
+        # down for the first power within the limit.
         trials = np.geomspace(1.0, LEAST_POWER_SHARE, POWERS)
         within = np.stack([self._energy_j(pairs, trial * full) <= self.max_energy_j for trial in trials])
         first = within.argmax(axis=0)

@@ -18,13 +18,12 @@ class MaxRate(Allocation):
 
     by_snr: ClassVar[bool] = True
 
-    # What each transfer gets at least, as a part of the equal share. Where a base station spreads its power over the
-    # band, the strongest transfer gets all that this leaves.
+    # Least share of each transfer over the equal share. If a base station spreads its power over the band, the
+    # strongest transfer gets the rest.
     min_share: Annotated[float, Field(ge=1e-6, le=1)] = 0.1
 
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.sum_rate.max_rate`."""
-        # The optimum is the same for every rate that is concave in the SNR.
         return sum_rate.max_rate(band_hz, snr_hz, least_share=self.min_share, spread=spread)

@@ -20,5 +20,5 @@ class MinMakespan(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.allocation.min_makespan`."""
-        # They finish together in the mean: shares do not follow the fading.
+        # They finish together on average, as shares do not follow the fading.
         return allocation.min_makespan(band_hz, payload_bits, snr_hz, efficiency, spread=spread)

@@ -16,5 +16,4 @@ class ProportionalAllocation(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.allocation.proportional`."""
-        # Channels do not count, so all finish together only if their channels are equal.
         return allocation.proportional(band_hz, payload_bits)

@@ -20,5 +20,5 @@ class ProportionalFair(Allocation):
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
         """Return the shares of `channel.allocation.proportional_fair`."""
-        # By mean rates: shares do not follow the fading, so there is no multi-user diversity.
+        # By mean rates: shares do not follow the fading, so without multi-user diversity.
         return allocation.proportional_fair(band_hz, snr_hz, efficiency, spread=spread)

@@ -1,4 +1,4 @@
-"""OFDMA shares that chance makes unequal."""
+"""Random OFDMA shares."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UnequalAllocation(Allocation):
 
     by_draws: ClassVar[bool] = True
 
-    # Standard deviation of a weight's logarithm; 0: all alike. At 0.5 one of two devices has more than 1.6 times
+    # Standard deviation of a weight's logarithm; 0: equal shares. At 0.5 one of two devices has more than 1.6 times
     # the other's share in half of the rounds.
     sigma: Annotated[float, Field(ge=0, le=3)] = 0.5
 
@@ -30,5 +30,5 @@ class UnequalAllocation(Allocation):
     def shares(
         self, band_hz: float, payload_bits: Floats, snr_hz: Floats, efficiency: Efficiency, *, spread: bool
     ) -> Shares:
-        """Return equal shares: what is expected before the weights are drawn."""
+        """Return equal shares, those expected before the weights are drawn."""
         return allocation.equal(band_hz, len(payload_bits))

@@ -1,4 +1,4 @@
-"""Other users of the cells, beside the devices that learn: one file for each model."""
+"""Other users of the cells besides the devices that learn: one file for each model."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.radio.background.base import Background, OtherUsers

@@ -1,4 +1,4 @@
-"""Base of the models of background traffic: other users, who share a cell's band with the devices that learn.
+"""Base of the models of background traffic: other users, which share a cell's band with the devices that learn.
 
 A new model is one file in this folder and one line in the folder's table of contents: a class with `mean_load` and
 `users`.
@@ -24,23 +24,23 @@ DEFAULT_SHAPE = 1.5  # of a Pareto law where none is given: a finite mean and an
 
 
 class OtherUsers(ABC):
-    """The other users of one cell in one direction, as time goes on."""
+    """The other users of one cell in one direction over time."""
 
     @property
     @abstractmethod
     def count(self) -> float:
-        """Return how many are on the air now; a fraction if it is a mean over time."""
+        """Return the number on the air now; a fraction if it is a mean over time."""
 
     @abstractmethod
     def advance(self, time_s: float, transfers: int) -> None:
-        """Let time pass until `time_s` [s], during which so many transfers of devices share the band."""
+        """Advance to `time_s` [s], while `transfers` of devices share the band."""
 
     @abstractmethod
     def next_change_s(self, transfers: int) -> float:
-        """Return when their number changes next [s], if the number of transfers stays; inf: never."""
+        """Return the time [s] of the next change of their number, if that of transfers stays; inf: never."""
 
     def free_share(self, transfers: int) -> float:
-        """Return the share of the band that is left to so many transfers: each user has one share, as each of them."""
+        """Return the share of the band that is left to so many transfers, if each user takes as much as a transfer."""
         if transfers == 0:
             return 1.0
         return transfers / (transfers + self.count)
@@ -53,28 +53,28 @@ class Background(Member):
     uplink: Annotated[float, Field(ge=0, le=1000)] = 1.0  # load of the uplink over that of the downlink
 
     def mean_load(self, way: Way, capacity_hz: float) -> float | None:
-        """Return the share of the band that they fill in the mean, below 1; None if that depends on the devices.
+        """Return the share of the band that they fill on average, below 1; None if it depends on the devices.
 
-        With shares that hold for the round, this share of the band is taken from the devices.
+        With shares that hold for the round, the devices lose this share of the band.
 
         Args:
             way: the direction.
-            capacity_hz: the part of the band that carries payload, in the mean over time.
+            capacity_hz: the part of the band that carries payload, averaged over time.
         """
         raise NotImplementedError
 
     def users(self, way: Way, capacity_hz: float, generator: np.random.Generator) -> OtherUsers:
-        """Return the other users of one cell, who are in equilibrium at time 0.
+        """Return the other users of one cell, in equilibrium at time 0.
 
         Args:
             way: the direction.
-            capacity_hz: the part of the band that carries payload, in the mean over time.
-            generator: of the cell's own draws.
+            capacity_hz: the part of the band that carries payload, averaged over time.
+            generator: of the cell's draws.
         """
         raise NotImplementedError
 
     def times(self, way: Way) -> float:
-        """Return by how much the traffic of a direction exceeds that of the downlink."""
+        """Return the traffic of a direction over that of the downlink."""
         return 1.0 if way == "down" else self.uplink
 
 
@@ -102,10 +102,7 @@ class Law(Member):
         return np.asarray(least * uniform ** (-1 / shape))
 
     def rests(self, generator: np.random.Generator, count: int, mean: float) -> Floats:
-        """Return what is left of sessions [count] that are met under way.
-
-        Its density is the law's tail over its mean (the equilibrium law of renewal theory).
-        """
+        """Return the remainders of sessions [count] under way: density is the tail over the mean (renewal theory)."""
         if self.law == "exponential":  # it has no memory
             return self.draws(generator, count, mean)
         uniform = 1.0 - generator.random(count)
@@ -120,7 +117,7 @@ class Law(Member):
     def arrivals(
         self, generator: np.random.Generator, arrivals_per_s: float, mean: float
     ) -> Iterator[tuple[float, float]]:
-        """Yield the arrivals of a Poisson process from time 0 on: when [s], and what each session has."""
+        """Yield the arrivals of a Poisson process from time 0 on: the time [s], and the size of the session."""
         time_s = 0.0
         while True:
             gaps_s = generator.exponential(1 / arrivals_per_s, DRAWN_AT_ONCE).tolist()

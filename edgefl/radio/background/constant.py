@@ -31,7 +31,7 @@ class _ConstantUsers(OtherUsers):
 
     @property
     def count(self) -> float:
-        """One user who is on the air for that share of the time."""
+        """One user that is on the air for that share of the time."""
         return self._load
 
     def advance(self, time_s: float, transfers: int) -> None:

@@ -1,4 +1,4 @@
-"""Background traffic of other users' transfers, which share the band as those of the devices do."""
+"""Background traffic of other users' transfers, which share the band like those of the devices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from edgefl.radio.transfers import Way
 class PoissonTransfers(Background, Law):
     """Transfers of other users that arrive at random and share the band: a queue M/G/1 under processor sharing.
 
-    Each has one share of the band, as each transfer of a device has, and leaves with its last bit (Kleinrock 1967).
+    Each has one share of the band, like a transfer of a device, and leaves with its last bit (Kleinrock 1967).
     """
 
     arrivals_per_s: PositiveFloat  # in each cell
@@ -31,10 +31,10 @@ class PoissonTransfers(Background, Law):
 
 
 class _SharingUsers(OtherUsers):
-    """Sessions that all get the same rate at any time, so that those with the fewest bits left end first.
+    """Sessions that all get the same rate, so that those with the fewest bits left end first.
 
-    `_attained` counts the bits that each session under way has been sent since some moment. A session ends when that
-    count reaches what it was at its arrival plus its size: one number moves all of them.
+    `_attained` counts the bits that each session under way has got since some moment. A session ends when the count
+    reaches its value at the arrival plus the session's size, so one number moves all sessions.
     """
 
     def __init__(self, model: PoissonTransfers, way: Way, capacity_hz: float, generator: np.random.Generator) -> None:
@@ -43,7 +43,7 @@ class _SharingUsers(OtherUsers):
         self._attained = 0.0
         load = model.mean_load(way, capacity_hz)
         rate_per_s = model.arrivals_per_s * model.times(way)
-        # In equilibrium their number is geometric, and what each has left is independent (Kelly 1979, section 3.3).
+        # In equilibrium their number is geometric, and the rest of each is independent (Kelly 1979, section 3.3).
         met = int(generator.geometric(1.0 - load)) - 1
         self._ends: list[float] = model.rests(generator, met, model.mean_bits).tolist()  # a heap
         heapq.heapify(self._ends)
@@ -79,16 +79,16 @@ class _SharingUsers(OtherUsers):
         return min(self._end_s(transfers), self._next[0])
 
     def _end_s(self, transfers: int) -> float:
-        """Return when the next session ends, if none comes before."""
+        """Return the end of the next session to end, unless another arrives before."""
         if not self._ends:
             return np.inf
         rate_bps = self._capacity_bps / (transfers + len(self._ends))
         return self._time_s + max(self._ends[0] - self._attained, 0.0) / rate_bps
 
     def _pass(self, time_s: float, transfers: int) -> None:
-        """Let time pass in which nobody comes or goes."""
+        """Advance to a time before the next arrival or end."""
         if self._ends:
             self._attained += (time_s - self._time_s) * self._capacity_bps / (transfers + len(self._ends))
         else:
-            self._attained = 0.0  # nobody counts from it any more; small numbers keep their digits
+            self._attained = 0.0  # no session counts from it any more; small numbers keep their digits
         self._time_s = time_s

@@ -1,4 +1,4 @@
-"""Background traffic of other users who stay for a time of their own, whatever rate they get."""
+"""Background traffic of other users that stay for a drawn time, whatever rate they get."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from edgefl.radio.transfers import Way
 
 
 class PoissonSessions(Background, Law):
-    """Sessions of other users, who each keep one share of the band for a time: the number of users of M/G/infinity.
+    """Sessions of other users that each keep one share of the band for a time: the number of users of M/G/infinity.
 
     Calls or streams end after their time, not with a number of bits, so their number does not depend on the devices.
     """
@@ -31,7 +31,7 @@ class PoissonSessions(Background, Law):
 class _StayingUsers(OtherUsers):
     def __init__(self, model: PoissonSessions, way: Way, generator: np.random.Generator) -> None:
         rate_per_s = model.arrivals_per_s * model.times(way)
-        # In equilibrium their number is Poisson, and what is left of each is independent.
+        # In equilibrium their number is Poisson, and the rest of each is independent.
         met = int(generator.poisson(rate_per_s * model.mean_s))
         self._ends_s: list[float] = model.rests(generator, met, model.mean_s).tolist()  # a heap
         heapq.heapify(self._ends_s)

@@ -17,9 +17,9 @@ ALL_CELLS = -1  # key of the clock that cells share which interfere
 class Band:
     """The transfers of one direction, in all cells.
 
-    A transfer that begins or ends changes the shares in its own cell. With interference it changes the rates in all
-    others, too: then one clock divides and counts for all. Without, an event costs the same however many cells there
-    are.
+    A transfer that begins or ends changes the shares in its cell. With interference it also changes the rates in all
+    others, so one clock divides for all. Without interference the cost of an event does not depend on the number of
+    cells.
     """
 
     def __init__(
@@ -42,16 +42,16 @@ class Band:
         return self._clock(transfer).send(transfer)
 
     def withdraw(self, transfer: BandTransfer) -> None:
-        """Cut a transfer short: its bits count up to the last slot boundary, its radio was on until now."""
+        """Cut a transfer short: its bits count up to the last slot boundary, its radio time until now."""
         self._clock(transfer).withdraw(transfer)
 
     def move(self, transfer: BandTransfer, drop: Drop, failing_slots: int | None) -> None:
-        """Give a transfer that is on the band another large-scale channel [1] to the same cell, from now on.
+        """Give a transfer on the band another large-scale channel [1] to the same cell, from now on.
 
         Args:
             transfer: the transfer.
             drop: the channel.
-            failing_slots: after how many slots it fails over this channel; None if it does not.
+            failing_slots: slots after which it fails over this channel; None if it does not.
         """
         self._clock(transfer).move(transfer, drop, failing_slots)
 

@@ -1,4 +1,4 @@
-"""The clock of a band that transfers share: their shares from one division to the next, and which one ends first."""
+"""The clock of a shared band, which divides it whenever a transfer begins or ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from edgefl.radio.transfers import OnAir, Way, ignore_on_air
 class BandClock:
     """Transfers whose shares depend on each other, on one grid of slots.
 
-    Between two divisions all shares hold. `_sent_by(k)` returns what each transfer has sent k slots after a division.
+    Between two divisions all shares hold. `_sent_by(k)` returns the bits of each transfer k slots after a division.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class BandClock:
             self._joining.remove(transfer)
             self._divide_soon()
         elif self._rows.row(transfer) is not None:
-            # The account never goes back, even if rounding puts the clock just before a boundary that is accounted for.
+            # Never before `_slot`, even if rounding puts the clock just before a boundary that is accounted for.
             self._advance(max(steps_completed(self._env.now, self._slot_s), self._slot))
             row = self._rows.row(transfer)
             if row is not None:  # it may have ended at that boundary
@@ -108,13 +108,10 @@ class BandClock:
         self._divide_soon()
 
     def _divide_soon(self) -> None:
-        """Divide the band when everything has happened that happens now.
-
-        Transfers that begin or end at the same slot boundary cause one division, whatever their order.
-        """
+        """Divide the band after all events of this moment, so that one slot boundary causes one division."""
         self._version += 1
         version = self._version
-        # That time has come, so the call queues behind all events that are already due now.
+        # The time is now, so the call queues behind all events that are already due.
         self._call_at(self._slot, lambda: self._divide_if(version))
 
     def _divide_if(self, version: int) -> None:
@@ -122,7 +119,7 @@ class BandClock:
             self._divide()
 
     def _advance(self, slot: int) -> None:
-        """Account for the slots before `slot`, and let the transfers that are through leave."""
+        """Account for the slots before `slot`, and remove the transfers that are through."""
         count = slot - self._slot
         self._slot = slot
         if self._users is not None:
@@ -132,21 +129,21 @@ class BandClock:
         self._rows.advance(count, self._sent_by(count))
         if self._engine.adaptation is not None:
             self._rows.advance_blocks(count)
-        self._sent_by = _no_division  # void: a division follows
+        self._sent_by = _no_division  # invalid until the division that follows
         through = self._rows.through
         if through.any():
             for transfer in self._rows.transfers[through]:
-                if transfer.done is not None:  # one that is being withdrawn has no event any more
+                if transfer.done is not None:  # a withdrawn transfer has no event any more
                     transfer.done.succeed()
             self._remove(through)
 
     def _remove(self, leaving: Bools) -> None:
-        """Let the transfers of some rows leave."""
+        """Remove the transfers of some rows."""
         self._rows.write_back(np.flatnonzero(leaving))
         self._rows = self._rows.only(~leaving)
 
     def _divide(self) -> None:
-        """Give every transfer its share, and find out which ends next."""
+        """Give every transfer its share, and wake up when the next one ends."""
         if self._joining:
             self._rows = self._rows.with_more(self._joining)
             self._joining = []
@@ -157,7 +154,7 @@ class BandClock:
         horizon = int((rows.limit_slots - rows.slots).min())  # the nearest limit
         if self._users is not None:
             change_s = self._users.next_change_s(self._transfers())
-            if change_s < np.inf:  # what comes or goes within a slot counts from the next one on
+            if change_s < np.inf:  # a change within a slot counts from the next slot on
                 horizon = min(horizon, max(steps_begun(change_s, self._slot_s) - self._slot, 1))
         progress = self._progress.divide(rows, share_hz, self._slot, horizon)
         self._sent_by = progress.sent_by
@@ -167,7 +164,7 @@ class BandClock:
         self._call_at(wake, lambda: self._wake_if(version, wake))
 
     def _transfers(self) -> Ints:
-        """Return how many transfers have shares in each cell [cells]."""
+        """Return the number of transfers with shares in each cell [cells]."""
         return np.bincount(self._rows.cell, minlength=len(self._budget.group))
 
     def _wake_if(self, version: int, slot: int) -> None:
@@ -176,9 +173,9 @@ class BandClock:
             self._divide_soon()
 
     def _shares(self) -> Floats:
-        """Return the bandwidths [n] that carry payload, in the mean over time.
+        """Return the bandwidths [n] that carry payload, averaged over time.
 
-        Also notes the SNRs that come with them, and switches the radios to their new shares of time and power.
+        Also note the SNRs, and switch the radios to their new shares of time and power.
         """
         rows = self._rows
         bandwidth_hz, air, mean_snr, power_share = self._divided()
@@ -189,7 +186,7 @@ class BandClock:
             rows.mean_bps_hz[changed] = self._budget.mean_bps_hz(mean_snr[changed])
         resources = self._budget.resources
         share_hz = bandwidth_hz * air * resources.payload_share(self._way)
-        if self._slot_shares is not None:  # the slots of the other direction carry nothing, and its own the whole rate
+        if self._slot_shares is not None:  # the direction's slots carry the whole rate, the others nothing
             share_hz = share_hz / resources.time_share(self._way)
         served = np.where(share_hz > 0, air, 0.0)  # without a resource block it waits with its radio off
         full_power = served * power_share
@@ -197,11 +194,11 @@ class BandClock:
         power_changes = full_power != rows.full_power_air
         begun_slots = self._env.now / self._slot_s - self._slot  # of a slot in which a transfer was withdrawn
         if begun_slots > SAME_STEP:
-            # The slot will be accounted for as a whole with the new shares; its first part had the old ones.
+            # The whole slot will be accounted for with the new shares, but its first part had the old ones.
             rows.air_slots[changes] += (rows.air[changes] - served[changes]) * begun_slots
             less = rows.full_power_air[power_changes] - full_power[power_changes]
             rows.full_power_slots[power_changes] += less * begun_slots
-        # What a base station sends is nothing to a device's battery, and without batteries nobody listens.
+        # A base station's power does not matter to a device's battery, and without batteries no listener exists.
         if self._way == "up" and self._on_air is not ignore_on_air:
             changes |= power_changes
         for row in np.flatnonzero(changes).tolist():
@@ -228,5 +225,5 @@ class BandClock:
 
 
 def _no_division(count: int) -> Floats:
-    """Refuse to tell what was sent while no shares were given out."""
+    """Raise an error, as no shares were given out."""
     raise AssertionError(f"{count} slots were accounted for without a division of the band")

@@ -16,11 +16,11 @@ from edgefl.radio.transfers import OnAir, Way
 
 
 class FixedBand(Band):
-    """The transfers of one round in one direction: each on a share of its own, which nothing else changes.
+    """The transfers of one round in one direction, each on a share that holds for the round.
 
     Args:
         env: the clock.
-        engine: tells how many slots a transfer takes.
+        engine: carries the transfers.
         way: the direction.
         on_air: called when a device's radio is switched.
         offer: the shares of the participants [n], and their SNRs when the round begins.
@@ -68,11 +68,11 @@ class _FixedClock(BandClock):
         """Return the share [1], whose SNR has changed with the path's gain."""
         share = self._share
         rows = self._rows
-        # Noise is that of the beginning, and there is no interference: the SNR goes with the gain and the power alone.
+        # Noise stays the same and nothing interferes, so the SNR follows the gain and the power.
         mean_snr = share.mean_snr * (rows.path_gain / self._path_gain)
         if self._way == "down" or self._budget.power_control.always_full:
             return BandShares(share.bandwidth_hz, share.air, mean_snr, share.power_share)
         power_share = self._budget.power_share(self._way, rows.device, share.bandwidth_hz, rows.path_gain)
-        silent = np.zeros(1)  # what is sent without power has no SNR: 0, not a division by 0
+        silent = np.zeros(1)  # without power the SNR is 0, not a division by 0
         gain = np.divide(power_share, share.power_share, out=silent, where=share.power_share > 0)
         return BandShares(share.bandwidth_hz, share.air, mean_snr * gain, power_share)

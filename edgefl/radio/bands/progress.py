@@ -1,4 +1,4 @@
-"""The progress of transfers on a band until it is divided anew: slot by slot, or by the `fast` engine."""
+"""The progress of transfers on a band until its next division: slot by slot, or by the `fast` engine."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from edgefl.radio.transfers import Way
 LOOK_AHEAD_VALUES = 2**15  # slots of a race, all transfers together: bounds the memory
 LEAST_AHEAD_SLOTS = 16  # of each transfer, however many share that memory
 LOOK_AHEAD_MARGIN = 1.1  # slots looked ahead over those expected: fading makes transfers longer or shorter
-LONG = 4.0  # times as long as `fast` asks for: then a transfer that is walked is worth estimating again
+LONG = 4.0  # times the length that `fast` needs: from here on it estimates a walked transfer again
 
 SentBy = Callable[[int], Floats]
-"""What each transfer has sent some slots after a division."""
+"""Returns the bits of each transfer [n] some slots after a division."""
 
 
 class Progress(NamedTuple):
     """The progress of transfers [n] that keep their shares."""
 
-    ends: Floats  # [n] slots after which each ends; infinite where that is not known yet, or never
-    known_slots: int  # for which it is known
+    ends: Floats  # [n] slots after which each ends; infinite: not known yet, or never
+    known_slots: int  # for which the progress is known
     sent_by: SentBy  # [n], up to `known_slots`
 
     @property
     def slots(self) -> int:
-        """The slots until the first transfer ends, or until slots have to be drawn anew."""
+        """The slots until the first transfer ends, or until further slots must be drawn."""
         return int(min(self.ends.min(initial=np.inf), self.known_slots))
 
 
@@ -43,7 +43,7 @@ class BandProgress:
     """The two engines on a band.
 
     `slots` walks all transfers. `fast` estimates those that are long enough (`channel.epochs`), has a closed form for
-    channels that do not change, and walks the others, to the end mostly: what is left of a long one gets short.
+    channels that do not change, and walks the others. Most transfers end walked, as the rest of a long one gets short.
     """
 
     def __init__(self, engine: TransmissionEngine, way: Way) -> None:
@@ -54,13 +54,13 @@ class BandProgress:
         self._slot_shares = engine.budget.resources.slot_shares(way)  # [slots] of a frame; None: slots are alike
 
     def divide(self, rows: BandRows, share_hz: Floats, slot: int, horizon: int) -> Progress:
-        """Return what happens when transfers [n] have got new shares of the band.
+        """Return the progress of transfers [n] on new shares of the band.
 
         Args:
             rows: the transfers, with their new SNRs.
-            share_hz: [n] bandwidth that carries payload, in the mean over time.
+            share_hz: [n] bandwidth that carries payload, averaged over time.
             slot: number of the slot that begins, in the run.
-            horizon: slots beyond which nothing needs to be known.
+            horizon: slots for which the progress is needed.
         """
         if not self._engine.fast or self._engine.adaptation is not None or rows.in_time.all():
             rows.walked[:] = True
@@ -83,7 +83,7 @@ class BandProgress:
         return _together(len(rows), parts)
 
     def _walk(self, rows: BandRows, walked: Rows, share_hz: Floats, slot: int, horizon: int) -> Progress:
-        """Walk some rows slot by slot until the first one ends, or until gains have to be drawn anew."""
+        """Walk some rows slot by slot until the first one ends, or until further gains must be drawn."""
         if not walked.size:
             return _nothing(walked)
         began = time.perf_counter()
@@ -91,9 +91,9 @@ class BandProgress:
         hz = share_hz[walked]
         slot_bits = hz * self._slot_s * rows.mean_bps_hz[walked]
         never = np.full(walked.size, np.inf)
-        # Mean rates tell about how far to look ahead. The fading of a slot is the same however far that is, as draws
-        # are keyed. Sums of bits begin anew with each look-ahead, so how far changes them by rounding errors, and a
-        # duration only where a payload ends within a rounding error of a slot's border.
+        # Mean rates decide how far to look ahead. Draws are keyed, so this does not change the fading of a slot. Sums
+        # of bits restart with each look-ahead, so it changes them by rounding errors, and a duration only where a
+        # payload ends within a rounding error of a slot's border.
         expected_slots = np.divide(left_bits, slot_bits, out=never, where=slot_bits > 0)
         room = max(LOOK_AHEAD_VALUES // walked.size, LEAST_AHEAD_SLOTS)
         ahead = int(max(1, min(room, LOOK_AHEAD_MARGIN * expected_slots.min() + LEAST_AHEAD_SLOTS, horizon)))
@@ -122,7 +122,7 @@ class BandProgress:
         return bps_hz
 
     def _coming_blocks(self, rows: BandRows, slot: int, ahead: int, expected_slots: Floats) -> Floats:
-        """Return what link adaptation brings through in the coming slots, as spectral efficiencies [n, ahead]."""
+        """Return the spectral efficiencies [n, ahead] that link adaptation delivers in the coming slots."""
         bps_hz = np.zeros((len(rows), ahead))
         in_time = rows.in_time
         if not in_time.all():
@@ -147,7 +147,7 @@ class BandProgress:
         bps_hz = self._budget.efficiency.bps_hz(rows.mean_snr[steady] * power)
         slot_bits = share_hz[steady] * self._slot_s * bps_hz
         left_bits = rows.left_bits[steady]
-        # A transfer that lacks a rounding error at a slot boundary ends there.
+        # A transfer that falls short of a slot boundary by a rounding error ends there.
         almost_bits = left_bits * (1.0 - SAME_STEP)
         never = np.full(steady.size, np.inf)
         slots = np.divide(almost_bits, slot_bits, out=never, where=slot_bits > 0)
@@ -158,19 +158,19 @@ class BandProgress:
         )
 
     def _estimate(self, rows: BandRows, fading: Rows, share_hz: Floats) -> None:
-        """Decide for rows whose shares have changed whether they are walked, and begin epochs of the others."""
+        """Decide which rows whose shares have changed are walked, and begin epochs of the others."""
         undecided = (rows.epoch[fading] < 0) & ~rows.walked[fading]
         new = fading[undecided]
         draws = self._engine.fast_draws(self._way, rows.device[new], rows.index[new], rows.attempt[new])
         rows.take_fast_draws(new, draws)
         changed = (share_hz[fading] != rows.share_hz[fading]) | (rows.mean_snr[fading] != rows.epoch_snr[fading])
-        # What was short enough to be walked is long only on a much smaller share.
+        # A transfer short enough to be walked becomes long only on a much smaller share.
         stays = rows.walked[fading] & (share_hz[fading] * LONG > rows.walked_hz[fading])
         decides = undecided | (changed & ~stays)
         at = fading[decides]
         if not at.size:
             return
-        # What is walked goes on so unless it has become a long one: then its fading now hardly matters.
+        # A walked transfer stays walked unless it has become long, when its present fading hardly matters.
         patience = np.where(rows.walked[at], LONG, 1.0)
         outlook = channel.epochs.outlook(
             rows.left_bits[at] / patience,
@@ -197,7 +197,7 @@ class BandProgress:
     def _begin_walking(self, rows: BandRows, at: Rows, one_rate_slots: Ints) -> None:
         """Walk some rows from now on."""
         rows.begin_walking(at)
-        # Slow fading is walked at one rate for some slots, as under a fixed share; only single slots can be cut.
+        # As under a fixed share, some slots of slow fading are walked at one rate; only single slots can be cut.
         in_steps = rows.limit_slots[at] >= MAX_SLOTS
         steps = at[in_steps]
         rows.step_slots[steps] = one_rate_slots[in_steps]
@@ -231,7 +231,7 @@ class BandProgress:
         before = channel.epochs.sent(begun, normal, lines)  # in this epoch
         ends = channel.epochs.ends(before + left_bits / sample_bits, normal, lines)
         slots = np.maximum(np.ceil((ends - begun) / worth), 1.0)
-        most_bits = left_bits * (1.0 - SAME_STEP)  # of a transfer that has not ended
+        most_bits = left_bits * (1.0 - SAME_STEP)  # before the end
 
         def sent_by(count: int) -> Floats:
             samples = channel.epochs.sent(begun + count * worth, normal, lines) - before
@@ -241,7 +241,7 @@ class BandProgress:
 
 
 def _together(count: int, parts: Sequence[tuple[Rows, Progress]]) -> Progress:
-    """Return the progress of all transfers from those of some rows each."""
+    """Return the progress of all transfers from that of each part of the rows."""
 
     def sent_by(slots: int) -> Floats:
         bits = np.zeros(count)
@@ -257,5 +257,5 @@ def _together(count: int, parts: Sequence[tuple[Rows, Progress]]) -> Progress:
 
 
 def _nothing(rows: Rows) -> Progress:
-    """Return the progress of no rows."""
+    """Return the progress of an empty set of rows."""
     return Progress(np.zeros(rows.size), MAX_SLOTS, lambda _: np.zeros(rows.size))

@@ -1,7 +1,7 @@
 """One direction's band, divided among transfers whose SNRs were recorded, in continuous time.
 
-It does what `Band` does for a channel model. As a recorded SNR is known for all times, the end of each transfer at its
-present share is known, too: nothing is walked slot by slot.
+The counterpart of `Band` for recorded links. Recorded SNRs are known for all times, and so is the end of each transfer
+at its present share: nothing is walked slot by slot.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from edgefl.radio.budget.link_budget import LinkBudget, OtherTransmitters
 from edgefl.radio.recorded_links import RecordedLinks
 from edgefl.radio.transfers import OnAir, Way
 
-FULL_POWER = 1.0  # nobody knows at which power a recording was made: devices send at theirs
+FULL_POWER = 1.0  # the power of a recording is unknown, so devices send at full power
 
 
 class RecordedTransfer:
     """One attempt of a transfer over a recorded link.
 
     Args:
-        device: whose transfer it is.
-        index: of the selection that chose the device; with it, what orders transfers.
+        device: its device.
+        index: of the selection that chose the device; both order transfers.
         cell: the base station that serves it.
-        left_bits: what it has to send.
+        left_bits: the payload.
         until_s: when it is cut short; inf: never.
     """
 
@@ -37,7 +37,7 @@ class RecordedTransfer:
         self.left_bits = left_bits
         self.until_s = until_s
         self.air_s = 0.0
-        self.hz = 0.0  # that carry its payload, in the mean over its turns
+        self.hz = 0.0  # that carry its payload, averaged over its turns
         self.air = 0.0  # share of the time in which it is served
         self.ends_s = np.inf  # when it will be complete if its share stays
         self.done: simpy.Event | None = None
@@ -53,12 +53,12 @@ class RecordedTransfer:
         self.ends_s = ends_s
 
     def advance(self, seconds: float, bits: float) -> None:
-        """Account for a time in which so many bits were sent."""
+        """Account for a time in which some bits were sent."""
         self.left_bits -= min(bits, self.left_bits)
         self.air_s += self.air * seconds
 
     def complete(self) -> None:
-        """Have everything sent."""
+        """Count everything as sent."""
         self.left_bits = 0.0
 
 
@@ -95,7 +95,7 @@ class RecordedBand:
         return done
 
     def withdraw(self, transfer: RecordedTransfer) -> None:
-        """Cut a transfer short, with what it has sent until now."""
+        """Cut a transfer short; the bits sent until now count."""
         self._advance()
         if transfer in self._active:
             self._active.remove(transfer)
@@ -103,7 +103,7 @@ class RecordedBand:
         self._on_air(transfer.device, self._way, 0.0, FULL_POWER)
 
     def _divide_soon(self) -> None:
-        """Divide the band when everything has happened that happens now, so that its order does not count."""
+        """Divide the band after all events of this moment, so that their order does not matter."""
         self._version += 1
         version = self._version
         call_at(self._env, self._env.now, lambda: self._divide_if(version))
@@ -118,7 +118,7 @@ class RecordedBand:
             self._divide_soon()
 
     def _advance(self) -> None:
-        """Account for the time until now, and let transfers leave that are complete or cut short."""
+        """Account for the time until now, and remove transfers that are complete or cut short."""
         now_s = self._env.now
         seconds = now_s - self._accounted_s
         if self._users is not None and seconds > 0:
@@ -137,7 +137,7 @@ class RecordedBand:
         self._active = staying
 
     def _carry_on(self, now_s: float) -> None:
-        """Account for what the transfers have sent until now."""
+        """Account for the bits that the transfers have sent until now."""
         for transfer in self._active:
             link = self._links.link(self._way, transfer.device)
             begin_s = self._links.time_s(transfer.device, self._accounted_s)
@@ -165,7 +165,7 @@ class RecordedBand:
             self._serve([self._active[row] for row in np.flatnonzero(cells == cell)], cell, others)
         wake_s = min(min(transfer.ends_s, self._cut_s(transfer)) for transfer in self._active)
         if self._users is not None:
-            # Others who change often must not make time stand still: a change counts a moment later.
+            # A change counts a moment later, so that frequent changes cannot make time stand still.
             wake_s = min(wake_s, max(self._users.next_change_s(transfers), self._env.now) + SAME_TIME_S)
         self._version += 1
         version = self._version
@@ -173,7 +173,7 @@ class RecordedBand:
             call_at(self._env, wake_s, lambda: self._wake_if(version))
 
     def _transfers(self) -> Ints:
-        """Return how many transfers are under way in each cell [cells]."""
+        """Return the number of transfers under way in each cell [cells]."""
         cells = np.array([transfer.cell for transfer in self._active], dtype=np.int64)
         return np.bincount(cells, minlength=len(self._budget.group))
 
@@ -183,7 +183,7 @@ class RecordedBand:
         resources = self._budget.resources
         devices = np.array([transfer.device for transfer in transfers])
         left_bits = np.array([transfer.left_bits for transfer in transfers])
-        # An SNR that was recorded holds on any share, as that of a transmitter that spreads its power over the band.
+        # A recorded SNR holds on any share, like that of a transmitter that spreads its power over the band.
         snr_hz = self._links.snr(self._way, devices, now_s) * resources.band_hz
         free_share = 1.0
         other_users = 0.0

@@ -19,9 +19,9 @@ from edgefl.radio.prices.fast_draws import FastDraws
 
 Objects = npt.NDArray[np.object_]
 
-KNOWN_VALUES = 2**20  # fading gains known at once, all rows together: bounds the memory
-DRAWN_TOGETHER = 2**14  # of these: as many as a processor's cache holds
-DRAW_MARGIN = 1.1  # slots drawn over those that the median row is expected to need
+KNOWN_VALUES = 2**20  # fading gains in memory, all rows together
+DRAWN_TOGETHER = 2**14  # of these, as many as fit into a processor's cache
+DRAW_MARGIN = 1.1  # slots drawn over the expected need of the median row
 LEAST_DRAWN_SLOTS = 16
 
 
@@ -161,7 +161,7 @@ class BandRows:
         return None
 
     def move(self, row: int, failing_slots: int | None) -> None:
-        """Take the large-scale channel that the transfer of a row has now, over which it may fail after some slots."""
+        """Take the present large-scale channel of a row's transfer, over which it may fail after some slots."""
         transfer = self.transfers[row]
         transfer.note_slots(int(self.slots[row]))
         transfer.expect_failure(failing_slots)
@@ -169,12 +169,12 @@ class BandRows:
         self.path_gain[row] = transfer.path_gain
         self.all_gains[row] = transfer.all_gains
         if self.k_factor[row] != transfer.k_factor:
-            # The scatter goes on as it was drawn; what changes is the line of sight beside it.
+            # The scatter continues as drawn; only the line of sight changes.
             self.k_factor[row] = transfer.k_factor
             self.powers[row] = np.abs(channel.fading.ricean(self.gains[row], transfer.k_factor)) ** 2
 
     def write_back(self, rows: Rows) -> None:
-        """Tell the transfers of some rows what has become of them."""
+        """Write the progress of some rows back to their transfers."""
         for row, last_gain in zip(rows.tolist(), self.last_gain(rows).tolist(), strict=True):
             self.transfers[row].take_progress(
                 float(self.left_bits[row]),
@@ -187,7 +187,7 @@ class BandRows:
             )
 
     def _ended_gain(self, row: int, last_gain: complex) -> Callable[[], complex]:
-        """Return what tells the fading's gain after the transfer of a row, whose last slot had `last_gain`."""
+        """Return a function of the fading's gain after the transfer of a row, whose last slot had `last_gain`."""
         draws: FastDraws | None = self.fast_draws[row]
         # As under a fixed share: the fading afterwards is a new draw.
         if draws is None:
@@ -209,12 +209,12 @@ class BandRows:
         self.slots += count
         self.air_slots += self.air * count
         self.full_power_slots += self.full_power_air * count
-        # Nothing is drawn where the fading is a function of time, nor under the `fast` engine unless it walks.
+        # Fading that is a function of time draws nothing; neither does the `fast` engine unless it walks.
         self.used = np.minimum(self.used + count, self.drawn)
         self.epoch_samples += count * self.worth
 
     def advance_blocks(self, count: int) -> None:
-        """Let the processes of transport blocks go on by `count` slots."""
+        """Advance the processes of transport blocks by `count` slots."""
         for transfer in self.transfers:
             if transfer.blocks is not None:
                 transfer.blocks.advance(count)
@@ -249,14 +249,14 @@ class BandRows:
         """Return the fading powers |h|^2 [r, slots] of some rows in the coming slots.
 
         Args:
-            rows: which.
-            slots: how many.
-            expected_slots: [r] that each row still needs; tells how many it is worth to draw at once.
+            rows: the rows.
+            slots: number of slots.
+            expected_slots: [r] that each row still needs; decides how many are drawn together.
         """
         known = self.drawn[rows] - self.used[rows]
         short = np.flatnonzero(known < slots)
         if short.size:
-            left_slots = int((self.limit_slots[rows] - self.slots[rows]).max())  # nobody takes more
+            left_slots = int((self.limit_slots[rows] - self.slots[rows]).max())  # the most that any row takes
             most = max(min(KNOWN_VALUES // len(rows), left_slots), slots)
             wanted = DRAW_MARGIN * float(np.median(expected_slots[short])) + LEAST_DRAWN_SLOTS
             target = int(max(slots, min(most, wanted)))
@@ -265,7 +265,7 @@ class BandRows:
         if not rows.size:
             return np.empty((0, slots))
         windows = zip(self.powers[rows], self.used[rows].tolist(), strict=True)
-        # Not np.stack, which looks at each row several times.
+        # np.stack would be slower, as it checks each row several times.
         return np.concatenate([powers[first : first + slots] for powers, first in windows]).reshape(rows.size, slots)
 
     def bps_hz_in_time(self, row: int, first: int, slots: int, efficiency: Efficiency, slot_s: float) -> Floats:
@@ -277,17 +277,17 @@ class BandRows:
         return bps_hz
 
     def _draw(self, rows: Rows, held: int, target: int) -> None:
-        """Draw further gains for rows that all know those of `held` coming slots, so that they know `target`."""
+        """Extend the gains of rows that all know those of `held` coming slots to `target` slots."""
         together = max(DRAWN_TOGETHER // (target - held), 1)
         for first in range(0, rows.size, together):
             self._draw_together(rows[first : first + together], held, target)
 
     def _draw_together(self, rows: Rows, held: int, target: int) -> None:
-        """Do what `_draw` does, for rows that are few enough."""
+        """Do the same as `_draw` for few enough rows."""
         last = self.last_gain(rows)
         before = last
         if held:
-            # The process goes on from the last gain that is known, not from the last slot that is over.
+            # The process continues from the last known gain, not from the last slot that is over.
             before = np.array([self.gains[row][-1] for row in rows])
         more = coming_gains(
             [self.transfers[row].draws for row in rows],
@@ -309,7 +309,7 @@ class BandRows:
 
 
 def _objects(values: Sequence[object]) -> Objects:
-    """Return an array [n] of Python objects, also where these are arrays themselves."""
+    """Return an array [n] of Python objects, which may themselves be arrays."""
     array = np.empty(len(values), dtype=np.object_)
     for position, value in enumerate(values):
         array[position] = value

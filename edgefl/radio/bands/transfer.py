@@ -1,4 +1,4 @@
-"""One transfer on a band that is shared, as its carrier sees it: what it has to send, and what has become of it."""
+"""One transfer on a shared band, as its carrier sees it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from edgefl.radio.prices.slot_rates import gains_in_time
 class BandTransfer:
     """A transfer under way.
 
-    While it is on a band, the band's clock keeps its progress (`BandRows`); it stands here again when it leaves.
+    While it is on a band, the band's clock keeps its progress (`BandRows`) and writes it back here at the end.
 
     Args:
         participant: its participant [1], with the base station that serves it.
         attempt: the number of the attempt, from 0.
         left_bits: the payload.
-        longest_slots: the slots that it may take, however good its link is.
+        longest_slots: the slots that it may take on any link.
         gain: the fading's gain in the slot before the first.
         draws: of the fading.
     """
@@ -54,7 +54,7 @@ class BandTransfer:
         self._attach(participant, gain, draws)
 
     def _attach(self, participant: Participants, gain: complex, draws: Innovations) -> None:
-        """Take the channel to the base station that serves the device now."""
+        """Take the channel to the base station that serves the device."""
         self.participant = participant
         self.device = int(participant.drop.ids[0])
         self.cell = int(participant.drop.cell[0])
@@ -64,7 +64,7 @@ class BandTransfer:
         self.k_factor = float(participant.drop.k_factor[0])
         self.correlation = float(participant.correlation[0])
         self.constant = bool(participant.constant[0])
-        self.gains_in_time = gains_in_time(participant)  # None where the fading goes on from slot to slot
+        self.gains_in_time = gains_in_time(participant)  # None where the fading is a process of slots
         self.begin_fading(gain)
         self.draws = draws
         self.blocks: BlockProcess | None = None  # its transport blocks, once the band has looked at them
@@ -76,7 +76,7 @@ class BandTransfer:
 
     @property
     def gain(self) -> complex:
-        """The fading's gain in the last slot; drawn only now where `fast` has not walked it."""
+        """The fading's gain in the last slot, drawn only when needed if `fast` has not walked it."""
         return self._gain()
 
     @property
@@ -87,38 +87,38 @@ class BandTransfer:
         return np.array([self.sent_bits / self.bits_over_snr])
 
     def go_on(self, participant: Participants, gain: complex, draws: Innovations, paused_slots: int) -> None:
-        """Go on after a pause, over the base station that serves the device [1] now, whose fading is another."""
+        """Continue after a pause over the base station that now serves the device [1], with another fading."""
         self._attach(participant, gain, draws)
         self.slots += paused_slots
 
     def expect_failure(self, slots: int | None) -> None:
-        """End after so many more slots, as the link is hopeless; None: it is not, or is not any more."""
+        """End after so many more slots, as the link is hopeless; None: it is not, or no longer."""
         if slots is None:
             self.limit_slots = self.longest_slots
         else:
             self.limit_slots = min(self.limit_slots, self.slots + slots)
 
     def note_slots(self, slots: int) -> None:
-        """Note how many slots it has taken so far."""
+        """Note the slots taken so far."""
         self.slots = slots
 
     def move(self, drop: Drop) -> None:
-        """Take another large-scale channel [1] to the same base station, whose fading goes on."""
+        """Take another large-scale channel [1] to the same base station; the fading continues."""
         self.participant = replace(self.participant, drop=drop)
         self.path_gain = float(drop.path_gain[0])
         self.all_gains = drop.all_gains[0]
         self.k_factor = float(drop.k_factor[0])
 
     def begin_blocks(self, blocks: BlockProcess) -> None:
-        """Take the transport blocks in which the attempt is sent to the base station that serves it now."""
+        """Take the transport blocks of the attempt over the base station that serves it."""
         self.blocks = blocks
 
     def restart(self, bits: float) -> None:
-        """Begin with the payload anew: what was sent so far is of no use."""
+        """Send the payload again from its beginning."""
         self.left_bits = bits
 
     def begin_fading(self, gain: complex) -> None:
-        """Take a gain for that of the last slot."""
+        """Take a gain as that of the last slot."""
         self._gain: Callable[[], complex] = lambda: gain
 
     def enter(self, done: simpy.Event) -> None:
@@ -143,7 +143,7 @@ class BandTransfer:
         full_power_slots: float,
         gain: Callable[[], complex],
     ) -> None:
-        """Take over what the band's clock has counted, as the transfer leaves the band."""
+        """Take over the counts of the band's clock at the end."""
         self.left_bits = left_bits
         self.sent_bits = sent_bits
         self.bits_over_snr = bits_over_snr

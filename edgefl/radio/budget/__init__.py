@@ -1,4 +1,1 @@
-"""The budget of a link: its share of the band, and its signal-to-noise ratio beside all others on it.
-
-`link_budget.py` is where to begin.
-"""
+"""The budget of a link: its share of the band and its signal-to-noise ratio. Begin with `link_budget.py`."""

@@ -1,4 +1,4 @@
-"""The other users of the cells' bands: how many there are, what they leave to the devices, and how they interfere."""
+"""The other users of the cells' bands: their number, the share they leave to the devices, and their interference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Cells
 
 PURPOSES: dict[Way, Purpose] = {"down": "background_down", "up": "background_up"}
-POINTS_A_CELL = 200  # at which other users may be, for the mean of their path gains
+POINTS_A_CELL = 200  # places of other users, for the mean of their path gains
 POINT_HEIGHT_M = 1.5
 
 
@@ -27,7 +27,7 @@ class BandUsers:
 
     Args:
         of_cell: the users of each cell, by its number.
-        received_w: [cells, cells] what the second's base station receives of one of the first's.
+        received_w: [cells, cells] power that the second's base station receives of one user of the first.
     """
 
     def __init__(self, of_cell: dict[int, OtherUsers], received_w: Floats) -> None:
@@ -35,16 +35,16 @@ class BandUsers:
         self._received_w = received_w
 
     def advance(self, time_s: float, transfers: Ints) -> None:
-        """Let time pass until `time_s` [s], during which `transfers` [cells] of devices are under way."""
+        """Advance to `time_s` [s], while `transfers` [cells] of devices are under way."""
         for cell, users in self._of_cell.items():
             users.advance(time_s, int(transfers[cell]))
 
     def next_change_s(self, transfers: Ints) -> float:
-        """Return when their number changes next [s], in any of the cells; inf: never."""
+        """Return the time [s] of the next change of their number in any of the cells; inf: never."""
         return min(users.next_change_s(int(transfers[cell])) for cell, users in self._of_cell.items())
 
     def others(self, transfers: Ints) -> OtherTransmitters:
-        """Return who they are now, while `transfers` [cells] of devices are under way."""
+        """Return the other users now, while `transfers` [cells] of devices are under way."""
         counts = np.zeros(len(transfers))
         free = np.ones(len(transfers))
         for cell, users in self._of_cell.items():
@@ -62,9 +62,9 @@ class Traffic:
     """The background traffic of a run.
 
     Args:
-        cells: where the base stations stand.
+        cells: places of the base stations.
         streams: keyed randomness.
-        budget: the band that it shares, and who interferes.
+        budget: the band that it shares, and the interference.
     """
 
     def __init__(self, cells: Cells, streams: Streams, budget: LinkBudget) -> None:
@@ -80,43 +80,43 @@ class Traffic:
         return self._radio.background
 
     def users(self, way: Way, cells: Sequence[int]) -> BandUsers | None:
-        """Return the other users of some cells from time 0 on; None if there are none in this direction."""
+        """Return the other users of some cells from time 0 on; None: there are none in this direction."""
         model = self.model
         if model is None or model.times(way) == 0:
             return None
         capacity_hz = self._resources.capacity_hz(way)
         of_cell: dict[int, OtherUsers] = {}
         for cell in cells:
-            # Each cell draws from a sequence of its own, so that nothing depends on which one is asked first.
+            # Each cell has its own sequence of draws, so that nothing depends on their order.
             users = model.users(way, capacity_hz, self._streams.sequence(PURPOSES[way], cell, 0))
             check_type(model, "users", users, OtherUsers, "an OtherUsers of edgefl.radio.background")
             of_cell[cell] = users
         return BandUsers(of_cell, self._received_w(way))
 
     def mean_others(self, way: Way) -> OtherTransmitters | None:
-        """Return the other users in the mean over time, as shares that hold for a round see them; None: none."""
+        """Return the other users averaged over time, for shares that hold for a round; None: none."""
         if self.model is None:
             return None
         load = self.model.mean_load(way, self._resources.capacity_hz(way))
-        if not load:  # none in this direction, or nobody knows how many: then fixed shares are refused
+        if not load:  # none in this direction, or an unknown number: then fixed shares are refused
             return None
         cells = self._cells.count
         return OtherTransmitters(np.full(cells, load), np.full(cells, 1.0 - load), self._received_w(way))
 
     def _received_w(self, way: Way) -> Floats:
-        """Return the powers [cells, cells] that base stations receive of one user of each cell; 0 where none asks."""
+        """Return the powers [cells, cells] that base stations receive of one user of each cell; 0 where not needed."""
         if way == "down" or self.model is None or not self._budget.interferes:
             return np.zeros((self._cells.count, self._cells.count))
         return self._mean_gains * float(channel.units.dbm_to_w(self.model.tx_power_dbm))
 
     @cached_property
     def _mean_gains(self) -> Floats:
-        """The mean path gains [cells, cells] from users whom the first cell serves to the second.
+        """The mean path gains [cells, cells] from the users of the first cell to the second.
 
-        Users are anywhere in the area, each served by the strongest cell. Their places are drawn once for a run.
+        Users are uniform over the area, each served by the strongest cell. Their places are drawn once for a run.
         """
         cells = self._cells
-        # Draws of their own: a point is no device, and shares no shadowing with one.
+        # Separate draws: a place is not a device, and shares no shadowing with one.
         streams = self._streams.apart("background")
         propagation = self._radio.propagation
         if "out_of_range" in type(propagation).model_fields:

@@ -1,8 +1,7 @@
 """The link budget: from transmit powers over path gains to signal-to-noise ratios.
 
-Everything between a transmitter's power and the receiver's signal-to-noise ratio stands here. The gains of antennas
-belong to those of paths (`LargeScaleChannel`). The devices' transmit powers come from
-`World.tx_power_w`, and `UplinkPowerControl` may lower them: the devices' energy takes the same powers.
+Path gains include the antennas (`LargeScaleChannel`). The devices' transmit powers come from `World.tx_power_w`, and
+`UplinkPowerControl` may lower them; the devices' energy uses the same powers.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
 
-LEAST_HZ = 1.0  # of a share: nothing arrives on it where no share is of use
+LEAST_HZ = 1.0  # of a share: nothing arrives on it if no share is useful
 LEAST_POWER_SHARE = 1e-12  # stands for a power of 0 in a denominator
 
 
 class OtherTransmitters(NamedTuple):
-    """The other users of the cells, who share a direction's band with the devices."""
+    """The other users of the cells in one direction."""
 
     counts: Floats  # [cells] on the air; a fraction if it is a mean over time
     free_shares: Floats  # [cells] of the band, or of the turns, that they leave to the devices
-    received_w: Floats  # [cells, cells] what the second's base station receives of one sender of the first
+    received_w: Floats  # [cells, cells] power that the second's base station receives of one sender of the first
 
 
 class LinkBudget:
@@ -57,7 +56,7 @@ class LinkBudget:
         _check_efficiency(radio.rate, self.efficiency)
         self.adaptation: LinkAdaptation | None = radio.errors.link_adaptation(radio.rate)
         self._best_snr = channel.useful_width.best_snr(self._expected_bps_hz)
-        self.noise_w_hz: dict[Way, float] = {  # by direction: base stations receive what comes up
+        self.noise_w_hz: dict[Way, float] = {  # by direction
             "down": float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_of("device"))),
             "up": float(channel.rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_of("base_station"))),
         }
@@ -72,9 +71,9 @@ class LinkBudget:
         return channel.rate.mean_rayleigh_bps_hz(self.efficiency, mean_snr)
 
     def _expected_bps_hz(self, mean_snr: Floats) -> Floats:
-        """Return the spectral efficiencies [n] by which useful shares are found: a scheduler knows mean SNRs [n] alone.
+        """Return the spectral efficiencies [n] that a scheduler expects at mean SNRs [n], for useful shares.
 
-        They are means over Rayleigh fading, also for other kinds of fading, and rates at the mean SNR without fading.
+        They are means over Rayleigh fading, for any kind of fading, or rates at the mean SNR without fading.
         """
         if self.adaptation is not None:
             mean_snr = mean_snr * self.adaptation.transmissions  # at best, HARQ adds them up
@@ -84,8 +83,7 @@ class LinkBudget:
 
     def snr_hz(self, way: Way, path_gain: Floats, tx_power_w: Floats, interference_w_hz: Floats | float) -> Floats:
         """Return received power over the density of noise and interference [n], P psi / (N0 + I0)."""
-        # The base station's power is that of each share, or spread over the whole band: `divide_bands` divides by the
-        # bandwidth over which it is spread.
+        # `divide_bands` divides by the bandwidth over which a base station spreads its power: a share or the band.
         power_w: Floats | float = tx_power_w
         if way == "down":
             power_w = self.server_tx_power_w
@@ -101,13 +99,9 @@ class LinkBudget:
         return self.radio.interference is not None and len(self.group) > 1
 
     def power_share(self, way: Way, ids: Ids, bandwidth_hz: Floats, path_gain: Floats) -> Floats:
-        """Return the shares [n] of their transmitters' full powers that are sent to or from devices, in [0, 1].
+        """Return the sent shares [n] of the transmitters' full powers, in [0, 1].
 
-        Args:
-            way: the direction.
-            ids: [n] the devices.
-            bandwidth_hz: [n] their shares of the band while they are served.
-            path_gain: [n] between them and the base stations that serve them.
+        `bandwidth_hz` [n] are the devices' shares of the band while they are served.
         """
         if way == "up":
             return self.power_control.power_share(ids, bandwidth_hz, path_gain)
@@ -116,16 +110,10 @@ class LinkBudget:
         return np.ones(len(ids))
 
     def widest_hz(self, way: Way, ids: Ids, path_gain: Floats, snr_hz: Floats) -> Floats | None:
-        """Return the widest shares of the band [n] that are of use to devices, in whole resource blocks if it has some.
+        """Return the widest useful shares of the band [n], in whole resource blocks if the band has them.
 
-        On a wider one a device would send, or be sent to, at a lower rate, as its power would be spread too thin for
-        the schemes of `radio.rate`. None: the whole band is of use to all.
-
-        Args:
-            way: the direction.
-            ids: [n] the devices.
-            path_gain: [n] between them and the base stations that serve them.
-            snr_hz: [n] as `snr_hz` returns them for full powers.
+        A wider share has a lower rate, as it spreads the power too thin for the schemes of `radio.rate`. None: the
+        whole band is useful to all. `snr_hz` [n] is the result of the method for full powers.
         """
         if self._best_snr == 0 or self.spreads_power(way):
             return None
@@ -149,7 +137,7 @@ class LinkBudget:
         return np.asarray(bandwidth_hz * self._expected_bps_hz(sent_hz / bandwidth_hz))
 
     def lone_hz(self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats) -> Floats:
-        """Return the bandwidths [n] of devices, each alone in its cell, without interference; see `lone_snr`."""
+        """Return the bandwidths [n] of devices, each alone in its cell without interference; see `lone_snr`."""
         whole_band_hz = np.full(len(ids), self.resources.band_hz)
         if way == "down" and self.radio.downlink == "broadcast":
             return whole_band_hz
@@ -161,14 +149,9 @@ class LinkBudget:
     def lone_snr(
         self, way: Way, ids: Ids, path_gain: Floats, tx_power_w: Floats, bandwidth_hz: Floats | float
     ) -> Floats:
-        """Return the signal-to-noise ratios [n] of devices, each alone in its cell, without interference.
+        """Return the signal-to-noise ratios [n] of devices, each alone in its cell without interference.
 
-        Args:
-            way: the direction.
-            ids: [n] the devices.
-            path_gain: [n] between them and the base stations that serve them.
-            tx_power_w: [n] their full powers.
-            bandwidth_hz: the part of the band that each uses, for all alike or [n].
+        `tx_power_w` [n] are full powers; `bandwidth_hz` is the part of the band that each uses, one for all or [n].
         """
         sent_w = tx_power_w
         if way == "up":
@@ -194,7 +177,7 @@ class LinkBudget:
             all_gains: [n, cells] path gains between their devices and every cell.
             cell: [n] the cells that serve them.
             tx_power_w: [n] powers of the devices.
-            transfers: [cells] how many are under way in each cell.
+            transfers: [cells] number under way in each cell.
             others: the other users of the cells; None: there are none.
         """
         section = self.radio.interference
@@ -212,8 +195,8 @@ class LinkBudget:
             if others is not None:
                 interference = interference + self._from_others_w_hz(others, transfers, section.load)
             return interference[cell]
-        # A base station sends its power once: over the band, to whoever has the turn, or to all listeners of a
-        # broadcast. Only shares that each get the full power at the same time add up.
+        # A base station sends its power once: over the band, in one turn, or in a broadcast. Powers add up only if
+        # shares each get the full power at the same time.
         each_full = self.radio.downlink == "unicast" and self.radio.server_power == "per_device" and not in_turn
         served: Floats | Ints = transfers
         if others is not None:
@@ -225,9 +208,9 @@ class LinkBudget:
         return channel.interference.downlink_w_hz(all_gains, cell, self.group, server_w, band_hz)
 
     def _from_others_w_hz(self, others: OtherTransmitters, transfers: Ints, load: float) -> Floats:
-        """Return the interference density [cells] that other users cause in the uplinks of other cells than theirs."""
+        """Return the interference density [cells] in uplinks from the other users of other cells."""
         senders = others.counts
-        if self.radio.allocation.in_turn:  # one at a time, in the turns that the devices do not have
+        if self.radio.allocation.in_turn:  # one at a time, in the turns that devices leave
             senders = np.where(transfers > 0, 1.0 - others.free_shares, np.minimum(others.counts, 1.0))
         cells = np.arange(len(self.group))
         return channel.interference.uplink_w_hz(
@@ -235,9 +218,9 @@ class LinkBudget:
         )
 
     def full_load(self, path_gain: Floats, all_gains: Floats, cell: Ints) -> tuple[Floats, Floats]:
-        """Return what devices [n] receive while every cell sends its whole power over its band, without fading.
+        """Return the SINR and SIR of devices [n] while every cell sends its whole power over its band, without fading.
 
-        3GPP calls the first one geometry (TR 38.901, clause 7.8.1).
+        3GPP calls the first geometry (TR 38.901, clause 7.8.1).
 
         Args:
             path_gain: [n] to the cells that serve them.
@@ -245,7 +228,7 @@ class LinkBudget:
             cell: [n] the cells that serve them.
 
         Returns:
-            Signal over interference and noise [n], and over interference alone [n], infinite where there is none.
+            Signal over interference and noise [n], and over interference alone [n], infinite without interference.
         """
         band_hz = self.resources.band_hz
         powers_w = np.full(len(self.group), self.server_tx_power_w)
@@ -257,11 +240,7 @@ class LinkBudget:
 
 
 def _check_efficiency(rate: Rate, efficiency: object) -> None:
-    """Check what a rate model from outside has returned, at some signal-to-noise ratios.
-
-    Raises:
-        WrongReturn: it is no spectral efficiency.
-    """
+    """Check the spectral efficiency of a rate model from outside at some SNRs; raise WrongReturn if it is wrong."""
     if is_trusted(rate):
         return
     what = "an object with methods bps_hz and rayleigh_bps_hz that return spectral efficiencies [n] from 0"

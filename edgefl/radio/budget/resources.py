@@ -13,18 +13,17 @@ from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 from edgefl.core.streams import Streams
 from edgefl.radio.allocation import Allocation
 from edgefl.radio.radio_section import Radio
-from edgefl.radio.tdd import slot_shares, time_share
 from edgefl.radio.transfers import Way
 from edgefl.world.control import BY_SCENARIO, Control
 
 
 class Resources:
-    """The band of each cell, after reuse; whole resource blocks where the scenario names a subcarrier spacing.
+    """The band of each cell, after reuse; whole resource blocks where the scenario sets a subcarrier spacing.
 
     Args:
         radio: the section `radio`.
-        control: divides the band in place of `radio.allocation`, if it wants to.
-        streams: keyed randomness, for an allocation that leaves shares to chance; None: shares are as expected.
+        control: may divide the band in place of `radio.allocation`.
+        streams: keyed randomness, for an allocation by draws; None: shares are as expected.
     """
 
     def __init__(self, radio: Radio, control: Control = BY_SCENARIO, streams: Streams | None = None) -> None:
@@ -40,14 +39,16 @@ class Resources:
 
     def time_share(self, way: Way) -> float:
         """Return the share of the time that the TDD frame gives a direction."""
-        return time_share(self._radio.tdd, way, self._radio.slot_s)
+        frame = self._radio.tdd
+        return 1.0 if frame is None else frame.time_share(way, self._radio.slot_s)
 
     def slot_shares(self, way: Way) -> Floats | None:
         """Return the share [slots] of each slot of the frame that belongs to a direction; None: slots are alike."""
-        return slot_shares(self._radio.tdd, way, self._radio.slot_s)
+        frame = self._radio.tdd
+        return None if frame is None else frame.slot_shares(way, self._radio.slot_s)
 
     def on_air_slots(self, way: Way, begin: int, count: int) -> float:
-        """Return how many of `count` slots from number `begin` on belong to a direction, parts of slots included."""
+        """Return the number of slots of a direction among `count` slots from number `begin` on, parts included."""
         shares = self.slot_shares(way)
         if shares is None:
             return count * self.time_share(way)
@@ -62,11 +63,11 @@ class Resources:
         return 1.0 - control
 
     def capacity_hz(self, way: Way) -> float:
-        """Return the part of a cell's band that carries a direction's payload, in the mean over time."""
+        """Return the part of a cell's band that carries a direction's payload, averaged over time."""
         return self.band_hz * self.time_share(way) * self.payload_share(way)
 
     def block_interference_w_hz(self, way: Way, devices: Ints) -> Floats | float:
-        """Return the density [n] of what interferes with devices' own parts of the band, whatever other cells send."""
+        """Return the density [n] of interference on devices' parts of the band that control sets."""
         interference_w_hz = None
         if way == "up":
             interference_w_hz = self._control.uplink_interference_w_hz(devices)
@@ -92,22 +93,22 @@ class Resources:
         """Return the shares [n] of one cell's concurrent transfers.
 
         Args:
-            payload_bits: [n] what each has to send.
+            payload_bits: [n] payload of each.
             snr_hz: [n] received power over the density of noise and interference.
             efficiency: the rate model.
             way: the direction of the transfers.
             spread: whether the transmitter spreads its power over the whole band.
-            devices: [n] whose transfers they are, for a control; None: `radio.allocation` divides in any case.
+            devices: [n] their devices, for a control; None: `radio.allocation` always divides.
             index: [n] of the selections that chose them, for an allocation by draws; None: its shares are as expected.
             widest_hz: [n] the widest shares that `radio.allocation` may give, in whole resource blocks; None: no limit.
             free_share: of the band, or of the turns, that other users leave.
-            others: how many other users have the rest.
-            group: [n] numbers from 0 of the groups whose members have one share together; None: each has its own.
+            others: number of other users, who have the rest.
+            group: [n] numbers from 0 of groups whose members share one part of the band; None: no groups.
         """
         weights = None
         if devices is not None:
             weights = self._control.bandwidth_weight(devices, uplink=way == "up")
-        if weights is not None:  # a control may decide on shares that are of no use
+        if weights is not None:  # a control may choose shares that are too wide
             widest_hz = None
         elif devices is not None and index is not None:
             weights = self._drawn_weights(devices, index, way)
@@ -133,7 +134,7 @@ class Resources:
         return Shares(of_groups.bandwidth_hz[group], of_groups.duty[group])
 
     def _drawn_weights(self, devices: Ints, index: Ints, way: Way) -> Floats | None:
-        """Return the weights [n] that `radio.allocation` makes of draws; None if it draws nothing."""
+        """Return the weights [n] that `radio.allocation` draws; None if it draws none."""
         allocation = self._radio.allocation
         if not allocation.by_draws or self._streams is None:
             return None
@@ -156,7 +157,7 @@ class Resources:
         spread: bool,
     ) -> Shares:
         """Return the shares [n] of transfers, or groups of them, by weights [n], or by `radio.allocation` if None."""
-        # Transfers that take turns do so with the other users, too, each on the whole band.
+        # Transfers that take turns also do so with the other users, each on the whole band.
         in_turn = self._radio.allocation.in_turn
         band_hz = self.band_hz if in_turn else self.band_hz * free_share
         # The allocation knows real-valued shares; whole blocks come afterwards, by largest remainders.
@@ -175,7 +176,7 @@ class Resources:
         takes_turns = (shares.duty < 1).any()
         if in_turn and free_share < 1:
             return Shares(shares.bandwidth_hz, shares.duty * free_share)
-        if self.blocks is None or takes_turns:  # a transfer that takes turns has all blocks in its turn
+        if self.blocks is None or takes_turns:  # in its turn a transfer has all blocks
             return shares
         block_hz = self.band_hz / self.blocks
         bandwidth_hz = shares.bandwidth_hz
@@ -185,7 +186,7 @@ class Resources:
             bandwidth_hz = np.concatenate([bandwidth_hz, np.full(users, rest_hz / users)])
         blocks = channel.numerology.whole_blocks(bandwidth_hz, self.blocks)[: len(payload_bits)]
         whole_hz = np.asarray(blocks * block_hz)
-        if widest_hz is not None:  # blocks that none can use stay empty
+        if widest_hz is not None:  # blocks that no transfer can use stay empty
             whole_hz = np.minimum(whole_hz, widest_hz)
         return Shares(whole_hz, shares.duty)
 
@@ -215,7 +216,7 @@ class Resources:
 
 def _by_weights(band_hz: float, weights: Floats) -> Shares:
     """Return the shares [n] of a band in proportion to weights [n]."""
-    if (weights == weights[0]).all():  # the very bits of equal shares
+    if (weights == weights[0]).all():  # exactly the bits of equal shares
         return channel.allocation.equal(band_hz, len(weights))
     return channel.allocation.proportional(band_hz, weights)
 
@@ -225,16 +226,12 @@ def _sums(group: Ints, values: Floats) -> Floats:
     return np.asarray(np.bincount(group, values), dtype=np.float64)
 
 
-LEAST_WEIGHT = 1e-300  # that is above 0
-ROUNDING = 1e-9  # shares may be above the band by as much, relative to it
+LEAST_WEIGHT = 1e-300  # stands for any positive number
+ROUNDING = 1e-9  # relative excess of shares over the band that counts as rounding
 
 
 def _check_shares(allocation: Allocation, shares: Shares, count: int, band_hz: float) -> None:
-    """Check what an allocation from outside has returned.
-
-    Raises:
-        WrongReturn: it is no division of the band.
-    """
+    """Check the return value of an allocation from outside; raise WrongReturn if it does not divide the band."""
     if is_trusted(allocation):
         return
     check_type(allocation, "shares", shares, Shares, "channel.allocation.Shares")

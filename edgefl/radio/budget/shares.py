@@ -40,25 +40,25 @@ def divide_bands(
     Args:
         budget: the link budget.
         way: the direction of the transfers.
-        devices: [n] whose transfers they are.
+        devices: [n] their devices.
         cell: [n] the cells that serve them.
         path_gain: [n] to these.
         all_gains: [n, cells] to every cell.
         tx_power_w: [n] full powers of the devices.
-        payload_bits: [n] what each has to send.
-        index: [n] of the selections that chose them; None: shares that are left to chance are as expected.
+        payload_bits: [n] the payloads.
+        index: [n] of the selections that chose them; None: drawn shares are as expected.
         broadcast: whether all listen to the whole band, each until it has received everything.
         others: the other users of the cells, who have their shares first; None: there are none.
     """
     resources = budget.resources
     count = len(cell)
-    # How much a cell interferes depends on how many of its transfers are on air, wherever their devices are.
+    # The interference of a cell depends on the number of its transfers on air, not on the places of their devices.
     transfers = np.bincount(cell, minlength=len(budget.group))
     superposed: Superposition | None = None
     if way == "up" and not budget.radio.uplink.orthogonal:
         received_w = tx_power_w * path_gain
         superposed = Superposition(budget.radio.uplink, devices, cell, len(budget.group), received_w)
-        transfers = superposed.counts  # those of a group are on air together, as one
+        transfers = superposed.counts  # a group is on air as one transfer
     of_blocks = resources.block_interference_w_hz(way, devices)
     interference = budget.interference_w_hz(way, all_gains, cell, tx_power_w, transfers, others) + of_blocks
     snr_hz = budget.snr_hz(way, path_gain, tx_power_w, interference)
@@ -104,7 +104,7 @@ def divide_bands(
         snr_hz = budget.snr_hz(way, path_gain, sent_w, interference)
     powered_hz = whole_band_hz if spread else bandwidth_hz  # over which the transmitter's power is spread
     noise_hz = powered_hz
-    if superposed is not None:  # the others of a group are further noise, but for those that have nothing to send
+    if superposed is not None:  # the others of a group are further noise, unless their payloads are empty
         noise_hz = powered_hz + superposed.interference_hz(np.where(payload_bits > 0, snr_hz, 0.0))
     # A transfer without a resource block has no signal-to-noise ratio: 0, not a division by 0.
     mean_snr = np.divide(snr_hz, noise_hz, out=np.zeros(count), where=powered_hz > 0)

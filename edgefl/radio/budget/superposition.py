@@ -1,7 +1,7 @@
-"""Uploads that overlap on the band of their cell: which do, and the power of the others in which each is received.
+"""Uploads that overlap on the band of their cell: their groups, and the interference within a group.
 
-`radio.uplink` answers both questions, for arrays that stand in the order of powers and of devices' numbers. So neither
-an answer nor a sum depends on the order in which transfers began.
+`radio.uplink` decides on both, for arrays in the order of powers and of devices' numbers, so that results do not depend
+on the order in which transfers began.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class Superposition:
 
     Args:
         uplink: how uploads share the uplink.
-        devices: [n] whose uploads they are.
+        devices: [n] their devices.
         cell: [n] the cells that serve them.
-        cells: how many cells there are.
-        received_w: [n] what the base stations receive of the devices at full power.
+        cells: number of cells.
+        received_w: [n] power that the base stations receive of the devices at full power.
     """
 
     def __init__(self, uplink: MultipleAccess, devices: Ints, cell: Ints, cells: int, received_w: Floats) -> None:
@@ -43,7 +43,7 @@ class Superposition:
         return rows[np.argsort(self._devices[rows], kind="stable")]
 
     def interference_hz(self, snr_hz: Floats) -> Floats:
-        """Return the power of the others in which each upload is received, over the density of noise [n].
+        """Return the power of the others of its group over the density of noise, for each upload [n].
 
         Args:
             snr_hz: [n] received power of each over the density of noise and of other cells' interference.
@@ -70,4 +70,4 @@ class Superposition:
         count = len(received_w)
         what = "whole numbers [n] of groups, from 0 and below n"
         check_array(uplink, "groups", groups, received_w.shape, what, least=0, most=count - 1, whole=True)
-        return np.unique(groups, return_inverse=True)[1]  # a number without members would get a part of the band
+        return np.unique(groups, return_inverse=True)[1]  # a group without members would get a part of the band

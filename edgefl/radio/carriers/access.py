@@ -1,7 +1,7 @@
-"""Access to the radio: the time before the first bit of each message, whichever carrier sends it.
+"""Access to the radio: the time before the first bit of each message, for any carrier.
 
-A device asks for a grant, leaves its idle state, or waits for TCP to get going: `radio.access_s` stands for all of it.
-It is paid once a message, as attempts that follow a failure go on over a connection that stands.
+A device requests a grant, leaves its idle state, or waits for TCP to start: `radio.access_s` stands for all of this. It
+applies once a message, as attempts after a failure use the same connection.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from edgefl.radio.transfers import OnAir, TransferResult, Way
 
 
 class AccessCarrier:
-    """Carries messages as another carrier does, each after its access to the radio.
+    """Carries messages by another carrier, each after its access to the radio.
 
     Args:
         env: the clock.

@@ -1,4 +1,4 @@
-"""A barrier: participants wait until all of them have come, or have left."""
+"""A barrier: participants wait until each of them has arrived or left."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import simpy
 
 
 class Barrier:
-    """Lets participants go on together, once each of them has arrived or left.
+    """Releases participants together, once each of them has arrived or left.
 
     Args:
         env: the clock.
@@ -22,11 +22,11 @@ class Barrier:
 
     @property
     def present(self) -> list[int]:
-        """The participants who have arrived and not left, ascending."""
+        """The participants that have arrived and not left, ascending."""
         return sorted(self._present)
 
     def arrive(self, participant: int) -> simpy.Event:
-        """Note that a participant has arrived; return the event that comes when nobody is missing."""
+        """Note that a participant has arrived; return the event that fires when none is missing."""
         self._missing.discard(participant)
         self._present.add(participant)
         self._look()
@@ -39,6 +39,6 @@ class Barrier:
         self._look()
 
     def _look(self) -> None:
-        """Let all go on if nobody is missing."""
+        """Release all if none is missing."""
         if not self._missing and not self._all_are_here.triggered:
             self._all_are_here.succeed()

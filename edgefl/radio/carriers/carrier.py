@@ -1,4 +1,4 @@
-"""The one way to carry a round's messages, whoever shares the band with whom."""
+"""The protocol of all carriers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Carrier(Protocol):
     """Carries the messages of one round's participants."""
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
-        """Carry a participant's message of a turn, from now on; if interrupted, return what was sent so far.
+        """Carry a participant's message of a turn from now on; if interrupted, return the result so far.
 
-        A turn may be left out, for example by a device that already has the model; then nothing is on air for it.
+        A turn may be left out, for example by a device that already has the model; then nothing is on air.
         """

@@ -37,11 +37,11 @@ class PricedTurn:
         rows = zip(*(column.tolist() for column in columns), strict=True)
         self._results = [TransferResult(*row) for row in rows]
         shares = zip(participants.drop.ids.tolist(), offer.air.tolist(), offer.power_share.tolist(), strict=True)
-        # what the listener is told when a transfer begins
+        # arguments of the listener when a transfer begins
         self._switched_on = [(device, offer.way, air, power_share) for device, air, power_share in shares]
 
     def send(self, env: simpy.Environment, row: int) -> Generator[simpy.Event, Any, TransferResult]:
-        """Carry one of them from now on: its duration is known, so it is one timeout."""
+        """Carry one transfer from now on in one timeout, as its duration is known."""
         began_s = env.now
         result = self._results[row]
         self._on_air(*self._switched_on[row])
@@ -52,7 +52,7 @@ class PricedTurn:
         return result
 
     def _cut_short(self, row: int, elapsed_s: float, cause: str) -> TransferResult:
-        """Return what a transfer has sent after a time: keyed draws let it be walked again up to there."""
+        """Return the result of a transfer after a time: keyed draws allow walking it again up to there."""
         slots = np.array([steps_completed(elapsed_s, self._pricing.radio.slot_s)])
         priced = self._pricing.price(self._offer, self._participants, np.array([row]), slots)
         air_s = elapsed_s * float(self._offer.air[row])
@@ -64,8 +64,8 @@ class PricedTurn:
 class FixedCarrier:
     """A round whose bandwidths and channels hold, so that all durations are known at its beginning.
 
-    The band is divided by all the bits that each participant has in a direction. Turns are priced one after the
-    other, because each begins with the fading that the one before has left, vectorised over the participants.
+    The band is divided by all bits of each participant in a direction. Turns are priced in order, vectorised over the
+    participants, as each begins with the fading at the end of the one before.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class FixedCarrier:
         self._pricing = pricing
         self._messages = messages
         self._on_air = on_air
-        # Both offers come before any price, so that too few resource blocks are refused before a slot is walked.
+        # Both offers come first, so that too few resource blocks are refused before a slot is walked.
         offers = {way: pricing.offer(way, participants, messages.total_bits(way)) for way in WAYS}
-        # Messages begin when they are sent, which is not a border of a slot: the grid only counts the slots.
+        # Messages need not begin at a border of a slot: the grid only counts the slots.
         now = np.full(len(participants), steps_begun(env.now, pricing.radio.slot_s))
         participants = replace(participants, first_slot=now)
         self._turns = [self._price(participants.only(group.rows), group, offers) for group in messages.groups]
@@ -88,7 +88,7 @@ class FixedCarrier:
         return self._turns[group][turn].send(self._env, place)
 
     def _price(self, participants: Participants, group: MessageGroup, offers: dict[Way, Offer]) -> list[PricedTurn]:
-        """Price all turns of participants [r] with equally many."""
+        """Price all turns of participants [r] with the same number of turns."""
         radio = self._pricing.radio
         draws = self._pricing.fading.pauses(participants, group.turns)
         turns: list[PricedTurn] = []
@@ -97,7 +97,7 @@ class FixedCarrier:
             first_slot = participants.first_slot
             if turn > 0:
                 pause_s = group.pause_s(turn, turns[-1].duration_s)
-                # The fading moves on in whole slots: a slot that has begun counts.
+                # The fading advances in whole slots: a slot that has begun counts.
                 pause_slots = np.ceil(pause_s / radio.slot_s - SAME_STEP)
                 first_slot = turns[-1].first_slot + turns[-1].slots + pause_slots.astype(np.int64)
                 start = channel.fading.advance(

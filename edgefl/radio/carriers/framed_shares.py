@@ -1,7 +1,7 @@
 """Shares that hold for the round, in a frame whose slots belong to one direction each.
 
-A slot's direction depends on the clock, and a message begins when the backhaul, the computing and a battery let it. So
-transfers are priced when they begin, one by one, at the next border of a slot.
+A slot's direction depends on the clock, and the begin of a message on backhaul, computing and battery. So transfers are
+priced one by one when they begin, at the next border of a slot.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FramedCarrier:
         return result
 
     def _attempts(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
-        """Carry a message, with as many attempts as it takes and the scenario allows."""
+        """Carry a message in as many attempts as needed and allowed."""
         way = way_of(turn)
         bits = self._messages.bits(row, turn)
         slot_s = self._pricing.radio.slot_s
@@ -58,7 +58,7 @@ class FramedCarrier:
         priced = self._pricing.price(offer, participant, ROW)
         slots = int(priced.slots[0])
         duration_s = wait_s + slots * slot_s
-        # The radio is on in the direction's slots; a meter sees them as a share of the whole time.
+        # The radio is on in the direction's slots; a meter counts them as a share of the whole time.
         air_s = self._pricing.budget.resources.on_air_slots(way, begin, slots) * slot_s
         air_s *= float(offer.air[0]) / self._pricing.budget.resources.time_share(way)
         air = air_s / duration_s if duration_s > 0 else 0.0
@@ -77,6 +77,6 @@ class FramedCarrier:
         return TransferResult(duration_s, air_s, air_s * power_share, float(priced.sent_bits[0]), delivered=delivered)
 
     def _part(self, offer: Offer, participant: Participants, elapsed_s: float) -> Priced:
-        """Return what a transfer has sent after a time: keyed draws let it be walked again up to there."""
+        """Return the price of a transfer up to a time: keyed draws allow walking it again up to there."""
         slots = steps_completed(max(elapsed_s, 0.0), self._pricing.radio.slot_s)
         return self._pricing.price(offer, participant, ROW, np.array([slots]))

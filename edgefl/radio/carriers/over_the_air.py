@@ -1,7 +1,7 @@
-"""Updates over the air: all participants of a cell send at once, and the base station receives the sum.
+"""Updates over the air: all participants of a cell send together, and the base station receives the sum.
 
 A participant has four messages: the model down, the statistics of its update up, those of all updates down, and the
-update itself. The first three are ordinary ones on fixed shares. The update is analog, on the whole band.
+update. The first three are ordinary ones on fixed shares. The update is analog, on the whole band.
 
 Source: Zhu, Wang, Huang, IEEE TWC 19(1), 2020; the formulas are those of `channel.aircomp`.
 """
@@ -54,8 +54,8 @@ class OverTheAirCarrier:
         pricing: prices the ordinary messages.
         participants: of the round [n].
         messages: their two messages of an ordinary round: the model, and the update as bits.
-        updates: what they send in place of these bits.
-        inversion: how they invert their channels.
+        updates: the analog updates that they send in place of these bits.
+        inversion: of their channels.
         on_air: called when a device's radio is switched.
     """
 
@@ -84,15 +84,15 @@ class OverTheAirCarrier:
         k_factor = participants.drop.k_factor
         self._mean_inverse = channel.aircomp.mean_inverse_gain(inversion.threshold, k_factor)
         rows = np.arange(len(participants))
-        # The common statistics need those of all participants, in all cells; a cell's sum needs its own participants.
+        # The common statistics need the participants of all cells, the sum of a cell only its own.
         self._statistics = Barrier(env, rows.tolist())
         self._cells: dict[int, Barrier] = {}
         for cell in np.unique(participants.drop.cell).tolist():
             self._cells[cell] = Barrier(env, rows[participants.drop.cell == cell].tolist())
         self._sums: dict[int, ReceivedSum] = {}  # by cell, once its participants send
-        self._power_share = np.zeros(len(participants))  # of full powers; of use once a cell's participants send
+        self._power_share = np.zeros(len(participants))  # of full powers; set once a cell's participants send
 
-    # What the process of a participant calls, in this order
+    # Calls from the process of a participant, in this order
 
     def send(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
         """See Carrier."""
@@ -101,11 +101,11 @@ class OverTheAirCarrier:
         return self._digital.send(row, turn)
 
     def statistics_are_in(self, row: int) -> simpy.Event:
-        """Return the event that comes when all participants have sent their statistics, of whom this is one."""
+        """Note that a participant has sent its statistics; return the event that fires when all have."""
         return self._statistics.arrive(row)
 
     def cell_is_ready(self, row: int) -> simpy.Event:
-        """Return the event that comes when all participants of a cell are ready to send, of whom this is one."""
+        """Note that a participant is ready to send; return the event that fires when all of its cell are."""
         return self._barrier_of(row).arrive(row)
 
     def leave(self, row: int) -> None:
@@ -113,7 +113,7 @@ class OverTheAirCarrier:
         self._statistics.leave(row)
         self._barrier_of(row).leave(row)
 
-    # What the server asks when the round has ended
+    # Calls from the server when the round has ended
 
     def weights(self, rows: list[int]) -> Floats:
         """Return the weights [r] of participants in the sum."""
@@ -165,7 +165,7 @@ class OverTheAirCarrier:
 
     @property
     def _duration_s(self) -> float:
-        """Return how long an update takes [s], in whole slots, however many participants send at once."""
+        """Return the duration of an update [s] in whole slots, for any number of senders."""
         resources = self._pricing.budget.resources
         slot_s = self._pricing.radio.slot_s
         per_symbol = self._inversion.coefficients_per_symbol
@@ -174,11 +174,11 @@ class OverTheAirCarrier:
         return float(np.ceil(symbols / (resources.capacity_hz("up") * slot_s) - SAME_STEP)) * slot_s
 
     def _set_powers(self, cell: int) -> None:
-        """Decide with which powers the participants of a cell send, all from now on."""
+        """Set the powers with which all participants of a cell send from now on."""
         budget = self._pricing.budget
         noise_w = budget.noise_w_hz["up"] * budget.resources.band_hz
         present = np.array(self._cells[cell].present, dtype=np.intp)
-        rows = present[self._mean_inverse[present] > 0]  # the others never meet a gain above the threshold
+        rows = present[self._mean_inverse[present] > 0]  # the others' gains never reach the threshold
         if not rows.size:
             self._sums[cell] = ReceivedSum(0.0, noise_w, np.inf)
             return
@@ -193,7 +193,7 @@ class OverTheAirCarrier:
         self._sums[cell] = ReceivedSum(float(aligned_w), noise_w, error)
 
     def _inverse_gain(self, rows: Rows) -> Floats:
-        """Return what participants [r] invert: the mean over their fading, or their gain now; 0 for who is silent."""
+        """Return the inverse gains of participants [r]: the mean over their fading, or that of now; 0: silent."""
         if self._inversion.by_coefficient:
             return np.asarray(self._mean_inverse[rows])
         gain = np.abs(self._gain(rows)) ** 2
@@ -201,7 +201,7 @@ class OverTheAirCarrier:
         return np.asarray(np.divide(1.0, gain, out=np.zeros(rows.size), where=sends))
 
     def _gain(self, rows: Rows) -> Complex:
-        """Return the complex gains [r] that participants meet now, flat over the band and for as long as they send."""
+        """Return the present complex gains of participants [r], flat over the band and the upload."""
         chosen = self._participants.only(rows)
         slot_s = self._pricing.radio.slot_s
         if chosen.waves is not None:
@@ -219,7 +219,7 @@ class OverTheAirCarrier:
 
 
 def _with_statistics(messages: Messages, statistics_bits: float) -> Messages:
-    """Return the model's message and those of the statistics, in place of the one with the update."""
+    """Return the messages with those of the statistics in place of the update."""
     groups = []
     for group in messages.groups:
         bits = np.full((len(group.rows), UPDATE), statistics_bits)
@@ -229,7 +229,7 @@ def _with_statistics(messages: Messages, statistics_bits: float) -> Messages:
 
 
 def _only_before_upload(group: MessageGroup) -> Pauses:
-    """Return the pauses of a group: it computes before the first upload."""
+    """Return the pauses of a group that computes before the first upload only."""
 
     def pause_s(turn: int, duration_s: Floats) -> Floats:
         if turn == UPLOAD:

@@ -1,4 +1,4 @@
-"""Processor sharing: the band is divided anew whenever a transfer begins or ends."""
+"""Processor sharing: the band is divided again whenever a transfer begins or ends."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SharedCarrier:
         return result
 
     def serving(self, row: int) -> Participants:
-        """Return a participant [1] with the base station that serves it, over the channel that it has now."""
+        """Return a participant [1] with its serving base station and its present channel."""
         return self._moved(row, self.turns.participant(row))
 
     def carry(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, str]:
@@ -63,7 +63,7 @@ class SharedCarrier:
         return ""
 
     def put_on(self, way: Way, row: int, transfer: BandTransfer) -> simpy.Event:
-        """Begin a transfer on a band, and let its channel follow its device; the event fires at its end."""
+        """Begin a transfer on a band, whose channel follows its device; the event fires at its end."""
         done = self._bands[way].send(transfer)
         if self._moving is not None:
             self._env.process(self._keep_up(self._moving, way, row, transfer, done))
@@ -81,14 +81,14 @@ class SharedCarrier:
             if done.triggered or transfer.done is not done:
                 return
             drop = self._channel(row, transfer.participant).at(interval)
-            # A division costs time, and changes nothing where a device stands still.
+            # A division costs time and is not needed while a device stands still.
             if not np.array_equal(drop.all_gains, transfer.participant.drop.all_gains):
                 participant = replace(transfer.participant, drop=drop)
                 failing_slots = self._pricing.hopeless_links.fails_after(way, participant, transfer.left_bits)
                 band.move(transfer, drop, failing_slots)
 
     def _moved(self, row: int, participant: Participants) -> Participants:
-        """Return a participant [1] over the channel that it has now."""
+        """Return a participant [1] with its present channel."""
         if self._moving is None:
             return participant
         drop = self._channel(row, participant).at(self._moving.interval(self._env.now))
@@ -102,7 +102,7 @@ class SharedCarrier:
         return self._channels[row]
 
     def _attempts(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
-        """Carry a message, with as many attempts as it takes and the scenario allows."""
+        """Carry a message in as many attempts as needed and allowed."""
         pricing = self._pricing
         way = way_of(turn)
         bits = self._messages.bits(row, turn)
@@ -110,7 +110,7 @@ class SharedCarrier:
         sent_bits = 0.0
         air_s = 0.0
         full_power_s = 0.0
-        # Whether an attempt fails does not depend on handovers: keys count those of the participant, not of a piece.
+        # Failures of attempts do not depend on handovers: keys count the participant's attempts, not the pieces.
         draws_of_failure = pricing.failure_draws(way, self.turns.participant(row))[0]
         left_slots = pricing.longest_slots
         for attempt in range(pricing.radio.faults.attempts):

@@ -1,7 +1,7 @@
-"""Transfers over recorded links: a recording says how long each takes, so there are no slots.
+"""Transfers over recorded links, whose durations follow from the recordings without slots.
 
-Where rates were recorded, each device has its own, and nothing is shared. Where SNRs were recorded, the band is divided
-as `radio.sharing` says.
+Recorded rates belong to one device each, and no band is shared. With recorded SNRs the band is divided as
+`radio.sharing` says.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from edgefl.radio.transfers import WAYS, OnAir, TransferResult, Way
 class OwnShare(NamedTuple):
     """The shares of a direction that participants [n] have for the whole round."""
 
-    hz: Floats  # that carry payload, in the mean over time; 1 where the recordings are rates already
+    hz: Floats  # that carry payload, averaged over time; 1 if rates were recorded
     air: Floats  # share of the time in which each is served
 
 
@@ -87,7 +87,7 @@ class RecordedCarrier:
         who = replace(self._participants.only(np.array([row])), attempts_before=turn // 2 * faults.attempts)
         fails = self._pricing.fails_by_fault(way, who)[0]
         left_s = faults.max_transfer_s or np.inf
-        # A link that never carries all of it fails in time, as a hopeless link of a model does.
+        # A link that never carries all of it fails after a time, like a hopeless link of a model.
         amount = bits
         if self._links.are_snrs:
             amount = bits / self._pricing.budget.resources.band_hz
@@ -118,7 +118,7 @@ class RecordedCarrier:
         return (yield from self._on_band(self._bands[way], row, bits, left_s))
 
     def _with_own_share(self, way: Way, row: int, bits: float, left_s: float) -> Generator[simpy.Event, Any, Leg]:
-        """Carry one attempt on what the participant has to itself: its end is known, so it is one timeout."""
+        """Carry one attempt on the participant's own share in one timeout, as its end is known."""
         device = int(self._participants.drop.ids[row])
         hz = float(self._shares[way].hz[row])
         air = float(self._shares[way].air[row])
@@ -142,7 +142,7 @@ class RecordedCarrier:
         return Leg(lasts_s, lasts_s * air, sent_bits, complete, cause)
 
     def _on_band(self, band: RecordedBand, row: int, bits: float, left_s: float) -> Generator[simpy.Event, Any, Leg]:
-        """Carry one attempt on a band that others use, too."""
+        """Carry one attempt on a shared band."""
         drop = self._participants.drop
         began_s = self._env.now
         index = self._participants.index
@@ -175,7 +175,7 @@ class RecordedCarrier:
         others = self._pricing.traffic.mean_others(way)
         free_share = 1.0
         if others is not None:
-            free_share = float(others.free_shares[0])  # alike in all cells
+            free_share = float(others.free_shares[0])  # the same in all cells
         if way == "down" and self._pricing.radio.downlink == "broadcast":
             bandwidth_hz *= free_share
         else:
@@ -199,7 +199,7 @@ class RecordedCarrier:
         return OwnShare(bandwidth_hz * air * resources.payload_share(way), air)
 
     def _ended(self, way: Way, row: int) -> RunError:
-        """Return the error of a transfer that its recording does not see the end of."""
+        """Return the error of a transfer that lasts beyond its recording."""
         device = int(self._participants.drop.ids[row])
         transfer = "download" if way == "down" else "upload"
         ends_s = self._links.ends_s(way, device)

@@ -1,4 +1,4 @@
-"""Transfers of devices that are handed over to other base stations while they last."""
+"""Transfers of devices that may be handed over to other base stations meanwhile."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from edgefl.radio.prices.pricing import Pricing
 from edgefl.radio.transfers import Way
 from edgefl.world.cells_section import Handover
 
-LINK_FAILED: dict[Way, str] = {"down": "download_failed", "up": "upload_failed"}  # the same, where a link fails
 HANDOVER_FAILED = "handover_failed"  # status of a participation whose transfer a handover drops
+LINK_FAILED: dict[Way, str] = {"down": "download_failed", "up": "upload_failed"}  # the same if its link fails
 
 
 class RoamingCarrier(SharedCarrier):
     """A round's transfers, each over the base station that serves its device at the time.
 
-    Each piece between two handovers has draws of its own: their keys count on as those of further attempts.
+    Each piece between two handovers has its own draws, keyed like further attempts.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class RoamingCarrier(SharedCarrier):
         self._handover = handover
         self.index = participants.index
         self._handed_over: dict[int, Participants] = {}  # [1] each, with the base station after the last handover
-        self._under_way: dict[int, simpy.Event] = {}  # fires at a handover of a participant whose transfer is on air
-        self._lost: dict[int, simpy.Event] = {}  # of participants without a link; fires when they have one again
+        self._under_way: dict[int, simpy.Event] = {}  # fires at the handover of a participant with a transfer on air
+        self._lost: dict[int, simpy.Event] = {}  # of participants without a link; fires when the link is back
 
     def serving(self, row: int) -> Participants:
         """See SharedCarrier."""
@@ -57,17 +57,17 @@ class RoamingCarrier(SharedCarrier):
         return super().serving(row)
 
     def hand_over(self, row: int, drop: Drop) -> None:
-        """Serve a participant from now on over the channel `drop` [1], whose fading is that of another base station."""
+        """Serve a participant from now on over the channel `drop` [1] of another base station."""
         attempts = self._pricing.radio.faults.attempts
         before = self.serving(row)
         attempts_before = before.attempts_before + attempts
-        handovers = attempts_before // attempts  # so far, this one included: it takes the last of that many draws
+        handovers = attempts_before // attempts  # so far, with this one, which takes the last draw
         waves = self._pricing.fading.waves(
             self._pricing.radio, drop, before.speed_mps, self.index, "handover_waves", handovers - 1
         )
         blocks = self._pricing.fading.blocks(self._pricing.radio, drop, before.speed_mps, self.index)
         self._handed_over[row] = replace(before, drop=drop, attempts_before=attempts_before, waves=waves, blocks=blocks)
-        # Scatter around another base station: its fading is independent, and starts from a stationary draw.
+        # The scatter around another base station is independent, and starts from a stationary draw.
         starts = self._pricing.fading.complex_normals("handover_start", drop.ids, self.index, handovers)
         self.turns.begin_with(row, starts[0, -1])
         self._cut(row)
@@ -83,13 +83,13 @@ class RoamingCarrier(SharedCarrier):
         self._lost.pop(row).succeed()
 
     def _cut(self, row: int) -> None:
-        """Cut the transfer that a participant has on the air, if it has one."""
+        """Cut the transfer that a participant has on the air, if any."""
         handed_over = self._under_way.pop(row, None)
         if handed_over is not None:
             handed_over.succeed()  # `_piece` waits for it
 
     def carry(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, str]:
-        """See SharedCarrier; through all handovers, as `cells.handover.in_transfer` says."""
+        """See SharedCarrier; through all handovers, by `cells.handover.in_transfer`."""
         band = self._bands[way]
         bits = transfer.left_bits
         try:
@@ -112,16 +112,16 @@ class RoamingCarrier(SharedCarrier):
         return ""
 
     def _wait(self, row: int) -> Generator[simpy.Event, Any, int | None]:
-        """Wait as long as a transfer stands still; return the slots that it has taken, None if it has failed."""
+        """Wait while a transfer pauses; return the slots of the pause, None if the transfer has failed."""
         if row in self._lost:
             return (yield from self._wait_for_link(row, self._handover.forwarding_s))
         yield self._env.timeout(self._handover.pause_s)
         return steps_begun(self._handover.pause_s, self._pricing.radio.slot_s)
 
     def _wait_for_link(self, row: int, pause_s: float) -> Generator[simpy.Event, Any, int | None]:
-        """Wait until a participant has a link again, and a pause; return the slots that it has taken, None if too long.
+        """Wait until a participant has a link again, and a pause; return the slots that it took, None if too long.
 
-        Without a limit a run would not end in which a device stands where no cell is good enough.
+        Without a limit, a run with a device beyond the reach of all cells would never end.
         """
         began_s = self._env.now
         section = self._handover.radio_link_failure
@@ -134,17 +134,17 @@ class RoamingCarrier(SharedCarrier):
         return steps_begun(self._env.now - began_s, self._pricing.radio.slot_s)
 
     def _go_on(self, way: Way, row: int, transfer: BandTransfer, waited_slots: int, bits: float) -> None:
-        """Let a transfer of so many bits in all go on over the base station that serves its participant now."""
+        """Continue a transfer with a payload of `bits` over the present base station of its participant."""
         participant = self.serving(row)
         draws = self._pricing.fading.innovations(way, participant, transfer.attempt)
-        # Slots of the pause count towards the transfer's limit, though nothing is on air in them.
+        # Slots of the pause count towards the transfer's limit, though nothing is on air.
         transfer.go_on(participant, self.turns.gain[row], draws, waited_slots)
         if self._handover.in_transfer == "restart":
             transfer.restart(bits)
         transfer.expect_failure(self._pricing.hopeless_links.fails_after(way, participant, transfer.left_bits))
 
     def _piece(self, way: Way, row: int, transfer: BandTransfer) -> Generator[simpy.Event, Any, bool]:
-        """Carry a transfer to its end or to a handover; return whether it has to go on after that."""
+        """Carry a transfer to its end or to a handover; return whether it continues after that."""
         handed_over = self._env.event()
         self._under_way[row] = handed_over
         try:

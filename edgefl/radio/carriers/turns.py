@@ -1,4 +1,4 @@
-"""From one message of a participant to its next: how its fading goes on, and how the keys of its draws count."""
+"""The state of participants from one message to the next: their fading, and the keys of their draws."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ROUND_TRIP_TURNS = 2  # messages of an ordinary round: a download and an upload
 
 
 class Turns:
-    """What a round's participants keep from turn to turn, for carriers that price each message as it begins.
+    """The state of a round's participants from turn to turn, for carriers that price each message as it begins.
 
     Args:
         env: the clock.
-        pricing: the draws, the length of a slot, the number of attempts.
+        pricing: draws, length of a slot, number of attempts.
         participants: the round's [n].
         messages: theirs.
     """
@@ -42,13 +42,12 @@ class Turns:
 
     def participant(self, row: int) -> Participants:
         """Return a participant [1], with the keys of the draws of its turn."""
-        # Every transfer goes its own way, so each participant is taken out of the round's arrays.
         if row not in self._alone:
             self._alone[row] = self._participants.only(np.array([row]))
         return self._alone[row]
 
     def begin(self, row: int, turn: int) -> None:
-        """Begin a participant's turn: its fading has gone on since the last one, and the keys of its draws count on."""
+        """Begin a participant's turn: advance its fading over the pause, and the keys of its draws."""
         if turn > 0:
             self._pause(row, turn)
         # Attempts of earlier turns in the same direction.
@@ -62,11 +61,11 @@ class Turns:
         self._ended_s[row] = self._env.now
 
     def begin_with(self, row: int, gain: complex) -> None:
-        """Let a participant's next attempt, or turn, begin with this fading gain."""
+        """Set the fading gain with which a participant's next attempt, or turn, begins."""
         self.gain[row] = gain
 
     def _pause(self, row: int, turn: int) -> None:
-        """Let the fading go on from the end of the transfer before until now."""
+        """Advance the fading from the end of the previous transfer to now."""
         # The next transfer begins at a slot boundary, so a slot that has begun counts as a whole.
         pause_slots: ArrayLike = steps_begun(self._env.now - self._ended_s[row], self._radio.slot_s)
         group, place = self._messages.place(row)
@@ -75,5 +74,5 @@ class Turns:
             # Results of earlier versions had an array here for split learning, and a number for ordinary rounds.
             pause_slots = np.array([pause_slots])
         draw = self._pauses[group][place, turn - 1]
-        at = slice(row, row + 1)  # arrays [1], as under fixed shares, where this is done for all at once
+        at = slice(row, row + 1)  # arrays [1], as fixed shares compute it for all together
         self.gain[at] = channel.fading.advance(self.gain[at], self._participants.correlation[at], pause_slots, draw)

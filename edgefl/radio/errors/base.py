@@ -1,9 +1,9 @@
-"""Base of the models of packet errors: how often the channel loses what is sent.
+"""Base of the models of packet errors that the channel causes.
 
 To add one:
 
 1. A file with a class derived from `PacketErrors`; its fields are the keys under `radio.errors`.
-2. `failure_probability`: of a whole attempt, which is noticed at its end and repeated as `radio.faults.attempts` says.
+2. `failure_probability`: of a whole attempt, noticed at its end and repeated up to `radio.faults.attempts` times.
 3. One line in the table of contents (`__init__.py`), one test in `tests/radio/test_packet_errors.py`, one row in
    `docs/channel/errors.md`.
 """
@@ -22,7 +22,7 @@ class PacketErrors(Member):
     """Base class of all models of packet errors."""
 
     def refusal(self, rate: Rate, transfer: str) -> tuple[str, str] | None:
-        """Return the key of `radio` that this model cannot go with, and what to write instead; None: all is well.
+        """Return the key of `radio` that contradicts this model, and a remedy; None: none does.
 
         Args:
             rate: the rate model.
@@ -31,11 +31,11 @@ class PacketErrors(Member):
         return None
 
     def link_adaptation(self, rate: Rate) -> LinkAdaptation | None:
-        """Return how schemes are chosen and blocks sent again, slot by slot; None: the rate model tells all."""
+        """Return the choice of schemes and the repetition of blocks, slot by slot; None: only the rate model counts."""
         return None
 
     def failure_probability(self, mean_snr: Floats, k_factor: Floats) -> Floats:
-        """Return the probabilities [n] with which attempts fail that the channel alone makes fail.
+        """Return the probabilities [n] that the channel makes attempts fail.
 
         Args:
             mean_snr: mean signal-to-noise ratio at |h|^2 = 1 [1], [n].

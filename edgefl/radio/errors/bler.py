@@ -52,7 +52,7 @@ class Bler(PacketErrors):
         """See PacketErrors.
 
         Raises:
-            InputError: the file of curves cannot be read, or a curve is none.
+            InputError: the file of curves cannot be read, or is wrong.
         """
         if not isinstance(rate, McsRate):
             raise TypeError("block errors belong to schemes")

@@ -6,4 +6,4 @@ from edgefl.radio.errors.base import PacketErrors
 
 
 class NoErrors(PacketErrors):
-    """No errors: what the rate model carries arrives, unless `radio.faults` says otherwise."""
+    """No errors: everything that the rate model carries arrives, except for `radio.faults`."""

@@ -1,4 +1,4 @@
-"""Outage: an attempt fails whose signal-to-noise ratio lies below a threshold."""
+"""Outage: an attempt fails if its signal-to-noise ratio lies below a threshold."""
 
 from __future__ import annotations
 

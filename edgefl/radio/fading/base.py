@@ -1,8 +1,7 @@
-"""Base of the fading models: the strength of the line of sight beside the scatter, and the scatter's change in time.
+"""Base of the fading models: the strength of the line of sight over the scatter, and the scatter's change in time.
 
-A new model is one file in this folder and one line in the folder's table of contents. A model either says how the
-scatter goes on from slot to slot (`slot_correlation`), or it is a function of time: constant in blocks (`hold_slots`),
-or a sum of waves (`waves`).
+A new model is one file in this folder and one line in the folder's table of contents. A model is either a process of
+slots (`slot_correlation`), or a function of time: constant in blocks (`hold_slots`), or a sum of waves (`waves`).
 """
 
 from __future__ import annotations
@@ -18,38 +17,38 @@ from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.catalogue import Member
 
 LONGEST_SLOTS = 2**62
-"""The length of a block without an end: that of a device at rest, whose coherence time is infinite."""
+"""The length of an endless block, as of a device at rest, whose coherence time is infinite."""
 
 
 class ScatteredPaths(NamedTuple):
-    """The facts that decide on the small-scale fading of devices [n]."""
+    """The facts that determine the small-scale fading of devices [n]."""
 
     speed_mps: Floats
     los: Bools
     k_factor: Floats  # from the model's hook
     carrier_hz: float
-    delay_spread_s: Floats | None  # the propagation model's medians [n]; None where it names none
+    delay_spread_s: Floats | None  # the propagation model's medians [n]; None where it has none
 
 
 DrawUniform = Callable[[int], Floats]
-"""`draw(count)`: uniform numbers in (0, 1), [n, count], the same whenever it is called."""
+"""`draw(count)`: uniform numbers in (0, 1), [n, count], the same in every call."""
 
 
 class Fading(Member):
-    """Base of all fading models: no line of sight, and scatter that is a Gauss-Markov process slot by slot."""
+    """Base of all fading models: no line of sight, and scatter that is a Gauss-Markov process of slots."""
 
     slots_only: ClassVar[bool] = False
-    """Whether `radio.transfer: fast` does not know the law of the time that a payload takes."""
+    """True if `radio.transfer: fast` does not know the law of the time that a payload takes."""
 
     def k_statistics_db(self, mean_db: float | None, std_db: float | None) -> tuple[float, float] | None:
-        """Return the mean and the standard deviation of K [dB] to draw from; None where no K is drawn.
+        """Return the mean and the standard deviation of drawn K [dB]; None: no K is drawn.
 
         Args:
             mean_db: the propagation model's mean; None where it has none.
             std_db: its standard deviation, likewise.
 
         Raises:
-            ValueError: a K is needed, and neither the propagation model nor a key of this model says which.
+            ValueError: a K is needed, but neither the propagation model nor a key of this model has one.
         """
         return None  # without a line of sight nothing is drawn
 
@@ -64,35 +63,35 @@ class Fading(Member):
 
     def slot_correlation(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Floats:
         """Return the correlation [n] of the scatter between neighbouring slots of devices at speeds [n]."""
-        # Jakes' correlation at a lag of one slot; at longer lags a Gauss-Markov process falls by its powers instead.
+        # Jakes' correlation at a lag of one slot; at longer lags a Gauss-Markov process has its powers.
         return doppler_correlation(speed_mps, carrier_hz, slot_s)
 
     def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints | None:
-        """Return for how many slots of the clock [n] the gain of each device holds; None: it moves on with every slot.
+        """Return the slots of the clock [n] for which the gain of each device holds; None: it changes with every slot.
 
-        Blocks are independent: with them the hook `slot_correlation` says nothing about the gains.
+        Blocks are independent, and `slot_correlation` then has no effect on the gains.
         """
         return None
 
     @property
     def new_in_each_round(self) -> bool:
-        """Whether the gains that hold in blocks are drawn for each round, and not for each block of the clock."""
+        """True if gains that hold in blocks are drawn for each round, not for each block of the clock."""
         return False
 
     def waves(self, paths: ScatteredPaths, draw: DrawUniform) -> Waves | None:
-        """Return the gain of each device [n] as a sum of waves, a function of time; None: there are none.
+        """Return the gain of each device [n] as a sum of waves, a function of time; None: it is not one.
 
-        With waves the hook `slot_correlation` says nothing about the gains.
+        With waves `slot_correlation` has no effect on the gains.
         """
         return None
 
     def check_delay_spread(self, *, known: bool) -> None:
-        """Check that a delay spread can be had where one is needed.
+        """Check that a delay spread is known if the model needs one.
 
         Args:
-            known: whether the propagation model names one.
+            known: whether the propagation model has one.
 
         Raises:
-            ValueError: one is needed, and neither the propagation model nor a key of this model says which.
+            ValueError: neither the propagation model nor a key of this model has one.
         """
         return

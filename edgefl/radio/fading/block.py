@@ -14,10 +14,10 @@ from edgefl.radio.fading.base import LONGEST_SLOTS, Fading
 
 
 class BlockFading(Fading):
-    """Rayleigh, constant for a coherence time (Rappaport 2002, eq. 5.40.c) or a round, alike up and down, then new."""
+    """Rayleigh, constant for a coherence time (Rappaport 2002, eq. 5.40.c) or a round, equal up and down, then new."""
 
     length: Literal["coherence_time", "round"] = "coherence_time"  # of a block; round: constant in it, new in the next
-    block_s: Seconds | None = None  # the coherence time; 0.423 / f_d at each device's speed where not given
+    block_s: Seconds | None = None  # the coherence time; by default 0.423 / f_d at each device's speed
 
     @model_validator(mode="after")
     def _consistent(self) -> BlockFading:
@@ -35,10 +35,7 @@ class BlockFading(Fading):
         return np.zeros(speed_mps.shape)
 
     def hold_slots(self, speed_mps: Floats, carrier_hz: float, slot_s: float) -> Ints:
-        """Return the coherence time to the nearest whole slot [n], at least one; without an end for a device at rest.
-
-        A block that is a round has no end either: the round has.
-        """
+        """Return the coherence time in whole slots [n], at least one; endless at rest, and if a block is a round."""
         if self.length == "round":
             return np.full(speed_mps.shape, LONGEST_SLOTS)
         block_s = coherence_s(speed_mps, carrier_hz)  # infinite at rest

@@ -22,12 +22,12 @@ class Jakes(Ricean):
     """Rayleigh, or Ricean in line of sight, of correlation J0(2 pi f_d t): sums of waves (Xiao et al., TWC 2006)."""
 
     sinusoids: Annotated[int, Field(ge=8, le=1024)] = 64  # number of waves in the sum
-    line_of_sight: bool = False  # Ricean where there is one, K as with `ricean`
+    line_of_sight: bool = False  # Ricean in line of sight, K as with `ricean`
 
     slots_only: ClassVar[bool] = True
 
     def k_statistics_db(self, mean_db: float | None, std_db: float | None) -> tuple[float, float] | None:
-        """Return the numbers of `ricean` where the line of sight counts."""
+        """Return the statistics of `ricean` with `line_of_sight`, otherwise None."""
         if self.line_of_sight:
             return super().k_statistics_db(mean_db, std_db)
         if self.k_mean_db is not None or self.k_std_db is not None:
@@ -35,13 +35,13 @@ class Jakes(Ricean):
         return None
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:
-        """Return the drawn K [...] where a line of sight counts; elsewhere 0, which is nothing but scatter."""
+        """Return the drawn K [...] with `line_of_sight`, otherwise 0, which is pure scatter."""
         if self.line_of_sight:
             return super().k_factor(los, k_db)
         return np.zeros(los.shape)
 
     def waves(self, paths: ScatteredPaths, draw: DrawUniform) -> Waves:
-        """Return waves from all around [n], and the line of sight from anywhere."""
+        """Return waves from all directions [n], and the line of sight from a random one."""
         count = len(paths.speed_mps)
         uniform = draw(DRAWS_A_WAVE * self.sinusoids + DRAWS_OF_LINE)
         around = uniform[:, DRAWS_OF_LINE:].reshape(count, 1, self.sinusoids, DRAWS_A_WAVE)

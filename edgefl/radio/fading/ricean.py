@@ -16,12 +16,12 @@ from edgefl.radio.fading.base import Fading
 class Ricean(Fading):
     """Ricean in line of sight, K log-normal by the propagation model, else Rayleigh (3GPP TR 38.901 Table 7.5-6)."""
 
-    k_mean_db: Annotated[float, Field(ge=-300, le=300)] | None = None  # the propagation model's where not given
+    k_mean_db: Annotated[float, Field(ge=-300, le=300)] | None = None  # by default the propagation model's
     k_std_db: Annotated[float, Field(ge=0, le=100)] | None = None  # likewise
 
     def k_statistics_db(self, mean_db: float | None, std_db: float | None) -> tuple[float, float] | None:
-        """Return the section's own keys, and the propagation model's numbers for what these leave out."""
-        # Each key stands for itself: a scenario may keep the model's mean and change the spread.
+        """Return the keys of the section, by default the numbers of the propagation model."""
+        # The keys are independent: a scenario may keep the model's mean and change the spread.
         if self.k_mean_db is not None:
             mean_db = self.k_mean_db
         if self.k_std_db is not None:
@@ -32,5 +32,5 @@ class Ricean(Fading):
         return mean_db, std_db
 
     def k_factor(self, los: Bools, k_db: Floats) -> Floats:
-        """Return the drawn K [n] in line of sight; elsewhere 0, which is nothing but scatter."""
+        """Return the drawn K [n] in line of sight; elsewhere 0, which is pure scatter."""
         return np.where(los, db_to_linear(k_db), 0.0)

@@ -25,18 +25,18 @@ class Tdl(Fading):
     """Taps A to E of a channel that differs over the band, each by Jakes (3GPP TR 38.901, clause 7.7.2)."""
 
     profile: Literal["A", "B", "C", "D", "E"] = "C"  # Tables 7.7.2-1 to 7.7.2-5; D and E have line of sight
-    los_profile: Literal["D", "E"] | None = None  # of devices in line of sight; `profile` where not given
-    delay_spread_ns: Annotated[float, Field(ge=0, le=1e6)] | None = None  # the propagation model's where not given
+    los_profile: Literal["D", "E"] | None = None  # of devices in line of sight; `profile` by default
+    delay_spread_ns: Annotated[float, Field(ge=0, le=1e6)] | None = None  # by default the propagation model's
     k_db: Annotated[float, Field(ge=-100, le=100)] | None = None  # of D and E: line of sight over all scatter
     sinusoids: Annotated[int, Field(ge=8, le=1024)] = 16  # of each tap
-    subband_hz: PositiveFloat | None = None  # widest that counts as flat; a tenth of 1 / delay spread where not given
+    subband_hz: PositiveFloat | None = None  # widest that counts as flat; by default a tenth of 1 / delay spread
 
     slots_only: ClassVar[bool] = True
 
     @model_validator(mode="after")
     def _consistent(self) -> Tdl:
         if self.los_profile is not None and self.profile in WITH_LINE:
-            raise fault_at(("profile",), f"must be A, B or C beside los_profile, got {self.profile}")
+            raise fault_at(("profile",), f"must be A, B or C with los_profile, got {self.profile}")
         if self.k_db is not None and self.los_profile is None and self.profile not in WITH_LINE:
             raise fault_at(("k_db",), f"profile {self.profile} has no line of sight: choose D or E, or a los_profile")
         return self
@@ -53,7 +53,7 @@ class Tdl(Fading):
         return np.full(los.shape, self._k_of(self.profile))
 
     def waves(self, paths: ScatteredPaths, draw: DrawUniform) -> Waves:
-        """Return the taps [n], each a sum of waves from all around, the first with the line of sight."""
+        """Return the taps [n], each a sum of waves from all directions, the first with the line of sight."""
         count = len(paths.speed_mps)
         spread_s = self._spread_s(paths)
         delay = np.zeros((count, MOST_TAPS))  # over the delay spread
@@ -82,7 +82,7 @@ class Tdl(Fading):
         return np.asarray(paths.delay_spread_s)
 
     def _rows(self, with_line: Bools) -> dict[str, Rows]:
-        """Return which devices have which profile."""
+        """Return the devices of each profile."""
         if self.los_profile is None:
             return {self.profile: np.arange(with_line.size)}
         return {self.profile: np.flatnonzero(~with_line), self.los_profile: np.flatnonzero(with_line)}

@@ -24,7 +24,7 @@ from edgefl.world.cells_section import Cells
 
 
 class Paths(NamedTuple):
-    """Paths [n, sites] between devices and all base stations, whose sectors have all but the gains in common."""
+    """Paths [n, sites] between devices and all base stations, whose sectors differ only in gains."""
 
     distance_m: Floats  # 2D
     large: LargeScale
@@ -33,7 +33,7 @@ class Paths(NamedTuple):
 
 
 class KeyedPathDraws(PathDraws):
-    """The random numbers of paths [n, sites], drawn when a model asks for them: most models need few of them.
+    """The random numbers of paths [n, sites], drawn on demand, as most models need few of them.
 
     Those of a building belong to the device for the whole run.
 
@@ -41,7 +41,7 @@ class KeyedPathDraws(PathDraws):
         streams: keyed randomness.
         ids: [n] the devices.
         sites: the number of base stations.
-        draw_los: returns the numbers [n, sites] that decide on the line of sight.
+        draw_los: returns the numbers [n, sites] that decide on line of sight.
     """
 
     _streams: Streams
@@ -59,7 +59,7 @@ class KeyedPathDraws(PathDraws):
 
     @cached_property
     def _of_building(self) -> Floats:
-        """[n, 4] One sequence for all of it: indoors or not, two for the depth, and the kind of walls."""
+        """[n, 4] One sequence: indoors or not, two for the depth, and the kind of walls."""
         return self._streams.uniform("indoor", self._ids, count=4)
 
     @property
@@ -69,7 +69,7 @@ class KeyedPathDraws(PathDraws):
 
     @property
     def indoor_distance(self) -> Floats:
-        """[n, 1, 2] As deep as seen from every base station."""
+        """[n, 1, 2] The same depth from every base station."""
         return self._of_building[:, None, 1:3]
 
     @property
@@ -99,7 +99,7 @@ class KeyedPathDraws(PathDraws):
 
     @cached_property
     def floor(self) -> Floats:
-        """[n, 1, 2] The same floor as seen from every base station."""
+        """[n, 1, 2] The same floor from every base station."""
         return self._streams.uniform("floor", self._ids, count=2)[:, None, :]
 
 
@@ -133,10 +133,10 @@ class LargeScaleChannel:
         """Return the paths between devices and every base station.
 
         Args:
-            ids: [n] the devices; one [1] that is in many places along its path.
-            positions_m: [n, 2] where they are.
+            ids: [n] the devices; [1] along the path of one device.
+            positions_m: [n, 2] their positions.
             height_m: [n] of their antennas; [1] along a path.
-            index: of the round, which keys what is drawn anew in each.
+            index: of the round, the key of the draws of each round.
             along_path: whether the positions are those of one device, in the order in which it passes them.
         """
         radio = self.radio
@@ -160,30 +160,30 @@ class LargeScaleChannel:
             )
         self._priced += distance_m.size
         _check_large_scale(radio.propagation, large, distance_m.shape)
-        # A standard deviation in the scenario holds in every state, as in the paper; else each state has its own.
+        # A standard deviation in the scenario holds in every state, as in the paper; by default each state has one.
         std_db = large.shadowing_std_db if radio.shadowing_db is None else radio.shadowing_db
         normals = self._normals("shadowing", ids, positions_m, index, large.decorrelation_m, along_path=along_path)
         if radio.site_correlation > 0:
             common = self._common_normals(ids, positions_m, index, large.decorrelation_m, along_path=along_path)
-            share = radio.site_correlation  # of the variance, as all paths have the same common part
+            share = radio.site_correlation  # of the variance: all paths have the same common part
             normals = np.sqrt(share) * common + np.sqrt(1.0 - share) * normals
         shadowing_db = std_db * normals
         gains = np.repeat(path_gain(large.path_loss_db, shadowing_db), self.cells.sectors, axis=1)
         return Paths(distance_m, large, shadowing_db, gains * self._antennas(offsets_m, distance_m, heights_m))
 
     def border_note(self) -> str | None:
-        """Return how many paths were priced at the border of the model's range so far; None if none was."""
+        """Return a note on the paths priced at the border of the model's range so far; None: there are none."""
         if not self._at_border:
             return None
         counts = f"{self._at_border} of {self._priced} paths were priced at the border"
         return f"radio.propagation.out_of_range: clamp: {counts}, and not where their devices were"
 
     def _antennas(self, offsets_m: Floats, distance_m: Floats, heights_m: Floats) -> Floats | float:
-        """Return what both antennas add to the gains [n, cells] of paths between isotropic ones, as a factor."""
+        """Return the factor of both antennas in the gains [n, cells], over isotropic ones."""
         cells = self.cells
         antenna = cells.antenna
         device_dbi = self.radio.device_antenna_gain_dbi
-        if type(antenna) is Omni:  # the common case, which needs no angles; a subclass has a pattern of its own
+        if type(antenna) is Omni:  # the common case, without angles; a subclass may have a pattern
             return float(channel.units.db_to_linear(antenna.gain_dbi + device_dbi))
         zenith_deg = channel.antenna.zenith_deg(distance_m, cells.bs_height_m, heights_m)
         azimuth_deg = np.degrees(np.arctan2(offsets_m[..., 1], offsets_m[..., 0]))
@@ -207,16 +207,16 @@ class LargeScaleChannel:
 
         Args:
             ids: [n] the participants.
-            positions_m: [n, 2] where they are.
+            positions_m: [n, 2] their positions.
             height_m: [n] of their antennas.
             index: of the round.
-            cell: [n] the cells that serve them; the strongest ones where not given.
+            cell: [n] the cells that serve them; by default the strongest ones.
             along_path: whether all are one device, at positions in the order in which it passes them.
         """
         distance_m, large, shadowing_db, gains = self.paths(ids, positions_m, height_m, index, along_path=along_path)
         if cell is None:
             cell = np.argmax(gains, axis=1)  # with shadowing: the nearest one is not always the strongest
-        # Table 7.5-6 has a K for line of sight alone: into a building comes scatter, whatever the path outdoors.
+        # Table 7.5-6 has a K only for line of sight: only scatter enters a building, whatever the path outdoors.
         indoor = np.asarray(large.state == O2I)
         k_factor = self._k_factor(ids, positions_m, index, large.los & ~indoor, along_path=along_path)
         rows = np.arange(len(ids))
@@ -235,10 +235,7 @@ class LargeScaleChannel:
         )
 
     def without_paths(self, ids: Ids, positions_m: Floats) -> Drop:
-        """Return who is served by which base station, the nearest one, where links were recorded.
-
-        Nothing is known of the paths: they are nan.
-        """
+        """Return a drop for recorded links: the nearest base station serves each device; paths are unknown (nan)."""
         distance_m = self.cells.distances_m(positions_m)
         cell = np.argmin(distance_m, axis=1)
         unknown = np.full(len(ids), np.nan)
@@ -273,7 +270,7 @@ class LargeScaleChannel:
         along_path: bool = False,
     ) -> Floats:
         """Return standard normals [n, sites]: a map's values at the positions, or new ones in each round."""
-        # New draws in each round make jumps of 20 to 40 dB between rounds; maps change only as the device moves.
+        # New draws in each round jump by 20 to 40 dB between rounds; maps change only as the device moves.
         if not self.radio.spatial_consistency:
             return self.streams.normal(purpose, ids, index, count=self.cells.sites)
         field: Purpose = "shadowing_field" if purpose == "shadowing" else "ricean_k_field"
@@ -283,19 +280,19 @@ class LargeScaleChannel:
     def _common_normals(
         self, ids: Ids, positions_m: Floats, index: int, decorrelation_m: Floats, *, along_path: bool = False
     ) -> Floats:
-        """Return standard normals [n, 1]: what a device's shadowing to all base stations has in common."""
+        """Return standard normals [n, 1], the common part of a device's shadowing to all base stations."""
         if not self.radio.spatial_consistency:
             return self.streams.normal("common_shadowing", ids, index)[:, None]
-        # Paths in different states have different distances; values of one map at two distances would be independent.
+        # Paths in different states have different distances, at which the values of one map would be independent.
         longest_m = decorrelation_m.max(axis=1, keepdims=True)
         return self._common_map.gaussian("common_shadowing_field", positions_m, longest_m, along_path=along_path)
 
     def _k_factor(self, ids: Ids, positions_m: Floats, index: int, los: Bools, *, along_path: bool = False) -> Floats:
         """Return the linear K [n, sites] of paths that reach the device in line of sight or not [n, sites]."""
-        if self.k_statistics_db is None:  # the fading takes no K from a draw
+        if self.k_statistics_db is None:  # the fading draws no K
             return self._checked_k(los, np.zeros(los.shape))
         mean_db, std_db = self.k_statistics_db
-        # Models that name no decorrelation distance of K take that of the shadowing in line of sight.
+        # Models without a decorrelation distance of K take that of the shadowing in line of sight.
         decorrelation_m = self.statistics.k_decorrelation_m or self.statistics.decorrelation_m[0]
         normals = self._normals("ricean_k", ids, positions_m, index, decorrelation_m, along_path=along_path)
         return self._checked_k(los, mean_db + std_db * normals)
@@ -308,11 +305,7 @@ class LargeScaleChannel:
 
 
 def _check_large_scale(propagation: Propagation, large: LargeScale, shape: tuple[int, ...]) -> None:
-    """Check what a propagation model from outside has returned for distances of a shape.
-
-    Raises:
-        WrongReturn: it is no channel of these paths.
-    """
+    """Check the channel that a propagation model from outside returned for distances of a shape; else WrongReturn."""
     if is_trusted(propagation):
         return
     hook = "large_scale"

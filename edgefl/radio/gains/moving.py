@@ -1,4 +1,4 @@
-"""The large-scale channel of devices that move while they take part: constant for an interval, then another one."""
+"""The large-scale channel of devices that move while they take part, constant for intervals of time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from edgefl.core.times import steps_completed
 from edgefl.radio.drop import Drop
 from edgefl.radio.radio_section import LargeScaleChange
 
-LEAST_AHEAD = 8  # intervals whose channel is computed in one go, when a transfer begins
-MOST_AHEAD = 256  # the same, when it has been under way for long
+LEAST_AHEAD = 8  # intervals whose channel is computed together when a transfer begins
+MOST_AHEAD = 256  # the same, when the transfer is long
 
 DropsAlong = Callable[[int, Floats, float, int, int], Drop]
 """Returns the channel [t] of a device along a path [t, 2], by its height, the selection's index and the cell."""
@@ -33,13 +33,13 @@ class Whereabouts(Protocol):
 class MovingChannel:
     """The large-scale channel as a function of time.
 
-    Time is divided into intervals of `update_s`. In each, the channel is that of the position in its middle, which
-    makes the error of a rate that changes steadily one of second order.
+    Time is divided into intervals of `update_s`, each with the channel of the position in its middle: the error of a
+    steadily changing rate is then of second order.
 
     Args:
         section: the section `radio.large_scale`.
         drops_along: returns the channel along a path.
-        where: where the devices are.
+        where: positions of the devices.
     """
 
     def __init__(self, section: LargeScaleChange, drops_along: DropsAlong, where: Whereabouts) -> None:
@@ -48,7 +48,7 @@ class MovingChannel:
         self.where = where
 
     def interval(self, time_s: float) -> int:
-        """Return the number of the interval that a time lies in; a border belongs to the interval after it."""
+        """Return the number of the interval of a time; a border belongs to the interval after it."""
         return steps_completed(time_s, self.section.update_s)
 
     def begins_s(self, interval: int) -> float:
@@ -61,7 +61,7 @@ class MovingChannel:
 
 
 class ChannelAhead:
-    """The channel between one device and one cell, as far as it is known ahead of the clock.
+    """The channel between one device and one cell, computed some intervals ahead of the clock.
 
     Args:
         moving: the channel of all devices.
@@ -75,13 +75,13 @@ class ChannelAhead:
         self._device = device
         self._index = index
         self.cell = cell
-        self._first = 0  # the number of the first interval that is known
+        self._first = 0  # number of the first known interval
         self._drops: Drop | None = None  # [intervals] from there on
         self._count = LEAST_AHEAD
-        self._place_m: Floats | None = None  # [2] the position that the last interval had its channel from
+        self._place_m: Floats | None = None  # [2] position of the last interval's channel
 
     def at(self, interval: int) -> Drop:
-        """Return the channel [1] in an interval; later calls ask for later intervals, or the same one."""
+        """Return the channel [1] in an interval; intervals never fall from one call to the next."""
         if self._drops is None or interval >= self._first + len(self._drops.ids):
             self._drops = self._compute(interval)
             self._first = interval
@@ -98,7 +98,7 @@ class ChannelAhead:
         return moving.drops_along(self._device, path_m, height_m, self._index, self.cell)
 
     def _held(self, path_m: Floats) -> Floats:
-        """Return the positions [t, 2] that the channel is taken from, each held until the device is far enough away."""
+        """Return the positions [t, 2] of the channel, each held until the device is far enough away."""
         update_m = self._moving.section.update_m
         if update_m == 0:
             return path_m

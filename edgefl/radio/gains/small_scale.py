@@ -26,7 +26,7 @@ ONE_ROW = np.array([0])
 
 
 class FadingDraws:
-    """Keyed draws of the small-scale fading, so that nothing depends on the order in which they are asked for."""
+    """Keyed draws of the small-scale fading, which do not depend on their order."""
 
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
@@ -34,7 +34,7 @@ class FadingDraws:
     def complex_normals(self, purpose: Purpose, ids: Ids, index: int, count: int = 1) -> Complex:
         """Return draws of CN(0, 1) [n, count] by device."""
         parts = self._streams.normal(purpose, ids, index, count=2 * count)
-        # CN(0, 1) has unit power: real and imaginary part have half of it each.
+        # CN(0, 1) has unit power, half of it in the real and half in the imaginary part.
         return np.asarray((parts[:, ::2] + 1j * parts[:, 1::2]) * np.sqrt(0.5))
 
     def waves(
@@ -48,7 +48,7 @@ class FadingDraws:
             speed_mps: [n] their speeds.
             index: of the selection that chose them.
             purpose: of the draws.
-            number: of the base station in their part, from 0: each takes the next draws of a device's sequence.
+            number: of the base station in the participation, from 0; each takes the next draws of a device's sequence.
         """
 
         def draw(count: int) -> Floats:
@@ -67,15 +67,7 @@ class FadingDraws:
     def blocks(
         self, radio: Radio, drop: Drop, speed_mps: Floats, index: int, purpose: Purpose = "fading_blocks"
     ) -> BlockGains | None:
-        """Return the fading of devices [n] as gains that hold in blocks; None where the model has none.
-
-        Args:
-            radio: the section `radio`.
-            drop: their large-scale channel, to the base stations that serve them.
-            speed_mps: [n] their speeds.
-            index: of the selection that chose them.
-            purpose: of the draws.
-        """
+        """Return the fading of devices [n] as gains that hold in blocks; None where the model has none; see `waves`."""
         fading = radio.fading
         with watching_draws(fading, "hold_slots"):
             block_slots = fading.hold_slots(speed_mps, radio.carrier_hz, radio.slot_s)
@@ -84,17 +76,17 @@ class FadingDraws:
         what = "whole numbers [n] of slots from 1, or None"
         check_array(fading, "hold_slots", block_slots, speed_mps.shape, what, least=1, whole=True)
         first_number = index if fading.new_in_each_round else 0
-        # Of the whole run: what is sent apart, such as a poll, meets the same blocks.
+        # Streams of the whole run, so that separate messages, such as polls, meet the same blocks.
         return BlockGains(self._streams.whole, purpose, drop.ids, drop.cell, drop.k_factor, block_slots, first_number)
 
     def pauses(self, participants: Participants, turns: int) -> Complex:
-        """Return draws of CN(0, 1) [n, turns - 1], with which the fading jumps over the pauses between turns."""
+        """Return draws of CN(0, 1) [n, turns - 1] that advance the fading over the pauses between turns."""
         return self.complex_normals("fading_gap", participants.drop.ids, participants.index, turns - 1)
 
     def innovations(self, way: Way, participants: Participants, number: int) -> Innovations:
         """Return the source of the draws during attempt `number` of each participant's transfer.
 
-        Each attempt has a stream of its own. So a walk can be repeated up to any slot, as an interrupt asks for.
+        Each attempt has its own stream, so a walk can be repeated up to any slot after an interrupt.
         """
         ids = participants.drop.ids
         attempt = participants.attempts_before + number
@@ -122,12 +114,12 @@ def coming_gains(
         before: [n] the gains in the slot before.
         slots: how many gains to return.
         correlation: [n] between neighbouring values.
-        hold_slots: [n] for how many slots a value holds: `fast` walks slow fading in steps.
+        hold_slots: [n] slots for which a value holds: `fast` walks slow fading in steps.
         constant: [n] whether the channel keeps its strength.
         first_slot: [n] the number of the first of these slots, from 0 at the beginning of each transfer.
     """
     gains = np.empty((len(before), slots), dtype=np.complex128)
-    # With a correlation of 1 or -1 nothing is new in a slot; with an infinite K scatter does not count.
+    # With a correlation of 1 or -1 slots have no innovation; with an infinite K scatter does not matter.
     turning = np.flatnonzero(constant)
     if turning.size:
         gains[turning] = before[turning, None] * _powers(correlation[turning], slots)
@@ -155,10 +147,10 @@ def _powers(correlation: Floats, slots: int) -> Floats:
 def _coming_steps(
     draws: Innovations, before: complex, slots: int, correlation: float, hold_slots: int, first_slot: int
 ) -> Complex:
-    """Return the gains [slots] of one transfer that is walked with each value for some slots."""
+    """Return the gains [slots] of one transfer whose values each hold for some slots."""
     step = (first_slot + np.arange(slots)) // hold_slots - (first_slot - 1) // hold_slots  # 0: of the slot before
     new_steps = int(step[-1]) if slots else 0
-    # Draws are taken only for slots that begin a step: the stream does not depend on how far one looks ahead.
+    # Only slots that begin a step take draws, so the stream does not depend on how far a call looks ahead.
     values = np.full(new_steps + 1, before)
     if new_steps:
         values[1:] = channel.fading.gauss_markov(draws(ONE_ROW, new_steps), correlation, [before])[0]
@@ -169,10 +161,10 @@ def _check_waves(radio: Radio, waves: Waves, count: int) -> None:
     """Check the waves that a fading model has returned for `count` devices.
 
     Raises:
-        RunError: `fast` is asked for, and its law is not known.
-        WrongReturn: a model from outside returned something else than waves.
+        RunError: `fast` does not know their law.
+        WrongReturn: a model from outside did not return waves.
     """
-    if radio.transfer == "fast":  # a model from outside may not have said so of itself
+    if radio.transfer == "fast":  # a model from outside may not have set `slots_only`
         raise RunError("radio.transfer: fast does not know how long payloads take under radio.fading: write slots")
     fading = radio.fading
     if is_trusted(fading):

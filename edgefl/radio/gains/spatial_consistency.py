@@ -10,14 +10,14 @@ import channel
 from edgefl.core.arrays import Floats
 from edgefl.core.streams import Purpose, Streams
 
-WAVES = 512  # of a map: its autocorrelation then scatters by 3 %, no more than what any field shows within a cell
+WAVES = 512  # of a map: its autocorrelation then scatters by 3 %, as any field does within a cell
 
 
 class Maps:
-    """Maps of the cells, whose values are functions of the position: near devices see much the same.
+    """Maps of the cells, whose values are functions of the position: near devices have similar values.
 
-    The waves of a map are drawn once a run, so a device that comes back meets the same shadow. Values along the path of
-    one device cost a fraction of those at positions without order, and equal them within 1e-5.
+    The waves of a map are drawn once a run, so a device that returns to a place meets the same shadow. Values along the
+    path of one device are faster than those at unordered positions, and equal them within 1e-5.
     """
 
     def __init__(self, streams: Streams, sites: int) -> None:
@@ -28,7 +28,7 @@ class Maps:
     def uniform(
         self, purpose: Purpose, positions_m: Floats, decorrelation_m: float, *, along_path: bool = False
     ) -> Floats:
-        """Return uniform values [n, sites] at positions [n, 2], which one device may pass in this order."""
+        """Return uniform values [n, sites] at positions [n, 2], which may be the path of one device."""
         from scipy.special import ndtr  # late: its import takes long, and many scenarios need none of it
 
         distances_m = np.full((len(positions_m), self._sites), decorrelation_m)
@@ -42,7 +42,7 @@ class Maps:
         if not along_path:
             return channel.field.gaussians(waves, positions_m, decorrelation_m)
         values = np.empty(decorrelation_m.shape)
-        # There are few distances, one for each state of a path. Each has the whole path, which is then one line.
+        # Each of the few distances, one for each state of a path, gets the whole path, which is then one line.
         for distance_m in np.unique(decorrelation_m).tolist():
             here = decorrelation_m == distance_m
             at_all = here.any(axis=0)
@@ -60,6 +60,6 @@ class Maps:
         """Return the waves of one base station's map."""
         # Three uniforms a wave: its wave number, direction and phase.
         uniforms = self._streams.uniform(purpose, np.arange(WAVES), site, count=3)
-        # A state is a comparison with a level. On a map that is not smooth, a path would change its state infinitely
-        # often around each crossing, and the handovers of a device would grow with the number of its measurements.
+        # A state compares the map with a level. If the map was not smooth, a path would change its state infinitely
+        # often around each crossing, and handovers would grow with the number of measurements.
         return channel.field.waves(uniforms, smooth=purpose == "los_field")

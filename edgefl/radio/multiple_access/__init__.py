@@ -1,4 +1,4 @@
-"""Multiple access: the ways in which the uploads of a cell share its uplink, one file each."""
+"""Multiple access: ways in which the uploads of a cell share its uplink, one file each."""
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.radio.multiple_access.base import ChannelInversion, MultipleAccess

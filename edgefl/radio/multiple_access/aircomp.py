@@ -12,11 +12,11 @@ from edgefl.radio.multiple_access.base import ChannelInversion, MultipleAccess
 class AirComp(MultipleAccess):
     """Over-the-air computation: analog updates add up in the air, channels are inverted (Zhu et al., TWC 2020)."""
 
-    # Updates overlap; all other messages of devices are orthogonal, so the flag `orthogonal` stays.
+    # Only updates overlap; all other messages are orthogonal, so the flag `orthogonal` stays true.
     threshold: Annotated[float, Field(gt=0, le=100)] = 0.1  # of |h|^2 over its mean; a device is silent below it
-    truncation: Literal["coefficient", "device"] = "coefficient"  # each has a gain of its own, or a round has one
+    truncation: Literal["coefficient", "device"] = "coefficient"  # each has its own gain, or a round has one
     coefficients_per_symbol: Literal[1, 2] = 2  # of a complex symbol: in phase, or in quadrature, too
 
     def inversion(self) -> ChannelInversion:
-        """Return the keys, as the carrier of the sums takes them."""
+        """Return the keys in the form for the carrier."""
         return ChannelInversion(self.threshold, self.truncation == "coefficient", self.coefficients_per_symbol)

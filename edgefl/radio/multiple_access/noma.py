@@ -28,5 +28,5 @@ class Noma(MultipleAccess):
         return noma.strong_with_weak(received, self.users_per_group)
 
     def interference(self, received: Floats) -> Floats:
-        """Return what `channel.noma.interference_w` leaves of the others when each upload is decoded."""
+        """Return `channel.noma.interference_w`."""
         return noma.interference_w(received, self.residual)

@@ -6,4 +6,4 @@ from edgefl.radio.multiple_access.base import MultipleAccess
 
 
 class Orthogonal(MultipleAccess):
-    """Each upload has a part of the band, or turns, of its own, as radio.allocation divides it (OFDMA, TDMA)."""
+    """Each upload has its own part of the band, or its own turns, as radio.allocation divides it (OFDMA, TDMA)."""

@@ -1,4 +1,4 @@
-"""Prices: how long a transfer takes, what it costs and whether it fails, by walking over its slots.
+"""Prices: duration, cost and failure of a transfer, by walking over its slots.
 
-`pricing.py` is where to begin; `transmission.py` walks.
+Begin with `pricing.py`; `transmission.py` walks.
 """

@@ -1,4 +1,4 @@
-"""The transport blocks of one transfer: which slots carry something that arrives."""
+"""The transport blocks of one transfer."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from edgefl.core.arrays import Floats
 
 
 class BlockProcess:
-    """The HARQ process and the outer loop of one attempt; looks ahead of the clock, and goes on from where it was.
+    """The HARQ process and the outer loop of one attempt, which may look ahead of the clock.
 
     Args:
         adaptation: schemes and curves.
-        generator: of the attempt's own draws, one for each slot.
+        generator: of the attempt's draws, one for each slot.
     """
 
     def __init__(self, adaptation: LinkAdaptation, generator: np.random.Generator) -> None:
@@ -24,7 +24,7 @@ class BlockProcess:
         self._coming: Adapted | None = None
 
     def bps_hz(self, snr: Floats) -> Floats:
-        """Return the bits over symbols [c] that arrive in the coming slots, given their SNRs [c]."""
+        """Return the bits a symbol [c] that arrive in the coming slots, given their SNRs [c]."""
         missing = snr.size - self._uniform.size
         if missing > 0:
             self._uniform = np.concatenate([self._uniform, self._generator.random(missing)])
@@ -32,7 +32,7 @@ class BlockProcess:
         return self._coming.bps_hz
 
     def advance(self, slots: int) -> None:
-        """Let some of the slots pass that were looked at last; without any, it has waited."""
+        """Let some of the slots pass that `bps_hz` returned last; without such slots nothing changes."""
         if self._coming is None:
             return
         self._process = self._coming.after(slots)

@@ -13,9 +13,9 @@ NORMALS = 3  # for an attempt: its duration, and the fading's gain afterwards
 
 
 class FastDraws:
-    """The standard normals of attempts [n], drawn when the first of them is asked for.
+    """The standard normals of attempts [n], drawn at the first use.
 
-    Often nobody asks: short attempts are walked, and nothing goes on from the fading after the last message.
+    Often they are not needed: short attempts are walked, and the fading after the last message does not matter.
 
     Args:
         draw: returns the normals [n, NORMALS].

@@ -1,4 +1,4 @@
-"""Links that are too weak for a payload: transfers over them fail after a time that the scenario says."""
+"""Links that are too weak for a payload: transfers over them fail after a time that the scenario sets."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from edgefl.radio.participants import Participants
 from edgefl.radio.prices.slot_rates import rates_in_time
 from edgefl.radio.transfers import Way
 
-DOUBTFUL = 1e3  # over Rayleigh fading, from how many times the least rate on a link is good in Ricean fading too
+DOUBTFUL = 1e3  # times the least rate: a link that is faster over Rayleigh fading is also good in Ricean fading
 
 
 class HopelessLinks:
-    """Tells which transfers would take more than `MAX_SLOTS` in the mean, and after how many slots they fail.
+    """Finds the transfers that would take more than `MAX_SLOTS` on average, and the slots after which they fail.
 
     Args:
         budget: of the links.
-        adaptation: of the links, where the scenario adapts them.
-        longest_slots: the slots that any transfer may take; None: as many as it needs.
+        adaptation: of the links, if the scenario has one.
+        longest_slots: the slots that any transfer may take; None: no limit.
     """
 
     def __init__(self, budget: LinkBudget, adaptation: LinkAdaptation | None, longest_slots: int | None) -> None:
@@ -34,7 +34,7 @@ class HopelessLinks:
 
     @property
     def failing_slots(self) -> int | None:
-        """The slots after which a transfer fails whose link is hopeless; None: it has no such limit."""
+        """The slots after which a transfer over a hopeless link fails; None: no limit."""
         hopeless_s = self._budget.radio.faults.hopeless_s
         if hopeless_s is None:
             return None
@@ -44,27 +44,15 @@ class HopelessLinks:
         return min(slots, MAX_SLOTS)
 
     def fails_after(self, way: Way, participant: Participants, payload_bits: float) -> int | None:
-        """Return after how many slots a transfer of one participant [1] fails; None if its link is not hopeless.
-
-        Args:
-            way: its direction.
-            participant: its participant, with the base station that serves it.
-            payload_bits: what is to be sent.
-        """
+        """Return the slots after which a transfer of one participant [1] fails; None if its link is not hopeless."""
         slots = self.failing_slots
         if slots is None or not self.alone(way, participant, payload_bits)[0]:
             return None
         return slots
 
     def alone(self, way: Way, participants: Participants, payload_bits: Floats | float) -> Bools:
-        """Return which transfers [n] are hopeless even alone in their cells.
-
-        Args:
-            way: their direction.
-            participants: whose transfers they are [n].
-            payload_bits: what is to be sent, for all alike or [n].
-        """
-        # The best case: no interference, and the widest share that is of use.
+        """Return which transfers [n] of payloads, one for all or [n], are hopeless even alone in their cells."""
+        # The best case: no interference, and the widest useful share.
         budget = self._budget
         resources = budget.resources
         slot_share = resources.time_share(way) * resources.payload_share(way) * self._slot_s
@@ -86,10 +74,10 @@ class HopelessLinks:
 
         Args:
             way: their direction.
-            participants: whose transfers they are [n].
+            participants: of the transfers [n].
             mean_snr: [n] at |h|^2 = 1.
             bandwidth_hz: [n] their shares.
-            slot_payload_bits: [n] scaled up as if all slots carried nothing else.
+            slot_payload_bits: [n] scaled up as if all slots carried only payload.
         """
         slot_s = self._slot_s
         resources = self._budget.resources
@@ -108,7 +96,7 @@ class HopelessLinks:
         least_bps_hz = least_bps / bandwidth_hz
         mean_bps_hz = self._budget.mean_bps_hz(mean_snr)
         k_factor = participants.drop.k_factor
-        # The mean over Ricean fading costs a thousand rates: most links are far from being hopeless in any fading.
+        # The mean over Ricean fading takes a thousand rates, and most links are far from hopeless in any fading.
         doubtful = np.flatnonzero((k_factor > 0) & (mean_bps_hz < DOUBTFUL * least_bps_hz))
         if doubtful.size:
             mean_bps_hz[doubtful] = channel.rate.mean_ricean_bps_hz(efficiency, mean_snr[doubtful], k_factor[doubtful])

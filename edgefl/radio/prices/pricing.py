@@ -28,7 +28,7 @@ from edgefl.world.cells_section import Cells
 from edgefl.world.control import BY_SCENARIO, Control
 from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
 
-SPARE_SLOTS = 2  # walked beyond the time at which a transfer is cut: it then ends later than that, never at it
+SPARE_SLOTS = 2  # walked beyond the time at which a transfer is cut, so that it ends later, never at that time
 
 FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
 
@@ -42,7 +42,7 @@ class Offer:
     bandwidth_hz: Floats  # [n]
     mean_snr: Floats  # [n] at |h|^2 = 1
     air: Floats  # [n] share of the time in which each is served: its turns, in the frame's direction
-    payload_share: Floats  # [n] of time and resources that carries its payload: what control leaves of `air`
+    payload_share: Floats  # [n] of time and resources that carries its payload: `air` without control
     power_share: Floats  # [n] of the transmitter's full power that is sent while each is served
 
     def only(self, rows: Rows, payload_bits: Floats) -> Offer:
@@ -60,8 +60,8 @@ class Offer:
     @property
     def slot_payload_bits(self) -> Floats:
         """Payloads [n] scaled up as if all slots carried nothing else."""
-        # Control and other turns take their share of every slot. To scale the payload up is to scale the rate down,
-        # and leaves the fading, which goes on meanwhile, its slots.
+        # Control and other turns take their share of every slot. A larger payload stands for a lower rate, and keeps
+        # the number of slots in which the fading changes.
         return self.payload_bits / self.payload_share
 
     def attempt(
@@ -73,7 +73,7 @@ class Offer:
         begun_slots: Ints,
         limit_slots: Ints | None,
     ) -> TransmissionAttempt:
-        """Return one attempt of the transfers of `rows` [r], whose fading begins with `start` [r], after some slots."""
+        """Return one attempt of the transfers of `rows` [r] after some slots, with the fading `start` [r] before it."""
         chosen = participants.only(rows)
         return TransmissionAttempt(
             way=self.way,
@@ -96,7 +96,7 @@ class Priced(NamedTuple):
 
 
 class Pricing:
-    """Prices transfers: how long they take on their shares of the band, and whether they get through."""
+    """Prices transfers: their durations on shares of the band, and their failures."""
 
     def __init__(
         self,
@@ -122,14 +122,14 @@ class Pricing:
     def shares(
         self, way: Way, drop: Drop, tx_power_w: Floats, payload_bits: Floats | float, index: int | None = None
     ) -> Offer:
-        """Return the offer to participants [n] who all send at once; their bandwidth may be 0.
+        """Return the offer to participants [n] that all send at the same time; their bandwidth may be 0.
 
         Args:
             way: the direction.
             drop: their large-scale channel.
             tx_power_w: [n] their full transmit powers.
-            payload_bits: what each wants to send, for all alike or [n].
-            index: of the selection that chose them; None: shares that are left to chance are as expected.
+            payload_bits: of each, for all or [n].
+            index: of the selection that chose them; None: drawn shares are as expected.
         """
         payload = np.full(len(drop.ids), payload_bits)
         broadcast = way == "down" and self.radio.downlink == "broadcast"
@@ -159,7 +159,7 @@ class Pricing:
             RunError: there are fewer resource blocks than participants.
         """
         offer = self.shares(way, participants.drop, participants.tx_power_w, payload_bits, participants.index)
-        # A share that holds for the round must carry something: a transfer without a block would never end.
+        # A share that holds for the round must not be empty: a transfer without a block would never end.
         if not offer.bandwidth_hz.all():
             blocks = self.budget.resources.blocks
             text = f"{len(participants)} participants, but {blocks} resource blocks a cell"
@@ -171,13 +171,13 @@ class Pricing:
     def price(self, offer: Offer, participants: Participants, rows: Rows, until_slots: Ints | None = None) -> Priced:
         """Price the transfers of `rows` [r], each repeated until it gets through or its attempts are used up.
 
-        Args:
-            offer: what the direction offers.
-            participants: all participants; their fading begins with `participants.start`.
-            rows: whose transfers to price.
-            until_slots: [r] where each is cut short; None: where the scenario ends those that take too long.
+        A transfer over a hopeless link ends after `radio.faults.link_failure_s`, any other at most after `MAX_SLOTS`.
 
-        A transfer whose link is hopeless ends as `radio.faults.link_failure_s` says, another one after `MAX_SLOTS`.
+        Args:
+            offer: the shares of the direction.
+            participants: all participants; their fading begins with `participants.start`.
+            rows: of the transfers.
+            until_slots: [r] where each is cut short; None: at the limits of the scenario.
         """
         if until_slots is not None:
             return self._price(offer, participants, rows, until_slots)
@@ -191,7 +191,7 @@ class Pricing:
         others = np.flatnonzero(~hopeless)
         longest_slots = self.longest_slots
         if longest_slots is None and not self.engine.estimates(participants):
-            longest_slots = self._horizon_slots  # who is not through by then is cut short before anybody asks further
+            longest_slots = self._horizon_slots  # transfers that take longer are cut short by then
         priced = self._price(offer, participants, rows[others], self._limits(others.size, longest_slots))
         if not at_last.size:
             return priced
@@ -221,13 +221,13 @@ class Pricing:
             left_slots = None
             if limit_slots is not None:
                 left_slots = (limit_slots - slots)[at]
-            # Attempts follow each other at once: the fading goes on from where the one before has left it.
+            # Attempts follow each other without a pause, so the fading continues from the one before.
             attempt = offer.attempt(participants, rows[at], number, gain[at], slots[at], left_slots)
             walk = self.engine.carry(attempt)
             slots[at] += walk.slots
             sent_bits[at] += walk.sent_bits * offer.payload_share[rows[at]]  # bits of payload again, not scaled up
             gain[at] = walk.gain
-            # A failure is noticed at the end of an attempt, so it has cost as much as a success.
+            # A failure is noticed at the end of an attempt, so it costs as much as a success.
             complete = walk.sent_bits >= attempt.payload_bits
             delivered[at] = complete & ~fails[at, number]
             given_up[at] = ~complete
@@ -246,7 +246,7 @@ class Pricing:
         faults = self.radio.faults
         if not faults.failure_probability and isinstance(self.radio.errors, NoErrors):
             return np.ones((len(participants), faults.attempts))
-        # Attempts take the numbers of one keyed sequence in order, those of earlier turns first: each has its own.
+        # Attempts take the numbers of one keyed sequence in order, after those of earlier turns.
         count = participants.attempts_before + faults.attempts
         uniform = self._streams.uniform(FAULT[way], participants.drop.ids, participants.index, count=count)
         return uniform[:, participants.attempts_before :]
@@ -262,19 +262,19 @@ class Pricing:
         by_fault = self.radio.faults.failure_probability
         if isinstance(model, NoErrors):
             return np.full(mean_snr.shape, by_fault)
-        sent = np.isfinite(mean_snr)  # what is empty cannot be lost on the channel
+        sent = np.isfinite(mean_snr)  # an empty message cannot be lost on the channel
         with watching_draws(model, "failure_probability"):
             by_channel = model.failure_probability(np.where(sent, mean_snr, 1.0), k_factor)
         check_array(model, "failure_probability", by_channel, mean_snr.shape, "probabilities [n]", least=0.0, most=1.0)
         return np.asarray(by_fault + (1.0 - by_fault) * np.where(sent, by_channel, 0.0))
 
     def fails_by_fault(self, way: Way, participants: Participants) -> Bools:
-        """Return which attempts [n, attempts] fail at their end as `radio.faults` says, whatever their channel."""
+        """Return which attempts [n, attempts] fail at their end by `radio.faults`, whatever their channel."""
         return self.failure_draws(way, participants) < self.radio.faults.failure_probability
 
     @staticmethod
     def _limits(count: int, slots: int | None) -> Ints | None:
-        """Return a limit for each of some transfers; None for none."""
+        """Return one limit for each of `count` transfers; None: no limit."""
         if slots is None:
             return None
         return np.full(count, slots)

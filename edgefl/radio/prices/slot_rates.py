@@ -17,7 +17,7 @@ from edgefl.radio.block_gains import BlockGains
 from edgefl.radio.gains.small_scale import coming_gains
 from edgefl.radio.participants import Participants
 
-KEPT_TILES = 4  # of a transfer on a shared band: the slots to which a division comes back
+KEPT_TILES = 4  # of a transfer on a shared band: slots that a division needs again
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class BlockRates:
 
 
 RatesInTime = WaveRates | BlockRates
-"""What slots carry where the fading is a function of time."""
+"""The rates of slots where the fading is a function of time."""
 
 
 def rates_in_time(
     participants: Participants, efficiency: Efficiency, slot_s: float, bandwidth_hz: Floats, mean_snr: Floats
 ) -> RatesInTime | None:
-    """Return what the slots of transfers [n] carry; None where the fading goes on from slot to slot."""
+    """Return the rates of the slots of transfers [n]; None where the fading is a process of slots."""
     rest = (efficiency, slot_s, bandwidth_hz, mean_snr, participants.first_slot)
     if participants.waves is not None:
         return WaveRates(participants.waves, *rest)
@@ -86,9 +86,9 @@ def rates_in_time(
 
 
 class ProcessRates:
-    """The coming slots of transfers [n] whose fading goes on from slot to slot, and whose shares of the band hold.
+    """The coming slots of transfers [n] whose fading is a process of slots, and whose shares of the band hold.
 
-    Draws are taken as slots are asked for, each row's in order.
+    Draws are taken in the order of each row's slots.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class ProcessRates:
         self._efficiency = efficiency
         self._slot_hz_s = bandwidth_hz * slot_s
         self._mean_snr = mean_snr
-        self._last: dict[int, Complex] = {}  # by row, the gains of the slots asked for last
+        self._last: dict[int, Complex] = {}  # by row, the gains of the latest slots
         self._first = np.zeros(len(participants), dtype=np.int64)  # number of the first of these
 
     def slot_bits(self, rows: Rows, first: Ints, count: int) -> Floats:
@@ -147,7 +147,7 @@ class FramedRates:
     """Slots of which a frame gives each direction only some.
 
     Args:
-        bare_slot_bits: what the slots would carry.
+        bare_slot_bits: returns the bits of slots that belong to the direction as a whole.
         shares: [slots] of each slot of a period that belongs to the direction.
         first_slot: [n] number of each transfer's first slot on the clock's grid.
     """
@@ -161,7 +161,7 @@ class FramedRates:
         return np.asarray(self.bare_slot_bits(rows, first, count) * self.shares[self._places(rows, first, count)])
 
     def period_bits(self, row: int, slot_bits: float) -> Floats:
-        """Return the bits [slots] of a period from a row's first slot on, whose slots would all carry the same."""
+        """Return the bits [slots] of a period from a row's first slot on, if all whole slots carry `slot_bits`."""
         places = self._places(np.array([row]), np.zeros(1, dtype=np.int64), self.shares.size)[0]
         return np.asarray(slot_bits * self.shares[places])
 
@@ -171,7 +171,7 @@ class FramedRates:
 
 
 class WaveGains:
-    """The gains of one transfer whose share of the band changes; keeps the taps of the slots that are looked at."""
+    """The gains of one transfer whose share of the band changes; keeps the taps of recent slots."""
 
     def __init__(self, waves: Waves) -> None:
         self._waves = waves  # [1]
@@ -199,7 +199,7 @@ class WaveGains:
         taps = channel.waves.tap_tiles(self._waves, slot_s, tile, 1, self._turns)
         self._tiles[tile] = taps
         while len(self._tiles) > KEPT_TILES:
-            del self._tiles[min(self._tiles)]  # time goes on, so the earliest is over first
+            del self._tiles[min(self._tiles)]  # the earliest is over first
         return taps
 
 
@@ -212,7 +212,7 @@ class BlockPowers:
     def bps_hz(
         self, efficiency: Efficiency, slot_s: float, mean_snr: float, bandwidth_hz: float, first: int, count: int
     ) -> Floats:
-        """Return the spectral efficiencies [count] of slots from number `first` on, alike on any share of the band."""
+        """Return the spectral efficiencies [count] of slots from number `first` on, the same on any share."""
         power = self._blocks.power(np.array([first]), count)[0]
         return np.asarray(efficiency.bps_hz(power * mean_snr))
 
@@ -222,7 +222,7 @@ GainsInTime = WaveGains | BlockPowers
 
 
 def gains_in_time(participant: Participants) -> GainsInTime | None:
-    """Return the gains of the transfer of one participant [1]; None where its fading goes on from slot to slot."""
+    """Return the gains of the transfer of one participant [1]; None where its fading is a process of slots."""
     if participant.waves is not None:
         return WaveGains(participant.waves)
     if participant.blocks is not None:

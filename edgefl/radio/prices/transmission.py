@@ -1,6 +1,6 @@
-"""The transmission engines: how many slots one attempt of each transfer takes.
+"""The transmission engines, which return the slots of one attempt of each transfer.
 
-`radio.transfer: slots` walks the fading slot by slot; `fast` estimates the number of slots from its distribution.
+`radio.transfer: slots` walks the fading slot by slot; `fast` draws the number of slots from its distribution.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from edgefl.radio.prices.slot_rates import FramedRates, ProcessRates, RatesInTim
 from edgefl.radio.transfers import Way
 
 BLOCKS: dict[Way, Purpose] = {"down": "blocks_down", "up": "blocks_up"}
-BLOCKS_AT_ONCE = 4096  # slots that link adaptation looks at: how many does not change a result
+BLOCKS_AT_ONCE = 4096  # slots in one call of link adaptation; does not change a result
 FAST: dict[Way, Purpose] = {"down": "fast_down", "up": "fast_up"}
 FAST_LATER: dict[Way, Purpose] = {"down": "fast_down_later", "up": "fast_up_later"}
 ATTEMPT_BITS = 32  # an attempt's number stands above its device's in the key of a draw
-NOTICEABLE_S = 2.0  # wall-clock of walking from which it is worth asking whether `fast` would have walked, too
+NOTICEABLE_S = 2.0  # wall-clock of walking from which the engine counts what `fast` would have saved
 TINY_BITS = 1e-300  # keeps a quotient finite where a slot carries nothing
 ALL_SLOTS = np.ones(1)  # a period of one slot, which belongs to both directions
 
@@ -42,7 +42,7 @@ class TransmissionAttempt:
     way: Way
     participants: Participants  # [r]; their fading starts with `participants.start`
     number: int  # of the attempt, from 0
-    payload_bits: Floats  # scaled up as if all slots carried nothing else
+    payload_bits: Floats  # scaled up as if all slots carried only payload
     mean_snr: Floats
     bandwidth_hz: Floats
     limit_slots: Ints | None  # where each is cut short; None: nowhere
@@ -63,7 +63,7 @@ class TransmissionAttempt:
 
 
 class TransmissionEngine:
-    """Carries attempts by `slots` or by `fast`, as the scenario says, and measures what walking has cost."""
+    """Carries attempts by `slots` or by `fast`, and measures the cost of walking."""
 
     def __init__(self, budget: LinkBudget, fading: FadingDraws, streams: Streams) -> None:
         self.budget = budget
@@ -76,11 +76,11 @@ class TransmissionEngine:
         self.needless_s = 0.0  # wall-clock of slots that `fast` would not walk
 
     def estimates(self, participants: Participants) -> bool:
-        """Return whether `fast` is asked for, and can estimate all these transfers: it knows no block fading."""
+        """Return whether `fast` is set and can estimate these transfers: it cannot with block fading."""
         return self.fast and participants.blocks is None
 
     def fast_draws(self, way: Way, ids: Ids, index: Ints, attempt: Ints) -> FastDraws:
-        """Return the draws of `fast` for attempts [n]: of their durations, and of the gains afterwards."""
+        """Return the draws of `fast` for attempts [n]: their durations, and the gains afterwards."""
 
         def draw() -> Floats:
             position = NORMALS * attempt[:, None] + np.arange(NORMALS)
@@ -89,15 +89,12 @@ class TransmissionEngine:
         return FastDraws(draw)
 
     def later_normals(self, way: Way, ids: Ids, index: Ints, attempt: Ints, epoch: Ints) -> Floats:
-        """Return the draws [n] of `fast` for what is left of attempts when the band is divided, by epochs from 1."""
+        """Return the draws [n] of `fast` for the rest of attempts after a division of the band, by epochs from 1."""
         attempts = ids + (attempt << ATTEMPT_BITS)
         return self._streams.normal_at(FAST_LATER[way], attempts, index, epoch - 1)
 
     def carry(self, attempt: TransmissionAttempt) -> Walk:
-        """Return the slots, the bits and the fading afterwards of an attempt.
-
-        A transfer without a limit ends incomplete after `MAX_SLOTS` slots.
-        """
+        """Return the slots, the bits and the last fading gains of an attempt; without a limit at most `MAX_SLOTS`."""
         if self.estimates(attempt.participants):
             return self._estimate(attempt)
         began = time.perf_counter()
@@ -147,7 +144,7 @@ class TransmissionEngine:
         participant = attempt.participants
         blocks = self.blocks(attempt.way, participant, attempt.number)
         if blocks is None:
-            raise AssertionError("there is no link adaptation")
+            raise AssertionError("this radio has no link adaptation")
         draws = self._fading.innovations(attempt.way, participant, attempt.number)
         slot_hz_s = float(attempt.bandwidth_hz[0]) * self._slot_s
         payload_bits = float(attempt.payload_bits[0])
@@ -189,7 +186,7 @@ class TransmissionEngine:
         return attempt.mean_snr[0] * power, gains
 
     def _walk_given(self, attempt: TransmissionAttempt) -> Walk:
-        """Carry an attempt over slots whose bits a source gives: of fading in time, or of a frame's direction."""
+        """Carry an attempt over slots with given bits: fading in time, or a frame's direction."""
         participants = attempt.participants
         limit_slots = attempt.limit_slots
         if limit_slots is None:
@@ -200,7 +197,7 @@ class TransmissionEngine:
         framed = FramedRates(source.slot_bits, ALL_SLOTS if shares is None else shares, participants.first_slot)
         mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
         expected_slots = payload_bits / np.maximum(mean_slot_bits * framed.shares.mean(), TINY_BITS)
-        # Where the channel never changes, all periods are alike: they need no walk.
+        # On a constant channel all periods are alike and need no walk.
         still = participants.constant
         walked_bits = np.where(still, 0.0, payload_bits)
         slots, sent_bits = channel.given_slots.passage(walked_bits, limit_slots, framed.slot_bits, expected_slots)
@@ -218,7 +215,7 @@ class TransmissionEngine:
         return Walk(slots, sent_bits, gain)
 
     def _source(self, attempt: TransmissionAttempt) -> RatesInTime | ProcessRates:
-        """Return what the slots of an attempt carry, whichever direction they belong to."""
+        """Return the rates of the slots of an attempt, before the frame leaves out those of the other direction."""
         participants = attempt.participants
         efficiency = self.budget.efficiency
         rates = rates_in_time(participants, efficiency, self._slot_s, attempt.bandwidth_hz, attempt.mean_snr)
@@ -237,13 +234,13 @@ class TransmissionEngine:
     def _estimate(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt by `fast`: the fading afterwards is a new draw.
 
-        Where there is a limit, transfers so short that `fast` would walk them are walked, and so are channels that do
-        not change. What the others have sent when the limit cuts them follows from the normal that gives their duration
-        (`_sent_bits`). Only those of more than MAX_SLOTS slots at the mean rate are in proportion to the time.
+        With a limit, transfers so short that `fast` would walk them are walked, and so are constant channels. The bits
+        of the others at the limit follow from the normal of their duration (`_sent_bits`); only those of more than
+        MAX_SLOTS slots at the mean rate are in proportion to the time.
         """
         participants = attempt.participants
         limit_slots = attempt.limit_slots
-        # The key counts attempts, and each takes the next draws of its device's sequence.
+        # Each attempt takes the next draws of its device's sequence.
         count = NORMALS * (participants.attempts_before + attempt.number + 1)
         normals = self._streams.normal(FAST[attempt.way], participants.drop.ids, participants.index, count=count)[
             :, -NORMALS:
@@ -261,7 +258,7 @@ class TransmissionEngine:
         mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
         needed_slots = attempt.payload_bits / np.maximum(mean_slot_bits, TINY_BITS)
         walks = participants.constant | self._walks(attempt)
-        # Beyond MAX_SLOTS in the mean, any limit comes first: the mean itself will do.
+        # Beyond MAX_SLOTS on average, any limit comes first, and the mean suffices.
         estimated = np.flatnonzero(~walks & (needed_slots < MAX_SLOTS))
         needed_slots[estimated] = self._estimated_slots(attempt.only(estimated), normals[estimated, 0])
         used_slots = np.minimum(needed_slots, limit_slots).astype(np.int64)
@@ -276,7 +273,7 @@ class TransmissionEngine:
         return Walk(used_slots, sent_bits, gain)
 
     def _estimated_slots(self, attempt: TransmissionAttempt, normals: Floats) -> Floats:
-        """Return the slots [r] that transfers take if nothing cuts them short."""
+        """Return the slots [r] of transfers that nothing cuts short."""
         participants = attempt.participants
         duration_s = channel.transfer.fast(
             *self._arguments(attempt),
@@ -291,7 +288,7 @@ class TransmissionEngine:
         return np.rint(duration_s / self._slot_s)
 
     def _sent_bits(self, attempt: TransmissionAttempt, slots: Ints, normals: Floats) -> Floats:
-        """Return what transfers [r] that take longer have sent after some slots."""
+        """Return the bits [r] of transfers that are cut after some slots."""
         if not slots.size:
             return np.zeros(0)
         outlook = channel.epochs.outlook(*self._arguments(attempt), self.budget.efficiency)
@@ -300,7 +297,7 @@ class TransmissionEngine:
         return np.clip(outlook.sample_bits * samples, 0.0, attempt.payload_bits * (1.0 - SAME_STEP))
 
     def _arguments(self, attempt: TransmissionAttempt) -> tuple[Floats, Floats, Floats, float, Floats]:
-        """Return the arguments with which all functions of `channel.transfer` begin."""
+        """Return the first arguments of all functions of `channel.transfer`."""
         return (
             attempt.payload_bits,
             attempt.mean_snr,
@@ -310,12 +307,12 @@ class TransmissionEngine:
         )
 
     def _walks(self, attempt: TransmissionAttempt) -> Bools:
-        """Return whether `fast` walks each transfer [r], because it is short."""
+        """Return whether `fast` walks each transfer [r] because it is short."""
         efficiency = self.budget.efficiency
         return channel.first_passage.walked(*self._arguments(attempt), efficiency, attempt.participants.drop.k_factor)
 
     def _count(self, attempt: TransmissionAttempt, slots: Ints, wall_s: float) -> None:
-        """Note the wall-clock of those slots that `fast` would not have walked."""
+        """Count the wall-clock of slots that `fast` would not have walked."""
         self._walking_s += wall_s
         slot_shares = self.budget.resources.slot_shares(attempt.way)
         if self.adaptation is not None:  # `fast` knows no link adaptation
@@ -323,7 +320,7 @@ class TransmissionEngine:
         participants = attempt.participants
         if participants.in_time or slot_shares is not None:  # `fast` knows neither
             return
-        if self._walking_s < NOTICEABLE_S:  # the tables that tell what `fast` walks take as long
+        if self._walking_s < NOTICEABLE_S:  # computing the tables of `fast` takes as long
             return
         needless = ~self._walks(attempt) & ~participants.constant
         needless_share = int(slots[needless].sum()) / max(int(slots.sum()), 1)
@@ -331,5 +328,5 @@ class TransmissionEngine:
 
 
 def effective_snr(bps_hz: Floats) -> Floats:
-    """Return the SNRs [c] at which a flat channel has the capacities [c] of one that differs over the band."""
+    """Return the SNRs [c] at which a flat channel has the capacities [c] of a frequency-selective one."""
     return np.asarray(np.expm1(bps_hz * np.log(2.0)))

@@ -25,17 +25,17 @@ Decibels = Annotated[float, Field(ge=-300, le=300)]
 
 @dataclass(frozen=True)
 class PathDraws:
-    """Random numbers of every path, broadcast with the distances [...]; a model takes what it needs."""
+    """Random numbers of every path, broadcast with the distances [...], of which a model takes what it needs."""
 
     los: Floats  # uniform in (0, 1): in line of sight if below its probability
     indoor: Floats  # uniform, by device: indoors if below the share of such devices
     indoor_distance: Floats  # [..., 2] uniform, by device: how deep in the building
     building: Floats  # uniform, by device: a high-loss building if below the share of those
     penetration: Floats  # standard normal, by device: its building's loss around the median
-    environment: Floats  # uniform, by path: the height of what lies between (UMa)
-    path_depth: Floats  # uniform, by path: how deep in the building, where that depends on the direction
-    floor: Floats  # [..., 2] uniform, by device: how many floors its building has, and on which of them it is
-    device: Ids | None = None  # no draw: the devices' numbers; None where paths lead to places, as on a map
+    environment: Floats  # uniform, by path: the height of the environment (UMa)
+    path_depth: Floats  # uniform, by path: how deep in the building, if that depends on the direction
+    floor: Floats  # [..., 2] uniform, by device: the floors of its building, and its floor
+    device: Ids | None = None  # not a draw: the devices' numbers; None where paths lead to places, as on a map
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class Propagation(Member):
     out_of_range: Literal["error", "clamp"] = "error"  # clamp: priced at the border of the model's range
 
     label: ClassVar[str]  # the name in the catalogue
-    delay_scenario: ClassVar[str | None] = None  # whose delay spreads of TR 38.901, Table 7.5-6, hold; None: nobody's
-    has_states: ClassVar[bool] = False  # whether there is line of sight or not by chance: then maps are the default
-    by_device: ClassVar[bool] = False  # whether a path's loss depends on whose it is, not on where the device is
+    delay_scenario: ClassVar[str | None] = None  # of TR 38.901, Table 7.5-6; None: no delay spread
+    has_states: ClassVar[bool] = False  # whether line of sight is by chance: then maps are the default
+    by_device: ClassVar[bool] = False  # whether a path's loss depends on the device and not on its position
 
     def physics(self) -> ModuleType:
         """Return the module of `channel` behind the model."""
-        # Models import it when they are asked: scenarios are checked and listed without the physics.
+        # Imported on demand, as checking and listing scenarios does not need the physics.
         raise NotImplementedError
 
     def large_scale(
@@ -75,7 +75,7 @@ class Propagation(Member):
         raise NotImplementedError
 
     def heights_m(self, ut_height_m: Floats, draws: PathDraws) -> Floats:
-        """Return the heights [...] of devices' antennas where the model puts some of them on floors of buildings."""
+        """Return the heights [...] of devices' antennas; a model may put devices on floors of buildings."""
         return ut_height_m
 
     def height_span_m(self, lowest_m: float, highest_m: float) -> tuple[float, float]:
@@ -88,10 +88,10 @@ class Propagation(Member):
         return statistics
 
     def delay_spread_s(self, los: Bools, indoor: Bools, carrier_hz: float) -> Floats | None:
-        """Return the median delay spreads [n] of devices; None: the model names none.
+        """Return the median delay spreads [n] of devices; None: the model has none.
 
         Args:
-            los: [n] whether the way outdoors is in line of sight.
+            los: [n] whether the outdoor path is in line of sight.
             indoor: [n] whether each is in a building.
             carrier_hz: the carrier.
         """
@@ -104,7 +104,7 @@ class Propagation(Member):
         return 16
 
     def validity(self) -> Validity:
-        """Return the distances, carriers and heights for which the model holds."""
+        """Return the distances, carriers and heights in which the model holds."""
         validity: Validity = self.physics().VALIDITY
         return validity
 
@@ -116,10 +116,10 @@ class Propagation(Member):
     def strictest_range_m(
         self, carrier_hz: float, bs_height_m: float, ut_height_m: tuple[float, float]
     ) -> tuple[float, float]:
-        """Return the shortest and longest ground distances that the model prices, whatever the device's height."""
+        """Return the shortest and longest ground distances that the model prices for all heights of devices."""
         lowest, highest = ut_height_m
-        # A range between antennas is a range on the ground that depends on the difference in height: the strictest
-        # borders are those of the heights that are farthest from, and nearest to, the base station's.
+        # If the range is one between antennas, the range on the ground depends on the difference in height. The
+        # strictest borders are those of the heights farthest from, and nearest to, the base station's.
         nearest = np.clip(bs_height_m, lowest, highest)
         heights_m = np.array([lowest, highest, nearest])
         shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, heights_m)
@@ -133,7 +133,7 @@ class Propagation(Member):
         bs_height_m: float,
         ut_height_m: tuple[float, float],
     ) -> str | None:
-        """Return why the model does not price these distances; None if it does, or is to clamp them."""
+        """Return why the model does not price these distances; None if it does, or clamps them."""
         near, far = self.strictest_range_m(carrier_hz, bs_height_m, ut_height_m)
         if self.out_of_range == "clamp" or (min_distance_m >= near and max_distance_m <= far):
             return None
@@ -174,15 +174,15 @@ class Propagation(Member):
         return None
 
     def priced_m(self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> Floats:
-        """Return the ground distances [...] at which paths are priced: as they are, or moved into the range."""
+        """Return the ground distances [...] at which paths are priced, clamped to the range if so set."""
         distance_m = np.asarray(distance_2d_m, dtype=np.float64)
         if self.out_of_range == "error":  # the physics refuses what is out of range
             return distance_m
         shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, np.asarray(ut_height_m, dtype=np.float64))
-        return np.clip(distance_m, shortest, longest)  # nothing is extrapolated: the border's loss holds beyond it
+        return np.clip(distance_m, shortest, longest)  # the border's loss holds beyond it
 
     def count_at_border(self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> int:
-        """Return how many of the paths are moved into the range to be priced."""
+        """Return the number of paths that are clamped to the range."""
         if self.out_of_range == "error":
             return 0
         priced_m = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
@@ -206,8 +206,7 @@ class Propagation(Member):
 def on_the_ground_m(
     distance_3d_m: tuple[float, float], bs_height_m: float, ut_height_m: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the ground distances [...] at which antennas are this far apart; 0 where their heights alone do it."""
-    # Pythagoras: what the difference in height leaves of the distance between the antennas.
+    """Return the ground distances [...] at which antennas are this far apart; 0 if their heights alone suffice."""
     rise_m2 = (bs_height_m - ut_height_m) ** 2
     shortest_m, longest_m = distance_3d_m
     shortest = np.sqrt(np.maximum(shortest_m**2 - rise_m2, 0.0))

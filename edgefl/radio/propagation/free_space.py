@@ -14,7 +14,7 @@ from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation, on
 
 
 class FreeSpace(Propagation):
-    """Free space: nothing in the way, no shadowing (Friis, Proc. IRE 34(5), 1946)."""
+    """Free space: no obstacles, no shadowing (Friis, Proc. IRE 34(5), 1946)."""
 
     label: ClassVar[str] = "free_space"
 
@@ -24,7 +24,7 @@ class FreeSpace(Propagation):
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
         """Return the range from one wavelength between the antennas on."""
-        # Nearer than a wavelength is not the far field, for which Friis's formula holds.
+        # Friis's formula holds in the far field, beyond a wavelength.
         return on_the_ground_m((float(free_space.wavelength_m(carrier_hz)), np.inf), bs_height_m, ut_height_m)
 
     def large_scale(
@@ -32,7 +32,6 @@ class FreeSpace(Propagation):
     ) -> LargeScale:
         """Return the channel; nothing is drawn."""
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
-        # Waves travel from antenna to antenna: the heights count, too.
         distance_3d = geometry.distance_3d_m(distance, bs_height_m, ut_height_m)
         loss = free_space.path_loss_db(distance_3d, carrier_hz)
         return self.by_state(LOS, np.ones(loss.shape, dtype=bool), loss)

@@ -16,7 +16,7 @@ from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation, on
 class Inh(Propagation):
     """InH-Office, mixed or open, base station and devices in one room or floor (3GPP TR 38.901, clause 7.4)."""
 
-    office: Literal["mixed", "open"] = "mixed"  # they differ in how often there is line of sight
+    office: Literal["mixed", "open"] = "mixed"  # they differ in the probability of line of sight
 
     label: ClassVar[str] = "inh"
     delay_scenario: ClassVar[str | None] = "inh"
@@ -28,7 +28,7 @@ class Inh(Propagation):
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
         """Return the range from 1 m to 150 m between the antennas."""
-        # In an office the table bounds the distance between the antennas, outdoors the one on the ground.
+        # The table limits the distance between the antennas in an office, and the ground distance outdoors.
         return on_the_ground_m(self.validity().distance_m, bs_height_m, ut_height_m)
 
     def large_scale(

@@ -1,4 +1,4 @@
-"""Path losses as they were measured, or as a paper lists them."""
+"""Path losses that were measured, or that a paper lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from edgefl.radio.propagation.base import Decibels, LargeScale, PathDraws, Propa
 
 
 def _read_file(value: Any, info: ValidationInfo) -> Any:
-    """Return the numbers of the column that `{file: losses.csv, column: loss_db}` names; a list as it is."""
+    """Return the numbers of the column that `{file: losses.csv, column: loss_db}` names; a list is unchanged."""
     if not isinstance(value, dict):
         return value
     source = ColumnDistribution.model_validate(value, context=info.context)
@@ -28,7 +28,7 @@ def _read_file(value: Any, info: ValidationInfo) -> Any:
         raise fault(str(error)) from None
 
 
-# The numbers of a file are kept, so that the scenario in a run's folder is complete without it.
+# The scenario in a run's folder has the numbers of the file, so that it is complete without it.
 Losses = Annotated[
     tuple[Decibels, ...],
     Field(strict=False, min_length=1),
@@ -37,7 +37,7 @@ Losses = Annotated[
 
 
 class Listed(Propagation):
-    """Listed: each device has the path loss that was measured or that a paper gives, wherever it is (no shadowing)."""
+    """Listed: each device has a measured or published path loss, wherever it is (no shadowing)."""
 
     path_loss_db: Losses  # [98.5, 104.2, ..], in the order of the devices' numbers; or {file: x.csv, column: name}
 
@@ -45,7 +45,7 @@ class Listed(Propagation):
     by_device: ClassVar[bool] = True
 
     def physics(self) -> ModuleType:
-        """Return `channel.free_space`, whose statistics and range hold here, too: no shadowing, no limit."""
+        """Return `channel.free_space`, which also has no shadowing and no limits."""
         return free_space
 
     def check_population(self, devices: int, cells: int) -> str | None:
@@ -63,7 +63,7 @@ class Listed(Propagation):
         """Return the channel; nothing is drawn.
 
         Raises:
-            ValueError: the paths lead to places, of which nothing is listed.
+            ValueError: the paths lead to places, for which no loss is listed.
         """
         if draws.device is None:
             raise ValueError("path losses are listed for devices, not for places")

@@ -21,8 +21,8 @@ class LogDistance(Propagation):
     """Log-distance: PL(d0) + 10 n log10(d/d0), log-normal shadowing (Rappaport, Wireless Communications, sec. 4.9)."""
 
     exponent: Annotated[float, Field(gt=0, le=20)] = 3.0  # n: 2 in free space, 2.7 to 3.5 in cities
-    reference_m: Length = 1.0  # d0, between the antennas, at which the loss is quoted; no limit of the model
-    reference_loss_db: Decibels | None = None  # free space where none is given
+    reference_m: Length = 1.0  # d0, between the antennas, at which the loss is quoted; not a limit of the model
+    reference_loss_db: Decibels | None = None  # by default that of free space
     shadowing_db: Annotated[float, Field(ge=0, le=100)] = 8.0  # standard deviation; 6 to 10 are common outdoors
     decorrelation_m: Length = 20.0  # of the shadowing
 
@@ -33,12 +33,12 @@ class LogDistance(Propagation):
         return log_distance
 
     def statistics(self) -> Statistics:
-        """Return the statistics with the shadowing that the scenario names."""
+        """Return the statistics with the scenario's shadowing."""
         usual = super().statistics()
         return replace(usual, shadowing_db=(self.shadowing_db,), decorrelation_m=(self.decorrelation_m,))
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """Return the range from where no more arrives than was sent."""
+        """Return the range in which the loss is at least 0 dB."""
         shortest = log_distance.shortest_m(carrier_hz, self.exponent, self.reference_m, self.reference_loss_db)
         return on_the_ground_m((float(shortest), np.inf), bs_height_m, ut_height_m)
 
@@ -51,7 +51,7 @@ class LogDistance(Propagation):
         ut_height_m: tuple[float, float] = (1.5, 1.5),
     ) -> str | None:
         """Return why the model does not hold; free space must hold at the reference distance, too."""
-        # The loss at the reference is Friis's, which holds from a wavelength on.
+        # Friis's loss at the reference holds from a wavelength on.
         wavelength_m = float(free_space.wavelength_m(carrier_hz))
         if self.reference_loss_db is None and self.reference_m < wavelength_m:
             return (

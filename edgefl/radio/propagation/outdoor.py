@@ -21,20 +21,20 @@ class Outdoor(Propagation):
     indoor: DeviceShare = 0.0  # of the devices
 
     has_states: ClassVar[bool] = True
-    depth_m: ClassVar[float] = 25.0  # how deep in its building a device may be
+    depth_m: ClassVar[float] = 25.0  # the largest depth of a device in its building
 
     def large_scale(
         self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats, draws: PathDraws
     ) -> LargeScale:
         """Return the channel.
 
-        Indoors, line of sight is that of the outdoor part, and the path loss that of the whole way (7.4.3.1).
+        Indoors, line of sight is that of the outdoor part, and the path loss that of the whole path (7.4.3.1).
         """
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         indoor = self.is_indoor(draws)
         depth, entry = self.way_inside(carrier_hz, draws)
         inside = np.where(indoor, depth, 0.0)
-        # The depth is drawn apart from the distance and may exceed it: then nothing of the way is outdoors.
+        # The depth is drawn independently of the distance and may exceed it: then no part of the path is outdoors.
         los = draws.los < self.los_probability(np.maximum(distance - inside, 0.0), ut_height_m)
         loss = self.outdoor_loss_db(distance, carrier_hz, los, bs_height_m, ut_height_m, draws)
         # Shadowing indoors is of the state O2I, whatever the path outdoors.
@@ -46,13 +46,13 @@ class Outdoor(Propagation):
         return np.asarray(draws.indoor < self.indoor)
 
     def way_inside(self, carrier_hz: float, draws: PathDraws) -> tuple[Floats, Floats]:
-        """Return the distances [...] inside the building [m], and the losses [...] of the way in [dB]."""
+        """Return the distances [...] inside the building [m], and the penetration losses [...] [dB]."""
         inside = penetration.indoor_distance_m(draws.indoor_distance, self.depth_m)
         low_loss = np.zeros(np.shape(draws.building), dtype=bool)
         return inside, penetration.loss_db(carrier_hz, inside, low_loss, draws.penetration)
 
     def los_probability(self, outdoor_m: Floats, ut_height_m: Floats) -> Floats:
-        """Return the probability [...] of line of sight over the outdoor part of the way [...]."""
+        """Return the probability [...] of line of sight over the outdoor part of the path [...]."""
         return np.asarray(self.physics().los_probability(outdoor_m))
 
     def outdoor_loss_db(
@@ -64,5 +64,5 @@ class Outdoor(Propagation):
         ut_height_m: Floats,
         draws: PathDraws,
     ) -> Floats:
-        """Return the median path loss [...] of the whole way as if there were no building."""
+        """Return the median path loss [...] of the whole path without buildings."""
         return np.asarray(self.physics().path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m))

@@ -33,8 +33,7 @@ class Rma(Outdoor):
         return rma
 
     def ground_range_m(self, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> tuple[Floats, Floats]:
-        """Return the range in which both states are defined: any device may be out of sight."""
-        # The table holds to 10 km in line of sight, but only to 5 km without.
+        """Return the range in which both states are defined: 10 km in line of sight, 5 km without."""
         shortest, longest = super().ground_range_m(carrier_hz, bs_height_m, ut_height_m)
         return shortest, np.minimum(longest, rma.NLOS_DISTANCE_M)
 
@@ -45,7 +44,7 @@ class Rma(Outdoor):
         channel = super().large_scale(distance_2d_m, carrier_hz, bs_height_m, ut_height_m, draws)
         distance = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)
         outdoors = rma.shadowing_std_db(distance, carrier_hz, channel.los, bs_height_m, ut_height_m)
-        # Only line of sight has a break point: indoors shadowing keeps its one width.
+        # Only line of sight has a break point: indoors the standard deviation is constant.
         return replace(channel, shadowing_std_db=np.where(channel.state == O2I, channel.shadowing_std_db, outdoors))
 
     def outdoor_loss_db(
@@ -57,7 +56,7 @@ class Rma(Outdoor):
         ut_height_m: Floats,
         draws: PathDraws,
     ) -> Floats:
-        """Return the loss [...] with the surroundings that the scenario names."""
+        """Return the loss [...] with the scenario's surroundings."""
         return rma.path_loss_db(
             distance_m, carrier_hz, los, bs_height_m, ut_height_m, self.building_height_m, self.street_width_m
         )

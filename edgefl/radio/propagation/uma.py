@@ -35,5 +35,5 @@ class Uma(Urban):
         draws: PathDraws,
     ) -> Floats:
         """Return the loss [...] with the drawn height of the environment."""
-        # The break point depends on the height of what lies between, which Table 7.4.1-1, note 1, draws for each link.
+        # The break point depends on the height of the environment, which Table 7.4.1-1, note 1, draws for each link.
         return uma.path_loss_db(distance_m, carrier_hz, los, bs_height_m, ut_height_m, draws.environment)

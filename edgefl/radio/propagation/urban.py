@@ -19,7 +19,7 @@ Floors = Annotated[int, Field(ge=1, le=8)]  # the eighth is 22.5 m high, where t
 class Urban(Outdoor):
     """Base of UMi and UMa."""
 
-    high_loss: DeviceShare = 0.0  # of the buildings; counts where `walls` does
+    high_loss: DeviceShare = 0.0  # of the buildings; has an effect where `walls` does
     walls: Literal["by_frequency", "materials"] = "by_frequency"  # one loss below 6 GHz, or glass and concrete always
     release: Literal[16, 19] = 16  # of 3GPP: 19 has another infrared-reflecting glass and shorter delay spreads
     floors: Annotated[tuple[Floors, Floors], Field(strict=False)] | None = None  # of buildings; None: devices.height_m
@@ -32,7 +32,7 @@ class Urban(Outdoor):
         return self
 
     def heights_m(self, ut_height_m: Floats, draws: PathDraws) -> Floats:
-        """Return the heights [...] of the antennas: of devices in buildings those of their floors."""
+        """Return the heights [...] of the antennas; devices in buildings are on their floors."""
         if self.floors is None:
             return ut_height_m
 
@@ -53,13 +53,13 @@ class Urban(Outdoor):
         return self.release
 
     def has_one_wall(self, carrier_hz: float) -> bool:
-        """Return whether all buildings have one loss, whatever their walls (clause 7.4.3.1, below 6 GHz)."""
+        """Return whether all walls have one loss (clause 7.4.3.1, below 6 GHz)."""
         return self.walls == "by_frequency" and carrier_hz < penetration.SINGLE_FREQUENCY_BELOW_HZ
 
     def way_inside(self, carrier_hz: float, draws: PathDraws) -> tuple[Floats, Floats]:
-        """Return the distances [...] inside the building [m], and the losses [...] of the way in [dB]."""
+        """See Outdoor."""
         if self.has_one_wall(carrier_hz):
-            # Table 7.4.3-3: the depth belongs to the link, while in the other tables it belongs to the device.
+            # In Table 7.4.3-3 the depth belongs to the link, in the other tables to the device.
             inside = penetration.single_frequency_indoor_distance_m(draws.path_depth)
             return inside, penetration.single_frequency_loss_db(inside)
         inside = penetration.indoor_distance_m(draws.indoor_distance, self.depth_m)

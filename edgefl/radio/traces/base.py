@@ -1,4 +1,4 @@
-"""Base of the recorded links, which take the place of path loss, fading and, where they are rates, of the band.
+"""Base of the recorded links, which replace path loss, fading and, if they are rates, the band.
 
 A new format is one file in this folder and one line in the folder's table of contents: a class with `recordings`.
 """
@@ -29,7 +29,7 @@ class Recording(NamedTuple):
 
 
 class LinkTrace(Member):
-    """Base of all recorded links: which device has which recording, and what happens at a recording's end."""
+    """Base of all recorded links."""
 
     assign: Literal["by_number", "pool"] = "by_number"  # device i has the i-th recording, or each draws one
     begin_s: Annotated[float, Field(ge=0, le=LARGEST_S)] = 0.0  # where in the recordings the run begins
@@ -42,7 +42,7 @@ class LinkTrace(Member):
         return self
 
     def recordings(self) -> list[Recording]:
-        """Return the recordings in an order that does not change; all are rates [bit/s], or all are SNRs.
+        """Return the recordings in a fixed order; all are rates [bit/s], or all are SNRs.
 
         Raises:
             InputError: a file cannot be read, or is wrong.
@@ -51,7 +51,7 @@ class LinkTrace(Member):
 
     @property
     def source(self) -> str:
-        """Return what messages call the recordings: the path of their file."""
+        """Return the name of the recordings in messages, the path of their file."""
         return "the trace"
 
 

@@ -79,7 +79,7 @@ def _read(path: Path, changed_ns: int) -> Opportunities:
 
 
 def _all_times_ms(path: Path) -> Iterator[array[int]]:
-    """Yield all times of a file at once [ms], in 8 bytes each, where a list would take 40."""
+    """Yield all times of a file [ms] in one array, with 8 bytes each instead of a list's 40."""
     yield array("q", _times_ms(path))
 
 

@@ -21,13 +21,13 @@ from edgefl.world.mobility.files import NotReadable, read
 KEYS = ("device", "time_s")
 BPS = ("downlink_bps", "uplink_bps")
 SNR = ("downlink_snr_db", "uplink_snr_db")
-ALONE_S = 1.0  # how long a recording of one row is: it repeats, so that any length will do
+ALONE_S = 1.0  # length of a recording of one row; as it repeats, any length is right
 
 
 class CsvTrace(LinkTrace):
     """A CSV file: device, time_s, and downlink_bps, uplink_bps or downlink_snr_db, uplink_snr_db.
 
-    Each row holds until the device's next one; the last holds as long as the one before it, and a single one for ever.
+    Each row holds until the device's next one, the last as long as the one before it, and a single one for ever.
     """
 
     path: DataPath  # the CSV file
@@ -83,17 +83,17 @@ def _check_numbers(of_device: dict[str, list[_Row]]) -> None:
     """Check that devices are numbered from 0 without a gap, and begin together.
 
     Raises:
-        NotReadable: one of them is no number, is missing or begins at another time.
+        NotReadable: a number is missing or malformed, or a device begins at another time.
     """
     first_of_all = next(iter(of_device.values()))[0]
     for name, rows in of_device.items():
         first = rows[0]
         if not name.isdecimal() or str(int(name)) != name:
-            text = f"{shown(name)} is no device's number, such as 0: name devices as you like with assign: pool"
+            text = f"{shown(name)} is not the number of a device, such as 0: any names are allowed with assign: pool"
             raise NotReadable(text, first.line)
         if first.time_s != first_of_all.time_s:
             text = f"device {name} begins at {first.time_s:.10g} s, device {first_of_all.device} at"
-            text = f"{text} {first_of_all.time_s:.10g} s: all must begin together, as nothing is known before"
+            text = f"{text} {first_of_all.time_s:.10g} s: all must begin together"
             raise NotReadable(text, first.line)
     for number in range(len(of_device)):
         if str(number) not in of_device:
@@ -118,7 +118,7 @@ def _recording(name: str, rows: list[_Row]) -> Recording:
 
 
 def _rising(path: Path) -> Iterator[_Row]:
-    """Yield the rows of a file; one that is not later than its device's last is refused before more are read."""
+    """Yield the rows of a file; refuse one that is not later than its device's last."""
     last_s: dict[str, float] = {}
     for row in _rows(path):
         before_s = last_s.get(row.device, -np.inf)
@@ -157,7 +157,7 @@ def _pair(header: list[str]) -> tuple[str, str]:
     """Return the two columns with values.
 
     Raises:
-        NotReadable: a column is missing, stands twice, or rates and SNRs stand side by side.
+        NotReadable: a column is missing or repeated, or the file has both rates and SNRs.
     """
     must = f"must have {', '.join(KEYS)} and either {', '.join(BPS)} or {', '.join(SNR)}"
     found = [pair for pair in (BPS, SNR) if any(name in header for name in pair)]
@@ -177,7 +177,7 @@ def _number(name: str, text: str, line: int, least: float, most: float) -> float
     try:
         value = float(text)
     except ValueError:
-        raise NotReadable(f"{name}: {shown(text)} is no number", line) from None
+        raise NotReadable(f"{name}: {shown(text)} is not a number", line) from None
     if not least <= value <= most:  # in this form nan is refused, too
         raise NotReadable(f"{name}: must be from {least:g} to {most:g}, got {text}", line)
     return value
