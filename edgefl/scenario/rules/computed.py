@@ -16,6 +16,7 @@ from edgefl.radio.propagation.log_distance import LogDistance
 from edgefl.radio.recorded_links import check_carry, checked_recordings
 from edgefl.radio.transfers import WAYS
 from edgefl.scenario.facts import radio
+from edgefl.scenario.facts.fact import Fact
 from edgefl.scenario.sections import Sections
 
 USUAL_HEIGHTS_M = (1.5, 22.5)
@@ -163,9 +164,9 @@ def key_without_effect(scenario: Sections) -> str:
     return scenario.radio.without_effect(RECORDED_SNR_KEYS) or ""
 
 
-def has_key_without_effect(scenario: Sections) -> bool:
-    """Return whether a key of a model is set that has no effect on recorded links."""
-    return key_without_effect(scenario) != ""
+has_key_without_effect = Fact(
+    "a key of a model is set that has no effect on recorded links", lambda scenario: key_without_effect(scenario) != ""
+)
 
 
 def background_fills_the_band(scenario: Sections) -> str | None:

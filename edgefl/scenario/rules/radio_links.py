@@ -88,7 +88,7 @@ UPLINK = (
     Rule(
         "radio.sharing",
         (radio.uploads_overlap, radio.channel_changes_in_time, radio.shares_are_fixed),
-        "with radio.large_scale: time what {uplink} lets an upload hear of the others changes, "
+        "with radio.large_scale: time the interference among uploads of {uplink} changes, "
         "and fixed shares hold for the round",
         (set_to("radio.sharing", "processor"), set_to("radio.large_scale", "round")),
     ),
@@ -120,7 +120,7 @@ POWER_CONTROL = (
     Rule(
         "radio.allocation",
         (world.powers_are_controlled, radio.allocates_by_snr),
-        "{allocation} knows devices at full power only, and devices.power_control sets another",
+        "{allocation} assumes full power, but devices.power_control sets others",
         (
             set_to("radio.allocation", "equal", "set it to equal, proportional or round_robin"),
             set_to("devices.power_control", "full"),

@@ -11,13 +11,13 @@ SESSIONS = (
     Rule(
         "sessions",
         (server.has_sessions, server.has_edge_models),
-        "need one global model, which the policy {policy} does not have",
+        "need one global model, but the policy {policy} has several",
         (leave_out("sessions", "leave them out"), *ROUNDS_TOGETHER),
     ),
     Rule(
         "sessions",
         (server.has_sessions, server.rounds_overlap),
-        "need rounds that do not overlap, which the policy {policy} does not have",
+        "need rounds that do not overlap, but those of the policy {policy} do",
         (leave_out("sessions", "leave them out"), *ROUNDS_TOGETHER),
     ),
     Rule(
@@ -30,7 +30,7 @@ SESSIONS = (
     Rule(
         "sessions.trigger",
         (server.has_trigger, server.no_device_arrives),
-        "waits for devices to arrive, and with the churn {churn} none does",
+        "waits for devices to arrive, but with the churn {churn} none does",
         (
             set_to(
                 "churn",
@@ -72,7 +72,7 @@ KEPT_STATE = (
     Rule(
         "sessions.keep_state",
         (server.extra_rounds_keep_state, learning.is_coupled),
-        "gradient rounds would change the devices' state of {algorithm}, but not the server's sums of it",
+        "gradient rounds would change the devices' state of {algorithm}, but not the server's sums of them",
         (leave_out("sessions.keep_state"), PLAIN_AVERAGING),
     ),
 )
@@ -104,7 +104,7 @@ SELECTION = (
     Rule(
         "server.selection",
         (server.polls, server.rounds_train_several_models),
-        "polls devices, which needs rounds in which all train one model; those of the policy {policy} do not",
+        "polls devices, which needs rounds in which all train one model, but under the policy {policy} they do not",
         (
             leave_out("server.selection"),
             set_to("server.selection.variant", "rpow-d", offered=server.selects_by_power_of_choice),
@@ -125,7 +125,7 @@ POLLED_TRAINING = (
     Rule(
         "algorithm",
         (server.polls_training, learning.uploads_no_move),
-        "the selection {selection} compares moves of the model, and {algorithm} uploads none",
+        "the selection {selection} compares changes of the model, and {algorithm} uploads none",
         (PLAIN_AVERAGING, leave_out("server.selection")),
     ),
     Rule(

@@ -43,7 +43,7 @@ _CHANGE = (
     ),
     _Changes(
         radio.overlap_changes_in_time,
-        "what uploads hear of each other changes with radio.large_scale: time",
+        "interference among uploads changes with radio.large_scale: time",
         (set_to("radio.large_scale", "round"),),
     ),
     _Changes(radio.background_varies, "other users of the band come and go", (leave_out("radio.background"),)),
