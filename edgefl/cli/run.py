@@ -131,14 +131,12 @@ def _run(options: argparse.Namespace) -> int:
     folder = here / (options.out or default_folder(scenario))
     begin(quiet=options.quiet, verbose=options.verbose)
     warn_of_implausible([scenario], source.place)
-    try:
+    with source.placing():
         if options.dry_run:
             return _forecast(options, scenario, folder)
         if options.live is None:
             return _emulate(options, scenario, folder, here)
         return _emulate_live(options, scenario, folder, here)
-    except InputError as error:  # found when data and devices were made, so without file and line
-        raise InputError(*(source.place(fault) for fault in error.faults)) from None
 
 
 def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> int:

@@ -83,15 +83,13 @@ def _rehearse(file: str, access: Access) -> str:
     scenario, source = load_with_source(file, access=access)
     warn_of_implausible([scenario], source.place)
     unchecked = ""
-    try:
-        rehearse(scenario, access)
-    except NotImported:
-        pass  # the caller says what was not imported
-    # Before its base class: data that are only not on this machine make no scenario wrong.
-    except Unavailable as error:
-        unchecked = f", but not checked against its data: {str(error).partition('. ')[0]}"
-    except InputError as error:  # from parts that know keys, but not the file and its lines
-        raise InputError(*(source.place(fault) for fault in error.faults)) from None
+    with source.placing():
+        try:
+            rehearse(scenario, access)
+        except NotImported:
+            pass  # the caller says what was not imported
+        except Unavailable as error:  # a scenario is not wrong because its data are missing on this machine
+            unchecked = f", but not checked against its data: {str(error).partition('. ')[0]}"
     warn_of_worlds([scenario], source.place)  # of one that is refused, only the fault is told
     return unchecked
 

@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.core.errors import InputError, RunError
+from edgefl.core.errors import RunError
 from edgefl.core.extras import require
 from edgefl.results import run_folder
 from edgefl.runs.emulation import RESULTS, Options, begin, silent
@@ -72,10 +72,8 @@ def emulate(
     here = Path.cwd()  # before any code from outside, which may change it
     described = read_app(Path(app), run_config)
     scenario, source = load_with_source(world, with_seed(overrides, seed))
-    try:
+    with source.placing():
         scenario = as_world(scenario, described, operations)
-    except InputError as error:
-        raise InputError(*(source.place(fault) for fault in error.faults)) from None
     folder = here / RESULTS / described.name / f"seed-{scenario.seed}"
     if out is not None:
         folder = here / out
@@ -85,10 +83,8 @@ def emulate(
     clock = AppClock()
     with _hushed(quiet=quiet), clock.installed(), imported(described) as components:
         options = Options(folder, device="cpu", train=False, overwrite=overwrite)
-        try:
+        with source.placing():
             emulation = begin(scenario, options, progress)
-        except InputError as error:
-            raise InputError(*(source.place(fault) for fault in error.faults)) from None
         with emulation:
             # The file has the labels of the world's own data, which are not what the app learns from.
             run_folder.remove_files(folder, [run_folder.LABELS_FILE])

@@ -1,4 +1,4 @@
-"""Writes each part of a JSON Schema that occurs several times once, under ``$defs``, and refers to it."""
+"""Repeated parts of a JSON Schema as definitions, under ``$defs``, to which the schema refers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-SHORTEST = 120  # characters of a part that is worth a definition of its own
-OF_A_KEY = ("description", "default")  # what belongs to the key where a part stands, and not to the part
+SHORTEST = 120  # characters of a part that becomes a definition
+OF_A_KEY = ("description", "default")  # entries that belong to a key, and not to the shared part
 REFERENCE = "#/$defs/"
 
 
 def share_definitions(root: Schema) -> None:
-    """Move the parts of a schema that occur several times to its ``$defs``, in place; it means the same afterwards."""
+    """Move the repeated parts of a schema to its ``$defs``, in place, without changing its meaning."""
     definitions: dict[str, Schema] = root.pop("$defs", {})
     candidates = _Candidates(set(definitions))
     whole = _with_parts(root, candidates.reference_to)
@@ -48,7 +48,7 @@ class _Candidates:
         self._names: dict[str, str] = {}  # by the text of the part
 
     def reference_to(self, name: str, part: Schema) -> Schema:
-        """Return a reference to a part, which is entered under this name; a short part as it is."""
+        """Return a reference to a part, which is entered under this name; a short part is returned unchanged."""
         part = _with_parts(part, self.reference_to)
         own = {key: part[key] for key in OF_A_KEY if key in part}
         body = {key: value for key, value in part.items() if key not in own}
@@ -61,7 +61,7 @@ class _Candidates:
         return {**own, "$ref": REFERENCE + self._names[text]}
 
     def _free(self, name: str) -> str:
-        """Return the name, with a number behind it if it is taken."""
+        """Return the name, with a number at its end if it is taken."""
         free = name
         number = 1
         while free in self._taken:
@@ -86,7 +86,7 @@ def _count_references(parts: list[Schema]) -> Counter[str]:
 
 
 def _with_parts(schema: Schema, changed: Callable[[str, Schema], Schema]) -> Schema:
-    """Return a schema with each of its parts changed; the function is called with a name for the part, and the part."""
+    """Return a schema with each of its parts changed by a function, which gets a name for the part and the part."""
     result = dict(schema)
     for name, part in schema.get("properties", {}).items():
         result["properties"] = result["properties"] | {name: changed(name, part)}
@@ -100,7 +100,7 @@ def _with_parts(schema: Schema, changed: Callable[[str, Schema], Schema]) -> Sch
 
 
 def _name_of(part: Schema) -> str:
-    """Return a name for an alternative, or an entry of a list: that of the member, or else of its first key."""
+    """Return a name for an alternative or an entry of a list: the member's, or else that of its first key."""
     properties = part.get("properties", {})
     kind = properties.get("kind", {}).get("const")
     return str(kind or next(iter(properties), part.get("type", "choice")))

@@ -21,7 +21,7 @@ FILES = {
     "binary": (bytes(range(256)), "s.yaml: is not a text file"),
     "NUL": (b"rounds: 5\x00\n", "s.yaml:1: not valid YAML"),
     "a list": ("- rounds: 5\n", "s.yaml:1: must be a mapping"),
-    "a key twice": ("rounds: 5\nseed: 1\nrounds: 6\n", "s.yaml:3: not valid YAML: the key rounds stands here twice"),
+    "a key twice": ("rounds: 5\nseed: 1\nrounds: 6\n", "s.yaml:3: not valid YAML: the key rounds is here twice"),
     "a tab": ("data:\n\tdataset: digits\n", "s.yaml:2: not valid YAML"),
     "an alias of itself": ("a: &a [*a]\n", "s.yaml:1: not valid YAML"),
     "a thousand brackets": ("a: " + "[" * 2000 + "]" * 2000, "s.yaml:1: not valid YAML"),

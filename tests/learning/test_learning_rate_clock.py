@@ -120,7 +120,7 @@ class TestFedAvg:
         assert by_updates[2] == pytest.approx(-ahead - LR / 3 * direction(-ahead, 2, LR / 3), abs=1e-12)
 
 
-def test_the_clock_begins_anew_with_each_session():
+def test_the_clock_resets_state_with_each_session():
     """MIFA waits in each session, as its table is empty then; the two sessions differ in their first model alone."""
     sessions = {"count": 2, "rounds": 3}
     schedule = [[0], [1, 2], [0, 1, 2]]

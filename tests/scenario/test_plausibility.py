@@ -53,10 +53,10 @@ CASES = {
     "devices.tx_power_dbm: 200 dBm": {"devices": {"tx_power_dbm": 200}},
     "radio.server_tx_power_dbm: 100 dBm": {"radio": {"server_tx_power_dbm": 100}},
     "cells.energy: with radio.server_power: per_device": {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}},
-    "devices.battery.idle_w: stops while a device takes part, and may be more than it then draws (idle_power_w": {
+    "devices.battery.idle_w: stops while a device takes part, and may exceed what it then draws (idle_power_w": {
         "devices": {"idle_power_w": 0.1, "battery": {"capacity_j": 40e3, "idle_w": {"uniform": [0.05, 0.5]}}}
     },
-    "devices.battery.idle_w: stops while a device takes part, and may be more than it then draws (rx_power_w": {
+    "devices.battery.idle_w: stops while a device takes part, and may exceed what it then draws (rx_power_w": {
         "devices": {
             "idle_power_w": 0.5,
             "groups": [
@@ -71,16 +71,16 @@ CASES = {
     "radio.carrier_hz: 3.5 Hz": {
         "radio": {"carrier_hz": 3.5, "propagation": {"kind": "free_space", "out_of_range": "clamp"}}
     },
-    "radio.propagation.high_loss: counts for nothing": {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5}}},
-    "radio.propagation.release: counts for nothing": {"radio": {"propagation": {"kind": "umi", "release": 19}}},
-    "radio.propagation.release: counts for nothing below": {
+    "radio.propagation.high_loss: has no effect": {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5}}},
+    "radio.propagation.release: has no effect": {"radio": {"propagation": {"kind": "umi", "release": 19}}},
+    "radio.propagation.release: has no effect below": {
         "radio": {
             "propagation": {"kind": "umi", "release": 19},
             "fading": {"kind": "tdl", "delay_spread_ns": 100},
         }
     },
-    "radio.site_correlation: counts for nothing": {"radio": {"site_correlation": 0.5}},
-    "radio.sharing: with radio.uplink: noma fixed shares": {"radio": {"uplink": "noma"}},
+    "radio.site_correlation: has no effect": {"radio": {"site_correlation": 0.5}},
+    "radio.sharing: with radio.uplink: noma and fixed shares": {"radio": {"uplink": "noma"}},
     "mobility.speed_mps: 500 m/s": {"mobility": {"kind": "random_waypoint", "speed_mps": 500}},
     "radio.slot_s: 0.5 s is no slot of NR": {"radio": {"slot_s": 0.5}},
     "radio.slot_s: 0.0007 s is no slot": {"radio": {"slot_s": 7e-4}},

@@ -103,7 +103,7 @@ def test_a_fault_at_a_key_of_a_preset_says_where_the_key_comes_from(tmp_path):
     file = tmp_path / "a.yaml"
     file.write_text("radio:\n  preset: nr\nserver: {optimiser: min_time, csi: perfect}\n", encoding="utf-8")
     with pytest.raises(
-        InputError, match=r"radio\.rate: .*\(rate comes from radio\.preset: nr, and a key beside it wins"
+        InputError, match=r"radio\.rate: .*\(rate comes from radio\.preset: nr; set radio\.rate to override it"
     ):
         load(file)
     file.write_text(

@@ -263,7 +263,7 @@ def outcome(raw, overrides):
     [
         ("rounds=20", ', got a single text: write ["rounds=20"]'),
         ({"rounds": 20}, ", got a mapping"),
-        ([("rounds", 20)], ", one is ['rounds', 20]"),
+        ([("rounds", 20)], ", got ['rounds', 20] in the list"),
     ],
 )
 @pytest.mark.parametrize("call", [edgefl.run, edgefl.load, edgefl.sweep])

@@ -62,9 +62,9 @@ def test_a_reference_without_sessions_counts_in_all(scenario):
 @pytest.mark.parametrize(
     ("summary", "said"),
     [
-        (None, "no finished run there (summary.json cannot be read)"),
-        ("{", "its summary.json is not that of a run"),
-        ("[]", "its summary.json is not that of a run"),
+        (None, "holds no finished run (summary.json cannot be read)"),
+        ("{", "its summary.json does not belong to a run"),
+        ("[]", "its summary.json does not belong to a run"),
         ('{"best_accuracy": null}', "that run measured no accuracy"),
     ],
 )

@@ -69,7 +69,7 @@ def test_no_base(tmp_path, base):
 def test_the_wrong_verb_is_told(tmp_path):
     with pytest.raises(InputError, match="is a sweep file: run it with `edgefl sweep bandwidth`"):
         load("bandwidth")
-    with pytest.raises(InputError, match="is a scenario file, no sweep: run it with `edgefl run quickstart`"):
+    with pytest.raises(InputError, match="is a scenario file, not a sweep file: run it with `edgefl run quickstart`"):
         load_sweep("quickstart")
 
 

@@ -151,7 +151,7 @@ def test_what_the_codec_has_lost_goes_with_what_it_is_a_part_of(seen):
     ],
     ids=repr,
 )
-def test_whose_state_begins_anew(algorithm, coupled):
+def test_whose_state_resets_state(algorithm, coupled):
     assert is_coupled(algorithm) == coupled
 
 

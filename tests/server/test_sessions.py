@@ -312,7 +312,7 @@ def test_several_gradient_rounds():
     assert result.rounds["parameter"].isna().tolist() == (result.rounds["round"] < 1).tolist()
 
 
-def test_the_schedule_begins_anew():
+def test_the_schedule_resets_state():
     """eta(t) = (eta_0 - eta_min)(1 - t/T)^0.9 + eta_min, t from 0 (algorithm cards, section 6.4)."""
     schedule = {"kind": "polynomial", "power": 0.9, "ratio": 0.6}
     training = {"local_steps": 1, "batch_size": "full", "lr": RATE, "lr_schedule": schedule, "engine": "serial"}

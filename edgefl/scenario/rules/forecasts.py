@@ -8,7 +8,7 @@ from edgefl.scenario.rules import computed
 from edgefl.scenario.rules.remedies import NO_CSI, NO_OVERLAP, NO_TRACE, RELAYED, ROUNDS_TOGETHER
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to
 
-# The server forecasts by a model of the channel; these come before what else does not go with recorded links.
+# The server forecasts by a model of the channel; these rules come before others about recorded links.
 RECORDED = tuple(
     Rule(
         key,
@@ -24,7 +24,7 @@ RECORDED = tuple(
 
 
 def _deciding(key: str, decides: Fact, name: str) -> tuple[Rule, ...]:
-    """Return the rules about what is decided when participants are chosen: it must hold for their part in the round."""
+    """Return the rules about decisions that are made when participants are chosen, for the whole round."""
     return (
         Rule(
             "radio.sharing",

@@ -1,4 +1,4 @@
-"""Rules about uplinks over which the base station receives the sum of updates, and none by itself."""
+"""Rules about uplinks that deliver only the sum of the updates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from edgefl.scenario.rules.remedies import ALL_AT_ONCE, NO_CSI, NO_OVERLAP
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to
 
 NOT_MODELLED = ("trace", "large_scale", "faults", "errors", "interference", "background", "access_s")
-"""Keys of `radio` that change transfers, which an analog update does not follow."""
+"""Keys of `radio` about transfers, which do not apply to analog updates."""
 
 _SUM = (radio.uploads_add_up,)
 

@@ -1,4 +1,4 @@
-"""Rules about server policies: what does not go with split models, rounds that overlap, and models that walk."""
+"""Rules about server policies: split models, rounds that overlap, and models sent from device to device."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OVERLAPPING = (
         "fixed shares need rounds that all devices begin together, but those of the policy {policy} overlap",
         (set_to("radio.sharing", "processor"), *ROUNDS_TOGETHER),
     ),
-    # Such churn draws who is present by the number of the round; rounds that overlap have several at a time.
+    # Such churn draws the present devices by round number; rounds that overlap have several numbers at a time.
     Rule(
         "churn",
         (server.rounds_overlap, server.churn_is_by_round),
@@ -137,7 +137,7 @@ BACKHAUL = (
         "is not modelled under the policy {policy}",
         (leave_out("backhaul"), *ROUNDS_TOGETHER),
     ),
-    # The policy's own keys are a short form of the section: beside it, one of the two would be ignored.
+    # The policy's own keys are a short form of the section: one of the two would be ignored.
     Rule(
         "server.policy",
         (server.has_backhaul, server.policy_describes_backhaul),

@@ -129,7 +129,6 @@ BATTERIES = (
 )
 
 DEPARTED_STATE = (
-    # A device that completes its participation does so out of sight.
     Rule(
         "server.departed_state",
         (server.departed_lose_state, server.departures_complete),

@@ -1,4 +1,4 @@
-"""Rules about the radio: recorded links, other users, how uploads share the band, and a channel that changes."""
+"""Rules about the radio: recorded links, other users, uploads that overlap, and a channel that changes."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ LARGE_SCALE = (
 )
 
 POWER_CONTROL = (
-    # The band would be divided by SNRs at full power where devices send at another.
+    # The band would be divided by SNRs at full power, at which devices do not send.
     Rule(
         "radio.allocation",
         (world.powers_are_controlled, radio.allocates_by_snr),

@@ -1,4 +1,4 @@
-"""Rules about sessions, and about selections that let devices answer before they are chosen."""
+"""Rules about sessions, and about selections that poll devices before choosing them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ SELECTION = (
             set_to("server.selection.by", "energy"),
         ),
     ),
-    # A clock rule plans the clock for training only; it gives none for the answer to a poll.
+    # A clock rule plans the clock for training, but not for the answer to a poll.
     Rule(
         "server.selection",
         (server.polls, world.clocks_are_scaled),
@@ -100,7 +100,7 @@ SELECTION = (
         "needs a report with each update, which the policy {policy} does not send",
         (leave_out("server.selection"), *ROUNDS_TOGETHER),
     ),
-    # Polled losses are those of the model that the round then trains: there must be one such model for all.
+    # Polled losses belong to the model that the round then trains, so there must be one model for all.
     Rule(
         "server.selection",
         (server.polls, server.rounds_train_several_models),
@@ -114,7 +114,7 @@ SELECTION = (
 )
 
 POLLED_TRAINING = (
-    # A device that is not chosen must be as if it had not trained.
+    # Training must leave no trace on a device that is not chosen.
     Rule(
         "algorithm",
         (server.polls_training, learning.keeps_at_devices),
