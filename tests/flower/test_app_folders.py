@@ -23,7 +23,7 @@ def refusal(app, **options):
 
 def test_a_folder_without_an_app_is_refused(tmp_path):
     folder = tmp_path / "app"
-    assert refusal(folder) == f"{folder}: there is no pyproject.toml; give the folder of a Flower app"
+    assert refusal(folder) == f"{folder}: has no pyproject.toml: give the folder of a Flower app"
 
 
 @pytest.mark.parametrize(

@@ -220,22 +220,22 @@ def test_an_app_that_asks_without_end_fails_with_a_reason(tmp_path):
 @pytest.mark.parametrize(
     ("section", "line"),
     [
-        ({"stop": {"time_s": 5}}, "stop: does not go with a Flower app: the app itself decides when it ends"),
+        ({"stop": {"time_s": 5}}, "stop: does not go with a Flower app: the app decides when it ends"),
         ({"server": {"policy": "asynchronous"}}, "server.policy: does not go with a Flower app"),
         ({"server": {"departed_state": "lost"}}, "server.departed_state: does not go with a Flower app"),
         (
             {"server": {"device_evaluation": {}}},
-            "server.device_evaluation: does not go with a Flower app: the ServerApp itself asks",
+            "server.device_evaluation: does not go with a Flower app: the ServerApp asks",
         ),
         (
             {"radio": {"uplink": "aircomp"}},
-            "radio.uplink: does not go with a Flower app: the ServerApp gets each",
+            "radio.uplink: does not go with a Flower app: the ServerApp needs each",
         ),
         ({"training": {"stragglers": {"share": 0.5}}}, "training.stragglers: does not go with a Flower app"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_keys_that_a_flower_app_has_no_place_for_are_refused(tmp_path, section, line):
+def test_keys_that_do_not_go_with_a_flower_app_are_refused(tmp_path, section, line):
     with pytest.raises(InputError, match=line):
         noted(tmp_path, "pass", {**WORLD, **section})
     assert not (tmp_path / "app-results").exists()
