@@ -189,7 +189,7 @@ def test_recorded_rows_are_compared_extended_and_not_run_again(edgefl):
         (("textbook/table-1", "--seeds", "0"), "--seeds 0: must be >= 1"),
         (("textbook/table-1", "--workers", "0", "-o", "study"), "--workers 0: must be >= 1"),
         (("textbook/mnist",), "textbook/mnist: needs the dataset mnist, which is not here: `edgefl data fetch mnist`"),
-        (("textbook", "-o", "x"), "-o x: textbook has 3 recipes, each with a folder of its own"),
+        (("textbook", "-o", "x"), "-o x: textbook has 3 recipes with a folder each"),
     ],
 )
 def test_what_is_refused_in_one_line(edgefl, arguments, said):
