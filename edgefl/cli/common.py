@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # pydantic stands behind it, which takes a while to import
     from edgefl.scenario import Scenario
 
 
-OPTIONS = {"overrides": "set"}  # options whose attribute has another name
+OPTIONS = {"overrides": "--set", "out": "-o"}  # options whose attribute has another name
 DEFAULTS = {("device", "auto"), ("scale", "full")}
 
 
@@ -49,11 +49,11 @@ def columns(rows: Sequence[Sequence[str]], left: int | None = None) -> list[str]
 
 
 def command_again(verb: str, named: str, options: argparse.Namespace, names: Sequence[str]) -> str:
-    """Return the command that goes on with what a verb has begun, with the given options where they are set."""
+    """Return the command that resumes a verb with those of the named options that are set."""
     command = ["edgefl", verb, named]
     for name in names:
         value = getattr(options, name)
-        option = f"--{OPTIONS.get(name, name).replace('_', '-')}"
+        option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
         if value is True:
             command.append(option)
         elif isinstance(value, list):

@@ -227,7 +227,7 @@ def result_table(result: Result, folder: Path) -> str:
     if summary["final_accuracy"] is not None:
         lines.append(("accuracy", f"{summary['final_accuracy']:.4f} (best {summary['best_accuracy']:.4f})"))
     elif result.ledger is not None and (losses := _known(result.ledger.round_columns()["test_loss"])):
-        lines.append(("test loss", f"{losses[-1]:.4g} (lowest {min(losses):.4g})"))  # labels are no classes
+        lines.append(("test loss", f"{losses[-1]:.4g} (lowest {min(losses):.4g})"))  # labels are not classes
     for target in summary["targets"]:
         cost = "not reached"
         if target["round"] is not None:

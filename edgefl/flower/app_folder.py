@@ -50,7 +50,7 @@ def read_app(folder: Path, run_config: str = "") -> AppFolder:
         run_config: keys of the run configuration to replace, such as "num-server-rounds=5 lr=0.1".
 
     Raises:
-        InputError: there is no app, or no such key.
+        InputError: the folder has no app, or a key is unknown.
     """
     folder = folder.resolve()
     file = folder / PROJECT

@@ -13,7 +13,7 @@ from edgefl.server.clock import Event
 
 
 class FlowerApp(Policy):
-    """The ServerApp of a Flower app decides who takes part, and waits for whom it likes: `edgefl flower` runs it."""
+    """The ServerApp of a Flower app chooses participants, and decides when rounds end: `edgefl flower` runs it."""
 
     exchanges: ClassVar[bool] = True
 

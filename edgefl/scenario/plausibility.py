@@ -93,7 +93,7 @@ EXPECTED = (
         "is less than one subcarrier, 15000 Hz (3GPP TS 38.211, Table 4.2-1)",
         "20 MHz are written 20e6",
     ),
-    Expected("radio.carrier_hz", 1e6, 1e12, "Hz", "is no radio carrier", "3.5 GHz are written 3.5e9"),
+    Expected("radio.carrier_hz", 1e6, 1e12, "Hz", "is not a radio carrier", "3.5 GHz are written 3.5e9"),
     Expected(
         "radio.fading.delay_spread_ns",
         1.0,
@@ -193,7 +193,7 @@ def check_slots(scenario: Sections) -> Warnings:
     mu = max(round(math.log2(LONGEST_SLOT_S / slot_s)), 0)
     nearest_s = LONGEST_SLOT_S / 2**mu
     if not math.isclose(slot_s, nearest_s, rel_tol=SAME_SLOT):
-        text = f"{slot_s:g} s is no slot of NR, 1 ms / 2^mu (3GPP TS 38.211, Table 4.3.2-1)"
+        text = f"{slot_s:g} s is not a slot of NR, 1 ms / 2^mu (3GPP TS 38.211, Table 4.3.2-1)"
         yield f"radio.slot_s: {text}: the nearest is {nearest_s:g}, with {15 * 2**mu} kHz between subcarriers"
 
 

@@ -15,7 +15,7 @@ def index(folder):
         return list(csv.DictReader(file))
 
 
-def test_a_swept_key_that_is_called_as_a_result_column(edgefl):
+def test_swept_key_may_have_the_name_of_a_result_column(edgefl):
     """`rounds` is a key of the scenario and a column of the index: both are there, in the statistics as well."""
     edgefl.write("base.yaml", WORLD)
     edgefl.write(

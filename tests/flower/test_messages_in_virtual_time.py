@@ -180,7 +180,7 @@ note(reply.error.code)
         ("time.sleep(float('nan'))", "ValueError: Invalid value NaN (not a number)"),
     ],
 )
-def test_times_that_are_none_are_refused_at_the_apps_own_line(tmp_path, main, error):
+def test_invalid_times_are_refused_at_the_line_of_the_app(tmp_path, main, error):
     _, result = noted(tmp_path, f"grid.send_and_receive(ask(nodes))\n{main}\n")
     assert result.status == "failed"
     where, _, what = result.error.partition("server.py:")
@@ -203,7 +203,7 @@ def test_messages_besides_training_leave_the_draws_of_training_as_they_are(tmp_p
     np.testing.assert_array_equal(*results)
 
 
-def test_shares_that_hold_for_a_round_refuse_messages_that_overlap(tmp_path):
+def test_fixed_shares_refuse_messages_that_overlap(tmp_path):
     main = "grid.push_messages(ask(nodes[:1]))\ngrid.push_messages(ask(nodes[1:2]))\n"
     _, result = noted(tmp_path, main, WORLD)
     assert result.status == "failed"

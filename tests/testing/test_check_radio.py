@@ -179,7 +179,7 @@ class Standing(ConstantLoad):
 
 
 class Forgetful(Changed):
-    """Users of whom one is added with each look."""
+    """One more user with each look."""
 
     def kind_of(self, base):
         def advance(users, time_s, transfers):
