@@ -62,7 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse_plugins() -> None:
-    """Refuse code from outside in scenarios."""
     from edgefl.core.plugin_import import refuse_plugins  # late, as it imports pydantic
 
     refuse_plugins()
@@ -103,7 +102,6 @@ def _explained(error: BaseException) -> tuple[int, Sequence[str]]:
 
 
 def _failure(error: BaseException) -> str:
-    """Return why a command has failed."""
     too_small = "the memory is too small for this scenario"
     if isinstance(error, MemoryError):
         return f"{too_small}: {str(error) or 'none is left'}"

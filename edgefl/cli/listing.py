@@ -59,7 +59,6 @@ def entries(kind: str) -> list[tuple[str, str]]:
 
 
 def _recipes() -> list[tuple[str, str]]:
-    """Return the recipes of `edgefl reproduce`, each with its title and source."""
     from edgefl.reproductions.library import Library
 
     return [(entry.name, f"{entry.recipe.title} ({entry.recipe.source})") for entry in Library().all()]
@@ -74,7 +73,6 @@ def _installed(point: Installed, catalogue: Catalogue[Any]) -> tuple[str, str]:
 
 
 def _presets() -> list[tuple[str, str]]:
-    """Return the presets of each section, each with its summary."""
     return [
         (name, f"{section}: {{preset: {name}}}: {presets.about(section, name)}")
         for section in presets.SECTIONS

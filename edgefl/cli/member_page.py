@@ -160,6 +160,5 @@ def example(kind: str, name: str) -> str:
 
 
 def _flow(value: Any) -> str:
-    """Return a value as YAML on one line."""
     text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000)
     return text.removesuffix("...\n").strip()

@@ -153,7 +153,6 @@ def _plans(library: Library, names: Sequence[str], options: argparse.Namespace) 
 
 
 def _list(library: Library, names: Sequence[str]) -> int:
-    """Print all recipes."""
     from edgefl.reproductions.overview import UNKNOWN, overview
     from edgefl.reproductions.study_folder import STUDIES
 
@@ -331,7 +330,6 @@ _ANSWERS = {True: "yes", False: "no", None: "not known"}
 
 
 def _line(comparison: Comparison, cell: Cell) -> list[str]:
-    """Return a cell as a line of the table."""
     from edgefl.reproductions.texts import difference_text, mean_text, published_text, seeds_text
 
     return [

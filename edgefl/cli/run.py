@@ -184,7 +184,6 @@ def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path, here
 
 
 def _forecast(options: argparse.Namespace, scenario: Scenario, folder: Path) -> int:
-    """Print what a run would do, and return the exit code."""
     from edgefl.runs.emulation import Options
     from edgefl.runs.forecast import forecast
 
@@ -194,7 +193,6 @@ def _forecast(options: argparse.Namespace, scenario: Scenario, folder: Path) -> 
 
 
 def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> list[Tracker]:
-    """Return the trackers that the options ask for."""
     from edgefl.results.tracking import MlflowRun, TensorBoardEvents
 
     trackers: list[Tracker] = []
@@ -208,7 +206,6 @@ def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, her
 
 
 def _known(values: Sequence[float | None]) -> list[float]:
-    """Return the values of rounds that have one."""
     return [value for value in values if value is not None and math.isfinite(value)]
 
 

@@ -62,7 +62,6 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _not_imported(names: Sequence[str]) -> str:
-    """Return what was not checked because plug-ins were not imported."""
     names = list(dict.fromkeys(names))
     if len(names) == 1:
         return f", but {names[0]} was not imported, so its keys were not checked (--import)"

@@ -32,7 +32,6 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Return all arguments of a parser and of its verbs."""
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to walk a parser; shtab does the same
         yield action
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001

@@ -155,7 +155,6 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
 
 
 def _operations(emulation: Emulation) -> Any:
-    """Return the operations that devices compute."""
     from edgefl.flower.operations import CountedOperations, PricedOperations
     from edgefl.flower.policy import FlowerApp
 

@@ -234,14 +234,12 @@ class VirtualGrid(Grid):
         return calls
 
     def _note_news(self) -> None:
-        """Note that the app has sent or received something."""
         self._idle = (-1.0, "", 0)
         self._looked = None
 
     # Messages
 
     def _push(self, messages: Iterable[Message]) -> list[Errand]:
-        """Send messages now."""
         self._check_thread()
         batch = []
         for message in messages:
@@ -325,7 +323,6 @@ class VirtualGrid(Grid):
         self._send_next(errand.device)
 
     def _send_next(self, device: int) -> None:
-        """Send a device the next message that waits for it."""
         waiting = self._waiting[device]
         while waiting:
             errand = waiting.popleft()
@@ -345,7 +342,6 @@ class VirtualGrid(Grid):
                 self._round_may_end = True
 
     def _fail(self, errand: Errand, code: int, reason: str) -> None:
-        """Answer a message with an error."""
         received = errand.message.metadata.created_at
         errand.message.metadata.created_at = datetime.now(UTC).timestamp()  # or the error would expire
         reply = Message(Error(code, f"{reason} (device {errand.device})"), reply_to=errand.message)
@@ -375,7 +371,6 @@ class VirtualGrid(Grid):
         return answers
 
     def _note_metrics(self, errand: Errand, reply: Message) -> None:
-        """Note the metrics in a reply."""
         if not reply.has_content():
             return
         metrics: dict[str, Any] = {}

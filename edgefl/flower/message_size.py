@@ -46,7 +46,6 @@ def _array_bits(array: Array) -> int:
 
 
 def _value_bits(value: Any) -> int:
-    """Return the bits of a value in a record of metrics or of a configuration."""
     if isinstance(value, str):
         return BITS_PER_BYTE * len(value.encode())
     if isinstance(value, bytes):

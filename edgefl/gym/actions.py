@@ -70,7 +70,6 @@ class Actions:
         self.space: gymnasium.Space[Any] = self._space()
 
     def _space(self) -> gymnasium.Space[Any]:
-        """Return the space of all actions."""
         if self._flat:
             return spaces.Box(-1.0, 1.0, (len(self._parts) * self._count,), np.float32)
         of_parts = {part: self._part_space(part) for part in self._parts}
@@ -79,7 +78,6 @@ class Actions:
         return spaces.Dict(of_parts)
 
     def _part_space(self, part: str) -> gymnasium.Space[Any]:
-        """Return the space of one part of an action."""
         if part == "devices":
             return spaces.MultiBinary(self._count)
         return spaces.Box(0.0, 1.0, (self._count,), np.float32)
@@ -177,7 +175,6 @@ class Actions:
 
 
 def _decision(values: dict[str, Floats]) -> Decision:
-    """Return the decision with these values [devices] of its parts."""
     others = {part: value for part, value in values.items() if part != "devices"}
     mask = None
     if "devices" in values:

@@ -106,5 +106,4 @@ class AgentControl(Control):
 
 
 def _of(held: Floats | None, ids: Ids) -> Floats | None:
-    """Return the values of devices `ids`; None if nothing was decided."""
     return None if held is None else held[ids]

@@ -103,7 +103,6 @@ class Episode:
         self._emulation.close()
 
     def _advance(self) -> None:
-        """Let virtual time pass to the next decision, or to the end."""
         try:
             goes_on = self._emulation.advance(self._control.asked)
             if self._train:
@@ -117,7 +116,6 @@ class Episode:
                 raise RunError(str(self._emulation.error))
 
     def _happened(self) -> Step:
-        """Return the events since the last call."""
         ledger = self._server.ledger
         rows = [dict(ledger.row(number)) for number in range(self._rounds, ledger.finished)]
         participants = ledger.participants_since(self._entered)

@@ -115,7 +115,6 @@ def _worlds(
     new_worlds: bool = True,
     max_episode_steps: int | None = None,
 ) -> Worlds:
-    """Return the worlds of an environment."""
     if max_episode_steps is not None and max_episode_steps < 1:
         raise InputError(f"max_episode_steps: must be >= 1, got {max_episode_steps}")
     folder = None
@@ -125,7 +124,6 @@ def _worlds(
 
 
 def _entries(observation: str | Sequence[str], worlds: Worlds) -> tuple[str, ...]:
-    """Return the entries of an observation of these worlds."""
     entries = checked_entries(observation, batteries=worlds.scenario.devices.has_batteries, train=worlds.train)
     if worlds.scenario.radio.trace is not None and set(entries) & set(CSI):
         raise InputError(f"observation: {' and '.join(CSI)} need a channel model, and radio.trace has none")
@@ -133,7 +131,6 @@ def _entries(observation: str | Sequence[str], worlds: Worlds) -> tuple[str, ...
 
 
 def _reward(rule: RewardRule, worlds: Worlds) -> Reward:
-    """Return the reward of a step in these worlds."""
     reward = Reward(rule)
     if "accuracy" in reward.weights and not worlds.train:
         raise InputError("reward: accuracy needs a run that learns: set train=True, or reward time or energy")

@@ -114,7 +114,6 @@ class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
         self._episodes.give_up()
 
     def _seen(self, episode: Episode) -> dict[str, Observation]:
-        """Return what each agent sees now."""
         seen = observed(self._entries, episode.moment)
         of_agents = {}
         for device, agent in enumerate(self.possible_agents):

@@ -76,7 +76,6 @@ def _merge_dataset_keys(section: dict[str, Any]) -> None:
 
 
 def _make_model_kind_optional(model: dict[str, Any]) -> None:
-    """Make `kind` of a model optional, as the dataset implies it."""
     for variant in model["anyOf"]:
         if "const" in variant.get("properties", {}).get("kind", {}):
             variant["required"] = [key for key in variant["required"] if key != "kind"]

@@ -125,7 +125,6 @@ def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
 
 
 def _content(scenario: Scenario) -> dict[str, Any]:
-    """Return a loaded scenario in a form that `load` takes."""
     content = scenario.model_dump(mode="json")
     dataset = scenario.data.dataset
     if dataset.only_in_python:

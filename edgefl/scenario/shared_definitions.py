@@ -46,7 +46,6 @@ def share_definitions(root: Schema) -> None:
 
 
 def _body(part: Schema) -> Schema:
-    """Return a part without the entries that belong to its key."""
     return {key: value for key, value in part.items() if key not in OF_A_KEY}
 
 

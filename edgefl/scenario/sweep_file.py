@@ -230,7 +230,6 @@ def _base_file(base: str, folder: Path, origin: Source) -> Path:
 
 
 def _merged(row: PointPieces) -> Assigned:
-    """Return all values of a point."""
     values: Assigned = {}
     for piece in row:
         values |= piece.assigned

@@ -85,7 +85,6 @@ def _path_loss_db(scenario: Sections) -> Floats:
 
 
 def _median(scenario: Sections, key: str) -> float:
-    """Return the median of a number of the devices."""
     distributions: list[Distribution] = [getattr(hardware, key) for hardware in scenario.devices.made_of]
     medians = [each.quantile(np.array([0.5]), np.array([0]))[0] for each in distributions]
     return float(np.median(medians))

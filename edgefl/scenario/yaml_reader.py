@@ -171,7 +171,6 @@ def _check_entries(entries: int, node: yaml.Node) -> None:
 
 
 def _collect_lines(node: yaml.Node, path: KeyPath, lines: Lines) -> None:
-    """Note the line of every key, depth first."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             lines[(*path, key.value)] = key.start_mark.line + 1

@@ -52,7 +52,6 @@ def _check_vector(calls: Calls[Codec], x: Tensor) -> None:
 
 
 def _check_bits(calls: Calls[Codec], check: Check) -> None:
-    """Check the price of vectors of several lengths."""
     bits = [calls.of("bits", d) for d in PRICED]
     plain = BITS_PER_FLOAT * PRICED[-1]
     if not all(isinstance(value, (int, float)) and 0 < value < np.inf for value in bits):

@@ -57,7 +57,6 @@ def _check_reports(calls: Calls[ReportedCsi], alone: Check, mean: Check, error: 
 
 
 def _check_error(calls: Calls[ReportedCsi], seen: Gains, normal: Floats, error: Check) -> None:
-    """Check how far reports are off."""
     off = _report(calls, DEVICES, "disturbed", seen, normal)
     noise_db = calls.subject.noise_db
     expected = seen.path_gain * seen.fading * 10 ** (noise_db * normal / 10)

@@ -65,7 +65,6 @@ def _suitable(measure: Measure, returns: Check) -> Data | None:
 
 
 def _measure_rounds(measure: Measure, data: Data, checks: tuple[Check, Check, Check, Check]) -> None:
-    """Play rounds and have each measured."""
     returns, arguments, repeatable, recorded = checks
     model: Model = Fcn(hidden=(4,))
     if data.regression:

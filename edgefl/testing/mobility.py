@@ -91,7 +91,6 @@ def _walk(track: Track) -> Walk:
 
 
 def _check_speeds(calls: Calls[Track], check: Check, walk: Walk, *, jumps: bool) -> None:
-    """Check how far devices get in a short time."""
     if jumps:
         check.meaning = "not checked: devices may jump"
         return
@@ -130,7 +129,6 @@ def _check_area(calls: Calls[Track], check: Check, mobility: Mobility, walk: Wal
 
 
 def _check_hexagons(calls: Calls[Mobility], check: Check) -> None:
-    """Check that devices stay in seven hexagons, if the model says so."""
     cells = Cells(layout="hexagonal", drop="hexagons")
     mobility = calls.subject
     if not mobility.keeps_to_hexagons or mobility.check(cells.area):

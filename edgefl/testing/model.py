@@ -94,12 +94,10 @@ def _model(model: Any, keys: dict[str, Any]) -> Model:
 
 
 def _in_single_precision(data: Data) -> Data:
-    """Return the problem in the type in which models learn by default."""
     return problem("float32", SIZES, data.shape, data.classes)
 
 
 def _module(model: Model, data: Data) -> nn.Module:
-    """Return the module in double precision, with its initial parameters."""
     return build_module(model, data, Streams(1)).double().eval()
 
 

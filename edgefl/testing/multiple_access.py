@@ -33,7 +33,6 @@ def check_multiple_access(uplink: type[MultipleAccess] | MultipleAccess, **keys:
 
 
 def _check_groups(calls: Calls[MultipleAccess], received: Floats) -> None:
-    """Check the groups of some uploads."""
     count = len(received)
     groups = calls.array("groups", received, shape=received.shape, of="whole numbers")
     if groups.dtype.kind not in "iu":
@@ -45,7 +44,6 @@ def _check_groups(calls: Calls[MultipleAccess], received: Floats) -> None:
 
 
 def _check_interference(calls: Calls[MultipleAccess], received: Floats) -> None:
-    """Check what uploads of one group hear of each other."""
     alone = np.zeros_like(received)
     alone[0] = received[0]
     groups = np.stack([received, alone])

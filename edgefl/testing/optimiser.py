@@ -45,7 +45,6 @@ def _forecast(count: int, rng: np.random.Generator, free_share: float, *, in_tur
 
 
 def _check_decisions(calls: Calls[Optimiser], forecast: Forecast) -> None:
-    """Check the decisions on a forecast's participants [n]."""
     try:
         calls.subject.decide(forecast)
     except Infeasible:

@@ -52,7 +52,6 @@ def check_propagation(propagation: type[Propagation] | Propagation, **keys: Any)
 
 
 def _check_channel(calls: Calls[Propagation], found: Any) -> None:
-    """Check the channel of all paths."""
     if not isinstance(found, LargeScale):
         calls.reject(METHOD, f"returned {kind(found)}, expected a LargeScale: see `by_state`")
     for name in ("state", "los", "path_loss_db", "shadowing_std_db", "decorrelation_m"):

@@ -38,7 +38,6 @@ def check_traces(trace: type[LinkTrace] | LinkTrace, **keys: Any) -> Report:
 
 
 def _check_form(calls: Calls[LinkTrace], found: Any) -> None:
-    """Check the form of all recordings."""
     if not isinstance(found, list) or not found:
         got = "an empty list" if found == [] else kind(found)
         calls.reject(METHOD, f"returned {got}, expected a list of Recording, one or more")
@@ -57,7 +56,6 @@ def _check_form(calls: Calls[LinkTrace], found: Any) -> None:
 
 
 def _check_links(calls: Calls[LinkTrace], carries: Check, takes: Check, found: list[Recording]) -> None:
-    """Check what the links carry."""
     for way in ("down", "up"):
         links = [getattr(each, way) for each in found]
         if all(isinstance(link, SnrSteps) for link in links):

@@ -125,7 +125,6 @@ def _remedies_of_distances(scenario: Sections) -> Iterator[str]:
 
 
 def _rounded_up(length_m: float) -> float:
-    """Return a length rounded up to millimetres."""
     return math.ceil(length_m * 1e3) / 1e3
 
 
