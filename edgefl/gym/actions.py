@@ -67,20 +67,20 @@ class Actions:
         self._parts = tuple(parts)
         self._count = count
         self._flat = flat
-        self.space: gymnasium.Space[Any] = self._space()
+        self.space = self._space(count, spaces.MultiBinary(count))
 
-    def _space(self) -> gymnasium.Space[Any]:
+    def space_of_one(self) -> gymnasium.Space[Any]:
+        """Return the space of the actions of an agent that decides about its own device only."""
+        return self._space(1, spaces.Discrete(2))
+
+    def _space(self, count: int, mask: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
+        """Return the space of actions about `count` devices, with a space for the part `devices`."""
         if self._flat:
-            return spaces.Box(-1.0, 1.0, (len(self._parts) * self._count,), np.float32)
-        of_parts = {part: self._part_space(part) for part in self._parts}
-        if len(of_parts) == 1:
-            return of_parts[self._parts[0]]
-        return spaces.Dict(of_parts)
-
-    def _part_space(self, part: str) -> gymnasium.Space[Any]:
-        if part == "devices":
-            return spaces.MultiBinary(self._count)
-        return spaces.Box(0.0, 1.0, (self._count,), np.float32)
+            return spaces.Box(-1.0, 1.0, (len(self._parts) * count,), np.float32)
+        of_parts: dict[str, gymnasium.Space[Any]] = {}
+        for part in self._parts:
+            of_parts[part] = mask if part == "devices" else spaces.Box(0.0, 1.0, (count,), np.float32)
+        return of_parts[self._parts[0]] if len(of_parts) == 1 else spaces.Dict(of_parts)
 
     def decision(self, action: Any) -> Decision:
         """Return the decision that an action stands for.
@@ -120,20 +120,6 @@ class Actions:
             raise ValueError("action: devices: must be 0 or 1 for each device, as env.action_space.sample() returns")
         _check_bounds(f"action: {part}", row, 0.0, 1.0)
         return np.clip(row, PARTS[part], 1.0)
-
-    def space_of_one(self) -> gymnasium.Space[Any]:
-        """Return the space of the actions of an agent that decides about its own device only."""
-        if self._flat:
-            return spaces.Box(-1.0, 1.0, (len(self._parts),), np.float32)
-        of_parts: dict[str, gymnasium.Space[Any]] = {}
-        for part in self._parts:
-            if part == "devices":
-                of_parts[part] = spaces.Discrete(2)
-            else:
-                of_parts[part] = spaces.Box(0.0, 1.0, (1,), np.float32)
-        if len(of_parts) == 1:
-            return of_parts[self._parts[0]]
-        return spaces.Dict(of_parts)
 
     def joint_decision(self, actions: Mapping[str, Any]) -> Decision:
         """Return the joint decision of the actions of all agents, in order of their devices.

@@ -32,8 +32,11 @@ class _UnitOfKey(NamedTuple):
     sizes: dict[str, float]  # the units that people write, in units of the key
 
 
-def _unit(ending: str) -> _UnitOfKey | None:
-    """Return the unit that an ending of keys names; None if it names none."""
+def _unit_of(key: str) -> _UnitOfKey | None:
+    """Return the unit that the ending of a key names; None if it names none."""
+    _, underscore, ending = key.rpartition("_")
+    if not underscore:
+        return None
     if ending in _PREFIXED:
         symbol = _PREFIXED[ending]
         sizes = {f"{prefix}{symbol}": size for prefix, size in _PREFIXES.items()}
@@ -116,12 +119,6 @@ def _without_unit(number: float, written: str, unit: _UnitOfKey | None, *, whole
         return f"the key is in {unit.name}: write {_plain(number * unit.sizes[alike[0]])}"
     # Unknown, or a milliwatt and a megawatt in the same letters.
     return f"the key is in {unit.name}: write the number in that unit, without the unit"
-
-
-def _unit_of(key: str) -> _UnitOfKey | None:
-    """Return the unit that the ending of a key names; None if it names none."""
-    _, underscore, ending = key.rpartition("_")
-    return _unit(ending) if underscore else None
 
 
 def _plain(number: float) -> str:

@@ -92,7 +92,10 @@ class SweepFile(Section):
         """
         listed: list[PointPieces] = [[Piece(point, ("points", number))] for number, point in enumerate(self.points)]
         length = len(next(iter(self.zip.values()), ()))
-        zipped = [self._zipped_row(number) for number in range(length)]
+        zipped: list[PointPieces] = [
+            [Piece({key: values[number]}, ("zip", key, number)) for key, values in self.zip.items()]
+            for number in range(length)
+        ]
         axes: list[PointPieces] = []
         for key, values in self.grid.items():
             axes.append([Piece({key: value}, ("grid", key, number)) for number, value in enumerate(values)])
@@ -104,10 +107,6 @@ class SweepFile(Section):
             raise fault(f"has more than {MOST_SWEEP_POINTS} points: divide it into several sweeps")
         combinations = itertools.product(listed, zipped, itertools.product(*axes))
         return [[*point, *zip_row, *grid_row] for point, zip_row, grid_row in combinations]
-
-    def _zipped_row(self, number: int) -> PointPieces:
-        """Return the values of all keys under `zip` at one place of their lists."""
-        return [Piece({key: values[number]}, ("zip", key, number)) for key, values in self.zip.items()]
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     access = replace(access, folders=(*access.folders, path.resolve().parent))
     _check_seed(file, overrides, path)
     rows = file.rows()
-    values = [_merged(row) for row in rows]
+    values = [dict(item for piece in row for item in piece.assigned.items()) for row in rows]
     points: list[SweepPoint] = []
     faults: list[str] = []
     row_of: dict[str, PointPieces] = {}  # by scenario
@@ -227,13 +226,6 @@ def _base_file(base: str, folder: Path, origin: Source) -> Path:
     if is_sweep(path):
         raise InputError(origin.fault(("base",), f"{path} is a sweep file itself: name a scenario file"))
     return path
-
-
-def _merged(row: PointPieces) -> Assigned:
-    values: Assigned = {}
-    for piece in row:
-        values |= piece.assigned
-    return values
 
 
 def _overrides(file: SweepFile, row: PointPieces, seed: int | None, origin: Source) -> list[Override]:
