@@ -23,7 +23,7 @@ STARTS = {"subprocess.Popen", "os.posix_spawn", "os.system"}  # events of Python
 # What such an event is about. Libraries start small tools that take milliseconds: git, uname, ldconfig, fc-list.
 PROGRAM = re.compile(r"python[\d.]*|bash|sh|make")
 
-# Tests start edgefl hundreds of times. Without compiled modules each start would compile all of edgefl anew.
+# Tests start edgefl hundreds of times. Without compiled modules each start would compile all of edgefl again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # As the command line does; what ten thousand tests leave behind is much to look through.

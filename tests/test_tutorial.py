@@ -1,4 +1,4 @@
-"""The tutorial tells the truth: its steps print what it says, its numbers are printed, its pictures made anew."""
+"""The tutorial tells the truth: its steps print what it says, its numbers are printed, its pictures made again."""
 
 import os
 import re
@@ -98,7 +98,7 @@ def test_each_rung_of_the_ladder_is_a_step():
     assert sorted(numbers) == rungs == [f"{n:02}" for n in range(25)]
 
 
-def test_pictures_are_there_small_described_and_can_be_taken_anew():
+def test_pictures_exist_are_small_described_and_can_be_taken_again():
     entries = {entry.name for entry in runpy.run_path(str(ROOT / "docs" / "pictures" / "take.py"))["PICTURES"]}
     shown = [match for page in PAGES for match in PICTURE.findall(page.read_text(encoding="utf-8"))]
     names = {name for _, name in shown}
@@ -126,7 +126,7 @@ def test_notebook_gives_the_outputs_that_it_shows(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["first-study", "your-own-algorithm"])
-def test_notebook_is_executed_and_tells_nothing_of_a_machine(name):
+def test_notebook_is_executed_and_does_not_name_a_machine(name):
     import nbformat
 
     text = (ROOT / "docs" / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from edgefl.calibration.log import NetworkCounts
-from edgefl.core.errors import InputError
 from edgefl.runs import data_checks
 from edgefl.scenario import Scenario, load_with_source
 
@@ -24,10 +23,8 @@ def counts_of_models(models: Mapping[str, str]) -> dict[str, NetworkCounts]:
     found: dict[str, NetworkCounts] = {}
     for network, file in models.items():
         scenario, source = load_with_source(file, here=here)
-        try:
+        with source.placing():
             found[network] = _counts(scenario)
-        except InputError as error:  # names keys, but not the file and its lines
-            raise InputError(*(source.place(fault) for fault in error.faults)) from None
     return found
 
 

@@ -1,4 +1,4 @@
-"""The command line. Nothing heavy is imported before a verb needs it: `edgefl --help` must answer at once."""
+"""The command line. Slow imports wait until a verb needs them, so that `edgefl --help` answers quickly."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from edgefl.core.errors import InputError, RunError, trail
 from edgefl.core.machine import collect_rarely, more_memory, prefer_huge_pages, unmapped_library
 
 ABOUT = """\
-edgefl emulates federated learning at the wireless edge, and tells how much time and energy an accuracy costs.
+edgefl emulates federated learning at the wireless edge, and shows how much time and energy an accuracy costs.
 `edgefl run quickstart` is a first run; `edgefl VERB --help` explains a verb."""
 
 EPILOG = """\
 exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, nothing written);
-130 interrupted (finished rounds are on disk, --resume goes on)"""
+130 interrupted (finished rounds are on disk, --resume continues)"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough: `edgefl list models | head`
         sys.stderr.close()  # or Python would complain about the pipe when it exits
         return EXIT_DONE
-    # What users cause and can mend is told in lines; anything else is a bug, whose traceback belongs in a report.
+    # Errors that users can correct are printed as lines; anything else is a bug, and needs its traceback.
     except (InputError, RunError, MemoryError, KeyboardInterrupt, OSError, ImportError) as error:
         if isinstance(error, ImportError) and unmapped_library(error) is None:
             raise
@@ -62,8 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse_plugins() -> None:
-    """Let nothing from outside be imported for a scenario."""
-    from edgefl.core.plugin_import import refuse_plugins  # late, as pydantic stands behind it
+    from edgefl.core.plugin_import import refuse_plugins  # late, as it imports pydantic
 
     refuse_plugins()
 
@@ -72,42 +71,41 @@ def program() -> NoReturn:
     """Run the command of this process's arguments, and end the process with its exit code."""
     collect_rarely()
     prefer_huge_pages()
-    # Python would die of SIGTERM at once; as a KeyboardInterrupt it lets any command clear away what it has begun.
+    # Python would die of SIGTERM; as a KeyboardInterrupt it lets any command clean up.
     interrupts.listen()
     code = main()
-    # All is written, and the exit code is known. Python restores the default handlers when it ends, so one more Ctrl-C
-    # would replace that code by the signal's own.
+    # Everything is written, and the exit code is known. Python restores the default handlers when it ends, so another
+    # Ctrl-C would replace that code.
     interrupts.ignore()
-    # Python would look for garbage among all objects before it ends, a second's work once torch is there. But triton,
-    # with which torch exports models, complains of all that it has not seen go.
+    # Python would collect garbage before it ends, which takes a second with torch. Triton, with which torch exports
+    # models, needs this collection.
     if "triton" not in sys.modules:
         gc.freeze()
     sys.exit(code)
 
 
 def _make_absolute(variable: str, here: Path) -> None:
-    """Let a variable of the environment name the same folder, whatever working directory code from outside goes to."""
+    """Make a folder in the environment absolute, as code from outside may change the working directory."""
     named = os.environ.get(variable)
     if named and not Path(named).is_absolute():
         os.environ[variable] = str(here / named)
 
 
 def _explained(error: BaseException) -> tuple[int, Sequence[str]]:
-    """Return the exit code for what ended a command, and lines that say why."""
+    """Return the exit code for an error that ended a command, and lines with the reason."""
     if isinstance(error, InputError):
         return EXIT_WRONG_INPUT, error.faults
     if isinstance(error, KeyboardInterrupt):
-        # Before or after a run: one that is under way ends with a status of its own, and its rounds on disk.
+        # Before or after a run: an interrupted run ends with a status, and its rounds on disk.
         return EXIT_INTERRUPTED, ["interrupted"]
     return EXIT_FAILED, [_failure(error)]
 
 
 def _failure(error: BaseException) -> str:
-    """Return why a command has failed."""
     too_small = "the memory is too small for this scenario"
     if isinstance(error, MemoryError):
         return f"{too_small}: {str(error) or 'none is left'}"
-    if isinstance(error, ImportError):  # of a library that does not fit
+    if isinstance(error, ImportError):  # of a library that does not fit into memory
         return f"{unmapped_library(error)}: {more_memory()}"
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return f"{too_small}: {more_memory()}"
@@ -117,15 +115,15 @@ def _failure(error: BaseException) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Refuses a wrong command line in one line, as any other wrong input is refused."""
+    """Refuses a wrong command line with one line, like any other wrong input."""
 
     def error(self, message: str) -> NoReturn:
-        # argparse itself would print its usage, several lines of it, and exit.
+        # argparse itself would print several lines of usage, and exit.
         raise InputError(f"{message}; see {self.prog} --help")
 
 
 class _Version(argparse.Action):
-    """Prints the version; its look-up takes a while, so that other verbs do without it."""
+    """Prints the version, which is looked up only here, as that takes a while."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from edgefl.core.version import edgefl_version
@@ -140,7 +138,7 @@ def command_parser() -> argparse.ArgumentParser:
         prog="edgefl", description=ABOUT, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    # Help shows the verbs in this order: what runs, what is known before, what is made of results.
+    # Help shows the verbs in this order: runs, scenarios, results, machine.
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     add_run(verbs)
     add_sweep(verbs)

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, as_typed, printable, working_directory
+from edgefl.cli.common import add_no_plugins, as_typed, columns, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def add_calibrate(verbs: Any) -> None:
         "--counts",
         metavar="FILE",
         type=Path,
-        help="CSV file with what each network computes; with neither this nor --model, times hold for the log's "
-        "networks alone",
+        help="CSV file with the operations of each network; with neither this nor --model, times hold only for the "
+        "log's networks",
     )
     parser.add_argument(
         "--model",
@@ -40,7 +40,7 @@ def add_calibrate(verbs: Any) -> None:
     parser.add_argument(
         "--hold-out",
         metavar="SHARE|NAMES",
-        help="rows left out of the fit whose errors are told: a share such as 0.25, or networks such as "
+        help="rows left out of the fit, whose errors are printed: a share such as 0.25, or networks such as "
         "lenet,resnet18 (default: every fourth network; without counts, every fourth round; 0: none)",
     )
     parser.add_argument(
@@ -82,7 +82,7 @@ def _models(options: Sequence[str]) -> dict[str, str]:
     """Return the scenario of each network.
 
     Raises:
-        InputError: an option is no pair of them, or names a network again.
+        InputError: an option has another form, or names a network again.
     """
     from edgefl.core.errors import InputError
 
@@ -100,18 +100,13 @@ def _models(options: Sequence[str]) -> dict[str, str]:
 
 
 def _table(found: Calibration) -> str:
-    """Return the errors of each phase, on rows left out of the fit and on those that it has seen."""
+    """Return the errors of each phase, on rows left out of the fit and on fitted rows."""
     lines = [["phase", "of", "left out", "mean error", "worst", "fitted", "mean error", "worst"]]
     lines += [
         [errors.phase, errors.quantity, *_cells(errors.left_out), *_cells(errors.fitted)] for errors in found.errors
     ]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rows = [f"left out of this fit: {printable(found.told) or 'nothing'}; the scenario is fitted to all rows"]
-    for line in lines:
-        cells = [cell.ljust(width) for cell, width in zip(line[:2], widths[:2], strict=True)]
-        cells += [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
-        rows.append("  ".join(cells).rstrip())
-    return "\n".join(rows)
+    head = f"left out of this fit: {printable(found.told) or 'nothing'}; the scenario is fitted to all rows"
+    return "\n".join([head, *columns(lines, left=2)])
 
 
 def _cells(errors: Any) -> list[str]:

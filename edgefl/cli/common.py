@@ -1,4 +1,4 @@
-"""Options, signals and output that the verbs share."""
+"""Options, signals and output that several verbs share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 import logging
 import os
 import re
+import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,21 +19,55 @@ if TYPE_CHECKING:  # pydantic stands behind it, which takes a while to import
     from edgefl.scenario import Scenario
 
 
+OPTIONS = {"overrides": "--set", "out": "-o"}  # options whose attribute has another name
+DEFAULTS = {("device", "auto"), ("scale", "full")}
+
+
 def printable(line: str) -> str:
-    """Return a text that stays on its line, whatever the input held: control characters are escaped."""
-    # A scenario may hold line breaks or terminal escapes, which would garble or forge what is printed.
-    characters: list[str] = []
-    for character in line:
-        if not character.isprintable():
-            character = character.encode("unicode_escape").decode()  # noqa: PLW2901
-        characters.append(character)
-    return "".join(characters)
+    """Return a text on one line, with control characters escaped."""
+    # A scenario may hold line breaks or terminal escapes, which would garble or forge the output.
+    escaped = [c if c.isprintable() else c.encode("unicode_escape").decode() for c in line]
+    return "".join(escaped)
+
+
+def columns(rows: Sequence[Sequence[str]], left: int | None = None) -> list[str]:
+    """Return rows of cells as lines with columns of equal width; rows may have fewer cells than the first one.
+
+    Args:
+        rows: the cells.
+        left: how many columns are aligned at the left, and the others at the right; None: all.
+    """
+    widths = [max(len(row[place]) for row in rows if place < len(row)) for place in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if left is None or place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def command_again(verb: str, named: str, options: argparse.Namespace, names: Sequence[str]) -> str:
+    """Return the command that resumes a verb with those of the named options that are set."""
+    command = ["edgefl", verb, named]
+    for name in names:
+        value = getattr(options, name)
+        option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
+        if value is True:
+            command.append(option)
+        elif isinstance(value, list):
+            for item in value:
+                command += [option, item]
+        elif value not in {None, False} and (name, value) not in DEFAULTS:
+            command += [option, str(value)]
+    return shlex.join([*command, "--resume"])
 
 
 def working_directory() -> Path:
     """Return the working directory, to which paths of the command line are relative.
 
-    Ask before anything imports what a scenario names: code from outside may change the directory.
+    Call it before anything is imported that a scenario names: code from outside may change the directory.
     """
     try:
         return Path.cwd()
@@ -40,11 +75,11 @@ def working_directory() -> Path:
         return Path()
 
 
-_typed: dict[str, str] = {}  # the relative paths of this command, by the absolute ones in whose place they stand
+_typed: dict[str, str] = {}  # the relative paths of this command, by their absolute paths
 
 
 def note_paths(options: argparse.Namespace, here: Path) -> None:
-    """Note the relative paths of a command line, for `as_typed`: the program itself goes by absolute ones."""
+    """Note the relative paths of a command line, for `as_typed`: the program itself uses absolute ones."""
     named = [*vars(options).values(), *(getattr(options, "folders", None) or ()), "results"]
     for path in [Path(value) for value in named if isinstance(value, str | Path) and value]:
         if path == Path():
@@ -54,7 +89,7 @@ def note_paths(options: argparse.Namespace, here: Path) -> None:
 
 
 def as_typed(text: object) -> str:
-    """Return a text in which paths are relative where the command line has them so."""
+    """Return a text with paths as the command line has them, relative or absolute."""
     line = str(text)
     for absolute, typed in _typed.items():
         end = "" if absolute.endswith(os.sep) else r"(?![\w.-])"  # another name may begin with it
@@ -64,7 +99,7 @@ def as_typed(text: object) -> str:
 
 
 class _AsTyped(logging.Formatter):
-    """Writes messages as the user has typed paths."""
+    """Writes messages with paths as the user has typed them."""
 
     def format(self, record: logging.LogRecord) -> str:
         return as_typed(super().format(record))
@@ -92,7 +127,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         help="train on this device (auto: a GPU if there is one)",
     )
     parser.add_argument(
-        "--no-train", action="store_true", help="price latency, energy and participation without any learning"
+        "--no-train", action="store_true", help="price latency, energy and participation without learning"
     )
     add_no_plugins(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
@@ -103,12 +138,12 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         "--verbose",
         action="count",
         default=0,
-        help="say what happens: data found, training plan, record, checkpoints; -vv: also where an error comes from",
+        help="report data found, training plan, record and checkpoints; -vv: also where an error comes from",
     )
 
 
 def add_no_plugins(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Add the option of all verbs that make a scenario, which `edgefl.cli.main` sees to."""
+    """Add the option of all verbs that load a scenario, which `edgefl.cli.main` reads."""
     parser.add_argument(
         "--no-plugins", action="store_true", help="refuse a scenario that names code from outside edgefl"
     )
@@ -119,7 +154,7 @@ def begin(*, quiet: bool, verbose: int = 0) -> None:
 
     Args:
         quiet: send errors only.
-        verbose: 1 sends what edgefl notes, too; 2 all that it could say.
+        verbose: 1 also sends information; 2 also sends details for developers.
     """
     level = logging.WARNING
     if quiet:
@@ -127,26 +162,21 @@ def begin(*, quiet: bool, verbose: int = 0) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_AsTyped("edgefl: %(message)s"))
     logging.basicConfig(handlers=[handler], level=level)
-    if verbose:  # of edgefl alone: other libraries note much that no user needs
+    if verbose:  # for edgefl only: other libraries log much that no user needs
         logging.getLogger("edgefl").setLevel(logging.DEBUG if verbose > 1 else logging.INFO)
-    # Python would die of SIGTERM at once; as a KeyboardInterrupt it lets the run write what it has.
+    # Python would die of SIGTERM; as a KeyboardInterrupt it lets the run write its finished rounds.
     interrupts.listen()
 
 
 def warn_of_implausible(scenarios: Iterable[Scenario], place: Callable[[str], str]) -> None:
-    """Warn, once each, of values that are hardly meant.
-
-    Args:
-        scenarios: the scenarios that are to be run.
-        place: puts file and line before a message about a key.
-    """
+    """Warn, once each, of suspicious values; `place` puts file and line before a message about a key."""
     from edgefl.scenario.plausibility import implausible
 
     _warn((line for scenario in scenarios for line in implausible(scenario)), place)
 
 
 def warn_of_worlds(scenarios: Iterable[Scenario], place: Callable[[str], str]) -> None:
-    """Warn, once each, of worlds that no radio reaches; the arguments are those of `warn_of_implausible`."""
+    """Warn, once each, of links that no radio has; the arguments are those of `warn_of_implausible`."""
     from edgefl.scenario.plausibility import check_world
 
     _warn((line for scenario in scenarios for line in check_world(scenario)), place)

@@ -32,12 +32,12 @@ def add_flower(verbs: Any) -> None:
         "--operations",
         choices=("app", "world"),
         default="app",
-        help="who says how much a device computes: what the ClientApp is seen to compute with torch (default), or the "
-        "world's model, training and data",
+        help="count what the ClientApp computes with torch (app, the default), or derive it from the world's model, "
+        "training and data (world)",
     )
     add_no_plugins(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
-    parser.add_argument("--quiet", action="store_true", help="swallow what the app prints and logs; print no table")
+    parser.add_argument("--quiet", action="store_true", help="suppress what the app prints and logs; print no table")
     parser.set_defaults(verb=_flower)
 
 

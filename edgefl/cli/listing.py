@@ -1,4 +1,4 @@
-"""Lists for `edgefl list`: the members of every catalogue and the shipped scenarios, one line each."""
+"""Lists for `edgefl list`: members of catalogues, presets, shipped scenarios and recipes, a line each."""
 
 from __future__ import annotations
 
@@ -43,18 +43,15 @@ CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
 
 
 def kinds() -> list[str]:
-    """Return what `edgefl list` takes."""
+    """Return the kinds that `edgefl list` takes."""
     return [*CATALOGUES, "presets", "scenarios", "recipes"]
 
 
 def entries(kind: str) -> list[tuple[str, str]]:
-    """Return the names of a kind, each with what it is and where it comes from."""
-    if kind == "scenarios":
-        return _scenarios()
-    if kind == "recipes":
-        return _recipes()
-    if kind == "presets":
-        return _presets()
+    """Return the names of a kind, each with a summary and its source."""
+    other_kinds = {"scenarios": _scenarios, "recipes": _recipes, "presets": _presets}
+    if kind in other_kinds:
+        return other_kinds[kind]()
     catalogue = CATALOGUES[kind]
     # A summary comes from the member's docstring, so that the list cannot differ from the code.
     rows = [(name, catalogue.summary(name)) for name in catalogue.members]
@@ -62,14 +59,13 @@ def entries(kind: str) -> list[tuple[str, str]]:
 
 
 def _recipes() -> list[tuple[str, str]]:
-    """Return the recipes of `edgefl reproduce`, each with its title and source."""
     from edgefl.reproductions.library import Library
 
     return [(entry.name, f"{entry.recipe.title} ({entry.recipe.source})") for entry in Library().all()]
 
 
 def _installed(point: Installed, catalogue: Catalogue[Any]) -> tuple[str, str]:
-    """Return the line of an installed plug-in, which is not imported: where it comes from, and what it would run."""
+    """Return the line of an installed plug-in, which is not imported: its path and its distribution."""
     origin = f"{point.path}, of {point.distribution} {point.version}"
     if point.name in catalogue.members:
         return point.path, f"{origin}, which calls it {point.name}: that name is taken, so write {point.path}"
@@ -77,7 +73,6 @@ def _installed(point: Installed, catalogue: Catalogue[Any]) -> tuple[str, str]:
 
 
 def _presets() -> list[tuple[str, str]]:
-    """Return the presets of each section, with what they are."""
     return [
         (name, f"{section}: {{preset: {name}}}: {presets.about(section, name)}")
         for section in presets.SECTIONS

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from edgefl.cli.common import columns
 from edgefl.cli.exits import EXIT_DONE
 
 
@@ -15,7 +16,7 @@ def add_data(verbs: Any) -> None:
     about = "download datasets, or list where they are found (docs/datasets.md)"
     parser = verbs.add_parser("data", help=about, description=about)
     deeds = parser.add_subparsers(title="what to do", metavar="fetch|list", required=True)
-    about = "download datasets and check them; files that are there already are kept"
+    about = "download datasets and check them; existing files are kept"
     fetching = deeds.add_parser("fetch", help=about, description=about)
     fetching.add_argument("names", metavar="NAME", nargs="+", help="dataset, such as mnist")
     fetching.add_argument(
@@ -38,7 +39,7 @@ def _fetch(options: argparse.Namespace) -> int:
     from edgefl.learning.datasets.fetch import fetch
     from edgefl.learning.datasets.remotes import remote
 
-    for name in options.names:  # a name that is wrong must not be found after hours of downloads
+    for name in options.names:  # a wrong name must not be found after hours of downloads
         remote(name)
     folder = options.to or data_folders()[0]
     listener = None
@@ -48,7 +49,7 @@ def _fetch(options: argparse.Namespace) -> int:
     for name in options.names:
         was_missing = fetch(name, folder, options.mirror, listener, bar=bar)
         if not options.quiet:
-            print(f"{name}: {'fetched' if was_missing else 'nothing to do: its files are there'}: {folder}")
+            print(f"{name}: {'fetched' if was_missing else 'nothing to do: its files exist'}: {folder}")
     if options.to and options.to.resolve() not in {known.resolve() for known in data_folders()} and not options.quiet:
         print(f"scenarios find it with EDGEFL_DATA={folder} or data.path: {folder}")
     return EXIT_DONE
@@ -61,18 +62,15 @@ def _say_download(url: str) -> None:
 def _list(options: argparse.Namespace) -> int:
     from edgefl.learning.datasets.fetch import whereabouts
 
-    rows = whereabouts()
-    width = max(len(row.name) for row in rows)
-    for row in rows:
-        print(f"{row.name:<{width}}  {row.path or row.remark}")
+    print("\n".join(columns([(row.name, str(row.path or row.remark)) for row in whereabouts()])))
     return EXIT_DONE
 
 
 def add_doctor(verbs: Any) -> None:
     """Add `edgefl doctor`."""
-    about = "say what there is on this machine: versions, devices, cores, memory, cache, data, optional packages"
+    about = "show versions, devices, cores, memory, cache, data and optional packages of this machine"
     parser = verbs.add_parser("doctor", help=about, description=about)
-    parser.add_argument("--json", action="store_true", help="print JSON, for a report of a fault")
+    parser.add_argument("--json", action="store_true", help="print JSON, for a bug report")
     parser.set_defaults(verb=_doctor)
 
 

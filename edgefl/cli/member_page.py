@@ -1,4 +1,4 @@
-"""Prints a member of a catalogue for `edgefl list NAME`: what it is, its keys, and an example that validates."""
+"""The page of a member for `edgefl list NAME`: its summary, its keys, and a valid example."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ EXAMPLE_SECTIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("propagation", "inh"): {"cells": {"radius_m": 100.0}},
     ("propagation", "listed"): {"devices": {"count": 3}},
 }
-"""Other keys of the scenario without which a member is refused."""
+"""Other keys of the scenario that a member requires."""
 
-NO_EXAMPLE = {("datasets", "arrays")}  # from Python alone
+NO_EXAMPLE = {("datasets", "arrays")}  # only from Python
 MOST_EXAMPLE_KEYS = 3  # besides those without a default
 
 
@@ -106,7 +106,7 @@ def names_of(kind: str) -> list[str]:
 
 
 def page(kind: str, name: str) -> str:
-    """Return all that is to be said about a member of a catalogue; a plug-in is not imported for it."""
+    """Return the page of a member of a catalogue; a plug-in is not imported for it."""
     if name not in CATALOGUES[kind].members:
         about = "; ".join(summary for listed, summary in entries(kind) if listed == name)
         return f"{name} ({kind}): {about}"
@@ -128,7 +128,7 @@ def page(kind: str, name: str) -> str:
 
 
 def preset_pages(name: str) -> list[str]:
-    """Return the keys and sources of the presets of a name, as their files have them."""
+    """Return the files of the presets of a name, with keys and sources."""
     found = [section for section in presets.SECTIONS if name in presets.names(section)]
     return [f"{section}: {{preset: {name}}}\n\n{presets.text(section, name).rstrip()}" for section in found]
 
@@ -138,7 +138,7 @@ def example(kind: str, name: str) -> str:
     keys: dict[str, Any] = dict(EXAMPLE_KEYS.get((kind, name), {}))
     cls = CATALOGUES[kind].load(name)
     fields = cls.model_fields
-    # What makes this member another one than its base class comes first.
+    # Keys that the base class does not have come first.
     for key, field in sorted(fields.items(), key=lambda item: item[0] not in cls.__annotations__):
         simple = isinstance(field.default, int | float | str)
         if simple and not field.exclude and key not in keys and len(keys) < MOST_EXAMPLE_KEYS:
@@ -160,6 +160,5 @@ def example(kind: str, name: str) -> str:
 
 
 def _flow(value: Any) -> str:
-    """Return a value as YAML on one line."""
     text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000)
     return text.removesuffix("...\n").strip()

@@ -24,7 +24,7 @@ class RoundProgress:
         self._quiet = quiet
         self._stream = stream
         self._done = 0
-        self._first_ended_s: float | None = None  # start-up, which the first round includes, says nothing about others
+        self._first_ended_s: float | None = None  # the first round includes start-up, and is not counted
         self._last_line_s = 0.0
         self._bar: Any = None
         if not quiet and stream.isatty():
@@ -42,7 +42,7 @@ class RoundProgress:
             self._bar.close()
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Show a finished round by its number in the run: in sessions, rounds count anew in each."""
+        """Show a finished round by its number in the run, not in the session."""
         self._done += 1
         if self._bar is not None:
             self._bar.set_postfix_str(_state(row), refresh=False)
@@ -79,7 +79,7 @@ class SweepProgress:
         self._quiet = quiet
         self._stream = stream
         self._began_s = time.monotonic()
-        self._ended_before: int | None = None  # runs that an earlier attempt finished, which took no time now
+        self._ended_before: int | None = None  # runs that an earlier attempt finished
 
     def __call__(self, statuses: Sequence[str], folder: str, status: str) -> None:
         """Show a run that has ended, given the statuses of all."""
@@ -97,9 +97,9 @@ class SweepProgress:
 
 
 def _state(row: Mapping[str, Any]) -> str:
-    """Return accuracy, virtual time and energy of a round, as far as they are known."""
+    """Return the accuracy or loss, if known, the virtual time and the energy of a round."""
     accuracy = ""
-    if row["test_accuracy"] is None and row["test_loss"] is not None:  # labels are no classes
+    if row["test_accuracy"] is None and row["test_loss"] is not None:  # labels are not classes
         accuracy = f"loss {row['test_loss']:.4g}  "
     if row["test_accuracy"] is not None:  # rounds between two evaluations have none
         accuracy = f"accuracy {row['test_accuracy']:.4f}  "

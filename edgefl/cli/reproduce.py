@@ -1,16 +1,23 @@
-"""`edgefl reproduce`: published tables and figures beside what runs here give."""
+"""`edgefl reproduce`: published tables and figures next to the results of runs here."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, as_typed, begin, printable, working_directory
+from edgefl.cli.common import (
+    add_no_plugins,
+    as_typed,
+    begin,
+    columns,
+    command_again,
+    printable,
+    working_directory,
+)
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from edgefl.core.errors import InputError
 
@@ -26,7 +33,7 @@ WIDEST_ABOUT = 48  # characters of what a recipe is about, in the list
 
 def add_reproduce(verbs: Any) -> None:
     """Add `edgefl reproduce` and its options."""
-    about = "run a published table or figure again, and print published numbers beside measured ones; or list them all"
+    about = "run a published table or figure again, and print published next to measured numbers; or list them all"
     parser = verbs.add_parser("reproduce", help=about, description=about)
     parser.add_argument(
         "recipe", metavar="PAPER/ITEM", nargs="?", help="such as fedssg/table-3; PAPER alone means all of its recipes"
@@ -44,15 +51,17 @@ def add_reproduce(verbs: Any) -> None:
         "-o", "--out", metavar="DIR", type=Path, help="folder (default: results/reproductions/PAPER/ITEM/SCALE)"
     )
     parser.add_argument("--resume", action="store_true", help="run what is missing in the folder")
-    parser.add_argument("--overwrite", action="store_true", help="begin anew in the folder")
+    parser.add_argument("--overwrite", action="store_true", help="replace earlier results in the folder")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
-        "--dry-run", action="store_true", help="say what would be run, and how long it takes here, by some first rounds"
+        "--dry-run",
+        action="store_true",
+        help="print what would be run, and an estimate of its time from first rounds",
     )
     instead.add_argument(
         "--recorded",
         action="store_true",
-        help="compare what was measured before, and run nothing; with -o also write the page and the tables",
+        help="compare recorded measurements, and run nothing; with -o also write the page and the tables",
     )
     instead.add_argument(
         "--record", action="store_true", help="run what has not been recorded, and add it (for developers of edgefl)"
@@ -94,19 +103,19 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _check_folder(options: argparse.Namespace, names: Sequence[str]) -> None:
-    """Raise InputError if -o stands where no folder is written, or where one is not enough."""
+    """Raise InputError if -o is given where no folder is written, or where one folder is not enough."""
     if options.out is None:
         return
     if options.check or options.dry_run or options.recipe is None:
         raise InputError(f"-o {options.out}: nothing is written: name a recipe, and leave out --check and --dry-run")
     if len(names) > 1:
-        raise InputError(f"-o {options.out}: {options.recipe} has {len(names)} recipes, each with a folder of its own")
+        raise InputError(
+            f"-o {options.out}: {options.recipe} has {len(names)} recipes, and each needs a folder: name one recipe"
+        )
     if options.out.exists() and not options.out.is_dir():
         raise InputError(f"-o {options.out}: is a file: name a folder")
     if options.recorded and not options.overwrite and options.out.exists() and any(options.out.iterdir()):
-        raise InputError(
-            f"-o {options.out}: holds files already: choose another folder, or write over with --overwrite"
-        )
+        raise InputError(f"-o {options.out}: holds files already: choose another folder, or give --overwrite")
     if options.recorded:
         from edgefl.reproductions.study_folder import check_folder
 
@@ -114,7 +123,7 @@ def _check_folder(options: argparse.Namespace, names: Sequence[str]) -> None:
 
 
 def _run_all(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Run recipes one after the other; of several those whose data are not here are left out, with a line."""
+    """Run recipes one after the other; of several, skip those whose data are missing, with a line."""
     from edgefl.reproductions.needs import lacking, needs
 
     code = EXIT_DONE
@@ -131,7 +140,7 @@ def _run_all(library: Library, names: Sequence[str], options: argparse.Namespace
 
 
 def _plans(library: Library, names: Sequence[str], options: argparse.Namespace) -> list[Plan]:
-    """Return the plans of recipes; of several those that have no such scale are left out."""
+    """Return the plans of recipes; of several, without those that lack the scale."""
     from edgefl.reproductions.plan import plan
 
     entries = [library.load(name) for name in names]
@@ -144,22 +153,21 @@ def _plans(library: Library, names: Sequence[str], options: argparse.Namespace) 
 
 
 def _list(library: Library, names: Sequence[str]) -> int:
-    """Print all recipes."""
     from edgefl.reproductions.overview import UNKNOWN, overview
     from edgefl.reproductions.study_folder import STUDIES
 
     lines = overview(library, names, STUDIES)
     heads = ("", "data", "takes", "measured", "state")
     rows = [(_name(line), _data(line), _takes(line) or UNKNOWN, line.measured, line.state) for line in lines]
-    widths = [max(len(row[place]) for row in [heads, *rows]) for place in range(len(heads))]
+    table = columns([heads, *rows])
     paper = ""
-    for line, row in zip(lines, rows, strict=True):
+    for line, text in zip(lines, table[1:], strict=True):
         if line.entry.paper != paper:
             if paper:
                 print()
             paper = line.entry.paper
-            print(_padded((paper, *heads[1:]), widths))
-        print(_padded(row, widths))
+            print(f"{paper}{table[0][len(paper) :]}")
+        print(text)
     absent = [need for line in lines for need in line.needs if not need.here]
     if absent:
         print("\nData that are not here (*):")
@@ -187,15 +195,11 @@ def _takes(line: Line) -> str:
     return f"{seconds(line.takes.seconds)} {line.takes.basis}"
 
 
-def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-
 # One recipe
 
 
 def _recorded(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Print published numbers beside recorded ones, and write them with -o; nothing is run."""
+    """Print published next to recorded numbers, and write them with -o, without running anything."""
     from edgefl.reproductions import pages
     from edgefl.reproductions.comparison import compare
     from edgefl.reproductions.needs import lacking, needs
@@ -210,13 +214,11 @@ def _recorded(library: Library, names: Sequence[str], options: argparse.Namespac
         pages.write(comparison, options.here / options.out)
     if not options.quiet:
         print("\n\n".join(_text(comparison) for comparison in comparisons))
-    if all(comparison.holds for comparison in comparisons):
-        return EXIT_DONE
-    return EXIT_FAILED
+    return EXIT_DONE if all(comparison.holds for comparison in comparisons) else EXIT_FAILED
 
 
 def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Print what would be run, and how long it takes: some first rounds are run for this."""
+    """Print what would be run, and how long it takes, estimated from first rounds."""
     from edgefl.core.units import seconds
     from edgefl.reproductions.needs import lacking, needs
     from edgefl.reproductions.scenarios import scenarios_of
@@ -224,15 +226,11 @@ def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace
 
     for plan in _plans(library, names, options):
         scenarios_of(plan)  # each of them is checked
-        counts = (
-            f"{len(plan.runs)} runs ({len(plan.points)} settings, {len(plan.seeds)} seeds) for {len(plan.cells)} cells"
-        )
-        print(f"{plan.entry.name}: {counts}")
+        settings = f"{len(plan.points)} settings, {len(plan.seeds)} seeds"
+        print(f"{plan.entry.name}: {len(plan.runs)} runs ({settings}) for {len(plan.cells)} cells")
         found = needs(plan)
         for need in found:
-            place = "here"
-            if not need.here:
-                place = f"not here: {need.remedy}"
+            place = "here" if need.here else f"not here: {need.remedy}"
             print(f"  {'data':<9}{need.name}: {place}")
         if not lacking(found):
             text = f"about {seconds(trial_s(plan))} here, one run after the other, told by first rounds of some of them"
@@ -241,7 +239,7 @@ def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace
 
 
 def _check(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Run all recipes that do not learn, or learn in seconds, and say which are within tolerance."""
+    """Run all recipes that do not learn, or learn in seconds, and print which are within tolerance."""
     from edgefl.cli.progress import SweepProgress
     from edgefl.reproductions.checks import check
 
@@ -257,13 +255,11 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
         print(f"{one.comparison.name}: {one.comparison.state_text} ({inside} of {compared} cells)")
     passed = sum(one.passed for one in checked)
     print(f"{passed} of {len(checked)} recipes passed")
-    if passed == len(checked):
-        return EXIT_DONE
-    return EXIT_FAILED
+    return EXIT_DONE if passed == len(checked) else EXIT_FAILED
 
 
 def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
-    """Run what is missing of a recipe, and print published numbers beside measured ones."""
+    """Run the missing runs of a recipe, and print published next to measured numbers."""
     from edgefl.cli.progress import SweepProgress
     from edgefl.reproductions import study
     from edgefl.reproductions.study_folder import default_folder
@@ -289,49 +285,30 @@ def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
 
 
 def _code(result: StudyResult, options: argparse.Namespace) -> int:
-    """Return the exit code of a study; say what failed, and how to go on."""
+    """Return the exit code of a study, and print failures and the command that goes on."""
     for folder, error in result.failed.items():
         print(f"edgefl: {folder}: {printable(error)}", file=sys.stderr)
     if result.interrupted:
         if not options.quiet:
-            print(f"{'go on with':<11}{_resuming(options)}", flush=True)
+            names = ("scale", "seeds", "workers", "cluster", "out", "library", "device", "no_plugins", "record")
+            print(f"{'go on with':<11}{command_again('reproduce', options.recipe, options, names)}", flush=True)
         return EXIT_INTERRUPTED
     if result.comparison.holds and not result.failed:
         return EXIT_DONE
     return EXIT_FAILED
 
 
-def _resuming(options: argparse.Namespace) -> str:
-    """Return the command that runs what is missing."""
-    command = ["edgefl", "reproduce", options.recipe]
-    if options.scale != "full":
-        command += ["--scale", options.scale]
-    for option in ("seeds", "workers", "cluster", "out", "library"):
-        value = getattr(options, option)
-        if value is not None:
-            command += [f"--{option}", str(value)]
-    if options.device != "auto":
-        command += ["--device", options.device]
-    if options.no_plugins:
-        command.append("--no-plugins")
-    command.append("--resume")
-    if options.record:
-        command.append("--record")
-    return shlex.join(command)
-
-
 # A comparison as text
 
 
 def _text(comparison: Comparison) -> str:
-    """Return a comparison as lines: a table with a line for each cell, then what is asked and the state."""
+    """Return a comparison as lines: a table with a line for each cell, then orders, tolerance and state."""
     from edgefl.reproductions.texts import place_text, tolerance_text, within_text
 
     rows = [_line(comparison, cell) for cell in comparison.cells]
     heads = [*comparison.row_names, "", "published", "measured", "by seed", "difference", ""]
-    widths = [max(len(row[place]) for row in [heads, *rows]) for place in range(len(heads))]
     lines = [f"{comparison.name} · {comparison.title} ({comparison.source}), scale {comparison.scale}", ""]
-    lines += [_padded(row, widths) for row in [heads, *rows]]
+    lines += columns([heads, *rows])
     lines.append("")
     for order in comparison.orders:
         place = place_text(comparison.row_names, order.row)
@@ -353,12 +330,8 @@ _ANSWERS = {True: "yes", False: "no", None: "not known"}
 
 
 def _line(comparison: Comparison, cell: Cell) -> list[str]:
-    """Return a cell as a line of the table."""
     from edgefl.reproductions.texts import difference_text, mean_text, published_text, seeds_text
 
-    mark = ""
-    if cell.within is False:
-        mark = "outside"
     return [
         *(cell.row.get(name, "") for name in comparison.row_names),
         cell.column,
@@ -366,5 +339,5 @@ def _line(comparison: Comparison, cell: Cell) -> list[str]:
         mean_text(cell),
         seeds_text(cell, comparison.seeds),
         difference_text(cell),
-        mark,
+        "outside" if cell.within is False else "",
     ]

@@ -19,7 +19,7 @@ def add_report(verbs: Any) -> None:
         "-o", "--out", metavar="FILE", type=Path, help="page to write (default: DIR/report.html, or report.html)"
     )
     parser.add_argument(
-        "--runs", action="store_true", help="of a sweep, also write the page of each finished run, linked with its own"
+        "--runs", action="store_true", help="for a sweep, also write a linked page for each finished run"
     )
     parser.set_defaults(verb=_report)
 
@@ -33,7 +33,7 @@ def _report(options: argparse.Namespace) -> int:
 
 def add_compare(verbs: Any) -> None:
     """Add `edgefl compare` and its options."""
-    about = "say what runs gain over a reference: accuracy, speed-up, paired t-test"
+    about = "compare runs with a reference: accuracy, speed-up, paired t-test"
     parser = verbs.add_parser("compare", help=about, description=about)
     parser.add_argument("reference", metavar="REFERENCE", type=Path, help="result folder to compare with")
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="result folder to be compared")
@@ -89,7 +89,7 @@ def add_export(verbs: Any) -> None:
     parser = verbs.add_parser("export", help=about, description=about)
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="result folder, or the folder of a sweep")
     parser.add_argument("--format", choices=EXPORT_FORMATS, required=True, help="form of the output")
-    # A name may suit one format and not another: the format is known only later, and refuses it in words then.
+    # Whether a name suits the format is checked later, when the format is known.
     parts = parser.add_mutually_exclusive_group()
     for option in ("table", "figure"):
         formats = [form for form in EXPORT_FORMATS.values() if form.option == option]
@@ -127,6 +127,6 @@ def _export(options: argparse.Namespace) -> int:
     here = working_directory()
     folders = [here / folder for folder in options.folders]
     export(folders, options.format, part, here / options.out if options.out else None, sweep_choice, options.license)
-    if options.out is not None:  # else standard output holds the export, to which no line must be added
+    if options.out is not None:  # otherwise standard output has the export itself
         print(options.out)
     return EXIT_DONE

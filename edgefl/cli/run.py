@@ -15,7 +15,7 @@ from edgefl.cli.common import add_running, as_typed, begin, warn_of_implausible,
 from edgefl.cli.exits import CODE_OF_STATUS, EXIT_DONE
 from edgefl.core.errors import InputError
 
-if TYPE_CHECKING:  # what these import is heavy, and no other verb needs it
+if TYPE_CHECKING:  # slow to import, and other verbs do not need them
     from edgefl.learning.record import Pace
     from edgefl.results.result import Result
     from edgefl.results.tracking import Tracker
@@ -41,7 +41,7 @@ def add_run(verbs: Any) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="run the first rounds in memory, and say what the run would do, take and need; write no results",
+        help="run the first rounds in memory, and print what the run would do, take and need; write no results",
     )
     parser.add_argument("--seed", metavar="N", type=int, help="replace the scenario's seed")
     add_running(parser)
@@ -49,7 +49,7 @@ def add_run(verbs: Any) -> None:
         "--cluster", metavar="HOST:PORT|auto", help="train on the machines of a Ray cluster (docs/cluster.md)"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="go on with the run that is in the folder; begin it if there is none"
+        "--resume", action="store_true", help="continue the run in the folder; begin it if there is none"
     )
     parser.add_argument(
         "--checkpoint-every",
@@ -61,7 +61,7 @@ def add_run(verbs: Any) -> None:
     parser.add_argument(
         "--drop-checkpoints",
         action="store_true",
-        help="keep no state when the run has finished: if it is extended, everything is learned again",
+        help="keep no state after the run: to extend it, everything would be learned again",
     )
     parser.add_argument(
         "--tensorboard",
@@ -126,19 +126,17 @@ def _run(options: argparse.Namespace) -> int:
     if options.dry_run and options.cluster is not None:
         raise InputError("--cluster: a dry run tries the first rounds on this machine: leave one of the two out")
     here = working_directory()
-    # The scenario comes first: while it may still be wrong, nothing is opened and nothing is written.
+    # The scenario is checked first: nothing is opened or written for a wrong one.
     scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed))
     folder = here / (options.out or default_folder(scenario))
     begin(quiet=options.quiet, verbose=options.verbose)
     warn_of_implausible([scenario], source.place)
-    try:
+    with source.placing():
         if options.dry_run:
             return _forecast(options, scenario, folder)
         if options.live is None:
             return _emulate(options, scenario, folder, here)
         return _emulate_live(options, scenario, folder, here)
-    except InputError as error:  # found when data and devices were made, so without file and line
-        raise InputError(*(source.place(fault) for fault in error.faults)) from None
 
 
 def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> int:
@@ -148,13 +146,13 @@ def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path,
 
     run_folder.check_folder(folder, may_hold_run=options.overwrite or options.resume)  # before anything is served
     with LivePage(folder, options.live, scenario.name) as page:
-        # Also when quiet, as nobody could open the page otherwise; scripts read standard output.
+        # Also when quiet, as the page could not be opened without its address; scripts read standard output.
         print(f"edgefl: live page: {page.address}", file=sys.stderr, flush=True)
         return _emulate(options, scenario, folder, here)
 
 
 def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> int:
-    """Run the scenario, print what has come of it, and return the exit code."""
+    """Run the scenario, print its results, and return the exit code."""
     from edgefl.api import run
     from edgefl.cli.progress import RoundProgress
     from edgefl.results.tracking import together
@@ -180,15 +178,12 @@ def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path, here
         print(result_table(result, Path(as_typed(folder))), flush=True)
     # Standard error, also when quiet: scripts read the table from standard output, and people need the reason.
     if result.error:
-        print(
-            f"edgefl: {result.status}: {as_typed(result.error)}; finished rounds are in {as_typed(folder)}",
-            file=sys.stderr,
-        )
+        reason = f"{result.status}: {as_typed(result.error)}; finished rounds are in {as_typed(folder)}"
+        print(f"edgefl: {reason}", file=sys.stderr)
     return CODE_OF_STATUS[result.status]
 
 
 def _forecast(options: argparse.Namespace, scenario: Scenario, folder: Path) -> int:
-    """Print what a run would do, and return the exit code."""
     from edgefl.runs.emulation import Options
     from edgefl.runs.forecast import forecast
 
@@ -198,7 +193,6 @@ def _forecast(options: argparse.Namespace, scenario: Scenario, folder: Path) -> 
 
 
 def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> list[Tracker]:
-    """Return the trackers that the options ask for."""
     from edgefl.results.tracking import MlflowRun, TensorBoardEvents
 
     trackers: list[Tracker] = []
@@ -212,7 +206,6 @@ def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, her
 
 
 def _known(values: Sequence[float | None]) -> list[float]:
-    """Return the values of rounds that have one."""
     return [value for value in values if value is not None and math.isfinite(value)]
 
 
@@ -231,7 +224,7 @@ def result_table(result: Result, folder: Path) -> str:
     if summary["final_accuracy"] is not None:
         lines.append(("accuracy", f"{summary['final_accuracy']:.4f} (best {summary['best_accuracy']:.4f})"))
     elif result.ledger is not None and (losses := _known(result.ledger.round_columns()["test_loss"])):
-        lines.append(("test loss", f"{losses[-1]:.4g} (lowest {min(losses):.4g})"))  # labels are no classes
+        lines.append(("test loss", f"{losses[-1]:.4g} (lowest {min(losses):.4g})"))  # labels are not classes
     for target in summary["targets"]:
         cost = "not reached"
         if target["round"] is not None:
@@ -247,7 +240,7 @@ def result_table(result: Result, folder: Path) -> str:
 
 
 def _wrapped(name: str, text: str) -> list[tuple[str, str]]:
-    """Return a text as lines of the table, the first with its name; none where there is no text."""
+    """Return a text as lines of the table, the first with its name; no lines for an empty text."""
     lines = textwrap.wrap(text, LINE_WIDTH - NAME_WIDTH)
     if not lines:
         return []

@@ -1,4 +1,4 @@
-"""The verbs for what can be known before anything runs: `edgefl validate`, `list`, `schema`."""
+"""The verbs before a run: `edgefl validate`, `init`, `list`, `schema`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, begin, warn_of_implausible, warn_of_worlds
+from edgefl.cli.common import add_no_plugins, begin, columns, warn_of_implausible, warn_of_worlds
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.core.errors import InputError, Unavailable
 
@@ -25,7 +25,7 @@ def add_validate(verbs: Any) -> None:
         "--import",
         action="store_true",
         dest="imports",
-        help="import the code from outside edgefl that a scenario names, and so run it, to check its keys, too",
+        help="import, and so run, the code from outside edgefl that a scenario names, and check its keys, too",
     )
     add_no_plugins(plugins)
     parser.set_defaults(verb=_validate)
@@ -35,7 +35,7 @@ def _validate(options: argparse.Namespace) -> int:
     from edgefl.core.plugin_import import Access
     from edgefl.scenario import is_sweep, load_sweep
 
-    # One wrong file does not hide another's faults; the exit code counts them all.
+    # One wrong file must not hide the faults of others.
     faults: list[str] = []
     begin(quiet=False)
     for file in options.files:
@@ -62,7 +62,6 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _not_imported(names: Sequence[str]) -> str:
-    """Return what was not checked because plug-ins were not imported."""
     names = list(dict.fromkeys(names))
     if len(names) == 1:
         return f", but {names[0]} was not imported, so its keys were not checked (--import)"
@@ -83,22 +82,20 @@ def _rehearse(file: str, access: Access) -> str:
     scenario, source = load_with_source(file, access=access)
     warn_of_implausible([scenario], source.place)
     unchecked = ""
-    try:
-        rehearse(scenario, access)
-    except NotImported:
-        pass  # the caller says what was not imported
-    # Before its base class: data that are only not on this machine make no scenario wrong.
-    except Unavailable as error:
-        unchecked = f", but not checked against its data: {str(error).partition('. ')[0]}"
-    except InputError as error:  # from parts that know keys, but not the file and its lines
-        raise InputError(*(source.place(fault) for fault in error.faults)) from None
-    warn_of_worlds([scenario], source.place)  # of one that is refused, only the fault is told
+    with source.placing():
+        try:
+            rehearse(scenario, access)
+        except NotImported:
+            pass  # the caller says what was not imported
+        except Unavailable as error:  # a scenario is not wrong because its data are missing on this machine
+            unchecked = f", but not checked against its data: {str(error).partition('. ')[0]}"
+    warn_of_worlds([scenario], source.place)  # a refused scenario gets its fault, and no warning
     return unchecked
 
 
 def add_init(verbs: Any) -> None:
     """Add `edgefl init` and its options."""
-    about = "copy a scenario that comes with edgefl into this folder, to be changed"
+    about = "copy a scenario that comes with edgefl into this folder, as a start"
     parser = verbs.add_parser("init", help=about, description=about)
     parser.add_argument(
         "name",
@@ -114,9 +111,7 @@ def _init(options: argparse.Namespace) -> int:
     from edgefl.scenario import is_sweep, shipped
 
     file = shipped.copy_to(options.name, Path())
-    verb = "run"
-    if is_sweep(file):
-        verb = "sweep"
+    verb = "sweep" if is_sweep(file) else "run"
     print(
         f"{file}: written. Next: change it (docs/scenario.md), then\n  edgefl validate {file}\n  edgefl {verb} {file}"
     )
@@ -125,7 +120,7 @@ def _init(options: argparse.Namespace) -> int:
 
 def add_list(verbs: Any) -> None:
     """Add `edgefl list` and its options."""
-    about = "list what there is to choose from, one line each with its source; or all about one of them"
+    about = "list algorithms, models and other choices, a line each with its source; or describe one of them"
     parser = verbs.add_parser("list", help=about, description=about)
     parser.add_argument(
         "kind", metavar="KIND|NAME", nargs="?", help="such as algorithms or fedprox; leave it out to see all kinds"
@@ -142,17 +137,15 @@ def _list(options: argparse.Namespace) -> int:
     elif options.member is not None or options.kind not in kinds():
         print(_pages(options.kind, options.member))
     else:
-        rows = entries(options.kind)
-        width = max(len(name) for name, _ in rows)
-        print("\n".join(f"{name:<{width}}  {summary}" for name, summary in rows))
+        print("\n".join(columns(entries(options.kind))))
     return EXIT_DONE
 
 
 def _pages(kind: str, member: str | None) -> str:
-    """Return what is to be said about a member of a kind, or of all kinds that have one of the name `kind`.
+    """Return the page of a member of a kind, or of the members named `kind` in all kinds.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such member.
     """
     from edgefl.cli.listing import CATALOGUES, entries, kinds
     from edgefl.cli.member_page import kinds_of, names_of, page, preset_pages

@@ -1,4 +1,4 @@
-"""Completion scripts for shells, made of the command line's own parser."""
+"""Completion scripts for shells, derived from the command line's parser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES_OF = {
     "names": "datasets",
     "recipe": "recipes",
 }
-"""What an argument without dashes takes besides files, by its name."""
+"""The kind of names that a positional argument takes, besides files."""
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
@@ -32,7 +32,6 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Return all arguments of a parser and of its verbs."""
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to walk a parser; shtab does the same
         yield action
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
@@ -41,7 +40,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def _completion(kind: str) -> dict[str, Any]:
-    """Return shtab's description of an argument that takes one of some names; files, too, but for datasets."""
+    """Return shtab's description of an argument that takes names; and files, except for datasets and recipes."""
     names = _names(kind)
     function = f"_edgefl_{kind}"
     bash = f'{function}() {{ compgen -W "{names}" -- "$1"; compgen -f -- "$1"; }}'

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from edgefl.cli.common import add_running, as_typed, begin, printable, warn_of_implausible, working_directory
+from edgefl.cli.common import (
+    add_running,
+    as_typed,
+    begin,
+    command_again,
+    printable,
+    warn_of_implausible,
+    working_directory,
+)
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 
 
@@ -78,29 +85,13 @@ def _sweep(options: argparse.Namespace) -> int:
     for run in result.runs:
         if run.error:
             print(f"edgefl: {as_typed(run.folder)}: {run.status}: {printable(as_typed(run.error))}", file=sys.stderr)
-    # An interrupted sweep is to be resumed, which also runs again what has failed in it.
+    # Resuming an interrupted sweep also repeats its failed runs, so that interruption decides the exit code.
     code = EXIT_DONE
     if {"interrupted", "pending"} & set(statuses):
         code = EXIT_INTERRUPTED
     elif "failed" in statuses:
         code = EXIT_FAILED
     if code != EXIT_DONE and not options.quiet:
-        print(f"{'go on with':<14}{_resuming(options)}", flush=True)
+        names = ("out", "overrides", "no_train", "no_plugins", "workers", "device", "cluster", "gpus_per_run")
+        print(f"{'go on with':<14}{command_again('sweep', options.sweep, options, names)}", flush=True)
     return code
-
-
-def _resuming(options: argparse.Namespace) -> str:
-    """Return the command that runs what is missing: with all that makes it the same sweep in the same folder."""
-    command = ["edgefl", "sweep", options.sweep]
-    if options.out is not None:
-        command += ["-o", str(options.out)]
-    for override in options.overrides:
-        command += ["--set", override]
-    for option in ("no_train", "no_plugins"):
-        if getattr(options, option):
-            command.append(f"--{option.replace('_', '-')}")
-    for option in ("workers", "device", "cluster", "gpus_per_run"):
-        value = getattr(options, option)
-        if value not in {None, "auto"} or (option == "cluster" and value):
-            command += [f"--{option.replace('_', '-')}", str(value)]
-    return shlex.join([*command, "--resume"])

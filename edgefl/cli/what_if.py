@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, as_typed, begin, printable, working_directory
+from edgefl.cli.common import add_no_plugins, as_typed, begin, columns, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE
 
 if TYPE_CHECKING:
@@ -25,14 +25,12 @@ def add_what_if(verbs: Any) -> None:
         action="append",
         required=True,
         help="a key and its values: a range such as radio.bandwidth_hz=5e6..100e6, with :16 for sixteen of them, or a "
-        "list such as devices.tx_power_dbm=10,17,23; may be repeated, and each key varies alone",
+        "list such as devices.tx_power_dbm=10,17,23; may be repeated, and each key varies separately",
     )
     parser.add_argument(
-        "-o", "--out", metavar="FILE", type=Path, help="write the table there, and leave the folder as it is"
+        "-o", "--out", metavar="FILE", type=Path, help="write the table there, and do not change the folder"
     )
-    parser.add_argument(
-        "--workers", metavar="N", type=int, help="values at a time (default: as many as there are cores)"
-    )
+    parser.add_argument("--workers", metavar="N", type=int, help="values at a time (default: one for each core)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     add_no_plugins(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
@@ -50,7 +48,7 @@ def _what_if(options: argparse.Namespace) -> int:
     where: dict[str, str] = {}
     for text in options.over:
         key, values = parse_over(text)
-        over.setdefault(key, []).extend(values)  # a key that is named twice has the values of both
+        over.setdefault(key, []).extend(values)  # a key named twice gets the values of both
         where[key] = f"--over {text}"
     begin(quiet=options.quiet)
     rows = price_folder(
@@ -76,7 +74,7 @@ def _what_if(options: argparse.Namespace) -> int:
 
 
 def _progress(*, quiet: bool) -> Any:
-    """Return what shows how many points have been priced: a line that is written over, on a terminal only."""
+    """Return a function that shows how many points have been priced, on one line of a terminal."""
     shows = sys.stderr.isatty() and not quiet
 
     def on_point(done: int, points: int) -> None:
@@ -91,12 +89,11 @@ def _as_json(rows: list[WhatIfRow]) -> str:
     """Return the rows as a JSON list of objects, with the columns of the table as keys; null for an empty cell."""
     import json
 
-    return json.dumps([_as_object(row) for row in rows], indent=2, allow_nan=False)
-
-
-def _as_object(row: WhatIfRow) -> dict[str, Any]:
-    texts = {"key": row.key or None, "value": row.value or None, "refused": row.refused or None}
-    return {**texts, **row.costs}
+    objects = [
+        {"key": row.key or None, "value": row.value or None, "refused": row.refused or None, **row.costs}
+        for row in rows
+    ]
+    return json.dumps(objects, indent=2, allow_nan=False)
 
 
 def _table(rows: list[WhatIfRow]) -> str:
@@ -123,13 +120,4 @@ def _table(rows: list[WhatIfRow]) -> str:
             for column, units in ((measure.time, TIME), (measure.energy, ENERGY)):
                 cells.append(ratio_text(row.costs.get(column), own.costs.get(column), units))
         lines.append(cells)
-    widths = [max(len(line[place]) for line in lines if place < len(line)) for place in range(len(head))]
-    return "\n".join(_line(line, widths) for line in lines)
-
-
-def _line(cells: list[str], widths: list[int]) -> str:
-    """Return cells as a line: the first at the left, numbers at the right of their columns."""
-    first, *others = cells
-    texts = [first.ljust(widths[0])]
-    texts += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=False)]
-    return printable("  ".join(texts).rstrip())
+    return "\n".join(printable(line) for line in columns(lines, left=1))

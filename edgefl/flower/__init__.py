@@ -1,7 +1,7 @@
-"""Flower apps in the emulated world: an unmodified ServerApp and ClientApp run on our devices, radio and clock.
+"""Flower apps in the emulated world: an unmodified ServerApp and ClientApp on emulated devices, radio and clock.
 
-`run_app` runs an app; `report` tells the emulation what only the app's own code knows. Flower itself is imported only
-when an app runs, so that an app may import this module anywhere.
+`emulate.emulate` runs an app; `report` reports a test of the app's model. Flower is imported only when an app runs, so
+that an app may import this module anywhere.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from flwr.serverapp import ServerApp
 from flwr.supercore.object_ref import load_app, validate
 
 from edgefl.core.errors import InputError
-from edgefl.flower.failures import fault_in_app
 
 PROJECT = "pyproject.toml"
 
@@ -43,21 +43,21 @@ class Components:
 
 
 def read_app(folder: Path, run_config: str = "") -> AppFolder:
-    """Return the app in a folder, as its `pyproject.toml` describes it; of its code, only packages are imported.
+    """Return the app in a folder, as its `pyproject.toml` describes it; only packages of its code are imported.
 
     Args:
         folder: the app's folder.
         run_config: keys of the run configuration to replace, such as "num-server-rounds=5 lr=0.1".
 
     Raises:
-        InputError: there is no app, or no such key.
+        InputError: the folder has no app, or a key is unknown.
     """
     folder = folder.resolve()
     file = folder / PROJECT
     try:
         project: dict[str, Any] = get_project_config(folder)
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{folder}: there is no {PROJECT}; give the folder of a Flower app") from None
+        raise InputError(f"{folder}: has no {PROJECT}: give the folder of a Flower app") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{file}: {error}") from None
     except ValueError as error:  # Flower lists what is missing, a line each
@@ -121,7 +121,7 @@ def imported(app: AppFolder) -> Iterator[Components]:
 
 
 def _forget_others(app: AppFolder) -> None:
-    """Forget modules of other apps that have the same names as this one's."""
+    """Forget modules of other apps with the same names as this app's."""
     for reference in (app.server_reference, app.client_reference):
         top = reference.partition(":")[0].partition(".")[0]
         for name, module in list(sys.modules.items()):
@@ -133,7 +133,7 @@ def _forget_others(app: AppFolder) -> None:
 
 @contextmanager
 def _faults_of_app(folder: Path) -> Iterator[None]:
-    """Turn whatever an app's own code raises while it is imported into an InputError, also a `SystemExit`."""
+    """Turn any exception of an app's import into an InputError, even a `SystemExit`."""
     try:
         yield
     except KeyboardInterrupt:
@@ -151,7 +151,21 @@ def _component(app: AppFolder, reference: str, kind: type[Any]) -> Any:
     with _faults_of_app(app.folder):
         component = load_app(reference, AttributeError, app.folder)
     if not isinstance(component, kind):
-        raise InputError(
-            f"{app.folder / PROJECT}: {reference} must be a {kind.__name__}, got {type(component).__name__}"
-        )
+        text = f"{reference} must be a {kind.__name__}, got {type(component).__name__}"
+        raise InputError(f"{app.folder / PROJECT}: {text}")
     return component
+
+
+def fault_in_app(error: BaseException, folder: Path) -> str:
+    """Return a line about an exception: file and line of the code in the app's folder that raised it, and its text."""
+    what = type(error).__name__
+    text = str(error).strip()
+    if text:
+        what = f"{what}: {text.splitlines()[0]}"
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
+    # The innermost line of the app counts, even if it called other code.
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if Path(frame.filename).resolve().is_relative_to(folder):
+            return f"{frame.filename}:{frame.lineno}: {what}"
+    return f"{folder}: {what}"

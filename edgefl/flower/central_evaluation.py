@@ -1,4 +1,4 @@
-"""Hears what the ServerApp's own tests find: a strategy's `evaluate_fn` passes its metrics on to the emulation."""
+"""Passes the metrics of a strategy's `evaluate_fn` on to the emulation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
+from unittest.mock import patch
 
 from flwr.serverapp.strategy import Strategy
 
@@ -15,7 +16,7 @@ from edgefl.flower.metrics import RoundMetrics
 
 @contextmanager
 def heard(metrics: RoundMetrics) -> Iterator[None]:
-    """Note the metrics of every `evaluate_fn` that a strategy is started with inside the block."""
+    """Note the metrics of every `evaluate_fn` with which a strategy is started in the block."""
     original = Strategy.start
     signature = inspect.signature(original)
 
@@ -25,17 +26,14 @@ def heard(metrics: RoundMetrics) -> Iterator[None]:
         evaluate = given.arguments.get("evaluate_fn")
         if evaluate is not None:
 
-            def evaluate_and_tell(*arguments: Any, **named: Any) -> Any:
+            def evaluate_and_note(*arguments: Any, **named: Any) -> Any:
                 found = evaluate(*arguments, **named)
                 if found is not None:
                     metrics.note_central(found)
                 return found
 
-            given.arguments["evaluate_fn"] = evaluate_and_tell
+            given.arguments["evaluate_fn"] = evaluate_and_note
         return original(*given.args, **given.kwargs)
 
-    Strategy.start = start  # type: ignore[method-assign]
-    try:
+    with patch.object(Strategy, "start", start):
         yield
-    finally:
-        Strategy.start = original  # type: ignore[method-assign]

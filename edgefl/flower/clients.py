@@ -15,7 +15,7 @@ from flwr.clientapp import ClientApp
 
 from edgefl.core.errors import DivergedError, RunError
 from edgefl.core.streams import Streams
-from edgefl.flower.failures import fault_in_app
+from edgefl.flower.app_folder import fault_in_app
 from edgefl.flower.operations import TRAIN, Operations, category
 from edgefl.flower.randomness import seeded
 from edgefl.flower.virtual_time import AppClock
@@ -44,8 +44,8 @@ class Answer(NamedTuple):
 class Clients:
     """Runs the ClientApp for the devices, one after the other in this process.
 
-    A device's context outlives its messages. What a message changes in it counts only once the device has computed: a
-    device that leaves before finds its context as it was.
+    A device keeps its context from message to message. Changes by a message count only once the device has computed: a
+    device that leaves earlier finds its context unchanged.
 
     Args:
         client_app: the app.
@@ -86,8 +86,8 @@ class Clients:
         """Run the ClientApp of a device on a message.
 
         Raises:
-            RunError: it failed, or nobody knows how much it computes.
-            DivergedError: it was to train, and a weight that it was sent or has sent is NaN or infinite.
+            RunError: it failed, or the operations that it computes are not known.
+            DivergedError: a weight that it received for training, or sent after it, is NaN or infinite.
         """
         trains = category(message) == TRAIN
         if trains:
@@ -103,7 +103,7 @@ class Clients:
                     return self._client_app(received, context)
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # a `SystemExit`, too
+            except BaseException as error:  # even a `SystemExit`
                 raise RunError(fault_in_app(error, self._folder)) from error
 
         with seeded(self._streams, device + 1, number):
@@ -118,7 +118,7 @@ class Clients:
         return Answer(reply, flops)
 
     def note_computed(self, device: int) -> None:
-        """Note that a device has computed its answer: what that has changed in its context stays."""
+        """Note that a device has computed its answer: changes in its context stay."""
         self._contexts[device] = self._computed.pop(device)
 
     def _context(self, device: int) -> Context:
@@ -135,12 +135,12 @@ class Clients:
 
 
 def _as_received(message: Message) -> Message:
-    """Return a message as it arrives: with content of its own, which the ClientApp may change."""
+    """Return a message as it arrives: with a copy of its content, which the ClientApp may change."""
     metadata = copy(message.metadata)
-    # A reply's time to live follows from this machine's clock, which must not decide whether it is in time.
+    # Flower computes a reply's time to live by this machine's clock, which must not decide whether it is in time.
     metadata.created_at = datetime.now(UTC).timestamp()
     metadata.ttl = LONG_S
-    make: Any = Message  # with all metadata at once, which Flower itself does and its types do not show
+    make: Any = Message  # takes all metadata, which its types do not show
     return cast("Message", make(deepcopy(message.content), metadata=metadata))
 
 
@@ -152,7 +152,7 @@ def _check_finite(message: Message, what: str) -> None:
     """
     for arrays in message.content.array_records.values():
         for name, array in arrays.items():
-            if array.stype != "numpy.ndarray":  # serialised in a way of the app's own
+            if array.stype != "numpy.ndarray":  # serialised by the app in another way
                 continue
             values = array.numpy()
             if values.dtype.kind in "fc" and not np.isfinite(values).all():

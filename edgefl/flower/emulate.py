@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.core.errors import InputError, RunError
+from edgefl.core.errors import RunError
 from edgefl.core.extras import require
 from edgefl.results import run_folder
 from edgefl.runs.emulation import RESULTS, Options, begin, silent
@@ -48,11 +48,11 @@ def emulate(
         overrides: "dotted.key=value" each, of the world.
         seed: replaces the world's seed.
         run_config: replaces keys of the app's configuration, such as "num-server-rounds=5 lr=0.1".
-        operations: who says how much devices compute: `app`, what the ClientApp is seen to compute with torch; or
-            `world`, what the world's sections model, training and data say.
+        operations: `app` counts what the ClientApp computes with torch; `world` takes the operations that follow from
+            the world's sections model, training and data.
         out: result folder; by default results/<name of the app>/seed-<seed>.
         overwrite: replace the results that are in `out` already.
-        quiet: swallow what the app prints and logs.
+        quiet: suppress what the app prints and logs.
         progress: called with each finished round's row.
 
     Returns:
@@ -62,7 +62,7 @@ def emulate(
         InputError: the input is wrong; nothing was written.
         RunError: the results cannot be written.
     """
-    # Flower sends statistics on its use to its makers, unless told not to before it is imported.
+    # Flower sends usage statistics to its makers, unless this is set before it is imported.
     os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
     require("flwr", "flower", "edgefl flower")
     from edgefl.flower.app_folder import imported, read_app
@@ -72,10 +72,8 @@ def emulate(
     here = Path.cwd()  # before any code from outside, which may change it
     described = read_app(Path(app), run_config)
     scenario, source = load_with_source(world, with_seed(overrides, seed))
-    try:
+    with source.placing():
         scenario = as_world(scenario, described, operations)
-    except InputError as error:
-        raise InputError(*(source.place(fault) for fault in error.faults)) from None
     folder = here / RESULTS / described.name / f"seed-{scenario.seed}"
     if out is not None:
         folder = here / out
@@ -85,12 +83,10 @@ def emulate(
     clock = AppClock()
     with _hushed(quiet=quiet), clock.installed(), imported(described) as components:
         options = Options(folder, device="cpu", train=False, overwrite=overwrite)
-        try:
+        with source.placing():
             emulation = begin(scenario, options, progress)
-        except InputError as error:
-            raise InputError(*(source.place(fault) for fault in error.faults)) from None
         with emulation:
-            # The file has the labels of the world's own data, which are not what the app learns from.
+            # The file has the labels of the world's data, from which the app does not learn.
             run_folder.remove_files(folder, [run_folder.LABELS_FILE])
             _drive(emulation, described, components, clock)
             result = _finish(emulation, folder)
@@ -99,16 +95,16 @@ def emulate(
 
 
 def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: AppClock) -> None:
-    """Run the ServerApp to its end; a run that fails has its status and the reason."""
+    """Run the ServerApp to its end; a failed run gets its status and the reason."""
     from flwr.app import Context, RecordDict
     from flwr.common.constant import SUPERLINK_NODE_ID
     from flwr.supercore.run import Run
     from flwr.supercore.task_identity import TaskIdentity
 
     from edgefl.core.streams import Streams
+    from edgefl.flower.app_folder import fault_in_app
     from edgefl.flower.central_evaluation import heard
     from edgefl.flower.clients import Clients
-    from edgefl.flower.failures import fault_in_app
     from edgefl.flower.grid import VirtualGrid
     from edgefl.flower.metrics import RoundMetrics
     from edgefl.flower.older_interface import without_threads
@@ -149,17 +145,16 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
             emulation.stop("interrupted", "interrupted by the user")
         except RunError as error:
             emulation.fail(error)
-        except BaseException as error:  # noqa: BLE001 - whatever the app's own code raises, also a `SystemExit`
+        except BaseException as error:  # noqa: BLE001 - the app may raise anything, even a `SystemExit`
             emulation.stop("failed", emulation.error or fault_in_app(error, app.folder))
         if emulation.status != "running":
-            grid.end()  # what was finished before is a result
+            grid.end()  # finished rounds are results
     if emulation.status == "running":
         over.succeed()
         emulation.advance()
 
 
 def _operations(emulation: Emulation) -> Any:
-    """Return who says how much devices compute."""
     from edgefl.flower.operations import CountedOperations, PricedOperations
     from edgefl.flower.policy import FlowerApp
 
@@ -182,7 +177,7 @@ def _finish(emulation: Emulation, folder: Path) -> Result:
 
 @contextmanager
 def _hushed(*, quiet: bool) -> Iterator[None]:
-    """Let each of Flower's log lines appear once; if the user wants quiet, swallow them and all that the app prints."""
+    """Let each of Flower's log lines appear once; with `quiet`, suppress them and all that the app prints."""
     logger = logging.getLogger("flwr")
     level = logger.level
     propagates = logger.propagate

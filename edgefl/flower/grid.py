@@ -30,12 +30,10 @@ from edgefl.runs.emulation import Emulation
 from edgefl.server.clock import Event, Process
 from edgefl.server.participant_processes import Exchange
 
-UNFINISHED = "unfinished"  # what cuts participations short that are under way when the app ends
+UNFINISHED = "unfinished"  # interrupts participations that are under way when the app ends
 MOST_IDLE_CALLS = 10_000  # in a row, while virtual time stands still
-THREADS = (
-    "the app uses its grid in several threads, whose order nobody could repeat: send messages from its main function"
-)
-PATIENCE = 3  # how often an app may sleep between two looks at the same nodes until sleeping is shortened
+THREADS = "the app uses its grid in several threads, which cannot be repeated: send messages from its main function"
+PATIENCE = 3  # how often an app may sleep over the same nodes before one sleep lasts until the next device arrives
 
 
 @dataclass(eq=False)
@@ -60,10 +58,10 @@ class Errand:
 
 
 class VirtualGrid(Grid):
-    """Carries a ServerApp's messages in virtual time, which moves on only while the app waits.
+    """Carries a ServerApp's messages in virtual time, which passes only while the app waits.
 
-    A message to a device that is answering another one waits for its turn. A round begins with train messages, and ends
-    when the app sends train messages again after at least one of them was answered, or given up.
+    A message to a busy device waits for its turn. A round begins with train messages, and ends
+    when the app sends train messages again after at least one of them was answered or given up.
 
     Args:
         emulation: the run.
@@ -91,7 +89,7 @@ class VirtualGrid(Grid):
         self._before: list[int] | None = None  # those that it had looked at before it slept last
         self._waits = 0  # how often in a row it has slept over the same nodes
         self._thread = threading.get_ident()
-        self._has_unrecorded = False  # whether any participation has begun that no round has on record
+        self._has_unrecorded = False  # whether a participation has begun that is in no recorded round
 
     # Flower's interface
 
@@ -119,13 +117,13 @@ class VirtualGrid(Grid):
         return nodes
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        """Send messages from now on; return their ids."""
+        """Send messages now; return their ids."""
         return [errand.message.metadata.message_id for errand in self._push(messages)]
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
-        """Return the answers that have arrived by now and were not pulled before, in the order of their messages.
+        """Return the answers that have arrived and were not pulled before, in the order of their messages.
 
-        An app that pulls again and again without sleeping in between is woken at the next arrival.
+        An app that pulls repeatedly without sleeping continues at the next arrival.
         """
         self._check_thread()
         wanted = set(message_ids)
@@ -140,9 +138,9 @@ class VirtualGrid(Grid):
         return answers
 
     def send_and_receive(self, messages: Iterable[Message], *, timeout: float | None = None) -> Iterable[Message]:
-        """Send messages, wait until all are answered, for `timeout` [s] of virtual time at most; return the answers.
+        """Send messages, wait for all answers, at most `timeout` [s] of virtual time, and return the answers.
 
-        They come in the order of their messages, so that sums over them do not depend on the order of arrival.
+        They are in the order of their messages, so that sums over them do not depend on the order of arrival.
         """
         if timeout is not None and math.isnan(timeout):
             raise ValueError("timeout must be a number of seconds, got nan")
@@ -161,7 +159,7 @@ class VirtualGrid(Grid):
         """Check that the app uses the grid in the thread of its main function.
 
         Raises:
-            RunError: it does not: threads run in an order that nobody could repeat.
+            RunError: it does not; the order of threads could not be repeated.
         """
         if threading.get_ident() != self._thread:
             self._emulation.stop("failed", THREADS)
@@ -177,7 +175,7 @@ class VirtualGrid(Grid):
         """Let virtual time pass while the ServerApp sleeps.
 
         Raises:
-            RunError: it waits for devices, and none will ever come.
+            RunError: it waits for devices, and none will ever arrive.
         """
         if self._looked is None or self._under_way or self._looked != self._before:
             self._waits = 0
@@ -186,7 +184,7 @@ class VirtualGrid(Grid):
         self._before = self._looked
         self._looked = None
         if self._waits > PATIENCE:
-            # It would look again after every few seconds, perhaps for days: it may as well sleep until a device comes.
+            # It would look again after every few seconds, perhaps for days, so it sleeps until a device arrives.
             seconds *= max(math.ceil(self._wait_for_device_s() / seconds), 1)
         self._advance(self.now_s() + seconds)
 
@@ -204,12 +202,12 @@ class VirtualGrid(Grid):
         if wait_s <= 0:
             raise RunError(
                 f"the ServerApp waits for more devices than the {present} that are present at {self.now_s():g} s, and "
-                "waiting brings no others: let it ask for fewer (min_available_nodes), or change devices.count or churn"
+                "no others will arrive: let it ask for fewer (min_available_nodes), or change devices.count or churn"
             )
         return wait_s
 
     def _advance(self, until: Event | float) -> None:
-        """Move virtual time on.
+        """Let virtual time pass.
 
         Raises:
             RunError: the run has stopped.
@@ -218,10 +216,10 @@ class VirtualGrid(Grid):
             raise RunError(self._emulation.error or "the run has ended")
 
     def _note_idle(self, kind: str) -> int:
-        """Note a call that found nothing new; return how many there were in a row at this time.
+        """Note a call that found nothing new; return how many followed each other at this time.
 
         Raises:
-            RunError: the app calls without end, and lets no time pass.
+            RunError: the app calls endlessly, and lets no time pass.
         """
         now_s = self.now_s()
         calls = 1
@@ -231,24 +229,22 @@ class VirtualGrid(Grid):
         if calls > MOST_IDLE_CALLS:
             raise RunError(
                 f"the ServerApp has asked {MOST_IDLE_CALLS:,} times in a row at {now_s:g} s without waiting for "
-                "anything: let it sleep in between, or stop asking for answers that it has had"
+                "anything: let it sleep between calls, or stop asking for answers that it has received"
             )
         return calls
 
     def _note_news(self) -> None:
-        """Note that the app has sent or received something."""
         self._idle = (-1.0, "", 0)
         self._looked = None
 
     # Messages
 
     def _push(self, messages: Iterable[Message]) -> list[Errand]:
-        """Send messages from now on."""
         self._check_thread()
         batch = []
         for message in messages:
             metadata = message.metadata
-            if not metadata.ttl > 0:  # NaN is none, either
+            if not metadata.ttl > 0:  # refuses NaN, too
                 raise ValueError(f"the ttl of a message must be > 0 s, got {metadata.ttl}")
             metadata.__dict__["_message_id"] = str(next(self._numbers))
             metadata.__dict__["_run_id"] = self._run.run_id
@@ -270,7 +266,7 @@ class VirtualGrid(Grid):
         return batch
 
     def _send(self, errands: Sequence[Errand]) -> None:
-        """Send messages to devices that are free, and let the others wait for their turn."""
+        """Send messages to free devices, and let the others wait for their turn."""
         beginning: dict[int, Errand] = {}
         for errand in errands:
             if errand.device in self._under_way or errand.device in beginning:
@@ -284,9 +280,9 @@ class VirtualGrid(Grid):
                 self._begin(group, trains=trains)
 
     def _begin(self, errands: Sequence[Errand], *, trains: bool) -> None:
-        """Begin the participations of devices that are free, in order of their ids.
+        """Begin the participations of free devices, in order of their ids.
 
-        What a ClientApp answers does not depend on when: it runs now, so that its answer's size is known.
+        A ClientApp's answer does not depend on the time, so it runs now, and the size of its answer is known.
         """
         if self._under_way and self._emulation.scenario.radio.sharing == "fixed":
             raise RunError(
@@ -312,9 +308,9 @@ class VirtualGrid(Grid):
             process.callbacks.append(partial(self._end, errand, answer.reply))
 
     def _end(self, errand: Errand, reply: Message, process: Event) -> None:
-        """Take the end of a participation: hand its answer to the app, and let the device's next message begin."""
+        """Handle the end of a participation: hand its answer to the app, and begin the device's next message."""
         if not process.ok:
-            return  # the event loop raises what has failed
+            return  # the event loop raises the failure
         del self._under_way[errand.device]
         status = str(process.value)
         if errand.category == TRAIN:
@@ -327,7 +323,6 @@ class VirtualGrid(Grid):
         self._send_next(errand.device)
 
     def _send_next(self, device: int) -> None:
-        """Send a device the next message that waits for it."""
         waiting = self._waiting[device]
         while waiting:
             errand = waiting.popleft()
@@ -339,7 +334,7 @@ class VirtualGrid(Grid):
             self._fail(errand, ErrorCode.NODE_UNAVAILABLE, "the device is not present")
 
     def _expire(self, errand: Errand) -> Any:
-        """Answer a message with an error when its time to live is over, as Flower's server does."""
+        """Answer a message with an error when its time to live ends, as Flower's server does."""
         yield self._clock.timeout(errand.message.metadata.ttl) | errand.arrived
         if errand.answer is None:
             self._fail(errand, ErrorCode.MESSAGE_UNAVAILABLE, "the message has expired")
@@ -347,9 +342,8 @@ class VirtualGrid(Grid):
                 self._round_may_end = True
 
     def _fail(self, errand: Errand, code: int, reason: str) -> None:
-        """Answer a message with an error."""
         received = errand.message.metadata.created_at
-        errand.message.metadata.created_at = datetime.now(UTC).timestamp()  # or the error would have expired itself
+        errand.message.metadata.created_at = datetime.now(UTC).timestamp()  # or the error would expire
         reply = Message(Error(code, f"{reason} (device {errand.device})"), reply_to=errand.message)
         errand.message.metadata.created_at = received
         self._answer(errand, reply)
@@ -377,11 +371,10 @@ class VirtualGrid(Grid):
         return answers
 
     def _note_metrics(self, errand: Errand, reply: Message) -> None:
-        """Note what a reply says about the model."""
         if not reply.has_content():
             return
         metrics: dict[str, Any] = {}
-        # Clients of the older interface have their metrics in a configuration.
+        # Clients of the older interface send their metrics in a configuration.
         for records in (reply.content.config_records, reply.content.metric_records):
             for record in records.values():
                 metrics.update(record)
@@ -393,18 +386,18 @@ class VirtualGrid(Grid):
     # Rounds
 
     def _enter_round(self) -> None:
-        """Begin a round with the train messages to come, unless they belong to the open one."""
+        """Begin a round with the next train messages, unless they belong to the open round."""
         if self._round_is_open and not self._round_may_end:
             return
         self._close_round()
-        self._metrics.take()  # a test before the first round is no round's
+        self._metrics.take()  # a test before the first round belongs to no round
         self._advance(self._clock.process(self._server.ready()))
         self._round_is_open = True
         self._round_has_trained = False
         self._round_may_end = False
 
     def _close_round(self) -> None:
-        """End the open round, if there is one with any cost, and enter what was said about its model."""
+        """End the open round, if it has any cost, and enter the metrics of its model."""
         if not self._round_is_open or not self._has_unrecorded:
             return
         self._round_is_open = False
@@ -413,9 +406,9 @@ class VirtualGrid(Grid):
         self._server.ledger.enter_evaluation(len(self._server.ledger.rounds) - 1, self._metrics.take())
 
     def end(self) -> None:
-        """End the last round, and cut off what is still under way, as when the server is switched off.
+        """End the last round, and interrupt what is still under way, as when the server is switched off.
 
-        Messages besides training that no round has are a round of their own, so that their cost is on record.
+        Messages other than training that belong to no round get a separate round, so that their cost is recorded.
         """
         running = self._emulation.status == "running"
         if running and self._has_unrecorded and self._server.ledger.last_row is None:
@@ -423,7 +416,7 @@ class VirtualGrid(Grid):
         self._waiting.clear()
         if self._round_is_open and (self._round_may_end or not self._round_has_trained):
             self._close_round()
-        if not running:  # the event loop has stopped: what is under way has no end
+        if not running:  # the event loop has stopped, and nothing under way can end
             return
         processes = list(self._under_way.values())
         for process in processes:
@@ -435,7 +428,5 @@ class VirtualGrid(Grid):
 
 
 def _bits_of_reply(reply: Message) -> float:
-    """Return the bits of a reply; an error is as small as a message can be."""
-    if not reply.has_content():
-        return bits_of(RecordDict())
-    return bits_of(reply.content)
+    """Return the bits of a reply; an error has the size of an empty message."""
+    return bits_of(reply.content if reply.has_content() else RecordDict())

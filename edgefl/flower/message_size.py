@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from io import BytesIO
 from typing import Any
 
-import numpy as np
 from flwr.app import Array, RecordDict
 
-LEAST_BITS = 32  # a message without arrays is priced as one number, as the answer to a poll is
+LEAST_BITS = 32  # a message without arrays is priced as one number, like the answer to a poll
 BITS_PER_BYTE = 8
+NUMPY = "numpy.ndarray"  # the type of arrays that NumPy has serialised
 BITS_PER_NUMBER = 64  # of lists of numbers in metrics and configurations
 
 
 def bits_of(content: RecordDict) -> float:
     """Return the bits of a message's content.
 
-    Arrays count their elements, not the headers of their serialised form. In metrics and configurations, texts, bytes
-    and lists count; a single number is free, as are the losses and numbers of samples that our own devices report.
+    Arrays count with their elements, without the headers of their serialised form. In metrics and configurations,
+    texts, bytes and lists count; a single number is free, like the losses and numbers of samples in other runs.
     """
     bits = 0
     for arrays in content.array_records.values():
@@ -30,40 +29,23 @@ def bits_of(content: RecordDict) -> float:
 
 
 def parameters_in(content: RecordDict) -> int:
-    """Return how many parameters the arrays of a message hold; statistics of batch normalisation are none."""
+    """Return the number of parameters in the arrays of a message, without statistics of batch normalisation."""
     count = 0
     for arrays in content.array_records.values():
         for name, array in arrays.items():
             if not name.endswith(("running_mean", "running_var", "num_batches_tracked")):
-                shape, _ = _shape_and_type(array)
-                count += int(np.prod(shape, dtype=np.int64))
+                count += array.numpy().size if array.stype == NUMPY else len(array.data)
     return count
 
 
 def _array_bits(array: Array) -> int:
-    """Return the bits of an array's elements; those of its bytes if it is serialised in a way of the app's own."""
-    if array.stype != "numpy.ndarray":
-        return BITS_PER_BYTE * len(array.data)
-    shape, dtype = _shape_and_type(array)
-    return BITS_PER_BYTE * int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-
-
-def _shape_and_type(array: Array) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and type of an array by the header of its serialised form, which is NumPy's."""
-    # The fields `shape` and `dtype` are empty in messages of Flower's older interface; the header never is.
-    if array.stype != "numpy.ndarray":
-        return (len(array.data),), np.dtype(np.uint8)
-    stream = BytesIO(array.data)
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
-    return shape, dtype
+    """Return the bits of an array's elements, or of its bytes if the app serialises it in another way."""
+    # The fields `shape` and `dtype` of an array are empty in messages of Flower's older interface.
+    size_bytes = array.numpy().nbytes if array.stype == NUMPY else len(array.data)
+    return BITS_PER_BYTE * size_bytes
 
 
 def _value_bits(value: Any) -> int:
-    """Return the bits of a value in a record of metrics or of a configuration."""
     if isinstance(value, str):
         return BITS_PER_BYTE * len(value.encode())
     if isinstance(value, bytes):

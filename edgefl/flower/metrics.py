@@ -1,4 +1,4 @@
-"""Collects what an app says of its model: losses and accuracies in clients' replies, or reported by the ServerApp."""
+"""Collects losses and accuracies of an app's model, from clients' replies or from the ServerApp."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _listeners: list[RoundMetrics] = []  # those of the emulation that runs now; emp
 
 
 def report(*, accuracy: float | None = None, loss: float | None = None) -> None:
-    """Tell the emulation how good the global model is now; without an emulation this does nothing.
+    """Report a test of the global model to the emulation; without an emulation this does nothing.
 
-    Call it from the ServerApp: the numbers become `test_accuracy` and `test_loss` of the round under way. What a
-    strategy's `evaluate_fn` returns, and what clients reply to evaluate messages, is known without it.
+    Call it from the ServerApp: the numbers become `test_accuracy` and `test_loss` of the round under way. Values of a
+    strategy's `evaluate_fn` and of clients' replies to evaluate messages need no report.
 
     Args:
         accuracy: 0 to 1.
@@ -68,7 +68,7 @@ class RoundMetrics:
             "train_loss": _mean(self._trained, TRAIN_LOSS_KEYS),
             "test_loss": _mean(self._answers, LOSS_KEYS),
             "test_accuracy": _mean(self._answers, ACCURACY_KEYS),
-            **self._central,  # a test of the global model itself says more than its clients' means
+            **self._central,  # a test of the global model replaces the means of its clients
         }
         self._central = {}
         self._answers = []
@@ -84,7 +84,7 @@ class RoundMetrics:
 
 
 def _first(metrics: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
-    """Return the first number among the metrics that goes by one of the names; None if there is none."""
+    """Return the first number among the metrics with one of these names; None if there is none."""
     for key in keys:
         value = metrics.get(key)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -93,13 +93,13 @@ def _first(metrics: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
 
 
 def _weight(metrics: Mapping[str, Any]) -> float:
-    """Return the number of samples behind a reply; 1 if it does not say."""
+    """Return the number of samples behind a reply; 1 if the reply does not have it."""
     weight = _first(metrics, WEIGHT_KEYS)
     return 1.0 if weight is None else weight
 
 
 def _mean(weighted: list[tuple[float, Mapping[str, Any]]], keys: tuple[str, ...]) -> float | None:
-    """Return the weighted mean of a metric over the replies that have it; None if none has."""
+    """Return the weighted mean of a metric over the replies that have it; None if none does."""
     total = 0.0
     weights = 0.0
     for weight, metrics in weighted:

@@ -1,6 +1,6 @@
-"""Flower's older interface (`ServerApp(server_fn=...)`, `NumPyClient`) without the threads that it uses.
+"""Flower's older interface (`ServerApp(server_fn=...)`, `NumPyClient`) without its threads.
 
-Its server asks each client in a thread of its own, and updates its list of nodes in another. Here the messages to all
+Its server asks each client in a separate thread, and updates its list of nodes in another. Here the messages to all
 clients of a round are sent together, and the list is updated when it is asked for.
 """
 
@@ -26,12 +26,12 @@ Asked = Sequence[tuple[Any, Any]]  # clients' proxies, and what each is asked
 One = Callable[[Any, Any, Any, Any], tuple[Any, Any]]  # asks one client
 
 
-class _AskedNow(Exception):  # noqa: N818 - it is no error
+class _AskedNow(Exception):  # noqa: N818 - not an error
     """A client's proxy has made its message."""
 
 
 class _Noting:
-    """Stands for the grid while a proxy makes its message."""
+    """A stand-in for the grid while a proxy makes its message."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -43,7 +43,7 @@ class _Noting:
 
 
 class _Answering:
-    """Stands for the grid while a proxy reads the answer to its message."""
+    """A stand-in for the grid while a proxy reads the answer to its message."""
 
     def __init__(self, answer: Message) -> None:
         self._answer = answer
@@ -55,18 +55,17 @@ class _Answering:
 
 @contextmanager
 def without_threads(grid: Grid, metrics: RoundMetrics) -> Iterator[None]:
-    """Let a server of the older interface use the grid from this thread alone, and hear its central tests."""
+    """Let a server of the older interface use the grid from this thread only, and note its central tests."""
     add_loss = History.add_loss_centralized
     add_metrics = History.add_metrics_centralized
-
     note_central = metrics.note_central
 
     # The names of the arguments are Flower's.
-    def heard_loss(self: History, server_round: int, loss: float) -> None:
+    def note_loss(self: History, server_round: int, loss: float) -> None:
         note_central({"loss": loss})
         add_loss(self, server_round, loss)
 
-    def heard_metrics(self: History, server_round: int, metrics: dict[str, Any]) -> None:
+    def note_metrics(self: History, server_round: int, metrics: dict[str, Any]) -> None:
         note_central(metrics)
         add_metrics(self, server_round, metrics)
 
@@ -75,15 +74,15 @@ def without_threads(grid: Grid, metrics: RoundMetrics) -> Iterator[None]:
             (older_app, "start_update_client_manager_thread", _update_when_asked),
             (older_server, "fit_clients", _all_at_once(grid, older_server.fit_client)),
             (older_server, "evaluate_clients", _all_at_once(grid, older_server.evaluate_client)),
-            (History, "add_loss_centralized", heard_loss),
-            (History, "add_metrics_centralized", heard_metrics),
+            (History, "add_loss_centralized", note_loss),
+            (History, "add_metrics_centralized", note_metrics),
         ):
             stack.enter_context(patch.object(holder, name, replacement))
         yield
 
 
 def _update_when_asked(grid: Grid, client_manager: Any) -> tuple[threading.Thread, threading.Event, threading.Event]:
-    """Let a client manager update its list of nodes whenever it is asked for clients, and not by a thread besides."""
+    """Let a client manager update its list of nodes when it is asked for clients, without a thread of its own."""
     over = threading.Event()
     over.set()
     done = threading.Event()
@@ -94,7 +93,7 @@ def _update_when_asked(grid: Grid, client_manager: Any) -> tuple[threading.Threa
 
 
 def _all_at_once(grid: Grid, one: One) -> Callable[..., tuple[list[Any], list[Any]]]:
-    """Return what asks all clients of a round together; results and failures come in the order of the clients."""
+    """Return a function that asks all clients of a round together, with results in the order of the clients."""
 
     def ask(
         client_instructions: Asked, max_workers: int | None, timeout: float | None, group_id: int
@@ -114,7 +113,7 @@ def _all_at_once(grid: Grid, one: One) -> Callable[..., tuple[list[Any], list[An
             proxy.grid = _Answering(answer_to[message.metadata.message_id])
             try:
                 result = one(proxy, instructions, timeout, group_id)
-            except ValueError as error:  # the proxy's own, for an answer that is an error
+            except ValueError as error:  # from the proxy, for an answer that is an error
                 failures.append(error)
             else:
                 if result[1].status.code == Code.OK:

@@ -19,7 +19,7 @@ from edgefl.learning.workload import Workload
 Result = TypeVar("Result")
 TRAIN = "train"
 EVALUATE = "evaluate"
-FUSED = ("rnn", "lstm", "gru", "attention", "transformer")  # names of kernels whose inner products nobody counts
+FUSED = ("rnn", "lstm", "gru", "attention", "transformer")  # names of kernels whose products are not counted
 
 
 def category(message: Message) -> str:
@@ -28,19 +28,19 @@ def category(message: Message) -> str:
 
 
 class Operations(ABC):
-    """Says how many operations a device computes for a message."""
+    """The operations that a device computes for a message."""
 
     @abstractmethod
     def of(self, device: int, message: Message, work: Callable[[], Result]) -> tuple[Result, float]:
-        """Do a device's `work` for a message; return its result, and how many operations it is priced with.
+        """Do a device's `work` for a message; return its result, and the operations with which it is priced.
 
         Raises:
-            RunError: nobody can say how many.
+            RunError: their number is not known.
         """
 
 
 class CountedOperations(Operations):
-    """The operations that a ClientApp really makes torch compute, counted function by function."""
+    """The operations that torch computes for a ClientApp, counted function by function."""
 
     def of(self, device: int, message: Message, work: Callable[[], Result]) -> tuple[Result, float]:
         """See Operations."""
@@ -60,7 +60,7 @@ _REMEDY = "let the world's model, training and data say how much is computed, wi
 
 
 def _counter() -> Any:
-    """Return a counter of torch's operations that notes fused kernels, which it cannot count."""
+    """Return a counter of torch's operations that also notes fused kernels, which it cannot count."""
     from edgefl.learning.torch_operations import OperationCounter
 
     class AppCounter(OperationCounter):  # type: ignore[no-untyped-call]
@@ -92,7 +92,7 @@ def _is_fused(function: Any) -> bool:
 
 
 class PricedOperations(Operations):
-    """The operations by the world's sections `model`, `training` and `data`, as for a run of our own.
+    """The operations by the world's sections `model`, `training` and `data`, as in a run without Flower.
 
     Args:
         payload: what a participant computes.
@@ -114,11 +114,11 @@ class PricedOperations(Operations):
         if sent != self._parameters:
             raise RunError(
                 f"the app's model has {sent:,} parameters, the world's {self._parameters:,}: "
-                "make the world's model that of the app, or leave out --operations world"
+                "make them the same model, or leave out --operations world"
             )
+        ids = np.array([device])
         if asked == TRAIN:
-            flops = float(self._payload.flops_in(np.array([device]), 0, self._workload)[0])
+            flops = self._payload.flops_in(ids, 0, self._workload)
         else:
-            ids = np.array([device])
-            flops = float(self._payload.forward_flops(ids, self._payload.samples[ids])[0])
-        return result, flops
+            flops = self._payload.forward_flops(ids, self._payload.samples[ids])
+        return result, float(flops[0])

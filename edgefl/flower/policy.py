@@ -1,4 +1,4 @@
-"""The policy of a run that a Flower app drives; it stands in the result folder's scenario.yaml."""
+"""The policy of a run that a Flower app drives, as the result folder's scenario.yaml names it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from edgefl.server.clock import Event
 
 
 class FlowerApp(Policy):
-    """The ServerApp of a Flower app decides who takes part, and waits for whom it likes: `edgefl flower` runs it."""
+    """The ServerApp of a Flower app chooses participants, and decides when rounds end: `edgefl flower` runs it."""
 
     exchanges: ClassVar[bool] = True
 
     app: str  # name of the app
     version: str
     run_config: dict[str, bool | int | float | str]
-    operations: Literal["app", "world"] = "app"  # who says how much a device computes
+    operations: Literal["app", "world"] = "app"  # whether operations are counted in the app or follow from the world
 
     _over: Event | None = PrivateAttr(None)
 
@@ -32,7 +32,7 @@ class FlowerApp(Policy):
         """Wait until the app is over: it drives the rounds from outside.
 
         Raises:
-            RunError: there is no app, as the scenario was given to `edgefl run`.
+            RunError: the scenario was given to `edgefl run`, without an app.
         """
         if self._over is None:
             remedy = f"run it again with `edgefl flower APP --world FILE`, APP being the folder of {self.app}"

@@ -1,6 +1,6 @@
 """Agents that control a run: edgefl's worlds as environments of Gymnasium and PettingZoo (docs/gym.md).
 
-`make` returns an environment for one agent, the server; `parallel` one in which every device is an agent.
+`make` returns an environment for one agent, the server; in the environment of `parallel`, every device is an agent.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from edgefl.core.extras import require
 
 require("gymnasium", "gym", "edgefl.gym")
 
-# Only now: these modules import gymnasium, and say nothing helpful where it is missing.
-from edgefl.gym.make import ID, make, parallel  # noqa: E402
-from edgefl.gym.registration import register  # noqa: E402
+# Imported after this check, as these modules import gymnasium.
+import gymnasium  # noqa: E402
 
-register(ID)
+from edgefl.gym.make import ID, make, parallel  # noqa: E402
+
+if ID not in gymnasium.registry:
+    gymnasium.register(ID, entry_point="edgefl.gym:make")
 
 __all__ = ["make", "parallel"]

@@ -1,4 +1,4 @@
-"""Actions: what an agent may decide, as spaces of Gymnasium."""
+"""Actions of agents, as spaces of Gymnasium."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from edgefl.core.section import nearest, shown
 from edgefl.gym.decisions import Decision
 from edgefl.world.control import Choice
 
-ROUNDING = 1e-6  # an agent may leave a bound by this much: actions have 32 bits
+ROUNDING = 1e-6  # by which an action of 32 bits may exceed a bound
 MOST_SHOWN = 5  # devices that a message names
 
-
 PARTS = {
-    "devices": 0.0,  # a mask: who takes part
+    "devices": 0.0,  # a mask of the participants
     "scores": 0.0,  # the highest scores take part, as many as the scenario asks for
-    "bandwidth": 0.01,  # weights by which the devices on a band divide it
+    "bandwidth": 0.01,  # weights by which devices divide a band
     "clocks": 0.05,  # f / f_max
-    "powers": 0.01,  # over the power that the scenario gives: down to 20 dB less
+    "powers": 0.01,  # over the power that the scenario gives: at most 20 dB less
 }
-"""The parts of an action, in [0, 1] for each device, and the least value of each: what is below it counts as that.
+"""The parts of an action, in [0, 1] for each device, with their least values, to which lower values are raised.
 
 Without bandwidth, clock or power a participation would never end.
 """
@@ -44,14 +43,14 @@ def checked_parts(parts: str | Sequence[str]) -> tuple[str, ...]:
         raise InputError(f"action: must be a name or a list of names, got {shown(parts)}")
     known = ", ".join(PARTS)
     if not parts:
-        raise InputError(f"action: names nothing that the agent decides; known: {known}")
+        raise InputError(f"action: is empty: name what the agent decides; known: {known}")
     for part in parts:
         if part not in PARTS:
             raise InputError(f'action: unknown part "{part}"{nearest(part, PARTS)}; known: {known}')
     if len(set(parts)) < len(parts):
         raise InputError("action: names a part twice: leave one of them out")
     if "devices" in parts and "scores" in parts:
-        raise InputError("action: devices and scores both choose who takes part: leave one of them out")
+        raise InputError("action: devices and scores both choose participants: leave one of them out")
     return tuple(parts)
 
 
@@ -61,35 +60,33 @@ class Actions:
     Args:
         parts: what it decides.
         count: the number of devices.
-        flat: whether an action is one vector of numbers in [-1, 1], which many learning libraries want.
+        flat: whether an action is one vector of numbers in [-1, 1], as many learning libraries require.
     """
 
     def __init__(self, parts: Sequence[str], count: int, *, flat: bool) -> None:
         self._parts = tuple(parts)
         self._count = count
         self._flat = flat
-        self.space: gymnasium.Space[Any] = self._space()
+        self.space = self._space(count, spaces.MultiBinary(count))
 
-    def _space(self) -> gymnasium.Space[Any]:
-        """Return the space of all actions."""
+    def space_of_one(self) -> gymnasium.Space[Any]:
+        """Return the space of the actions of an agent that decides about its own device only."""
+        return self._space(1, spaces.Discrete(2))
+
+    def _space(self, count: int, mask: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
+        """Return the space of actions about `count` devices, with a space for the part `devices`."""
         if self._flat:
-            return spaces.Box(-1.0, 1.0, (len(self._parts) * self._count,), np.float32)
-        of_parts = {part: self._part_space(part) for part in self._parts}
-        if len(of_parts) == 1:
-            return of_parts[self._parts[0]]
-        return spaces.Dict(of_parts)
-
-    def _part_space(self, part: str) -> gymnasium.Space[Any]:
-        """Return the space of one part of an action."""
-        if part == "devices":
-            return spaces.MultiBinary(self._count)
-        return spaces.Box(0.0, 1.0, (self._count,), np.float32)
+            return spaces.Box(-1.0, 1.0, (len(self._parts) * count,), np.float32)
+        of_parts: dict[str, gymnasium.Space[Any]] = {}
+        for part in self._parts:
+            of_parts[part] = mask if part == "devices" else spaces.Box(0.0, 1.0, (count,), np.float32)
+        return of_parts[self._parts[0]] if len(of_parts) == 1 else spaces.Dict(of_parts)
 
     def decision(self, action: Any) -> Decision:
         """Return the decision that an action stands for.
 
         Raises:
-            ValueError: the action has the wrong parts or shape, or a value that is no number or out of bounds.
+            ValueError: the action has the wrong parts or shape, or a value that is not a number or out of bounds.
         """
         return _decision(self.values(action))
 
@@ -117,34 +114,18 @@ class Actions:
         return values
 
     def _checked(self, part: str, value: Any) -> Floats:
-        """Return the values [devices] of a part after a look at their shape and bounds."""
+        """Return the values [devices] of a part, checked for shape and bounds."""
         row = _array(f"action: {part}", value, (self._count,))
         if part == "devices" and not np.isin(row, (0.0, 1.0)).all():
-            raise ValueError(
-                "action: devices: must be 0 or 1 for each device, such as env.action_space.sample() returns"
-            )
+            raise ValueError("action: devices: must be 0 or 1 for each device, as env.action_space.sample() returns")
         _check_bounds(f"action: {part}", row, 0.0, 1.0)
         return np.clip(row, PARTS[part], 1.0)
 
-    def space_of_one(self) -> gymnasium.Space[Any]:
-        """Return the space of the actions of an agent that decides about itself alone."""
-        if self._flat:
-            return spaces.Box(-1.0, 1.0, (len(self._parts),), np.float32)
-        of_parts: dict[str, gymnasium.Space[Any]] = {}
-        for part in self._parts:
-            if part == "devices":
-                of_parts[part] = spaces.Discrete(2)
-            else:
-                of_parts[part] = spaces.Box(0.0, 1.0, (1,), np.float32)
-        if len(of_parts) == 1:
-            return of_parts[self._parts[0]]
-        return spaces.Dict(of_parts)
-
     def joint_decision(self, actions: Mapping[str, Any]) -> Decision:
-        """Return the decision that the actions of all agents, in order of their devices, stand for together.
+        """Return the joint decision of the actions of all agents, in order of their devices.
 
         Raises:
-            ValueError: an action has the wrong parts or shape, or a value that is no number or out of bounds.
+            ValueError: an action has the wrong parts or shape, or a value that is not a number or out of bounds.
         """
         alone = Actions(self._parts, 1, flat=self._flat)
         columns: dict[str, list[float]] = {part: [] for part in self._parts}
@@ -158,7 +139,7 @@ class Actions:
         return _decision({part: np.array(column) for part, column in columns.items()})
 
     def following(self, choice: Choice) -> Any:
-        """Return the action with the devices that the scenario's own selection would choose.
+        """Return the action with the devices that the scenario's selection would choose.
 
         The shares of the band are equal, the clocks the highest, the powers those of the scenario.
         """
@@ -167,7 +148,7 @@ class Actions:
         if "devices" in values:
             values["devices"] = np.zeros(self._count, np.float32)
             values["devices"][chosen] = 1.0
-        if "scores" in values:  # in the order of the selection: the first of them has the highest score
+        if "scores" in values:  # the first device of the selection gets the highest score
             values["scores"] = np.zeros(self._count, np.float32)
             values["scores"][chosen] = np.linspace(1.0, 0.5, len(chosen))
         if self._flat:
@@ -180,7 +161,6 @@ class Actions:
 
 
 def _decision(values: dict[str, Floats]) -> Decision:
-    """Return the decision with these values [devices] of its parts."""
     others = {part: value for part, value in values.items() if part != "devices"}
     mask = None
     if "devices" in values:
@@ -189,7 +169,7 @@ def _decision(values: dict[str, Floats]) -> Decision:
 
 
 def _of_one(action: Any) -> Any:
-    """Return an agent's own action with an axis of length 1 where a part of it is a single number."""
+    """Return an agent's action with an axis of length 1 where a part is a single number."""
     if isinstance(action, Mapping):
         return {part: _of_one(value) for part, value in action.items()}
     if np.ndim(action) == 0:
@@ -201,7 +181,7 @@ def _array(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
     """Return a value as an array of a shape.
 
     Raises:
-        ValueError: it has another shape, or is no array of numbers, or holds NaN.
+        ValueError: it has another shape, is not an array of numbers, or holds NaN.
     """
     try:
         array = np.asarray(value, dtype=np.float64)

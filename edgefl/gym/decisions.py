@@ -15,9 +15,9 @@ from edgefl.world.control import Choice, Control
 
 @dataclass(frozen=True)
 class Decision:
-    """An agent's decision about devices [devices]; None where the agent leaves it to the scenario."""
+    """An agent's decision about devices [devices]; None for parts that it leaves to the scenario."""
 
-    devices: Bools | None = None  # who is to take part
+    devices: Bools | None = None  # the participants
     scores: Floats | None = None  # the highest of them take part
     bandwidth: Floats | None = None  # weights > 0 by which concurrent transfers divide a band
     clocks: Floats | None = None  # over the highest clocks, in (0, 1]
@@ -25,9 +25,9 @@ class Decision:
 
 
 class AgentControl(Control):
-    """Stops the clock at each decision, and takes what has been decided.
+    """Stops the clock at each decision, and applies the agent's decisions.
 
-    What was decided about a device holds from the moment it is chosen until it is chosen again.
+    A decision about a device holds from the moment it is chosen until it is chosen again.
 
     Args:
         count: the number of devices.
@@ -48,7 +48,7 @@ class AgentControl(Control):
         self._powers: Floats | None = None
 
     def answer(self, decision: Decision) -> None:
-        """Give the decision that is awaited; the run goes on when its clock is advanced."""
+        """Give the awaited decision; the run continues when its clock is advanced."""
         self.choice = None
         self._decision = decision
         self.asked = self._env.event()
@@ -64,7 +64,7 @@ class AgentControl(Control):
         yield self._answered
 
     def choose(self, free: Ids, wanted: int) -> Ids | None:
-        """Return the devices that the agent has chosen; None, and so the scenario's choice, where it has chosen none.
+        """Return the devices that the agent has chosen; None, for the scenario's choice, if it has chosen none.
 
         A decision is used once: a policy that asks again without waiting gets the scenario's choice.
         """
@@ -96,7 +96,7 @@ class AgentControl(Control):
         return _of(self._bandwidth, ids)
 
     def _updated(self, held: Floats | None, decided: Floats | None, ids: Ids) -> Floats | None:
-        """Return what holds for all devices once devices `ids` follow a new decision."""
+        """Return the values of all devices after a new decision about devices `ids`."""
         if decided is None:
             return held
         if held is None:
@@ -106,7 +106,4 @@ class AgentControl(Control):
 
 
 def _of(held: Floats | None, ids: Ids) -> Floats | None:
-    """Return what holds for devices `ids`; None where nothing was decided."""
-    if held is None:
-        return None
-    return held[ids]
+    return None if held is None else held[ids]

@@ -37,12 +37,12 @@ class WorldEnv(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode in the world of a seed; an episode under way is given up.
+        """Begin an episode in the world of a seed; an episode under way is abandoned.
 
         Args:
-            seed: that of the world, as `edgefl run --set seed=` takes it; None: the first episode takes the
-                scenario's, each later one a seed that follows from the last one given. `info["seed"]` tells it.
-            options: nothing is read from here.
+            seed: of the world, as `edgefl run --seed` takes it; None: the first episode takes the scenario's, and each
+                later one a seed that follows from the last given one. `info["seed"]` has it.
+            options: not used.
 
         Raises:
             RunError: the run failed before its first decision.
@@ -55,19 +55,19 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         """Decide, and let time pass to the next decision.
 
         Returns:
-            The observation, the reward, whether the run has ended, whether `max_episode_steps` has cut it off, and
-            what happened: `rows` of rounds.csv that were closed and the last `row` of them, if any, `elapsed_s` and
-            `spent_j` in this step, `time_s` and `energy_j` so far.
+            The observation, the reward, whether the run has ended, whether `max_episode_steps` has cut it off, and an
+            info: the `rows` of rounds.csv that ended and the last `row` of them, if any, `elapsed_s` and `spent_j` in
+            this step, `time_s` and `energy_j` so far.
 
         Raises:
-            ValueError: the action is none of the space; the episode stands where it stood.
+            ValueError: the action is not in the space; the episode has not changed.
             ResetNeeded: no episode is under way.
             RunError: the run failed; `result` has its finished rounds.
         """
         episode = self._episodes.under_way
         passed = self._episodes.step(self._actions.decision(action))
         step = passed.step
-        # Without what was not measured: environments side by side stack their infos, which None would prevent.
+        # Without values that were not measured: vectorised environments stack their infos, which None would prevent.
         rows = [{name: value for name, value in row.items() if value is not None} for row in step.rows]
         info = {
             "rows": rows,
@@ -83,7 +83,7 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         return observed(self._entries, episode.moment), reward, passed.terminated, passed.truncated, info
 
     def follow(self) -> Any:
-        """Return the action that does what the scenario's own selection would do now.
+        """Return the action that equals the choice of the scenario's selection.
 
         Where the agent divides the band, the shares are equal; clocks are the highest, powers those of the scenario.
 
@@ -101,5 +101,5 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         return self._episodes.result
 
     def close(self) -> None:
-        """Give up the episode under way."""
+        """Abandon the episode under way."""
         self._episodes.give_up()

@@ -1,4 +1,4 @@
-"""One episode: a run that stops at each decision, and what happened from one decision to the next."""
+"""One episode: a run that stops at each decision, and the events between decisions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from edgefl.scenario import Scenario
 from edgefl.server.clock import new_clock
 from edgefl.world.control import Choice
 
-NOBODY = np.empty(0, dtype=np.int64)
-NOTHING_TO_CHOOSE = Choice(-1, NOBODY, 0, lambda: NOBODY)
+NONE = np.empty(0, dtype=np.int64)
+NOTHING_TO_CHOOSE = Choice(-1, NONE, 0, lambda: NONE)
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Step:
     participants: Sequence[Mapping[str, npt.NDArray[Any]]]  # columns of devices.csv that were entered
     elapsed_s: float
     spent_j: float
-    gained: float  # by how much the test accuracy rose, in parts of 1
+    gained: float  # rise of the test accuracy, as a share
 
     @property
     def amounts(self) -> dict[str, float]:
-        """The amounts that rewards are made of."""
+        """The amounts of which rewards consist."""
         return {"time": self.elapsed_s, "energy": self.spent_j, "accuracy": self.gained}
 
 
@@ -67,7 +67,7 @@ class Episode:
 
     @property
     def moment(self) -> Moment:
-        """The moment at which the run stands; once it has ended, no device can be chosen any more."""
+        """The present moment of the run; after its end, no device can be chosen."""
         choice = self._control.choice or NOTHING_TO_CHOOSE
         return Moment(self._server, choice)
 
@@ -82,7 +82,7 @@ class Episode:
         return self._energy_j
 
     def step(self, decision: Decision) -> Step:
-        """Go on with a decision, to the next one or to the end; the end writes the results.
+        """Continue with a decision, to the next one or to the end; the end writes the results.
 
         Raises:
             RunError: the run failed; its finished rounds are in `result`.
@@ -99,35 +99,30 @@ class Episode:
         return self.result
 
     def drop(self) -> None:
-        """Give the episode up without results."""
+        """Abandon the episode without results."""
         self._emulation.close()
 
     def _advance(self) -> None:
-        """Let virtual time pass to the next decision, or to the end."""
         try:
             goes_on = self._emulation.advance(self._control.asked)
             if self._train:
                 self._emulation.settle()
-        except (RunError, KeyboardInterrupt):
-            self.end()
-            raise
-        except Exception:
-            self.end()  # writes the finished rounds, and raises the same again
+        except (Exception, KeyboardInterrupt):
+            self.end()  # writes the finished rounds
             raise
         if not goes_on:
             self.end()
-            if self._emulation.status == "failed":  # learning may fail as late as that
+            if self._emulation.status == "failed":  # learning may fail at the end
                 raise RunError(str(self._emulation.error))
 
     def _happened(self) -> Step:
-        """Return what has happened since the last call."""
         ledger = self._server.ledger
         rows = [dict(ledger.row(number)) for number in range(self._rounds, ledger.finished)]
         participants = ledger.participants_since(self._entered)
         accuracies = [row["test_accuracy"] for row in rows if row["test_accuracy"] is not None]
         accuracy = accuracies[-1] if accuracies else self._accuracy
         time_s = float(self._server.env.now)
-        # Not the sum over rows: what the end of the run cuts off is added to its last row.
+        # Not the sum over rows: energy of interrupted participations is added to the last row at the end.
         energy_j = ledger.energy_j
         step = Step(
             rows, participants, time_s - self._time_s, energy_j - self._energy_j, float(accuracy) - self._accuracy

@@ -1,8 +1,7 @@
-"""The episodes of an environment: the world of each, which one is under way, and the results of the last one."""
+"""The episodes of an environment: their worlds, the episode under way, and the results of the last one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -20,7 +19,7 @@ from edgefl.results.result import Result
 from edgefl.runs.emulation import Options
 from edgefl.scenario import Scenario
 
-RESOURCES = {"bandwidth", "clocks", "powers"}  # parts of an action that an optimiser decides, too
+RESOURCES = {"bandwidth", "clocks", "powers"}  # parts of an action that an optimiser would decide
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,8 @@ class Worlds:
     train: bool = False  # whether anything is learned
     device: str = "auto"  # where to train
     out: Path | None = None  # folder of the episodes' result folders; None keeps results in memory
-    new: bool = True  # whether every episode has a world of its own; if not, all have that of the first one
-    max_steps: int | None = None  # after how many steps an episode is cut off; None: never
+    new: bool = True  # whether every episode has a new world; if not, all have the first one's
+    max_steps: int | None = None  # number of steps after which an episode is cut off; None: never
 
     def check(self, parts: tuple[str, ...]) -> None:
         """Check that an agent can decide these parts of an action in this scenario.
@@ -43,8 +42,8 @@ class Worlds:
         server = self.scenario.server
         if server.selection.polls and {"clocks", "powers"} & set(parts):
             raise InputError(
-                "action: clocks and powers are decided after server.selection has polled devices, which compute and "
-                "send for that: leave them out, or choose another selection"
+                "action: clocks and powers are decided after server.selection has polled devices, which then already "
+                "compute and send: leave them out, or choose another selection"
             )
         if server.optimiser.decides and RESOURCES & set(parts):
             raise InputError(
@@ -52,25 +51,26 @@ class Worlds:
             )
         if self.scenario.radio.allocation.by_forecast and RESOURCES & set(parts):
             name = ALLOCATIONS.name_of(self.scenario.radio.allocation)
-            text = f"radio.allocation: {name} needs those it foresees"
+            text = f"radio.allocation: {name} needs the values that it forecasts"
             raise InputError(f"action: bandwidth, clocks and powers: {text}: leave them out")
         if self.scenario.radio.uplink.receives_sum and "bandwidth" in parts:
             raise InputError("action: bandwidth: with this radio.uplink all send on the whole band: leave it out")
         if server.policy.splits_model and "clocks" in parts:
-            raise InputError("action: clocks: with the policy split devices compute at their highest: leave them out")
+            raise InputError("action: clocks: with the policy split, clocks are always the highest: leave it out")
 
     def begin(self, first_seed: int, number: int) -> Episode:
-        """Begin episode `number`, from 0, of those that follow from a first seed."""
+        """Begin episode `number`, from 0, after a first seed."""
         seed = world_seed(first_seed, number if self.new else 0)
         scenario = self.scenario.model_copy(update={"seed": seed})
         if self.out is None:
             return Episode(scenario, Options(None, self.device, self.train))
-        with new_folder(folders_in(self.out)) as folder:
+        out = self.out
+        with new_folder(out / f"episode-{place:04d}" for place in count(1)) as folder:
             return Episode(scenario, Options(folder, self.device, self.train))
 
 
 class Passed(NamedTuple):
-    """A step, and what it means for the episode."""
+    """A step, and whether it ended the episode."""
 
     step: Step
     terminated: bool  # the run has ended
@@ -83,7 +83,7 @@ class Episodes:
     def __init__(self, worlds: Worlds) -> None:
         self._worlds = worlds
         self._first_seed = worlds.scenario.seed
-        self._number = -1  # of the episode among those that follow from the first seed, from 0
+        self._number = -1  # of the episode since the first seed, from 0
         self._steps = 0
         self._episode: Episode | None = None
         self._result: Result | None = None
@@ -111,7 +111,7 @@ class Episodes:
         return self._result
 
     def begin(self, seed: int | None) -> Episode:
-        """Begin the next episode, in the world of a seed if there is one.
+        """Begin the next episode, in the world of a seed if one is given.
 
         Raises:
             RunError: the run failed before its first decision.
@@ -127,7 +127,7 @@ class Episodes:
         return self._episode
 
     def step(self, decision: Decision) -> Passed:
-        """Go on with a decision.
+        """Continue with a decision.
 
         Raises:
             ResetNeeded: no episode is under way.
@@ -161,15 +161,10 @@ class Episodes:
 
 
 def world_seed(first: int, episode: int) -> int:
-    """Return the seed of the world of an episode, from 0: the first one is given, all others follow from it.
+    """Return the seed of an episode's world, from 0: the first seed is given, and all others follow from it.
 
-    Neighbouring first seeds give unrelated worlds, so that environments side by side do not meet the same ones.
+    Neighbouring first seeds give unrelated worlds, so that parallel environments do not have the same ones.
     """
     if episode == 0:
         return first
     return int(np.random.SeedSequence([first, episode]).generate_state(1, np.uint64)[0] >> 1)
-
-
-def folders_in(out: Path) -> Iterator[Path]:
-    """Return the folders episode-0001, episode-0002, ... of episodes."""
-    return (out / f"episode-{number:04d}" for number in count(1))

@@ -1,4 +1,4 @@
-"""Makes environments from scenarios."""
+"""Environments of scenarios."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ID = "edgefl/World-v0"  # for gymnasium.make
 
 
 class EpisodeOptions(TypedDict, total=False):
-    """Options of `make` and `parallel` that say how episodes are run."""
+    """Options of `make` and `parallel` about episodes."""
 
     train: bool
     overrides: Sequence[str]
@@ -45,26 +45,26 @@ def make(
 ) -> WorldEnv:
     """Return an environment of Gymnasium in which an agent decides in place of a scenario's server.
 
-    An episode is a run of the scenario. A step is one round; with policies without rounds, it lasts until the agent
-    can choose devices again.
+    An episode is a run of the scenario. A step is one round; in policies without rounds, it lasts until the agent can
+    choose devices again.
 
     Args:
         scenario: as `edgefl.run` takes it.
-        action: what the agent decides: devices (who takes part) or scores (the highest take part), bandwidth, clocks,
-            powers. The scenario decides the rest.
-        observation: what it sees: view (what a server may know), csi (the channel of the coming round), or single
+        action: what the agent decides: devices (a mask of participants) or scores (the highest take part), bandwidth,
+            clocks, powers. The scenario decides the rest.
+        observation: what it sees: view (what a server may know), csi (the channel of the next round), or single
             entries of these (docs/gym.md).
         reward: time (minus seconds), energy (minus joules), accuracy (its gain; needs `train`), a mapping of these to
             weights, or a function of a row of rounds.csv.
-        train: whether the devices really learn; otherwise only times and energies are computed.
+        train: whether the devices learn; otherwise only times and energies are computed.
         overrides: "dotted.key=value" each.
-        seed: replaces the scenario's seed, which is that of the first episode's world.
-        out: each episode leaves a result folder in this one: episode-0001, episode-0002, ...
+        seed: replaces the scenario's seed, the seed of the first episode's world.
+        out: folder for the result folders of episodes: episode-0001, episode-0002, ...
         device: where to train: auto, cpu, cuda or cuda:i.
-        flat: actions are one vector of numbers in [-1, 1], part after part, as many learning libraries want them; a
-            device is chosen above 0, and other parts are stretched to their bounds.
-        new_worlds: whether each episode has a world of its own; if not, all have the first one's.
-        max_episode_steps: after how many steps an episode is cut off (`truncated`); None: never.
+        flat: actions are one vector of numbers in [-1, 1], part after part, as many learning libraries require; a
+            device is chosen above 0, and other parts are scaled to their bounds.
+        new_worlds: whether each episode has a new world; if not, all have the first one's.
+        max_episode_steps: number of steps after which an episode is cut off (`truncated`); None: never.
 
     Raises:
         InputError: the input is wrong.
@@ -87,9 +87,9 @@ def parallel(
 ) -> ParallelWorldEnv:
     """Return an environment of PettingZoo's parallel API in which each device decides about itself.
 
-    The arguments are those of `make`, with these differences: an agent's action is about its own device; it sees its
-    own entries and those of the whole world; `reward` is time (minus the seconds that the device was busy), energy
-    (minus what the device spent), both weighted, or a function of a row of devices.csv.
+    The arguments are those of `make`, with these differences: an agent decides about its own device, and sees its own
+    entries and those of the whole world; `reward` is time (minus the seconds that the device was busy), energy (minus
+    what the device spent), both weighted, or a function of a row of devices.csv.
 
     Raises:
         InputError: the input is wrong, or PettingZoo is missing.
@@ -115,7 +115,6 @@ def _worlds(
     new_worlds: bool = True,
     max_episode_steps: int | None = None,
 ) -> Worlds:
-    """Return the worlds of an environment."""
     if max_episode_steps is not None and max_episode_steps < 1:
         raise InputError(f"max_episode_steps: must be >= 1, got {max_episode_steps}")
     folder = None
@@ -125,15 +124,13 @@ def _worlds(
 
 
 def _entries(observation: str | Sequence[str], worlds: Worlds) -> tuple[str, ...]:
-    """Return the entries of an observation of these worlds."""
     entries = checked_entries(observation, batteries=worlds.scenario.devices.has_batteries, train=worlds.train)
     if worlds.scenario.radio.trace is not None and set(entries) & set(CSI):
-        raise InputError(f"observation: {' and '.join(CSI)} belong to a channel model, and radio.trace has none")
+        raise InputError(f"observation: {' and '.join(CSI)} need a channel model, and radio.trace has none")
     return entries
 
 
 def _reward(rule: RewardRule, worlds: Worlds) -> Reward:
-    """Return the reward of a step in these worlds."""
     reward = Reward(rule)
     if "accuracy" in reward.weights and not worlds.train:
         raise InputError("reward: accuracy needs a run that learns: set train=True, or reward time or energy")

@@ -1,4 +1,4 @@
-"""Observations: what an agent sees before it decides, as arrays of fixed shapes, finite and of 32 bits."""
+"""Observations of agents before decisions: arrays of fixed shapes, finite and of 32 bits."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from edgefl.radio.drop import Drop
 from edgefl.server.server import Server
 from edgefl.world.control import Choice
 
-UNKNOWN = -1.0  # what the server does not know: no number below is negative, except for the channel's
-MOST = 1e9  # of counts, seconds and joules; whatever is larger, such as a battery on mains, is shown as this
+UNKNOWN = -1.0  # a value that the server does not know; only values of channels are negative
+MOST = 1e9  # of counts, seconds and joules; larger values, such as a battery on mains, are cut to this
 
 Observation = dict[str, npt.NDArray[np.float32]]
 
@@ -34,7 +34,7 @@ class Moment:
 
     @cached_property
     def drop(self) -> Drop:
-        """The channel [n] that the free devices will have if they are chosen now."""
+        """The channel [n] of the free devices if they are chosen now."""
         server = self.server
         ids = self.choice.free
         positions_m = server.world.positions_m(ids, server.env.now)
@@ -111,11 +111,11 @@ def checked_entries(names: str | Sequence[str], *, batteries: bool = True, train
 
     Args:
         names: entries, or groups of them.
-        batteries: whether any device has a battery; if not, `view` has no entry for it.
+        batteries: whether any device has a battery; if not, `view` has no batteries.
         train: whether the run learns; if not, `view` has no losses.
 
     Raises:
-        InputError: a name is unknown, or there is none.
+        InputError: a name is unknown, or there are none.
     """
     if isinstance(names, str):
         names = (names,)
@@ -123,17 +123,15 @@ def checked_entries(names: str | Sequence[str], *, batteries: bool = True, train
         raise InputError(f"observation: must be a name or a list of names, got {shown(names)}")
     known = {**GROUPS, **{name: (name,) for name in ENTRIES}}
     if not names:
-        raise InputError(f"observation: names nothing that the agent sees; known: {', '.join(known)}")
+        raise InputError(f"observation: is empty: name what the agent sees; known: {', '.join(known)}")
+    absent = {name for name, is_there in (("battery_j", batteries), ("loss", train)) if not is_there}
     wanted: set[str] = set()
     for name in names:
         if name not in known:
             raise InputError(f'observation: unknown entry "{name}"{nearest(name, known)}; known: {", ".join(known)}')
-        pointless = set()
-        if name in GROUPS and not batteries:
-            pointless.add("battery_j")
-        if name in GROUPS and not train:
-            pointless.add("loss")
-        wanted |= set(known[name]) - pointless
+        wanted |= set(known[name])
+        if name in GROUPS:
+            wanted -= absent - set(names)
     return tuple(name for name in ENTRIES if name in wanted)
 
 
@@ -148,7 +146,7 @@ def space_of(names: Sequence[str], count: int) -> spaces.Dict:
 
 
 def observed(names: Sequence[str], moment: Moment) -> Observation:
-    """Return the observation of a moment: finite, with `UNKNOWN` in place of what the server does not know."""
+    """Return the observation of a moment: finite, with `UNKNOWN` for values that the server does not know."""
     observation = {}
     for name in names:
         entry = ENTRIES[name]

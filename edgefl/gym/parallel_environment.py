@@ -26,7 +26,7 @@ class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
     Args:
         worlds: the worlds of its episodes.
         actions: what the agents decide.
-        entries: what an agent sees: of an entry that each device has, its own.
+        entries: what an agent sees; of entries for each device, its own.
         reward: what an agent gets for a step.
     """
 
@@ -54,7 +54,7 @@ class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin an episode in the world of a seed, as `WorldEnv.reset` does; all agents are there until it ends.
+        """Begin an episode in the world of a seed, as `WorldEnv.reset` does; all agents are present until it ends.
 
         Raises:
             RunError: the run failed before its first decision.
@@ -72,14 +72,14 @@ class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
         `time_s` and `energy_j` of the whole world.
 
         Raises:
-            ValueError: an action is missing, or none of the space; the episode stands where it stood.
+            ValueError: an action is missing, or not in the space; the episode has not changed.
             ResetNeeded: no episode is under way.
             RunError: the run failed; `result` has its finished rounds.
         """
         episode = self._episodes.under_way
         missing = [agent for agent in self.agents if agent not in actions]
         if missing:
-            raise ValueError(f"actions: {missing[0]} has none: each agent decides in each step")
+            raise ValueError(f"actions: {missing[0]} is missing: give an action for each agent in each step")
         decision = self._actions.joint_decision({agent: actions[agent] for agent in self.agents})
         passed = self._episodes.step(decision)
         own_rows: dict[str, list[Row]] = {agent: [] for agent in self.agents}
@@ -110,11 +110,10 @@ class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
         return self._episodes.result
 
     def close(self) -> None:
-        """Give up the episode under way."""
+        """Abandon the episode under way."""
         self._episodes.give_up()
 
     def _seen(self, episode: Episode) -> dict[str, Observation]:
-        """Return what each agent sees now."""
         seen = observed(self._entries, episode.moment)
         of_agents = {}
         for device, agent in enumerate(self.possible_agents):
@@ -132,7 +131,7 @@ def _rows(columns: Mapping[str, npt.NDArray[Any]]) -> list[Row]:
 
 
 def _amounts(rows: list[Row]) -> dict[str, float]:
-    """Return the seconds that a device was busy for its participations, and the joules that it spent on them."""
+    """Return the seconds that a device was busy with its participations, and the joules that it spent on them."""
     busy_s = sum(row.get(name, 0.0) for row in rows for name in TIME_COLUMNS)
     spent_j = sum(row.get(name, 0.0) for row in rows for name in ENERGY_COLUMNS)
     return {"time": float(busy_s), "energy": float(spent_j)}

@@ -1,4 +1,4 @@
-"""Rewards of a step: what it took, what it brought, both weighted, or anything that follows from a round's row."""
+"""Rewards of a step: its time, energy and gain of accuracy, weighted, or a function of a round's row."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Row = Mapping[str, Any]
 Weights = dict[str, float]
 RewardRule = str | Mapping[str, float] | Callable[[Row], float]
 
-SIGNS = {"time": -1.0, "energy": -1.0, "accuracy": 1.0}  # of a second, a joule, a part of the test set
+SIGNS = {"time": -1.0, "energy": -1.0, "accuracy": 1.0}  # per second, joule, and share of the test set
 
 
 class Reward:
     """The reward of a step.
 
     Args:
-        rule: time, energy or accuracy; a mapping of these to weights; or a function of a row, whose values are added
-            up over the rows that the step has closed.
-        known: which of them an agent can be rewarded for.
+        rule: time, energy or accuracy; a mapping of these to weights; or a function of a row, whose values are summed
+            over the rows that ended in the step.
+        known: the names that the environment has.
 
     Raises:
         InputError: the rule is none of these.
@@ -37,7 +37,7 @@ class Reward:
         if isinstance(rule, str):
             rule = {rule: 1.0}
         if not isinstance(rule, Mapping) or not rule:
-            raise InputError("reward: must be a name, a mapping of names to weights, or a function of a round's row")
+            raise InputError("reward: must be a name, a mapping of names to weights, or a function of a row")
         for name, weight in rule.items():
             if name not in known:
                 raise InputError(f'reward: unknown "{name}"{nearest(name, known)}; known: {", ".join(known)}')
@@ -49,11 +49,11 @@ class Reward:
         """Return the reward of a step.
 
         Args:
-            amounts: how many seconds and joules it took, and by how much the accuracy rose.
-            rows: the rows that it has closed.
+            amounts: seconds, joules and rise of the accuracy in the step.
+            rows: the rows that ended in it.
 
         Raises:
-            ValueError: the user's function returned something else than a finite number.
+            ValueError: the user's function did not return a finite number.
         """
         if self._of_row is None:
             return sum(weight * SIGNS[name] * amounts[name] for name, weight in self.weights.items())

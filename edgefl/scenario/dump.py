@@ -16,7 +16,7 @@ def dump(scenario: Scenario) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes text that YAML 1.1 takes for text and our reader for a number, such as 0E0."""
+    """Quotes text that is a number in YAML 1.2, but not in YAML 1.1, such as 0E0."""
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
@@ -25,7 +25,7 @@ def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
 
 @lru_cache(maxsize=4096)
 def _style(text: str) -> str | None:
-    """Return the quotes that a text needs; None if PyYAML decides. The points of a sweep have most texts in common."""
+    """Return the quotes that a text needs; None if PyYAML decides; cached for the points of sweeps."""
     try:
         if not isinstance(parse(text)[0], str):
             return '"'

@@ -12,11 +12,11 @@ NULL = {"type": "null"}
 
 
 def schema() -> dict[str, Any]:
-    """Return the schema with which editors complete and check a file while it is typed; every key is optional."""
+    """Return the schema with which editors complete and check files; every key is optional."""
     root = Scenario.model_json_schema(mode="validation")
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     root["title"] = "edgefl scenario"
-    _put_dataset_keys_beside_its_name(root["$defs"]["DataSection"])
+    _merge_dataset_keys(root["$defs"]["DataSection"])
     _make_model_kind_optional(root["properties"]["model"])
     _remove_titles(root)
     _allow_null(root)
@@ -25,7 +25,7 @@ def schema() -> dict[str, Any]:
 
 
 def _remove_titles(node: Any) -> None:
-    """Remove the titles that pydantic makes of names: "Bandwidth Hz" says no more than `bandwidth_hz`."""
+    """Remove the titles that pydantic derives from names: "Bandwidth Hz" only repeats `bandwidth_hz`."""
     if isinstance(node, list):
         for item in node:
             _remove_titles(item)
@@ -37,7 +37,7 @@ def _remove_titles(node: Any) -> None:
 
 
 def _allow_null(node: Any) -> None:
-    """Allow every optional key without a value, as the loader does."""
+    """Let every optional key have no value, as the loader does."""
     if isinstance(node, list):
         for item in node:
             _allow_null(item)
@@ -52,7 +52,7 @@ def _allow_null(node: Any) -> None:
 
 
 def _or_null(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that also takes null; an editor shows the description only where it is the key's own."""
+    """Return a schema that also takes null; the description stays at the key, where editors show it."""
     own = {key: value[key] for key in OF_A_KEY if key in value}
     rest = {key: item for key, item in value.items() if key not in own}
     choices = [rest]
@@ -61,22 +61,21 @@ def _or_null(value: dict[str, Any]) -> dict[str, Any]:
     return {**own, "anyOf": [*choices, NULL]}
 
 
-def _put_dataset_keys_beside_its_name(section: dict[str, Any]) -> None:
-    """Describe the section `data` as it stands in YAML, with a dataset's own keys beside `dataset: name`."""
+def _merge_dataset_keys(section: dict[str, Any]) -> None:
+    """Describe the section `data` as in YAML, where a dataset's keys are keys of the section, too."""
     other_keys = {name: value for name, value in section["properties"].items() if name != "dataset"}
     variants = [variant for variant in section["properties"]["dataset"]["anyOf"] if "properties" in variant]
     for variant in variants:
         name = variant["properties"].pop("kind")
         variant["properties"] = {"dataset": name, **variant["properties"], **other_keys}
         variant["required"] = ["dataset", *(key for key in variant["required"] if key != "kind")]
-    # In place, as the schema refers to this very definition.
+    # In place, as other parts refer to this definition.
     section.clear()
     section["anyOf"] = variants
     section["description"] = f"dataset: one of {', '.join(DATASETS.members)}"
 
 
 def _make_model_kind_optional(model: dict[str, Any]) -> None:
-    """Make `kind` of a model optional, as the dataset implies it."""
     for variant in model["anyOf"]:
         if "const" in variant.get("properties", {}).get("kind", {}):
             variant["required"] = [key for key in variant["required"] if key != "kind"]

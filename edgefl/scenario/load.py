@@ -39,8 +39,7 @@ def load(
     Args:
         source: path of the file, or the name of a scenario that comes with edgefl, or the scenario as nested mappings.
         overrides: each "dotted.key=value" with the value in YAML, or an `Override`.
-        access: whether code from outside that the scenario names is imported, and where else it may be; it notes what
-            was not imported.
+        access: whether code from outside that the scenario names is imported, and where it may be; notes what was not.
         here: where paths in it are looked for after its own folder; the working directory if not given.
 
     Raises:
@@ -70,7 +69,7 @@ def load_with_source(
     else:
         path = shipped.find(source)
         raw, origin = read(path, here)
-        if "base" in raw:  # no key of a scenario, and the one that every sweep has
+        if "base" in raw:  # not a key of a scenario, and required in a sweep file
             raise InputError(f"{path}: is a sweep file: run it with `edgefl sweep {source}`")
         base = (here / path).resolve().parent
         if raw.get("name") is None:  # results of two files must not meet in one folder
@@ -90,7 +89,7 @@ def load_with_source(
     except ValidationError as error:
         items = error.errors(include_url=False)
         found = [(item["loc"], with_remedy(item["msg"], item["loc"], item["input"])) for item in items]
-        # Pydantic goes by its classes; whoever mends a file reads it from the top.
+        # Pydantic lists faults by class; a reader corrects the file from the top.
         found.sort(key=lambda item: origin.line(item[0]))
         lines = dict.fromkeys(origin.fault(path, text) for path, text in found)  # without duplicates
         raise InputError(*lines) from None
@@ -98,12 +97,7 @@ def load_with_source(
 
 
 def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Access | None = None) -> Scenario:
-    """Return a loaded scenario with other values of some keys; they meet the same checks as a file's keys.
-
-    Args:
-        scenario: the scenario.
-        overrides: as those of `load`.
-        access: as that of `load`.
+    """Return a loaded scenario with other values of some keys, checked as `load` checks a file's keys.
 
     Raises:
         InputError: one finished line for every fault.
@@ -126,12 +120,11 @@ def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
         node: Any = content
         for section in sections:
             node = node[section]
-        node.pop(key, None)  # what only Python has is written otherwise
+        node.pop(key, None)  # a dataset that exists only in Python has no key there
     return load(content)
 
 
 def _content(scenario: Scenario) -> dict[str, Any]:
-    """Return a loaded scenario in a form that `load` takes."""
     content = scenario.model_dump(mode="json")
     dataset = scenario.data.dataset
     if dataset.only_in_python:
@@ -164,14 +157,10 @@ class _ModelOnly(Section):
 
 
 def load_model(scenario: Mapping[str, Any], folder: Path) -> Model:
-    """Return the section `model` of a resolved scenario, whatever has become of the files that other sections name.
-
-    Args:
-        scenario: the resolved scenario.
-        folder: the folder of its file.
+    """Return the section `model` of a resolved scenario in a folder; files that other sections name may be missing.
 
     Raises:
-        InputError: the model cannot be made, such as when an own model's file has gone.
+        InputError: the model cannot be made, for example because the file of the user's own model is missing.
     """
     try:
         context = _context(scenario, folder, Access())
@@ -192,11 +181,8 @@ def _with_defaults(raw: dict[str, Any], context: dict[str, Any]) -> dict[str, An
     """Fill in the keys that the dataset implies, unless the file gives them."""
     implied: dict[str, Any] = {"model": {"kind": "mlp"}}
     data = raw.get("data")
-    name = None
-    if isinstance(data, dict):
-        name = data.get("dataset")
-    # The dataset implies keys of other sections, such as its model: its own section is read before the whole.
-    if name is not None:
+    # The dataset implies keys of other sections, such as its model, so its section is read before the whole.
+    if isinstance(data, dict) and data.get("dataset") is not None:
         # The same faults are reported when the whole scenario is validated.
         with suppress(ValidationError, NotImported):
             implied = _merged(implied, DataSection.model_validate(data, context=context).dataset.defaults())

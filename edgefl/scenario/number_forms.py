@@ -1,7 +1,7 @@
-"""Numbers as people write them, and what to write in a scenario instead: "20,000,000", "0,1", "20 MHz", "10 %".
+"""What to write in a scenario in place of numbers such as "20,000,000", "0,1", "20 MHz" and "10 %".
 
-None of these is accepted: a comma separates thousands in one country and decimals in another, and the unit of a key
-stands in its name.
+None of these is accepted: a comma separates thousands in some countries and decimals in others, and a key has its unit
+in its name.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-# How the messages begin that say so.
+# The beginnings of messages about wrong numbers.
 A_NUMBER = "must be a number"
 A_WHOLE_NUMBER = "must be a whole number"
 
-COUNTS = {"participants", "count"}  # keys that hold a number of devices, often written as a share of them
+COUNTS = {"participants", "count"}  # keys with a number of devices, often mistaken for a share of them
 
 _DIGITS = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(_DIGITS)
@@ -32,22 +32,18 @@ class _UnitOfKey(NamedTuple):
     sizes: dict[str, float]  # the units that people write, in units of the key
 
 
-def _unit(ending: str) -> _UnitOfKey | None:
-    """Return the unit of keys that end so; None if an ending names no unit."""
+def _unit_of(key: str) -> _UnitOfKey | None:
+    """Return the unit that the ending of a key names; None if it names none."""
+    _, underscore, ending = key.rpartition("_")
+    if not underscore:
+        return None
     if ending in _PREFIXED:
         symbol = _PREFIXED[ending]
         sizes = {f"{prefix}{symbol}": size for prefix, size in _PREFIXES.items()}
         # Others write "20MHZ", "3 sec" or "5 min" for the same.
         if ending == "s":
-            sizes |= {
-                "sec": 1.0,
-                "second": 1.0,
-                "seconds": 1.0,
-                "min": 60.0,
-                "minutes": 60.0,
-                "h": 3600.0,
-                "hours": 3600.0,
-            }
+            sizes |= {"sec": 1.0, "second": 1.0, "seconds": 1.0}
+            sizes |= {"min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}
         if ending == "bps":
             sizes |= {f"{prefix}bps": size for prefix, size in _PREFIXES.items()}
         if ending == "j":
@@ -63,17 +59,17 @@ def _unit(ending: str) -> _UnitOfKey | None:
 
 
 def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:
-    """Return a message about a wrong number with what to write instead, if that can be told; any other as it is.
+    """Return a message about a wrong number with what to write instead, if that is known; other messages unchanged.
 
     Args:
         text: the message.
         path: the path of the key.
-        value: what stands in the file.
+        value: the value in the file.
     """
     if not text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
         return text
     names = [part for part in path if isinstance(part, str)]
-    # The unit stands in the name of the key, which may have numbers in a list or in a distribution below it.
+    # The key that names the unit may have numbers in a list or in a distribution below it.
     key = next((name for name in reversed(names) if _unit_of(name)), "")
     instead = None
     if isinstance(value, str):
@@ -89,7 +85,7 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
     """Return what to write in place of a text that was meant as a number, such as "write 20e6"; None if unknown.
 
     Args:
-        text: what stands in the file.
+        text: the text in the file.
         key: the name of its key, whose ending names the unit; "" if it has none.
         whole: only whole numbers are allowed.
     """
@@ -97,7 +93,7 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
         return f"it is text: write {text} without quotes, or convert what yaml.safe_load has read as text to a number"
     if _GROUPED.fullmatch(text):
         digits = re.sub(r"[ _,'’]", "", text)
-        if text.count(",") == 1 and "." not in text and not whole:  # in some countries 1,000 is one
+        if text.count(",") == 1 and "." not in text and not whole:  # in some countries 1,000 means one
             return f"write {digits}, or {text.replace(',', '.')} if the comma begins the decimals"
         return f"write {digits}"
     if _DECIMAL_COMMA.fullmatch(text):
@@ -125,16 +121,8 @@ def _without_unit(number: float, written: str, unit: _UnitOfKey | None, *, whole
     return f"the key is in {unit.name}: write the number in that unit, without the unit"
 
 
-def _unit_of(key: str) -> _UnitOfKey | None:
-    """Return the unit that the ending of a key names; None if it names none."""
-    _, underscore, ending = key.rpartition("_")
-    if not underscore:
-        return None
-    return _unit(ending)
-
-
 def _plain(number: float) -> str:
-    """Return a number as it may stand in a scenario: 20e6 in place of 20000000.0."""
+    """Return a number as a scenario has it: 20e6 in place of 20000000.0."""
     for exponent in (12, 9, 6):
         mantissa = f"{number / 10**exponent:.12g}"
         if abs(number) >= 10**exponent and float(f"{mantissa}e{exponent}") == number:

@@ -40,28 +40,28 @@ def parse_override(text: str) -> Override:
 
 
 def list_of_overrides(overrides: Iterable[Given]) -> list[Given]:
-    """Return the overrides that a caller from Python hands over, as a list.
+    """Return overrides from a Python caller as a list.
 
     Raises:
-        InputError: they are a single text or a mapping, or some are no texts.
+        InputError: they are a single text or a mapping, or contain something else than texts.
     """
     wanted = f'overrides: must be a list of "dotted.key=value" texts, such as {EXAMPLE}'
-    if isinstance(overrides, str):  # a sequence, too, but of letters
+    if isinstance(overrides, str):  # also a sequence, but of letters
         raise InputError(f"{wanted}, got a single text: write [{shown(overrides)}]")
     if isinstance(overrides, Mapping):
         raise InputError(f"{wanted}, got a mapping")
     given = list(overrides)  # before they are checked: a generator can be read only once
     for override in given:
         if not isinstance(override, str | Override):
-            raise InputError(f"{wanted}, one is {shown(override)}")
+            raise InputError(f"{wanted}, got {shown(override)} in the list")
     return given
 
 
 def with_seed(overrides: Sequence[str], seed: int | None) -> list[str]:
-    """Return overrides with one more for the seed, if there is one.
+    """Return overrides, and one more for the seed, if there is one.
 
     Raises:
-        InputError: they are no list of texts.
+        InputError: the overrides are not a list of texts.
     """
     given = list_of_overrides(overrides)
     if seed is None:
@@ -73,7 +73,7 @@ def replaced(raw: Any, keys: tuple[str, ...], value: Any, where: str) -> Any:
     """Return a copy of `raw` with the value under the dotted key; `algorithm: x` counts as {kind: x}.
 
     Raises:
-        InputError: a part of the key names something that has no keys.
+        InputError: a part of the dotted key leads to a value without keys.
     """
     if not keys:
         return value

@@ -1,4 +1,4 @@
-"""Warnings about values that are allowed and hardly meant, such as a processor of 1.5 Hz. They change nothing."""
+"""Warnings about valid but suspicious values, such as a processor of 1.5 Hz. They change nothing."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ MOST_BITS_PER_S_AND_HZ = 30.0  # a link with a signal-to-noise ratio of 90 dB
 NR_LAYER_BPS_HZ = 8 * 948 / 1024  # 256QAM at its highest code rate
 SHORTEST_SLOT_S = 1e-3 / 64  # 960 kHz between subcarriers (3GPP TS 38.211, Table 4.2-1)
 LONGEST_SLOT_S = 1e-3  # 15 kHz
-SAME_SLOT = 1e-3  # relative: a slot may be written with few digits, as 6.25e-5 or 3.13e-5
+SAME_SLOT = 1e-3  # relative: a slot may be rounded to few digits, such as 3.13e-5
 
 Warnings = Iterator[str]
 
 
 class Expected(NamedTuple):
-    """A number of a scenario that physics or the standards bound, and what to say of one that is outside."""
+    """A number that physics or standards bound, and the warning about a value outside these bounds."""
 
     key: str
     least: float
     most: float
     unit: str
-    odd: str  # why a number outside is odd, with the source
+    odd: str  # why a value outside is suspicious, with the source
     meant: str  # what was probably meant
-    also: float | None = None  # a number outside that has a meaning of its own
+    also: float | None = None  # a value outside that has a special meaning
 
 
 EXPECTED = (
@@ -93,7 +93,7 @@ EXPECTED = (
         "is less than one subcarrier, 15000 Hz (3GPP TS 38.211, Table 4.2-1)",
         "20 MHz are written 20e6",
     ),
-    Expected("radio.carrier_hz", 1e6, 1e12, "Hz", "is no radio carrier", "3.5 GHz are written 3.5e9"),
+    Expected("radio.carrier_hz", 1e6, 1e12, "Hz", "is not a radio carrier", "3.5 GHz are written 3.5e9"),
     Expected(
         "radio.fading.delay_spread_ns",
         1.0,
@@ -125,12 +125,12 @@ EXPECTED = (
 
 
 def implausible(scenario: Sections) -> list[str]:
-    """Return a line for each implausible value: its key, what is odd, and what may have been meant."""
+    """Return a line for each implausible value: its key, why it is suspicious, and what may have been meant."""
     return [line for check in CHECKS for line in check(scenario)]
 
 
 def check_numbers(scenario: Sections) -> Warnings:
-    """Warn of numbers that are not as physics or the standards let expect."""
+    """Warn of numbers outside the bounds of physics or standards."""
     for row in EXPECTED:
         outside = [end for end in ends_of(scenario, row.key) if not row.least <= end <= row.most and end != row.also]
         if outside:
@@ -139,13 +139,13 @@ def check_numbers(scenario: Sections) -> Warnings:
 
 
 def ends_of(scenario: Sections, key: str) -> list[float]:
-    """Return the least and the greatest values of a key of shipped members, of each group of devices; [] without it."""
+    """Return the least and the greatest value of a key in each group of devices; [] where shipped members lack it."""
     section, *names = key.split(".")
     owners: list[Any] = [getattr(scenario, section)]
     if section == "devices":
         owners = list(scenario.devices.made_of)
     for name in names:
-        # A plug-in's key of the same name may mean something else, and of one that was not imported nothing is known.
+        # A plug-in's key of the same name may mean something else, and the keys of one not imported are unknown.
         owners = [owner for owner in owners if is_trusted(owner) and not isinstance(owner, Unknown)]
         owners = [getattr(owner, name) for owner in owners if hasattr(owner, name)]
     ends: list[float] = []
@@ -166,14 +166,11 @@ def check_energy(scenario: Sections) -> Warnings:
 
 
 def check_world(scenario: Sections) -> Warnings:
-    """Warn of links that carry more than any radio does: Shannon's bound at a few metres and without losses.
-
-    Many papers calculate like this: `edgefl validate` tells, and a run has a line about it at its end.
-    """
+    """Warn of links that carry more than any radio does, such as Shannon's bound at a few metres and without losses."""
     try:
         most = max(median_bps_hz(scenario).values(), default=0.0)
     except (NotImported, InputError, ValueError):
-        return  # of what was not imported, or is refused elsewhere, nothing is known
+        return  # a member was not imported, or is refused elsewhere
     if most > NR_LAYER_BPS_HZ:
         text = (
             f"half of the transfers in one direction carry about {most:.1f} bit/s/Hz or more, one layer of NR at most"
@@ -185,23 +182,23 @@ def check_world(scenario: Sections) -> Warnings:
 def check_learning_rate(scenario: Sections) -> Warnings:
     """Warn of a learning rate that trains nothing."""
     if scenario.training.lr == 0:
-        yield "training.lr: 0 trains nothing: devices send back what they have received"
+        yield "training.lr: 0 trains nothing: devices return the model that they received"
 
 
 def check_slots(scenario: Sections) -> Warnings:
-    """Warn of slots that NR does not have; shorter ones are as good as time without slots, as papers have it."""
+    """Warn of slots that NR does not have; papers without slots may set shorter ones."""
     slot_s = scenario.radio.slot_s
     if slot_s < SHORTEST_SLOT_S:
         return
     mu = max(round(math.log2(LONGEST_SLOT_S / slot_s)), 0)
     nearest_s = LONGEST_SLOT_S / 2**mu
     if not math.isclose(slot_s, nearest_s, rel_tol=SAME_SLOT):
-        text = f"{slot_s:g} s is no slot of NR, 1 ms / 2^mu (3GPP TS 38.211, Table 4.3.2-1)"
+        text = f"{slot_s:g} s is not a slot of NR, 1 ms / 2^mu (3GPP TS 38.211, Table 4.3.2-1)"
         yield f"radio.slot_s: {text}: the nearest is {nearest_s:g}, with {15 * 2**mu} kHz between subcarriers"
 
 
 def check_walls(scenario: Sections) -> Warnings:
-    """Warn of keys of walls that count for nothing, as below 6 GHz all buildings have one loss."""
+    """Warn of keys of walls without effect, as below 6 GHz all buildings have the same loss."""
     from edgefl.radio.fading.tdl import Tdl
     from edgefl.radio.propagation.urban import Urban
 
@@ -213,30 +210,30 @@ def check_walls(scenario: Sections) -> Warnings:
     has_idle_release = propagation.release != Urban().release and not names_spreads
     idle = {"high_loss": propagation.high_loss > 0, "release": has_idle_release}
     for key in (name for name, is_set in idle.items() if is_set):
-        text = "counts for nothing below 6 GHz, where TR 38.901 (Table 7.4.3-3) has one loss for all buildings"
-        yield f"radio.propagation.{key}: {text}; with walls: materials it counts"
+        text = "has no effect below 6 GHz, where TR 38.901 (Table 7.4.3-3) has one loss for all buildings"
+        yield f"radio.propagation.{key}: {text}; set walls: materials to use it"
 
 
 def check_overlapping_uploads(scenario: Sections) -> Warnings:
-    """Warn of uploads that are heard for the whole round, however soon they have ended."""
+    """Warn of uploads that interfere for the whole round, even after their end."""
     radio = scenario.radio
     with suppress(NotImported):
         overlap = not radio.uplink.orthogonal and not radio.uplink.receives_sum
         together = scenario.participants > 1 and scenario.server.policy.averages  # else they upload in turn
         if overlap and together and radio.sharing == "fixed":
             name = MULTIPLE_ACCESS.name_of(radio.uplink)
-            text = f"with radio.uplink: {name} fixed shares let each upload hear the others for the whole round"
-            yield f"radio.sharing: {text}, also those that have ended: processor does not"
+            text = f"with radio.uplink: {name} and fixed shares, uploads interfere for the whole round"
+            yield f"radio.sharing: {text}, even after their end: set it to processor"
 
 
 def check_sites(scenario: Sections) -> Warnings:
-    """Warn of a correlation between base stations where there is one."""
+    """Warn of a correlation between base stations if there is only one."""
     if scenario.radio.site_correlation > 0 and scenario.cells.sites == 1:
-        yield "radio.site_correlation: counts for nothing with one base station: set cells.layout to hexagonal"
+        yield "radio.site_correlation: has no effect with one base station: set cells.layout to hexagonal"
 
 
 def check_idle_power(scenario: Sections) -> Warnings:
-    """Warn of devices whose batteries may lose less while they take part than while they do not."""
+    """Warn of devices whose batteries may lose less while they take part than at other times."""
     for hardware in scenario.devices.made_of:
         if hardware.battery is None:
             continue
@@ -244,8 +241,8 @@ def check_idle_power(scenario: Sections) -> Warnings:
         for key, power in (("idle_power_w", hardware.idle_power_w), ("rx_power_w", hardware.rx_power_w)):
             least_w, _ = power.span()
             if math.isfinite(least_w) and least_w < idle_w:
-                text = f"stops while a device takes part, and may be more than it then draws ({key}: {least_w:g} W)"
-                yield f"devices.battery.idle_w: {text}: write what goes on meanwhile as base_w"
+                text = f"stops while a device takes part, and may exceed what it then draws ({key}: {least_w:g} W)"
+                yield f"devices.battery.idle_w: {text}: write what it always draws as base_w"
                 return
 
 
@@ -262,10 +259,10 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
 
 
 def too_late(scenario: Sections, flops: Floats, speed_flops_per_s: Floats, bits: float) -> str | None:
-    """Return a line if no device can meet the deadline, whatever its link; None if one can, or there is no deadline.
+    """Return a line if no device can meet the deadline on any link; None if one can, or there is no deadline.
 
     Args:
-        scenario: has the deadline and the bandwidth.
+        scenario: with the deadline and the bandwidth.
         flops: [devices] operations of a round.
         speed_flops_per_s: [devices] highest speeds.
         bits: of download and upload together, for one device.
@@ -280,5 +277,5 @@ def too_late(scenario: Sections, flops: Floats, speed_flops_per_s: Floats, bits:
     least_s = least_compute_s + least_air_s
     if least_s <= deadline_s:
         return None
-    parts = f"computing takes the fastest device {least_compute_s:.3g} s, and the best link {least_air_s:.3g} s"
+    parts = f"the fastest device computes for {least_compute_s:.3g} s, and the best link takes {least_air_s:.3g} s"
     return f"server.deadline_s: nothing can arrive within {deadline_s:g} s: {parts}"

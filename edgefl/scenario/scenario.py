@@ -13,6 +13,5 @@ class Scenario(Sections):
 
     @model_validator(mode="after")
     def _consistent(self) -> Scenario:
-        """Refuse sections that do not go together."""
         rules.check(self)
         return self

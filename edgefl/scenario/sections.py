@@ -41,7 +41,7 @@ class Stop(Section):
 
 
 class Sections(Section):
-    """All sections of a scenario, each valid by itself; `Scenario` adds the checks between them."""
+    """All sections of a scenario, each validated separately; `Scenario` adds the checks between them."""
 
     # Of the run, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
@@ -67,7 +67,7 @@ class Sections(Section):
     cost: Literal["full", "paper"] = "full"  # paper: one model each way, whatever else the algorithm sends or computes
     report: ReportSection = ReportSection()  # evaluations and further reports
 
-    # Both validators below see the file's own keys: once validated, a default looks like a value that was given.
+    # Both validators below see the file's own keys: after validation, a default looks like a given value.
 
     @model_validator(mode="before")
     @classmethod
@@ -82,18 +82,14 @@ class Sections(Section):
     @model_validator(mode="before")
     @classmethod
     def _default_sharing(cls, value: Any, info: ValidationInfo) -> Any:
-        """Make processor sharing the default if transfers can begin, or change cells, at any time.
-
-        Fixed shares are computed when a round begins, so they need participants that begin together and stay in their
-        cells.
-        """
+        """Make processor sharing the default if transfers can begin, or change cells, at any time."""
         if not isinstance(value, dict):
             return value
         radio = value.get("radio") or {}
         if not isinstance(radio, dict) or radio.get("sharing") is not None:
             return value
         if radio.get("downlink") == "broadcast":
-            return value  # a rule tells that it cannot be shared with these
+            return value  # a rule refuses processor sharing with a broadcast
         cells = value.get("cells")
         hands_over = isinstance(cells, dict) and cells.get("handover") is not None
         if hands_over or _rounds_overlap(value.get("server"), info):
@@ -104,9 +100,7 @@ class Sections(Section):
     @classmethod
     def _fill_presets(cls, value: Any) -> Any:
         """Fill in the keys of presets, before the validators above, which pydantic calls in reverse order."""
-        if not isinstance(value, dict):
-            return value
-        return presets.filled_in(value)
+        return presets.filled_in(value) if isinstance(value, dict) else value
 
     @property
     def effective_backhaul(self) -> Backhaul | None:
@@ -136,18 +130,15 @@ class Sections(Section):
 
     @property
     def participants(self) -> int:
-        """The number of devices that a round asks for."""
+        """The number of participants that a round asks for."""
         return self.server.participants or self.devices.count
 
 
 def _rounds_overlap(server: Any, info: ValidationInfo) -> bool:
     """Return whether the section `server`, not yet validated, has a policy whose rounds overlap."""
-    policy = None
-    if isinstance(server, dict):
-        policy = server.get("policy")
-    if policy is None:  # the default policy is synchronous
+    if not isinstance(server, dict) or server.get("policy") is None:  # the default policy is synchronous
         return False
     try:
-        return POLICIES.parse(policy, info).overlapping
+        return POLICIES.parse(server["policy"], info).overlapping
     except (ValidationError, PydanticCustomError, NotImported):
         return False  # the section's own validation reports what is wrong

@@ -13,10 +13,7 @@ from edgefl.learning.initialisation.previous import Previous
 
 
 class RoundKey(NamedTuple):
-    """The session and the number of a round; both count from 1, and rounds begin anew in each session.
-
-    Extra rounds, which come before a session's first one, end with number 0.
-    """
+    """The session and the number of a round within it, both from 1; extra rounds before the first one end with 0."""
 
     session: int
     round: int
@@ -34,10 +31,10 @@ class RoundKey(NamedTuple):
 
 
 class Trigger(Section):
-    """End a session before its last round, as soon as enough devices have arrived since it began."""
+    """The end of a session before its last round, as soon as enough devices have arrived since it began."""
 
     arrivals: Count | None = None  # number of arrivals
-    share: PositiveFloat | None = None  # or the same, relative to the devices present when the session began
+    share: PositiveFloat | None = None  # or their number relative to the devices present when the session began
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Trigger:
@@ -50,7 +47,7 @@ class Trigger(Section):
         wanted: float = self.arrivals or 0
         if self.share is not None:
             wanted = self.share * present
-        # Even a share of no devices waits for one arrival, or sessions would follow each other without end.
+        # A share of zero devices waits for one arrival, too, or sessions would follow each other without end.
         return arrivals >= max(wanted, 1)
 
 
@@ -62,7 +59,7 @@ class Sessions(Section):
     trigger: Trigger | None = None  # begins a session when enough devices have arrived
     groups: Count | None = None  # number of groups of devices that take turns; None: as many as the partition has
     first_group: Count = 1  # the group that is present in the first session
-    keep_state: bool = False  # whether the server's state besides the model outlives a session
+    keep_state: bool = False  # whether the server keeps its state besides the model from session to session
     initialisation: Annotated[Initialisation, INITIALISATIONS] = Previous()  # model with which a session begins
 
     @model_validator(mode="before")
@@ -77,7 +74,7 @@ class Sessions(Section):
     @where_known
     def _consistent(self) -> Sessions:
         if self.trigger and self.count > 1:
-            raise fault_at(("count",), f"must be 1 with a trigger, which says how many there are, got {self.count}")
+            raise fault_at(("count",), f"must be 1 with a trigger, which decides how many there are, got {self.count}")
         strategy = self.initialisation
         if self.extra and strategy.pilots >= self.count and not self.trigger:
             text = f"must be < count = {self.count}, so that sessions follow the pilots, got {strategy.pilots}"
@@ -94,7 +91,7 @@ class Sessions(Section):
 
     @property
     def total(self) -> int:
-        """Number of rounds of all sessions, extra rounds included; with a trigger these count among `rounds`."""
+        """Number of rounds of all sessions, extra rounds included."""
         sessions_with_extra = max(self.count - self.initialisation.pilots, 0)
         return self.count * self.rounds + sessions_with_extra * self.extra
 
@@ -113,7 +110,7 @@ class Sessions(Section):
         """Return whether a round is the first of its session, extra rounds included."""
         return round_key == self.first(round_key.session)
 
-    def begins_anew(self, round_key: RoundKey) -> bool:
+    def resets_state(self, round_key: RoundKey) -> bool:
         """Return whether the server's state is reset before a round: before extra rounds, and again after them."""
         begins = self.begins(round_key) or round_key.round == 1
         return round_key.session > 1 and begins and (round_key.extra or not self.keep_state)

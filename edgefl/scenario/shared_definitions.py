@@ -1,4 +1,4 @@
-"""Writes each part of a JSON Schema that occurs several times once, under ``$defs``, and refers to it."""
+"""Repeated parts of a JSON Schema as definitions, under ``$defs``, to which the schema refers."""
 
 from __future__ import annotations
 
@@ -9,84 +9,62 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-SHORTEST = 120  # characters of a part that is worth a definition of its own
-OF_A_KEY = ("description", "default")  # what belongs to the key where a part stands, and not to the part
+SHORTEST = 120  # characters of a part that becomes a definition
+OF_A_KEY = ("description", "default")  # entries that belong to a key, and not to the shared part
 REFERENCE = "#/$defs/"
 
 
 def share_definitions(root: Schema) -> None:
-    """Move the parts of a schema that occur several times to its ``$defs``, in place; it means the same afterwards."""
+    """Move the repeated parts of a schema to its ``$defs``, in place, without changing its meaning."""
     definitions: dict[str, Schema] = root.pop("$defs", {})
-    candidates = _Candidates(set(definitions))
-    whole = _with_parts(root, candidates.reference_to)
-    definitions = {name: _with_parts(part, candidates.reference_to) for name, part in definitions.items()}
-
-    # A part that occurs only once goes back to its place.
-    references = _count_references([whole, *definitions.values(), *candidates.parts.values()])
-    single = {name: part for name, part in candidates.parts.items() if references[name] == 1}
-    repeated = {name: part for name, part in candidates.parts.items() if references[name] > 1}
-
-    def put_back(_name: str, part: Schema) -> Schema:
-        name = part.get("$ref", "").removeprefix(REFERENCE)
-        if name in single:
-            own = {key: value for key, value in part.items() if key != "$ref"}
-            part = {**single[name], **own}
-        return _with_parts(part, put_back)
-
-    definitions |= repeated
-    root.clear()
-    root.update(_with_parts(whole, put_back))
-    root["$defs"] = {name: _with_parts(part, put_back) for name, part in definitions.items()}
-
-
-class _Candidates:
-    """The parts that are long enough for a definition, each once, by name."""
-
-    def __init__(self, taken: set[str]) -> None:
-        self.parts: dict[str, Schema] = {}
-        self._taken = taken
-        self._names: dict[str, str] = {}  # by the text of the part
-
-    def reference_to(self, name: str, part: Schema) -> Schema:
-        """Return a reference to a part, which is entered under this name; a short part as it is."""
-        part = _with_parts(part, self.reference_to)
-        own = {key: part[key] for key in OF_A_KEY if key in part}
-        body = {key: value for key, value in part.items() if key not in own}
-        text = json.dumps(body, sort_keys=True)
-        if len(text) < SHORTEST:
-            return part
-        if text not in self._names:
-            self._names[text] = self._free(name)
-            self.parts[self._names[text]] = body
-        return {**own, "$ref": REFERENCE + self._names[text]}
-
-    def _free(self, name: str) -> str:
-        """Return the name, with a number behind it if it is taken."""
-        free = name
-        number = 1
-        while free in self._taken:
-            number += 1
-            free = f"{name}_{number}"
-        self._taken.add(free)
-        return free
-
-
-def _count_references(parts: list[Schema]) -> Counter[str]:
-    """Return how often each definition is referred to."""
     counts: Counter[str] = Counter()
+    names: dict[str, str] = {}  # of shared parts, by their text
+    shared: dict[str, Schema] = {}
 
     def count(_name: str, part: Schema) -> Schema:
-        if "$ref" in part:
-            counts[part["$ref"].removeprefix(REFERENCE)] += 1
+        counts[_text(part)] += 1
         return _with_parts(part, count)
 
-    for part in parts:
-        count("", part)
-    return counts
+    def refer(name: str, part: Schema) -> Schema:
+        text = _text(part)
+        changed = _with_parts(part, refer)
+        if counts[text] == 1 or len(text) < SHORTEST:
+            return changed
+        if text not in names:
+            names[text] = _free(name, {*definitions, *shared})
+            shared[names[text]] = _body(changed)
+        own = {key: part[key] for key in OF_A_KEY if key in part}
+        return {**own, "$ref": REFERENCE + names[text]}
+
+    for part in (root, *definitions.values()):
+        _with_parts(part, count)
+    whole = _with_parts(root, refer)
+    definitions = {name: _with_parts(part, refer) for name, part in definitions.items()}
+    root.clear()
+    root.update(whole)
+    root["$defs"] = definitions | shared
+
+
+def _body(part: Schema) -> Schema:
+    return {key: value for key, value in part.items() if key not in OF_A_KEY}
+
+
+def _text(part: Schema) -> str:
+    return json.dumps(_body(part), sort_keys=True)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return the name, with a number at its end if it is taken."""
+    free = name
+    number = 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
 
 
 def _with_parts(schema: Schema, changed: Callable[[str, Schema], Schema]) -> Schema:
-    """Return a schema with each of its parts changed; the function is called with a name for the part, and the part."""
+    """Return a schema with each of its parts changed by a function, which gets a name for the part and the part."""
     result = dict(schema)
     for name, part in schema.get("properties", {}).items():
         result["properties"] = result["properties"] | {name: changed(name, part)}
@@ -100,7 +78,7 @@ def _with_parts(schema: Schema, changed: Callable[[str, Schema], Schema]) -> Sch
 
 
 def _name_of(part: Schema) -> str:
-    """Return a name for an alternative, or an entry of a list: that of the member, or else of its first key."""
+    """Return a name for an alternative or an entry of a list: the member's, or else that of its first key."""
     properties = part.get("properties", {})
     kind = properties.get("kind", {}).get("const")
     return str(kind or next(iter(properties), part.get("type", "choice")))

@@ -29,7 +29,7 @@ def sweeps() -> dict[str, Path]:
 
 
 def about(path: Path) -> str:
-    """Return the first sentences of a file's comment: as many as its first line begins."""
+    """Return the sentences of a file's comment that begin on its first line."""
     comment: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
@@ -45,31 +45,31 @@ def about(path: Path) -> str:
 
 
 def find(source: str | Path, folder: Path | None = None) -> Path:
-    """Return the file that a user means by a path, or by the name of a shipped scenario or sweep.
+    """Return the file that a path, or the name of a shipped scenario or sweep, stands for.
 
     Args:
         source: a path, or a name without folder and ending.
-        folder: what relative paths are relative to; the working directory if not given.
+        folder: of relative paths; the working directory if not given.
 
     Raises:
-        InputError: a name is unknown; or it is known, and beside it lies another file of this name with .yaml.
+        InputError: a name is unknown; or it is shipped, and the folder has another file of this name with .yaml.
     """
     path = (folder or Path()) / source
     name = str(source)
-    # What looks like a path is one, whether it exists or not: the reader of the file tells.
+    # A missing file is reported when it is read.
     if path.is_file() or path.suffix in SUFFIXES or Path(name).name != name:
         return path
     known = {**scenarios(), **sweeps()}
     if path.exists() and name not in known:  # a folder, say
         return path
-    beside = [path.with_name(f"{name}{suffix}") for suffix in sorted(SUFFIXES)]
-    files = [file for file in beside if file.is_file()]
+    named = [path.with_name(f"{name}{suffix}") for suffix in sorted(SUFFIXES)]
+    files = [file for file in named if file.is_file()]
     if name not in known:
         hint = nearest(name, known)
         if files:
             hint = f": write {files[0]}"
         raise InputError(f"{name}: no such file, and no scenario that comes with edgefl{hint}; {LISTED}")
-    # Whoever has copied a scenario and changed it must not get the numbers of the original.
+    # A user who has copied a scenario and changed it must not get the numbers of the original.
     for file in files:
         if read_bytes(file) != known[name].read_bytes():
             text = "names a scenario that comes with edgefl, and there is another file of this name"
@@ -81,7 +81,7 @@ def copy_to(name: str, folder: Path) -> Path:
     """Copy a shipped scenario or sweep, with its comments, into a folder; return the new file.
 
     Raises:
-        InputError: there is none of this name, or the folder has a file of this name.
+        InputError: no shipped file has this name, or the folder has a file of this name.
     """
     known = {**scenarios(), **sweeps()}
     wanted = name.removesuffix(".yaml")
@@ -92,7 +92,7 @@ def copy_to(name: str, folder: Path) -> Path:
         with target.open("xb") as file:  # x: never replaces a file
             file.write(known[wanted].read_bytes())
     except FileExistsError:
-        raise InputError(f"{target}: exists already: rename it, or work with it") from None
+        raise InputError(f"{target}: exists already: rename it, or use it") from None
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {error.strerror}") from None
     return target

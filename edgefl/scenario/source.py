@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from edgefl.scenario import presets
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_reader import Lines, NotYaml, parse
 
-MOST_BYTES = 2**24  # of a scenario file; a device or a pipe might never end
+MOST_BYTES = 2**24  # of a scenario file; reading a device or a pipe might never end
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Source:
         return 1
 
     def fault(self, path: KeyPath, text: str) -> str:
-        """Return one line that says where a fault is, at which key, and what is wrong."""
+        """Return one line with the place and the key of a fault, and what is wrong."""
         key = ".".join(str(part) for part in path)
         text += self._preset_of(path)
         for overridden, where in self.overrides.items():
@@ -48,7 +50,7 @@ class Source:
         return f"{where}: {key}: {text}"
 
     def _preset_of(self, path: KeyPath) -> str:
-        """Return a remark that a key is in no file, but in a preset; "" if it is not."""
+        """Return a remark if a key comes from a preset, and not from the file; else ""."""
         if len(path) < 2 or path[0] not in self.presets:
             return ""
         section, key = str(path[0]), str(path[1])
@@ -56,23 +58,31 @@ class Source:
         is_given = (section, key) in self.lines or any(keys[:2] == (section, key) for keys in self.overrides)
         if is_given or key not in presets.read(section, name):
             return ""
-        return f" ({key} comes from {section}.preset: {name}, and a key beside it wins)"
+        return f" ({key} comes from {section}.preset: {name}; set {section}.{key} to override it)"
+
+    @contextmanager
+    def placing(self) -> Iterator[None]:
+        """Put file and line before the faults that a block finds after loading.
+
+        Raises:
+            InputError: the block found faults.
+        """
+        try:
+            yield
+        except InputError as error:
+            raise InputError(*(self.place(fault) for fault in error.faults)) from None
 
     def place(self, line: str) -> str:
         """Return a message about a fault found after loading, such as "model.kind: ...", with its file and line."""
         key, _, text = line.partition(": ")
         path = tuple(key.split("."))
         if path[0] not in Sections.model_fields:
-            return line  # it is about no key, such as "--device cuda:7: ..."
+            return line  # it names no key, such as "--device cuda:7: ..."
         return self.fault(path, text)
 
 
 def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
-    """Return the mapping that a YAML file holds, and where its keys stand.
-
-    Args:
-        path: of the file, as messages name it.
-        here: what a relative one is relative to.
+    """Return the mapping in a YAML file, relative to the folder `here`, and the places of its keys.
 
     Raises:
         InputError: the file cannot be read, is not YAML, or is not a mapping.
@@ -81,7 +91,9 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
         with opened(here / path) as stream:
             content = stream.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            raise InputError(f"{path}: is larger than {MOST_BYTES // 2**20} MiB, which no scenario is")
+            raise InputError(
+                f"{path}: is larger than {MOST_BYTES // 2**20} MiB, the most that a scenario file may have"
+            )
         raw, lines = parse(content.decode("utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""Sweep files: a base scenario, the keys that vary, and how; each point is a scenario of its own."""
+"""Sweep files: a base scenario, the keys that vary, and how; each point is a scenario."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Assigned = dict[str, Any]  # dotted key -> value
 
 
 class Piece(NamedTuple):
-    """The values of a point that stand in one place of the sweep file."""
+    """The values of a point that come from one place of the sweep file."""
 
     assigned: Assigned
     path: KeyPath  # the place
@@ -80,9 +80,9 @@ class SweepFile(Section):
         for section, keys in keys_of.items():
             for key in keys:
                 if key == "seed":
-                    raise fault_at((section, key), "must stand under seeds, over which statistics are computed")
+                    raise fault_at((section, key), "write it under seeds, over which statistics are computed")
                 if sum(key in others for others in keys_of.values()) > 1:
-                    raise fault_at((section, key), "stands in two of grid, zip and points: leave one out")
+                    raise fault_at((section, key), "is in two of grid, zip and points: leave one out")
 
     def rows(self) -> list[PointPieces]:
         """Return the points without their seeds.
@@ -92,22 +92,21 @@ class SweepFile(Section):
         """
         listed: list[PointPieces] = [[Piece(point, ("points", number))] for number, point in enumerate(self.points)]
         length = len(next(iter(self.zip.values()), ()))
-        zipped = [self._zipped_row(number) for number in range(length)]
+        zipped: list[PointPieces] = [
+            [Piece({key: values[number]}, ("zip", key, number)) for key, values in self.zip.items()]
+            for number in range(length)
+        ]
         axes: list[PointPieces] = []
         for key, values in self.grid.items():
             axes.append([Piece({key: value}, ("grid", key, number)) for number, value in enumerate(values)])
         # Without `points`, or without `zip`, one empty row stands for it in the product.
         listed = listed or [[]]
         zipped = zipped or [[]]
-        # Count before making the product: that of ten keys with ten values each would fill the memory.
+        # Counted before the product is made: ten keys with ten values each would fill the memory.
         if len(listed) * len(zipped) * math.prod(len(axis) for axis in axes) > MOST_SWEEP_POINTS:
             raise fault(f"has more than {MOST_SWEEP_POINTS} points: divide it into several sweeps")
         combinations = itertools.product(listed, zipped, itertools.product(*axes))
         return [[*point, *zip_row, *grid_row] for point, zip_row, grid_row in combinations]
-
-    def _zipped_row(self, number: int) -> PointPieces:
-        """Return the values of all keys under `zip` at one place of their lists."""
-        return [Piece({key: values[number]}, ("zip", key, number)) for key, values in self.zip.items()]
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class SweepPoint:
 
     @property
     def place(self) -> Path:
-        """Its result folder within that of the sweep."""
+        """Its result folder within the sweep's folder."""
         return Path(self.label) / f"seed-{self.scenario.seed}"
 
 
@@ -135,7 +134,7 @@ class Sweep:
 
 
 def is_sweep(source: str | Path) -> bool:
-    """Return whether a file is a sweep file, which has a `base`, rather than a scenario file.
+    """Return whether a file is a sweep file, which has a key `base`, and not a scenario file.
 
     Raises:
         InputError: it cannot be read, is not YAML, or is not a mapping.
@@ -150,7 +149,7 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     Args:
         source: path of the file.
         overrides: "dotted.key=value" each, for all points.
-        access: whether code from outside that points name is imported; it notes what was not imported.
+        access: whether code from outside that points name is imported; notes what was not.
 
     Raises:
         InputError: one finished line for every fault.
@@ -159,21 +158,21 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     here = Path.cwd()  # before any code that a point names, which may change it
     path = shipped.find(source)
     raw, origin = read(path)
-    # A file with keys of a scenario and none of a sweep: not one fault for each key, but the one that is meant.
+    # A file with keys of a scenario and none of a sweep gets a single fault.
     if not raw.keys() & (SweepFile.model_fields.keys() - Sections.model_fields.keys()):
-        raise InputError(f"{path}: is a scenario file, no sweep: run it with `edgefl run {source}`")
+        raise InputError(f"{path}: is a scenario file, not a sweep file: run it with `edgefl run {source}`")
     try:
         file = SweepFile.model_validate(raw)
     except ValidationError as error:
         lines = [origin.fault(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
         raise InputError(*dict.fromkeys(lines)) from None
     base = _base_file(file.base, path.parent, origin)
-    # What a point names may lie beside the base scenario or beside the sweep file.
+    # A module that a point names may be in the folder of the base scenario or of the sweep file.
     access = access or Access()
     access = replace(access, folders=(*access.folders, path.resolve().parent))
     _check_seed(file, overrides, path)
     rows = file.rows()
-    values = [_merged(row) for row in rows]
+    values = [dict(item for piece in row for item in piece.assigned.items()) for row in rows]
     points: list[SweepPoint] = []
     faults: list[str] = []
     row_of: dict[str, PointPieces] = {}  # by scenario
@@ -194,15 +193,15 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
 
 
 def _check_seed(file: SweepFile, overrides: Sequence[str], path: Path) -> None:
-    """Refuse an override of the seed where the sweep has seeds: all runs of a point would be one and the same."""
+    """Refuse an override of the seed if the sweep has seeds: all runs of a point would be the same."""
     for override in overrides:
         if file.seeds and override.partition("=")[0].strip() == "seed":
-            raise InputError(f"--set {override}: {path} has seeds of its own: leave it out, or change seeds there")
+            raise InputError(f"--set {override}: {path} has its own seeds: leave it out, or change seeds there")
 
 
 def _repetition(first: PointPieces, second: PointPieces, origin: Source, overrides: Sequence[str]) -> str:
-    """Return what is wrong with a point that has the scenario of an earlier one: its result would be the same bytes."""
-    # The first difference in place, as their values may be the same, or only mean the same: 20 and 20.0.
+    """Return the fault of a point with the scenario of an earlier one: its result would have the same bytes."""
+    # They differ in place, as their values may be equal, or written differently: 20 and 20.0.
     earlier, later = next(pair for pair in zip(first, second, strict=True) if pair[0].path != pair[1].path)
     shown = [", ".join(_text(value) for value in piece.assigned.values()) for piece in (earlier, later)]
     text = f"{shown[1]} gives the same scenario as {shown[0]} before it: leave one out"
@@ -215,26 +214,18 @@ def _base_file(base: str, folder: Path, origin: Source) -> Path:
     """Return the scenario file that a sweep file in a folder names as its base.
 
     Raises:
-        InputError: there is none of this name, or it is a sweep file.
+        InputError: there is no such file, or it is a sweep file.
     """
     try:
         path = shipped.find(base, folder)
     except InputError as error:
         raise InputError(*(origin.fault(("base",), text) for text in error.faults)) from None
     if not path.is_file():
-        text = f"{path} does not exist: must be a scenario file, relative to {folder}/"
+        text = f"{path} does not exist: name a scenario file, relative to {folder}/"
         raise InputError(origin.fault(("base",), text))
     if is_sweep(path):
-        raise InputError(origin.fault(("base",), f"{path} is a sweep file itself: must be a scenario file"))
+        raise InputError(origin.fault(("base",), f"{path} is a sweep file itself: name a scenario file"))
     return path
-
-
-def _merged(row: PointPieces) -> Assigned:
-    """Return all values of a point."""
-    values: Assigned = {}
-    for piece in row:
-        values |= piece.assigned
-    return values
 
 
 def _overrides(file: SweepFile, row: PointPieces, seed: int | None, origin: Source) -> list[Override]:
@@ -258,7 +249,7 @@ def _labels(rows: Sequence[Assigned]) -> list[str]:
     for number, row in enumerate(rows, 1):
         text = ",".join(f"{short[key]}={_text(value)}" for key, value in row.items())
         text = cut_to_bytes(re.sub(r"[^\w.,=+-]", "_", text), MOST_LABEL_BYTES)
-        # Texts may be cut, or alike: the number makes labels unique.
+        # The number makes labels unique, as texts may be cut or equal.
         label = f"{number:0{width}d}"
         if text:
             label = f"{label}-{text}"
@@ -267,7 +258,7 @@ def _labels(rows: Sequence[Assigned]) -> list[str]:
 
 
 def _shortest(key: str, keys: Sequence[str]) -> str:
-    """Return the shortest ending of a dotted key that tells it from the others."""
+    """Return the shortest ending of a dotted key that no other key has."""
     parts = key.split(".")
     for count in range(1, len(parts)):
         tail = ".".join(parts[-count:])

@@ -22,8 +22,7 @@ class RelativeTarget(Section):
 
     relative: Accuracy  # share of the best accuracy
     reference: UserPath  # result folder of the other run
-    # The accuracies to reach follow from the folder. They are also written to scenario.yaml, so that the run can be
-    # repeated without the folder.
+    # Computed from the folder, and written to scenario.yaml, so that the run can be repeated without the folder.
     accuracy: Accuracy | None = None  # in the whole run
     by_session: _Accuracies | None = None  # in each session, if the reference had several
 
@@ -32,19 +31,15 @@ class RelativeTarget(Section):
         if self.accuracy is not None:
             return self
         best, best_by_session = _best_accuracies(self.reference)
-        by_session: list[float | None] = []
-        for best_of_session in best_by_session:
-            if best_of_session is None:  # the reference measured no accuracy in it
-                by_session.append(None)
-            else:
-                by_session.append(self.relative * best_of_session)
+        # None: the reference measured no accuracy in that session.
+        by_session = [None if of_session is None else self.relative * of_session for of_session in best_by_session]
         # Sections are frozen: the resolved target is a copy.
         return self.model_copy(update={"accuracy": self.relative * best, "by_session": tuple(by_session) or None})
 
     def within(self, session: int) -> float | None:
-        """Return the accuracy to reach in a session (from 1): relative to the reference's best in the same session.
+        """Return the accuracy to reach in a session (from 1), relative to the reference's best in the same session.
 
-        If the reference had fewer sessions, it is None; if it had none, it is relative to the whole run.
+        It is None if the reference had fewer sessions, and relative to the whole run if the reference had none.
         """
         if self.by_session is None:
             return self.accuracy
@@ -54,23 +49,23 @@ class RelativeTarget(Section):
 
 
 def _best_accuracies(folder: Path) -> tuple[float, list[float | None]]:
-    """Return the best accuracy of the run in a result folder, and that of each of its sessions, if it had several."""
+    """Return the best accuracies of the run in a result folder, and of each of its sessions, if it had several."""
     try:
         summary = json.loads(read_bytes(folder / "summary.json"))
         best = summary["best_accuracy"]
         best_by_session = [session.get("best_accuracy") for session in summary.get("sessions", ())]
     except OSError:
-        text = f"{folder}: no finished run there (summary.json cannot be read): run it first, or name another folder"
+        text = f"{folder}: holds no finished run (summary.json cannot be read): run it first, or name another folder"
         raise fault_at(("reference",), text) from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        text = f"{folder}: its summary.json is not that of a run: name a result folder"
+        text = f"{folder}: its summary.json does not belong to a run: name a result folder"
         raise fault_at(("reference",), text) from None
     if not isinstance(best, int | float) or not 0 < best <= 1:
         raise fault_at(("reference",), f"{folder}: that run measured no accuracy: name one that learned")
     return float(best), best_by_session
 
 
-# Pydantic's own union would tell the faults of both forms, of which the user meant one.
+# Pydantic's own union would report the faults of both forms.
 def _parse(value: Any, info: ValidationInfo) -> float | RelativeTarget:
     if isinstance(value, dict):
         return RelativeTarget.model_validate(value, context=info.context)

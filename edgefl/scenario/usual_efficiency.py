@@ -1,7 +1,7 @@
-"""The spectral efficiency that half of a scenario's transfers exceed, estimated before anything runs.
+"""The spectral efficiency that half of a scenario's transfers exceed, estimated before a run.
 
-It is that of devices spread evenly over one cell, each on an equal share of the band, without shadowing, fading and
-interference: enough to tell a link that a radio has from one that no radio has.
+The estimate spreads devices evenly over one cell, each on an equal share of the band, without shadowing, fading and
+interference. This is enough to recognise links that no radio has.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from edgefl.radio.propagation.base import PathDraws
 from edgefl.radio.transfers import WAYS, Way
 from edgefl.scenario.sections import Sections
 
-POINTS = 101  # at which the channel is asked
+POINTS = 101  # at which the channel is evaluated
 
 
 def median_bps_hz(scenario: Sections) -> Mapping[Way, float]:
-    """Return the median spectral efficiency [bit/s/Hz] of each direction; none where it cannot be told beforehand.
+    """Return the median spectral efficiency [bit/s/Hz] of each direction for which it can be estimated.
 
-    That is where links were recorded, where a member from outside decides, and where others interfere.
+    It cannot if links were recorded, if a member from outside decides, or with interference.
     """
     from channel import rate, units
 
@@ -42,16 +42,16 @@ def median_bps_hz(scenario: Sections) -> Mapping[Way, float]:
         if way == "up":
             power_dbm = _median(scenario, "tx_power_dbm")
             noise_w_hz = rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_of("base_station"))
-            is_told = all(hardware.power_control.always_full for hardware in scenario.devices.made_of)
-            is_told = is_told and radio.uplink.orthogonal
+            is_known = all(hardware.power_control.always_full for hardware in scenario.devices.made_of)
+            is_known = is_known and radio.uplink.orthogonal
             band_hz /= at_once
         else:
             power_dbm = radio.server_tx_power_dbm
             noise_w_hz = rate.noise_w_hz(radio.noise_dbm_hz, radio.noise_figure_of("device"))
-            is_told = True
+            is_known = True
             if radio.downlink == "unicast" and radio.server_power == "per_device":
                 band_hz /= at_once
-        if is_told:
+        if is_known:
             snr = units.dbm_to_w(power_dbm) * gain / (noise_w_hz * band_hz)
             found[way] = float(np.median(efficiency.bps_hz(snr)))
     return found
@@ -61,7 +61,7 @@ def _path_loss_db(scenario: Sections) -> Floats:
     """Return the path losses [points] of devices spread evenly over a cell."""
     cells = scenario.cells
     even = (np.arange(POINTS) + 0.5) / POINTS
-    # The golden ratio spreads the second draw evenly beside the first one.
+    # The golden ratio spreads the second draw evenly for each value of the first one.
     states = np.modf(np.arange(1, POINTS + 1) * (np.sqrt(5) - 1) / 2)[0]
     inner_m2 = cells.min_distance_m**2
     distance_m = np.sqrt(inner_m2 + even * max(cells.radius_m**2 - inner_m2, 0.0))
@@ -77,7 +77,7 @@ def _path_loss_db(scenario: Sections) -> Floats:
         floor=np.full((POINTS, 2), 0.5),
         device=np.arange(POINTS, dtype=np.int64) % scenario.devices.count,
     )
-    # Only what the model does not price at all is clamped here: rules between sections have refused the rest.
+    # Rules between sections have refused distances outside the range, unless they are priced at the border.
     propagation = scenario.radio.propagation.model_copy(update={"out_of_range": "clamp"})
     height_m = propagation.heights_m(np.full(POINTS, _median(scenario, "height_m")), draws)
     channel = propagation.large_scale(distance_m, scenario.radio.carrier_hz, cells.bs_height_m, height_m, draws)
@@ -85,9 +85,6 @@ def _path_loss_db(scenario: Sections) -> Floats:
 
 
 def _median(scenario: Sections, key: str) -> float:
-    """Return the median of a number of the devices."""
-    values = []
-    for hardware in scenario.devices.made_of:
-        distribution: Distribution = getattr(hardware, key)
-        values.append(float(distribution.quantile(np.array([0.5]), np.array([0]))[0]))
-    return float(np.median(values))
+    distributions: list[Distribution] = [getattr(hardware, key) for hardware in scenario.devices.made_of]
+    medians = [each.quantile(np.array([0.5]), np.array([0]))[0] for each in distributions]
+    return float(np.median(medians))

@@ -48,7 +48,7 @@ class _Loader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.MarkedYAMLError(problem="a key must be plain text", problem_mark=key.start_mark)
             if key.value in seen:
-                problem = f"the key {key.value} stands here twice: leave one out"
+                problem = f"the key {key.value} is here twice: remove one"
                 if key.value.isdecimal():  # {bandwidth_hz: 20,000,000}
                     problem = "a comma begins the next key: write numbers without separators, as in 20e6"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
@@ -62,10 +62,10 @@ class _Loader(yaml.SafeLoader):
 
 
 def _decimal_number(text: str) -> int | float:
-    """Return a number; whole numbers are ints however they are written, as 1e3 devices are 1,000 devices."""
+    """Return a number; a whole number is an int even if it is written as 1e3."""
     value = float(re.sub(r"\.inf$", "inf", text.lower()))
     if "e" in text.lower() and value.is_integer():
-        return int(Decimal(text))  # exact even if a float is not, such as 1e23
+        return int(Decimal(text))  # exact where a float is not, such as 1e23
     return value
 
 
@@ -80,7 +80,7 @@ def _whole_number(text: str) -> int:
 
 
 def _register_scalar(tag: str, convert: Callable[[str], Any], pattern: str) -> None:
-    """Teach the loader one kind of plain value."""
+    """Add one kind of plain value to the loader."""
 
     def construct(loader: _Loader, node: yaml.ScalarNode) -> Any:
         try:
@@ -93,7 +93,7 @@ def _register_scalar(tag: str, convert: Callable[[str], Any], pattern: str) -> N
     _Loader.add_constructor(tag, construct)
 
 
-# The core schema of YAML 1.2, section 10.3.2, less octal numbers; all else is text.
+# The core schema of YAML 1.2, section 10.3.2, without octal numbers; everything else is text.
 _CORE = "tag:yaml.org,2002:"
 _TRUTH = {"true": True, "false": False}
 _register_scalar(f"{_CORE}bool", lambda text: _TRUTH[text.lower()], "true|True|TRUE|false|False|FALSE")
@@ -112,7 +112,7 @@ def parse(text: str) -> tuple[Any, Lines]:
     """Return the data of a YAML text and the line (from 1) of every key and list entry.
 
     Raises:
-        NotYaml: the text is not YAML, a key stands twice, or aliases expand to too many entries.
+        NotYaml: the text is not YAML, has a key twice, or aliases that expand to too many entries.
     """
     lines: Lines = {}
     data = None
@@ -142,15 +142,13 @@ def parse(text: str) -> tuple[Any, Lines]:
 def _count_entries(node: yaml.Node, counted: dict[yaml.Node, int]) -> int:
     """Return how many entries a node stands for, with aliases expanded and maps merged.
 
-    Args:
-        node: of a document that is not constructed yet.
-        counted: the entries of nodes that were counted before, as an alias is the node itself.
+    `counted` holds the entries of earlier nodes, as an alias is the node itself.
 
     Raises:
         yaml.MarkedYAMLError: they are too many.
     """
-    # Aliases of aliases make a short text stand for billions of entries ("billion laughs"); PyYAML expands merges
-    # before anything else can look at them.
+    # Aliases of aliases make a short text stand for billions of entries ("billion laughs"), so entries are counted
+    # before PyYAML constructs the document.
     if node in counted:
         return counted[node]
     entries = 0
@@ -173,7 +171,6 @@ def _check_entries(entries: int, node: yaml.Node) -> None:
 
 
 def _collect_lines(node: yaml.Node, path: KeyPath, lines: Lines) -> None:
-    """Note the line of every key, depth first."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             lines[(*path, key.value)] = key.start_mark.line + 1

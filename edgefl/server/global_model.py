@@ -124,7 +124,7 @@ class GlobalModel:
         """Begin a round after `number` aggregations; a session's first round begins with the session's own model."""
         if self.sessions.begins(round_key) or round_key.round == 1:
             self._waited = 0
-        if self.sessions.begins_anew(round_key):
+        if self.sessions.resets_state(round_key):
             self._session = round_key.session
             self.learner.limit(*self._population_of(self._session))
             self.learner.restart(number)

@@ -23,20 +23,13 @@ from edgefl.learning.operations import correction_per_parameter, counted_by_nump
 from edgefl.learning.payload import measure
 from edgefl.learning.training_section import Training
 from edgefl.testing.examined import BOUND, Examined, HookChecks
-from edgefl.testing.keys import check_keys
-from edgefl.testing.report import Check, Report, made, noting
+from edgefl.testing.report import Check, Report, finished, made, noting
 from edgefl.testing.rounds import ALL, CLASSES, FEATURES, SCHEDULE, SIZES, TOGETHER, Round, problem, rounds
 from edgefl.testing.values import distance, same
 
 REHEARSED = 6  # devices of made-up rounds
-SCALES = (
-    1.0,
-    1e-3,
-    30.0,
-    0.1,
-    100.0,
-    3.0,
-)  # of devices' made-up gradients, so that a branch on values tells them apart
+# Of devices' made-up gradients, so that a branch on values treats them differently.
+SCALES = (1.0, 1e-3, 30.0, 0.1, 100.0, 3.0)
 
 
 def check_algorithm(
@@ -49,11 +42,8 @@ def check_algorithm(
 
     Args:
         algorithm: the class, or an instance.
-        order_matters: whether the server means to take updates one after another, so that their order counts.
+        order_matters: whether the server takes updates one after another on purpose, so that their order counts.
         hyper_parameters: the keys with which the class is checked.
-
-    Raises:
-        ConformanceError: something is wrong; the text names every hook at fault, and says how to mend it.
     """
     subject: Algorithm = made(algorithm, hyper_parameters, Algorithm, "an algorithm")
     report = Report.of(subject)
@@ -70,10 +60,9 @@ def check_algorithm(
         return report.raise_faults()
     _check_hooks(subject, checks)
     if report.ok:
-        # Faults of hooks would only come back in other words.
+        # Rounds would only repeat the faults of hooks in other words.
         _check_rounds(subject, report, checks, order_matters=order_matters)
-    check_keys(report, subject)
-    return report.raise_faults()
+    return finished(report, subject)
 
 
 # Hooks by themselves
@@ -84,18 +73,18 @@ class _Unequal(Rehearsal):
 
     def _gradient(self, w: Tensor, devices: Ids | int) -> Tensor:
         scale = w.new_tensor(np.asarray(SCALES)[devices])[..., None]
-        # bounded, so that models do not explode from round to round
+        # Bounded, so that models do not explode from round to round.
         return scale * super()._gradient(w, devices).tanh()
 
     def play(self) -> None:
-        """Play rounds of all, of one, and of some."""
+        """Play rounds of all devices, of one, and of some."""
         for index, ids in enumerate(SCHEDULE):
             self.round(np.array(ids), index)
         super().play()
 
 
 def _check_hooks(algorithm: Algorithm, checks: HookChecks) -> None:
-    """Call the hooks in made-up rounds of both types, of several devices and of one that is alone."""
+    """Call the hooks in made-up rounds of both types, with several devices and with a single one."""
     for dtype in (torch.float32, torch.float64):
         for population in (REHEARSED, 1):
             if algorithm.check(population):
@@ -120,28 +109,28 @@ def _check_rounds(algorithm: Algorithm, report: Report, checks: HookChecks, *, o
     together = _played(algorithm, checks.batched, TOGETHER)
     for one, other in zip(first, together, strict=False):
         _compare(checks.batched, one, other, "trained together, devices")
-    repeated = report.begin("deterministic", "a run gives the same bytes again, whatever the global generators hold")
+    repeated = report.begin("deterministic", "a second run gives the same bytes, for any state of global generators")
     _check_deterministic(algorithm, repeated, first)
-    alone = report.begin("one of many", "a device's update does not depend on who else takes part, and one is enough")
+    alone = report.begin("one of many", "a device's update does not depend on the others, and one device is enough")
     _check_alone(algorithm, alone, first)
     order = report.begin("order of updates", "the next state does not depend on the order of updates")
     if order_matters:
         order.meaning = "not checked: the order matters"
     else:
         _check_order(algorithm, order)
-    resumed = report.begin("kill and resume", "a run that goes on from its saved state gives the same bytes")
+    resumed = report.begin("kill and resume", "a run resumed from its saved state gives the same bytes")
     _check_resumed(algorithm, resumed, first)
-    sessions = report.begin("sessions, departures", "the state begins anew, and forgets devices that have left")
+    sessions = report.begin("sessions, departures", "the state is reset, and forgets devices that have left")
     _check_sessions(algorithm, sessions)
     minimal = report.begin("minimal uploads", "the server derives what devices leave out of their uploads")
     _check_minimal(algorithm, minimal, first)
-    cost = report.begin("cost", "bits are those that are sent, operations are counted and grow with the model")
+    cost = report.begin("cost", "priced bits are those that are sent; operations are counted, and grow with the model")
     with noting(cost, "pricing"):
         _check_cost(algorithm, cost, first)
 
 
 def _played(algorithm: Algorithm, check: Check, plan: Plan, *, minimal: bool = False) -> list[Round]:
-    """Return the rounds of the schedule; none if they fail."""
+    """Return the rounds of the schedule; an empty list if they fail."""
     found: list[Round] = []
     with noting(check, "a round of learning"), rounds(algorithm, dtype="float64", plan=plan, minimal=minimal) as played:
         found += played.play()
@@ -164,13 +153,12 @@ def _compare(check: Check, one: Round, other: Round, how: str) -> None:
     bound = BOUND[torch.float64]
     for what, first, second in (
         ("upload", one.updates.vectors, other.updates.vectors),
-        ("give the entry", one.server, other.server),
+        ("lead to the server's entry", one.server, other.server),
     ):
         for name in first:
             found = distance(first[name], second[name])
             if found is None or found > bound:
-                word = "upload" if what == "upload" else "lead to the server's entry"
-                check.fault(f'{how} {word} "{name}" that differs by {found or 0:.2g} (allowed are {bound:g})')
+                check.fault(f'{how} {what} "{name}" that differs by {found or 0:.2g} (allowed are {bound:g})')
 
 
 def _check_deterministic(algorithm: Algorithm, check: Check, first: list[Round]) -> None:
@@ -178,7 +166,7 @@ def _check_deterministic(algorithm: Algorithm, check: Check, first: list[Round])
         again = _played(algorithm, check, SERIAL)
     for number, (one, other) in enumerate(zip(first, again, strict=False), 1):
         if not same(dict(one.server), dict(other.server)) or not same(one.updates.vectors, other.updates.vectors):
-            text = "differs from that of a second run with other states of the global generators"
+            text = "differs in a second run with other states of the global generators"
             check.fault(f"round {number} {text}: draw nothing from random, numpy.random or torch.rand")
             return
 
@@ -198,7 +186,7 @@ def _check_alone(algorithm: Algorithm, check: Check, first: list[Round]) -> None
 
 
 def _check_order(algorithm: Algorithm, check: Check) -> None:
-    """Check that the server makes the same of updates in another order, rows and ids alike."""
+    """Check that updates in another order, rows and ids alike, lead to the same state."""
     with noting(check, "a round of learning"), rounds(algorithm) as played:
         played.round(ALL)
         before = played.server
@@ -211,10 +199,8 @@ def _check_order(algorithm: Algorithm, check: Check) -> None:
             found = distance(value, second[name])
             if found is None or found > bound:
                 text = f'the entry "{name}" depends on the order of the rows of `updates` (by {found or 0:.2g})'
-                remedy = (
-                    "rows of vectors, ids, samples and weights belong together; if order is meant, say order_matters"
-                )
-                check.fault(f"{type(algorithm).__name__}.aggregate: {text}: {remedy}=True")
+                remedy = "rows of vectors, ids, samples and weights belong together; pass order_matters=True if meant"
+                check.fault(f"{type(algorithm).__name__}.aggregate: {text}: {remedy}")
 
 
 def _check_resumed(algorithm: Algorithm, check: Check, first: list[Round]) -> None:
@@ -225,18 +211,19 @@ def _check_resumed(algorithm: Algorithm, check: Check, first: list[Round]) -> No
         saved = played.save()
     if not saved:
         return
-    with noting(check, "going on from the saved state"), rounds(algorithm) as played:
+    with noting(check, "resuming from the saved state"), rounds(algorithm) as played:
         played.restore(saved)
         for number in (2, 3):
             went_on = played.round(SCHEDULE[number])
-            for name, value in first[number].server.items():
-                if not same(value, went_on.server[name]):
-                    text = f'has another "{name}" after the run went on from its saved state'
-                    check.fault(f"round {number + 1} {text}: keep nothing outside the server's and the devices' states")
-            for name, vectors in first[number].updates.vectors.items():
-                if not same(vectors, went_on.updates.vectors[name]):
-                    text = f'has other uploads "{name}" after the run went on from its saved state'
-                    check.fault(f"round {number + 1} {text}: keep nothing outside the server's and the devices' states")
+            for what, before, after in (
+                ("another", first[number].server, went_on.server),
+                ("other uploads", first[number].updates.vectors, went_on.updates.vectors),
+            ):
+                for name, value in before.items():
+                    if not same(value, after[name]):
+                        text = f'has {what} "{name}" after the run was resumed from its saved state'
+                        remedy = "keep nothing outside the server's and the devices' states"
+                        check.fault(f"round {number + 1} {text}: {remedy}")
 
 
 def _check_sessions(algorithm: Algorithm, check: Check) -> None:
@@ -244,24 +231,20 @@ def _check_sessions(algorithm: Algorithm, check: Check) -> None:
     with noting(check, "a session after a session, or a departure"), rounds(algorithm) as played:
         played.play(SCHEDULE[:2])
         if can_forget(algorithm):
-            for name, share in algorithm.share_in_means(_some_state(algorithm, played), 1.0).items():
+            state = algorithm.client_state(played.learner.initial)
+            for name, share in algorithm.share_in_means(state, 1.0).items():
                 if name not in played.server or played.server[name].shape != share.shape:
-                    text = f'returned "{name}" {list(share.shape)}, which is no entry of the server\'s state'
+                    text = f'returned "{name}" {list(share.shape)}, but the server\'s state has no such entry'
                     check.fault(f"{type(algorithm).__name__}.share_in_means {text} of that shape")
         played.depart((1,), forget=can_forget(algorithm))
         played.round((1, 2))
         w = played.server["w"]
-        anew = new_session(algorithm, played.server, w, population)
+        renewed = new_session(algorithm, played.server, w, population)
         wanted = {name: value.shape for name, value in played.server.items() if name != "awaited"}
-        found = {name: value.shape for name, value in anew.items()}
+        found = {name: value.shape for name, value in renewed.items()}
         if wanted != found:
             check.fault(f"a new session has the entries {found}, where the last one had {wanted}")
         _check_finite(check, [Round(played.round((2,)).updates, played.server, 0.0)])
-
-
-def _some_state(algorithm: Algorithm, played: Any) -> dict[str, Tensor]:
-    state: dict[str, Tensor] = algorithm.client_state(played.learner.initial)
-    return state
 
 
 def _check_minimal(algorithm: Algorithm, check: Check, first: list[Round]) -> None:
@@ -297,7 +280,7 @@ def _check_cost(algorithm: Algorithm, check: Check, played: list[Round]) -> None
 
 def _equal(check: Check, what: str, priced_bits: float, sent_bits: float) -> None:
     if priced_bits != sent_bits:
-        text = f"{what} is priced at {priced_bits:.0f} bits before the run, and has {sent_bits} bits in it"
+        text = f"{what} is priced at {priced_bits:.0f} bits before the run, and has {sent_bits} bits in the run"
         check.fault(f"{text}: return vectors of the same sizes from the first round on")
 
 
@@ -307,7 +290,7 @@ def _check_operations(algorithm: Algorithm, check: Check) -> None:
     counts = {d: counted_by_torch(algorithm, d) for d in (1, 100)}
     try:
         with_numpy = {d: counted_by_numpy(algorithm, d) for d in (1, 100)}
-    except Exception:  # noqa: BLE001 - hooks that call functions of torch do not run on arrays, nor need they
+    except Exception:  # noqa: BLE001 - hooks that call functions of torch need not run on arrays
         check.meaning += "; hooks need torch"
         return
     if with_numpy[100] - with_numpy[1] != counts[100] - counts[1]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from channel.rate import SHANNON
+from edgefl.core.arrays import Floats, Ids
 from edgefl.radio.allocation import Allocation
 from edgefl.testing.calls import Calls, is_array, kind
-from edgefl.testing.keys import check_keys
-from edgefl.testing.report import Report, made, noting
+from edgefl.testing.report import Report
 
 BAND_HZ = 20e6
 COUNTS = (1, 2, 7, 50)  # of transfers at a time
@@ -22,68 +22,50 @@ def check_allocation(allocation: type[Allocation] | Allocation, **keys: Any) -> 
     """Check that an allocation divides a band as the radio expects of it, and return the report.
 
     It divides 20 MHz among up to 50 transfers, whose payloads and powers differ by orders of magnitude.
-
-    Args:
-        allocation: the class, or an instance.
-        keys: the keys with which the class is checked.
-
-    Raises:
-        ConformanceError: something is wrong.
     """
-    subject: Allocation = made(allocation, keys, Allocation, "an allocation")
-    report = Report.of(subject)
-    calls = Calls(report)
+    calls = Calls(allocation, keys, Allocation, "an allocation")
     rng = np.random.default_rng(3)
     for count in COUNTS:
         payload_bits = 10 ** rng.uniform(3, 8, count)
         snr_hz = 10 ** rng.uniform(5, 11, count)
         for spread in (False, True):
-            with noting(calls.returns, "a division"):
-                _check_shares(calls, subject, payload_bits, snr_hz, rng.permutation(count), spread=spread)
-        if subject.by_draws:
-            with noting(calls.returns, "weights"):
-                _check_weights(calls, subject, rng.standard_normal(count))
-    check_keys(report, subject)
-    return report.raise_faults()
+            with calls.noting("a division"):
+                _check_shares(calls, payload_bits, snr_hz, rng.permutation(count), spread=spread)
+        if calls.subject.by_draws:
+            with calls.noting("weights"):
+                _check_weights(calls, rng.standard_normal(count))
+    return calls.finished()
 
 
-def _check_weights(calls: Calls, allocation: Allocation, normal: Any) -> None:
+def _check_weights(calls: Calls[Allocation], normal: Floats) -> None:
     """Check the weights of some transfers, and that each follows from its own draw."""
-    weights = calls.of(allocation, "weights", normal)
-    if not is_array(weights, normal.shape):
-        text = f"returned {kind(weights)}, expected finite numbers {list(normal.shape)}"
-        calls.wrong(allocation, "weights", text)
-    elif (weights <= 0).any():
-        calls.wrong(allocation, "weights", "returned weights that are not above 0: their transfers would never end")
-    elif (np.abs(allocation.weights(normal[:1]) - weights[:1]) > PERMUTED * weights[:1]).any():
+    weights = calls.array("weights", normal, shape=normal.shape)
+    if (weights <= 0).any():
+        calls.wrong("weights", "returned weights that are not above 0: their transfers would never end")
+    elif (np.abs(calls.subject.weights(normal[:1]) - weights[:1]) > PERMUTED * weights[:1]).any():
         text = "gave a device another weight when it was alone: a weight follows from the device's own draw"
-        calls.wrong(allocation, "weights", text)
+        calls.wrong("weights", text)
 
 
-def _check_shares(
-    calls: Calls, allocation: Allocation, payload_bits: Any, snr_hz: Any, order: Any, *, spread: bool
-) -> None:
+def _check_shares(calls: Calls[Allocation], payload_bits: Floats, snr_hz: Floats, order: Ids, *, spread: bool) -> None:
     """Check the shares of some transfers, and that they go with the transfers when these come in another order."""
-    shares = calls.of(allocation, "shares", BAND_HZ, payload_bits, snr_hz, SHANNON, spread=spread)
+    shares = calls.of("shares", BAND_HZ, payload_bits, snr_hz, SHANNON, spread=spread)
     shape = payload_bits.shape
     for name in ("bandwidth_hz", "duty"):
         value = getattr(shares, name, None)
         if not is_array(value, shape):
             text = f"returned {kind(value)} as {name}, expected finite numbers {list(shape)}: return channel's Shares"
-            calls.wrong(allocation, "shares", text)
-            return
+            calls.reject("shares", text)
     if (shares.bandwidth_hz < 0).any() or (shares.duty < 0).any() or (shares.duty > 1).any():
-        calls.wrong(allocation, "shares", "returned bandwidths below 0, or duties outside of 0 to 1")
+        calls.wrong("shares", "returned bandwidths below 0, or duties outside of 0 to 1")
     used = float((shares.bandwidth_hz * shares.duty).sum() / BAND_HZ)
     if used > 1 + ROUNDING:
-        calls.wrong(
-            allocation, "shares", f"gave away {used:.6g} of the band: the sum of bandwidth_hz * duty is at most 1"
-        )
+        calls.wrong("shares", f"gave away {used:.6g} of the band: the sum of bandwidth_hz * duty is at most 1")
     if (shares.bandwidth_hz * shares.duty <= 0).any():
-        calls.wrong(allocation, "shares", "gave nothing to a transfer that has bits to send, which then never ends")
-    turned = allocation.shares(BAND_HZ, payload_bits[order], snr_hz[order], SHANNON, spread=spread)
+        calls.wrong("shares", "gave nothing to a transfer that has bits to send, which then never ends")
+    turned = calls.subject.shares(BAND_HZ, payload_bits[order], snr_hz[order], SHANNON, spread=spread)
     expected = shares.bandwidth_hz[order] * shares.duty[order]
     difference = np.abs(turned.bandwidth_hz * turned.duty - expected) / np.maximum(expected, ROUNDING)
     if difference.max() > PERMUTED:
         text = "gave a transfer another share when the same transfers came in another order"
-        calls.wrong(allocation, "shares", f"{text}: their order is that of events, and says nothing")
+        calls.wrong("shares", f"{text}: a share may not depend on the order")

@@ -8,7 +8,7 @@ from typing import Any
 
 from edgefl.testing.report import Report
 
-BASES = {  # the check of each kind of member, and where the base class of that kind is
+BASES = {  # the base class of each kind of member
     "algorithm": "edgefl.learning.algorithms:Algorithm",
     "allocation": "edgefl.radio.allocation:Allocation",
     "antenna": "edgefl.world.antennas:Antenna",
@@ -44,17 +44,18 @@ def check(member: Any, **keys: Any) -> Report:
         ConformanceError: something is wrong.
     """
     cls = member if isinstance(member, type) else type(member)
+    kind = _kind(cls)
+    # Imported only now, as some checks need torch.
+    check_of: Callable[..., Report] = getattr(import_module(f"edgefl.testing.{kind}"), f"check_{kind}")
+    return check_of(member, **keys)
+
+
+def _kind(cls: type) -> str:
     for kind, path in BASES.items():
         module, _, name = path.partition(":")
         if issubclass(cls, getattr(import_module(module), name)):
-            return _check_of(kind)(member, **keys)
-    # A torch module has no base class of ours. Without torch nobody can have defined one.
+            return kind
+    # A torch module has none of our base classes; its own shows what it is without importing torch.
     if any(base.__module__.startswith("torch.nn") for base in cls.__mro__):
-        return _check_of("model")(member, **keys)
+        return "model"
     raise TypeError(f"there is no check for {cls.__qualname__}; checks are for: {', '.join(BASES)}")
-
-
-def _check_of(kind: str) -> Callable[..., Report]:
-    """Return the check of a kind; its module is imported only now, as some need torch."""
-    found: Callable[..., Report] = getattr(import_module(f"edgefl.testing.{kind}"), f"check_{kind}")
-    return found

@@ -1,4 +1,4 @@
-"""An algorithm whose every call of a hook is examined; faults are noted under the check that they belong to."""
+"""An algorithm each of whose hook calls is examined; faults are noted under the check that they belong to."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class HookChecks:
 
 
 class Examined(Watched):
-    """Another algorithm, each of whose hooks is called again and again whenever it is called once.
+    """A wrapped algorithm whose hooks are each called several times wherever a run calls them once.
 
     A hook must give the same values from the same arguments, leave these as they are, touch no global generator, and
-    make of several devices together what it makes of each alone.
+    give several devices together what it gives each alone.
     """
 
     _checks: HookChecks = PrivateAttr()
@@ -49,7 +49,7 @@ class Examined(Watched):
         return examined
 
     def fail(self, hook: str, text: str) -> None:
-        """Note that a hook returned what it must not, and go on."""
+        """Note that a hook returned something wrong, and go on."""
         self._checks.returns.fault(self._text(hook, text))
 
     def drew(self, hook: str, generator: str) -> None:
@@ -86,7 +86,7 @@ class Examined(Watched):
             text = f"changes its arguments in place, which others still use: {remedy}"
             self._checks.arguments.fault(self._text(hook, text))
         if hook == "correct" and isinstance(value, Tensor):
-            # The solver clips the gradient in place: a vector of somebody else's would be clipped, too.
+            # The solver clips the gradient in place, and would clip a vector that others share, too.
             others = tensors(args[1:])
             if any(_share_memory(value, other) for other in others):
                 text = "returns a vector of its arguments other than the gradient, which the solver then changes"
@@ -106,7 +106,7 @@ class Examined(Watched):
             self._checks.random.fault(self._text(hook, f"{text}: {remedy}"))
 
     def _check_rows(self, hook: str, kept: tuple[Any, ...], value: Any) -> None:
-        """Check that each row of what a hook returns for several devices is what it returns for the one device."""
+        """Check that each row of what a hook returns for several devices is what it returns for that device alone."""
         lead = _lead(kept)
         if lead is None:
             return
@@ -121,9 +121,9 @@ class Examined(Watched):
             own = _row_of(value, row, count)
             difference = distance(own, alone)
             if difference is None:
-                continue  # other shapes or names, which are noted already
+                continue  # other shapes or names have been noted
             if difference > BOUND[d]:
-                text = f"of several devices together is not that of each alone (they differ by {difference:.2g}"
+                text = f"returns other values for devices together than for each alone (they differ by {difference:.2g}"
                 remedy = "use torch.where in place of `if`, and reduce over the last axis only (dim=-1, keepdim=True)"
                 self._checks.batched.fault(self._text(hook, f"{text}, allowed are {BOUND[d]:g}): {remedy}"))
                 return
@@ -134,7 +134,7 @@ def _share_memory(first: Tensor, second: Tensor) -> bool:
 
 
 def _lead(args: tuple[Any, ...]) -> tuple[int, torch.dtype] | None:
-    """Return how many devices a hook was given together, and the type of their numbers; None for one alone."""
+    """Return how many devices a hook was given together, and the type of their numbers; None for a single one."""
     for item in args:
         if isinstance(item, LocalContext) and item.start.ndim == 2:
             return len(item.start), item.start.dtype

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from edgefl.core.arrays import Floats, Ints
+from edgefl.core.arrays import Floats
 from edgefl.radio.fading import Fading, ScatteredPaths
 from edgefl.testing.calls import Calls, is_array, kind
-from edgefl.testing.keys import check_keys
-from edgefl.testing.report import Report, made, noting
+from edgefl.testing.report import Report
 
 SPEEDS_MPS = np.array([0.0, 0.5, 1.5, 10.0, 40.0, 140.0])
+COUNT = len(SPEEDS_MPS)
+LOS = np.arange(COUNT) % 2 == 0
 CARRIER_HZ = 3.5e9
 SLOT_S = 5e-4
 SPREAD_S = 1e-7
@@ -20,66 +21,45 @@ POWER_BOUND = 0.01  # by which the mean power of waves may differ from 1
 
 
 def check_fading(fading: type[Fading] | Fading, **keys: Any) -> Report:
-    """Check that a fading model gives factors and correlations that can be, and return the report.
-
-    Args:
-        fading: the class, or an instance.
-        keys: the keys with which the class is checked.
-
-    Raises:
-        ConformanceError: something is wrong.
-    """
-    subject: Fading = made(fading, keys, Fading, "a fading model")
-    report = Report.of(subject)
-    calls = Calls(report)
-    count = len(SPEEDS_MPS)
-    los = np.arange(count) % 2 == 0
-    with noting(calls.returns, "a channel"):
-        k_statistics = calls.of(subject, "k_statistics_db", 9.0, 5.0)
+    """Check that a fading model gives possible factors, correlations and waves, and return the report."""
+    calls = Calls(fading, keys, Fading, "a fading model")
+    with calls.noting("a channel"):
+        k_statistics = calls.of("k_statistics_db", 9.0, 5.0)
         if k_statistics is not None and (len(k_statistics) != 2 or k_statistics[1] < 0):
             text = f"returned {k_statistics}, expected the mean and a deviation >= 0 [dB], or None"
-            calls.wrong(subject, "k_statistics_db", text)
-        k_factor = calls.of(subject, "k_factor", los, np.linspace(-5.0, 15.0, count))
+            calls.wrong("k_statistics_db", text)
+        k_factor = calls.of("k_factor", LOS, np.linspace(-5.0, 15.0, COUNT))
         # An infinite K is a channel that does not fade.
-        if not is_array(np.nan_to_num(k_factor, nan=-1.0), (count,)) or not (k_factor >= 0).all():
-            calls.wrong(subject, "k_factor", f"returned {kind(k_factor)}, expected factors [{count}] >= 0")
-        correlation = calls.of(subject, "slot_correlation", SPEEDS_MPS, CARRIER_HZ, SLOT_S)
-        if not is_array(correlation, (count,)) or (np.abs(correlation) > 1).any():
-            calls.wrong(subject, "slot_correlation", f"returned {kind(correlation)}, expected [{count}] from -1 to 1")
-        hold = calls.of(subject, "hold_slots", SPEEDS_MPS, CARRIER_HZ, SLOT_S)
-        if hold is not None and not _is_whole(hold, count):
-            text = f"returned {kind(hold)}, expected whole numbers of slots [{count}] >= 1, or None"
-            calls.wrong(subject, "hold_slots", text)
-        _check_waves(calls, subject, k_factor)
-    check_keys(report, subject)
-    return report.raise_faults()
+        if not is_array(np.nan_to_num(k_factor, nan=-1.0), (COUNT,)) or not (k_factor >= 0).all():
+            calls.wrong("k_factor", f"returned {kind(k_factor)}, expected factors [{COUNT}] >= 0")
+        correlation = calls.of("slot_correlation", SPEEDS_MPS, CARRIER_HZ, SLOT_S)
+        if not is_array(correlation, (COUNT,)) or (np.abs(correlation) > 1).any():
+            calls.wrong("slot_correlation", f"returned {kind(correlation)}, expected [{COUNT}] from -1 to 1")
+        hold = calls.of("hold_slots", SPEEDS_MPS, CARRIER_HZ, SLOT_S)
+        if hold is not None and not (is_array(hold, (COUNT,)) and hold.dtype.kind in "iu" and (hold >= 1).all()):
+            text = f"returned {kind(hold)}, expected whole numbers of slots [{COUNT}] >= 1, or None"
+            calls.wrong("hold_slots", text)
+        _check_waves(calls, k_factor)
+    return calls.finished()
 
 
-def _is_whole(hold: Ints, count: int) -> bool:
-    """Return whether these are whole numbers of slots [count] from 1."""
-    return is_array(hold, (count,)) and np.issubdtype(hold.dtype, np.integer) and bool((hold >= 1).all())
-
-
-def _check_waves(calls: Calls, subject: Fading, k_factor: Floats) -> None:
-    """Check the waves of a model that has some: shapes, delays, mean power 1, and the same again for the same draws."""
-    count = len(SPEEDS_MPS)
-    los = np.arange(count) % 2 == 0
-    paths = ScatteredPaths(SPEEDS_MPS, los, k_factor, CARRIER_HZ, np.full(count, SPREAD_S))
+def _check_waves(calls: Calls[Fading], k_factor: Floats) -> None:
+    """Check the waves of a model that has some: shapes, delays, and mean power 1."""
+    paths = ScatteredPaths(SPEEDS_MPS, LOS, k_factor, CARRIER_HZ, np.full(COUNT, SPREAD_S))
 
     def draw(numbers: int) -> Floats:
-        return np.random.default_rng(1).random((count, numbers))
+        return np.random.default_rng(1).random((COUNT, numbers))
 
-    waves = calls.of(subject, "waves", paths, draw)
+    waves = calls.of("waves", paths, draw)
     if waves is None:
         return
-    shape = (count, *np.shape(waves.amplitude)[1:])
+    shape = (COUNT, *np.shape(waves.amplitude)[1:])
     is_one = len(shape) == 3 and np.shape(waves.shift_hz) == shape and np.shape(waves.delay_s) == shape[:2]
     if not is_one or not np.isfinite(waves.amplitude).all() or not is_array(waves.shift_hz, shape):
-        calls.wrong(subject, "waves", "returned parts that do not fit together, expected arrays [n, taps, waves]")
-        return
+        calls.reject("waves", "returned parts that do not fit together, expected arrays [n, taps, waves]")
     if (waves.delay_s < 0).any():
-        calls.wrong(subject, "waves", f"returned a delay of {waves.delay_s.min():g} s, expected delays >= 0")
+        calls.wrong("waves", f"returned a delay of {waves.delay_s.min():g} s, expected delays >= 0")
     power = (np.abs(waves.amplitude) ** 2).sum(axis=(1, 2))
     if (np.abs(power - 1.0) > POWER_BOUND).any():
         worst = power[np.argmax(np.abs(power - 1.0))]
-        calls.wrong(subject, "waves", f"returned waves of a mean power of {worst:.3g}, expected 1")
+        calls.wrong("waves", f"returned waves of a mean power of {worst:.3g}, expected 1")

@@ -13,13 +13,7 @@ TX_POWER_W = 0.2
 
 
 def made_up_forecast(ids: Ids, rng: np.random.Generator, deadline_s: float = np.inf) -> Forecast:
-    """Return a forecast of devices [n] whose channels and clocks differ, in one cell.
-
-    Args:
-        ids: the devices, ascending.
-        rng: draws their channels, work and clocks.
-        deadline_s: of a round.
-    """
+    """Return a forecast of devices [n], ascending, in one cell; `rng` draws their channels and work."""
     count = len(ids)
     path_gain = 10 ** rng.uniform(-12, -9, count)
     fading = rng.exponential(1.0, count)

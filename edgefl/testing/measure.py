@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,10 @@ from edgefl.learning.models.fcn import Fcn
 from edgefl.scenario import RoundKey
 from edgefl.server.measured_round import MeasuredRound, columns_of, rows_of
 from edgefl.testing.calls import fingerprint
-from edgefl.testing.keys import check_keys
-from edgefl.testing.report import Check, Report, made, noting
+from edgefl.testing.report import Check, Report, finished, made, noting
 from edgefl.testing.rounds import SCHEDULE, SIZES, problem, rounds
 
-Hook = Literal["before", "columns", "rows"]
-NUMBERS = 2  # that a label of a regression has
+NUMBERS = 2  # in a label of a regression
 
 
 def check_measure(measure: type[Measure] | Measure, **keys: Any) -> Report:
@@ -33,13 +31,6 @@ def check_measure(measure: type[Measure] | Measure, **keys: Any) -> Report:
 
     It sees a few rounds of real learning on a plain problem of three classes, or of numbers, or of labels that are 0 or
     1: the first one that it does not refuse.
-
-    Args:
-        measure: the class, or an instance.
-        keys: the keys with which the class is checked.
-
-    Raises:
-        ConformanceError: something is wrong.
     """
     subject: Measure = made(measure, keys, Measure, "a measure")
     report = Report.of(subject)
@@ -51,12 +42,11 @@ def check_measure(measure: type[Measure] | Measure, **keys: Any) -> Report:
     if data is not None:
         with noting(returns, "measuring"):
             _measure_rounds(subject, data, (returns, arguments, repeatable, recorded))
-    check_keys(report, subject)
-    return report.raise_faults()
+    return finished(report, subject)
 
 
 def _suitable(measure: Measure, returns: Check) -> Data | None:
-    """Return data that a measure takes; None if it takes none of those here."""
+    """Return the first data that a measure takes; None if it refuses all."""
     classes = problem("float32", SIZES)
     numbers = classes.train_x[:, :NUMBERS]
     tested = classes.test_x[:, :NUMBERS]
@@ -75,7 +65,6 @@ def _suitable(measure: Measure, returns: Check) -> Data | None:
 
 
 def _measure_rounds(measure: Measure, data: Data, checks: tuple[Check, Check, Check, Check]) -> None:
-    """Play rounds and have each measured."""
     returns, arguments, repeatable, recorded = checks
     model: Model = Fcn(hidden=(4,))
     if data.regression:
@@ -98,9 +87,8 @@ def _measure_rounds(measure: Measure, data: Data, checks: tuple[Check, Check, Ch
             due += 1
             learned = replace(before, next_state=outcome.server, aggregated=outcome.updates)
             vectors = fingerprint((learned.before, learned.after, outcome.updates))
-            found += len(_again(measure, "before", before, returns, repeatable))
-            found += len(_again(measure, "columns", learned, returns, repeatable))
-            found += len(_again(measure, "rows", learned, returns, repeatable))
+            for hook, seen in (("before", before), ("columns", learned), ("rows", learned)):
+                found += len(_again(measure, hook, seen, returns, repeatable))
             if fingerprint((learned.before, learned.after, outcome.updates)) != vectors:
                 text = "changes vectors of the round in place, which others still use: work on copies (x.clone())"
                 arguments.fault(f"{place(measure, 'rows')}: {type(measure).__name__} {text}")
@@ -110,8 +98,8 @@ def _measure_rounds(measure: Measure, data: Data, checks: tuple[Check, Check, Ch
         recorded.fault(f"{type(measure).__name__} has added no column and no row in {due} rounds")
 
 
-def _again(measure: Measure, hook: Hook, learned: MeasuredRound, returns: Check, repeatable: Check) -> Any:
-    """Return what a hook of a measure returns; note if it returns something else again, or a fresh copy does."""
+def _again(measure: Measure, hook: str, learned: MeasuredRound, returns: Check, repeatable: Check) -> Any:
+    """Return what a hook returns; note if it, or a fresh copy of the measure, returns something else later."""
     fresh = copy.deepcopy(measure)
     drawn = global_draws.states()
     first = _called(measure, hook, learned, returns)
@@ -125,8 +113,8 @@ def _again(measure: Measure, hook: Hook, learned: MeasuredRound, returns: Check,
     return first
 
 
-def _called(measure: Measure, hook: Hook, learned: MeasuredRound, returns: Check) -> Any:
-    """Return what a hook returns; nothing if it returns what it must not, or raises something."""
+def _called(measure: Measure, hook: str, learned: MeasuredRound, returns: Check) -> Any:
+    """Return what a hook returns; nothing if it raises an exception or returns another form."""
     try:
         if hook == "rows":
             return rows_of(measure, learned)
@@ -134,7 +122,7 @@ def _called(measure: Measure, hook: Hook, learned: MeasuredRound, returns: Check
     except WrongReturn as error:
         returns.fault(str(error))
     except global_draws.GlobalDraw:
-        return ()  # noted by what looks at the generators
+        return ()  # noted by the caller, who compares the generators
     except Exception as error:  # noqa: BLE001 - an author's code may raise anything
         where = place_of_error(measure, error) or place(measure, hook)
         name = f"{type(measure).__name__}.{hook}"

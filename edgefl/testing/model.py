@@ -20,15 +20,14 @@ from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models import Model
 from edgefl.learning.models.count import multiplications
 from edgefl.learning.models.imported import Imported
-from edgefl.testing.keys import check_keys
-from edgefl.testing.report import Check, Report, made, noting
+from edgefl.testing.report import Check, Report, finished, made, noting
 from edgefl.testing.rounds import CLASSES, FEATURES, Round, problem, rounds
 from edgefl.testing.values import distance, same
 
 SIZES = (7, 20, 5)  # samples of the devices that train it
 TOGETHER = Plan("batched", "vmap", 3)
 BOUND = 1e-9  # of rounding, in parts of the largest number
-COUNTED = 0.02  # by which a model's own count of operations may differ from torch's
+COUNTED = 0.02  # relative difference that is allowed between a model's count of operations and torch's
 
 
 def check_model(
@@ -45,9 +44,6 @@ def check_model(
         shape: of a sample, such as (1, 28, 28).
         classes: how many classes there are.
         keys: the keys with which the class or the function is checked.
-
-    Raises:
-        ConformanceError: something is wrong.
     """
     subject = _model(model, keys)
     name = subject.import_path if isinstance(subject, Imported) else path_of(type(subject))
@@ -59,7 +55,7 @@ def check_model(
     if report.ok:
         _check_fitting(report, subject, data)
     if not isinstance(subject, Imported):
-        check_keys(report, subject)
+        return finished(report, subject)
     return report.raise_faults()
 
 
@@ -68,10 +64,10 @@ def _check_fitting(report: Report, model: Model, data: Data) -> None:
     outputs = report.begin("outputs", "of a sample, in evaluation, do not depend on the others of its batch")
     with noting(outputs, "a forward pass"):
         _check_outputs(outputs, _module(model, data), data)
-    initial = report.begin("initial model", "is a function of the seed, whatever the global generators hold")
+    initial = report.begin("initial model", "is a function of the seed, whatever the state of the global generators")
     with noting(initial, "building the module"):
         _check_initial(initial, model, data)
-    itself = report.begin("itself", "learns and is tested as PyTorch has it, and keeps no state besides")
+    itself = report.begin("itself", "learns and is tested as under PyTorch alone, and keeps no other state")
     with noting(itself, "a training step"):
         if reason := network_problem(model, _in_single_precision(data), Streams(1), report.subject):
             itself.fault(reason)
@@ -85,7 +81,7 @@ def _check_fitting(report: Report, model: Model, data: Data) -> None:
 
 
 def _model(model: Any, keys: dict[str, Any]) -> Model:
-    """Return a `Model`, around the user's module if it is none itself."""
+    """Return a `Model`: the user's, or one around the user's module."""
     if isinstance(model, Model) or (isinstance(model, type) and issubclass(model, Model)):
         found: Model = made(model, keys, Model, "a model")
         return found
@@ -93,17 +89,15 @@ def _model(model: Any, keys: dict[str, Any]) -> Model:
     if not callable(model) or isinstance(model, nn.Module) or is_other_class:
         raise TypeError(f"expected a class or a function that makes a torch.nn.Module, or a Model, got {model!r}")
     imported = Imported.model_validate({**keys, "import_path": path_of(model)})
-    imported._maker = model  # noqa: SLF001 - a test's class may lie where its path does not lead
+    imported._maker = model  # noqa: SLF001 - a class of a test cannot always be imported by its path
     return imported
 
 
 def _in_single_precision(data: Data) -> Data:
-    """Return the problem in the type in which models learn."""
     return problem("float32", SIZES, data.shape, data.classes)
 
 
 def _module(model: Model, data: Data) -> nn.Module:
-    """Return the module in double precision, with its initial parameters."""
     return build_module(model, data, Streams(1)).double().eval()
 
 
@@ -136,7 +130,9 @@ def _check_outputs(check: Check, module: nn.Module, data: Data) -> None:
     if not same(together, again):
         check.fault("are random in evaluation: use torch.nn.Dropout, which module.eval() turns off")
     elif difference is None or difference > BOUND:
-        check.fault(f"depend on the batch (by {difference or 0:.2g}): in evaluation a sample must stand for itself")
+        check.fault(
+            f"depend on the batch (by {difference or 0:.2g}): in evaluation an output may depend on its sample only"
+        )
 
 
 def _check_initial(check: Check, model: Model, data: Data) -> None:
@@ -171,8 +167,7 @@ def _check_training(model: Model, data: Data, random: Check, together: Check, le
     if not first:
         return
     for name in global_draws.moved(drawn):
-        remedy = "draw with torch, whose draws are keyed"
-        random.fault(f"the forward pass draws from {name}: {remedy}")
+        random.fault(f"the forward pass draws from {name}: draw with torch, whose draws are keyed")
     if not all(bool(each.server["w"].isfinite().all()) for each in first):
         learns.fault("the model is not finite after a few rounds on a plain problem")
     elif first[-1].loss >= first[0].loss:
@@ -190,12 +185,12 @@ def _check_training(model: Model, data: Data, random: Check, together: Check, le
         batched = [played.round((0, 1, 2)) for _ in first]
     difference = distance(first[-1].server, batched[-1].server)
     if difference is None or difference > BOUND:
-        text = f"models of devices that train together differ by {difference or 0:.2g} from those that train alone"
+        text = f"models of devices that train together differ by {difference or 0:.2g} from models trained one by one"
         together.fault(f"{text}: keep no state in the module but parameters and buffers, and no sum over the batch")
 
 
 def _trained(check: Check, model: Model, data: Data) -> list[Round]:
-    """Return three rounds of all devices, trained one by one; none if they fail."""
+    """Return three rounds of all devices, trained one by one; an empty list if they fail."""
     found: list[Round] = []
     with (
         noting(check, "a round of learning"),

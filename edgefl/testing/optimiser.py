@@ -12,8 +12,7 @@ from edgefl.coordination.forecast import Forecast
 from edgefl.coordination.optimisers import Optimiser
 from edgefl.testing.calls import Calls, is_array, kind
 from edgefl.testing.forecasts import made_up_forecast
-from edgefl.testing.keys import check_keys
-from edgefl.testing.report import Report, made, noting
+from edgefl.testing.report import Report
 
 COUNTS = (1, 2, 7, 50)  # of participants
 DEADLINE_S = 600.0
@@ -26,25 +25,15 @@ def check_optimiser(optimiser: type[Optimiser] | Optimiser, **keys: Any) -> Repo
 
     It decides on up to 50 participants whose channels and work differ by orders of magnitude, with 600 s for a round,
     on the whole of a band and on half of it.
-
-    Args:
-        optimiser: the class, or an instance.
-        keys: the keys with which the class is checked.
-
-    Raises:
-        ConformanceError: something is wrong.
     """
-    subject: Optimiser = made(optimiser, keys, Optimiser, "an optimiser")
-    report = Report.of(subject)
-    calls = Calls(report)
+    calls = Calls(optimiser, keys, Optimiser, "an optimiser")
     rng = np.random.default_rng(3)
     for count in COUNTS:
         for free_share in (1.0, 0.5):
-            forecast = _forecast(count, rng, free_share, in_turn=subject.allocation == "round_robin")
-            with noting(calls.returns, "a decision"):
-                _check_decisions(calls, subject, forecast)
-    check_keys(report, subject)
-    return report.raise_faults()
+            forecast = _forecast(count, rng, free_share, in_turn=calls.subject.allocation == "round_robin")
+            with calls.noting("a decision"):
+                _check_decisions(calls, forecast)
+    return calls.finished()
 
 
 def _forecast(count: int, rng: np.random.Generator, free_share: float, *, in_turn: bool) -> Forecast:
@@ -55,25 +44,22 @@ def _forecast(count: int, rng: np.random.Generator, free_share: float, *, in_tur
     return replace(forecast, down=down, up=up, share=1.0 / count)
 
 
-def _check_decisions(calls: Calls, optimiser: Optimiser, forecast: Forecast) -> None:
-    """Check what is decided on a forecast's participants [n]."""
+def _check_decisions(calls: Calls[Optimiser], forecast: Forecast) -> None:
     try:
-        optimiser.decide(forecast)
+        calls.subject.decide(forecast)
     except Infeasible:
-        return  # nothing is decided, and the run ends with that line
-    decisions = calls.of(optimiser, "decide", forecast)
+        return  # a run would end with that line
+    decisions = calls.of("decide", forecast)
     if not isinstance(decisions, Decisions):
-        calls.wrong(optimiser, "decide", f"returned {kind(decisions)}, expected Decisions of coordination.decisions")
-        return
+        calls.reject("decide", f"returned {kind(decisions)}, expected Decisions of coordination.decisions")
     shape = (len(forecast),)
     for name in ("up_share", "down_share", "power_share", "clock_share"):
         values = getattr(decisions, name)
         if values is None:
             continue
         if not is_array(values, shape):
-            calls.wrong(optimiser, "decide", f"returned {kind(values)} as {name}, expected numbers {list(shape)}")
+            calls.wrong("decide", f"returned {kind(values)} as {name}, expected numbers {list(shape)}")
         elif (values <= 0).any() or (values > 1).any():
-            calls.wrong(optimiser, "decide", f"returned a {name} that is not above 0 and at most 1")
+            calls.wrong("decide", f"returned a {name} that is not above 0 and at most 1")
         elif name in BAND_SHARES and abs(values.sum() - 1) > ROUNDING:
-            text = f"returned {name} that add up to {values.sum():g}, expected 1"
-            calls.wrong(optimiser, "decide", text)
+            calls.wrong("decide", f"returned {name} that add up to {values.sum():g}, expected 1")

@@ -9,8 +9,7 @@ import numpy as np
 
 from edgefl.learning.partitions import Partition
 from edgefl.testing.calls import Calls, kind
-from edgefl.testing.keys import check_keys
-from edgefl.testing.report import Report, made, noting
+from edgefl.testing.report import Report
 
 SAMPLES = 3_000
 CLASSES = 10
@@ -29,41 +28,30 @@ def check_partition(
         devices: how many devices there are.
         overlapping: whether several devices may hold the same sample.
         keys: the keys with which the class is checked.
-
-    Raises:
-        ConformanceError: something is wrong.
     """
-    subject: Partition = made(partition, keys, Partition, "a partition")
-    report = Report.of(subject)
-    calls = Calls(report)
+    calls = Calls(partition, keys, Partition, "a partition")
     rng = np.random.default_rng(SEED)
     labels = rng.integers(0, CLASSES, SAMPLES)
     owner = np.sort(rng.integers(0, 2 * devices, SAMPLES))
-    with noting(calls.returns, "a division"):
-        parts = calls.of(subject, "assign", labels, owner, devices, np.random.default_rng(SEED))
-        _check_parts(calls, subject, parts, devices, overlapping=overlapping)
-    check_keys(report, subject)
-    return report.raise_faults()
+    with calls.noting("a division"):
+        parts = calls.of("assign", labels, owner, devices, np.random.default_rng(SEED))
+        _check_parts(calls, parts, devices, overlapping=overlapping)
+    return calls.finished()
 
 
-def _check_parts(calls: Calls, partition: Partition, parts: Any, devices: int, *, overlapping: bool) -> None:
+def _check_parts(calls: Calls[Partition], parts: Any, devices: int, *, overlapping: bool) -> None:
     if not isinstance(parts, Sequence) or len(parts) != devices:
         length = f" of {len(parts)}" if isinstance(parts, Sequence) else ""
-        calls.wrong(partition, "split", f"returned {kind(parts)}{length}, expected a list with {devices} arrays")
-        return
+        calls.reject("split", f"returned {kind(parts)}{length}, expected a list with {devices} arrays")
     for device, part in enumerate(parts):
-        is_ids = isinstance(part, np.ndarray) and part.ndim == 1 and np.issubdtype(part.dtype, np.integer)
-        if not is_ids:
-            calls.wrong(partition, "split", f"gave device {device} {kind(part)}, expected sample numbers [n] (int64)")
-        elif not len(part):
-            calls.wrong(partition, "split", f"gave device {device} no sample: every device needs one")
-        elif part.min() < 0 or part.max() >= SAMPLES:
-            calls.wrong(partition, "split", f"gave device {device} samples {part.min()} to {part.max()} of {SAMPLES}")
-        elif len(np.unique(part)) < len(part):
-            calls.wrong(partition, "split", f"gave device {device} a sample twice")
-        else:
-            continue
-        return
+        if not isinstance(part, np.ndarray) or part.ndim != 1 or not np.issubdtype(part.dtype, np.integer):
+            calls.reject("split", f"gave device {device} {kind(part)}, expected sample numbers [n] (int64)")
+        if not len(part):
+            calls.reject("split", f"gave device {device} no sample: every device needs one")
+        if part.min() < 0 or part.max() >= SAMPLES:
+            calls.reject("split", f"gave device {device} samples {part.min()} to {part.max()} of {SAMPLES}")
+        if len(np.unique(part)) < len(part):
+            calls.reject("split", f"gave device {device} a sample twice")
     together = np.concatenate(parts)
     if not overlapping and len(np.unique(together)) < len(together):
-        calls.wrong(partition, "split", "gave a sample to two devices: pass overlapping=True if that is meant")
+        calls.wrong("split", "gave a sample to two devices: pass overlapping=True if that is meant")

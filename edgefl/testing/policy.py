@@ -9,8 +9,7 @@ import numpy as np
 from edgefl.api import run
 from edgefl.coordination.policies import Policy
 from edgefl.core import global_draws
-from edgefl.testing.keys import check_keys
-from edgefl.testing.report import Check, Report, made, noting
+from edgefl.testing.report import Check, Report, finished, made, noting
 
 if TYPE_CHECKING:
     from edgefl.results.result import Result
@@ -26,18 +25,11 @@ def check_policy(policy: type[Policy] | Policy, **keys: Any) -> Report:
     """Check that a policy runs rounds as a server expects of it, and return the report.
 
     It runs a world of 8 devices without learning, once with all of them present, once with devices that come and go.
-
-    Args:
-        policy: the class, or an instance.
-        keys: the keys with which the class is checked.
-
-    Raises:
-        ConformanceError: something is wrong.
     """
     subject: Policy = made(policy, keys, Policy, "a policy")
     report = Report.of(subject)
-    runs = report.begin("runs", f"{ROUNDS} rounds come to their end, with all devices present and with some that leave")
-    books = report.begin("books", "time never runs backwards, and rounds count what their participants did")
+    runs = report.begin("runs", f"{ROUNDS} rounds end, with all devices present and with some that leave")
+    books = report.begin("books", "time never runs backwards, and rounds count the updates of their participants")
     random = report.begin("repeatable", "a second run gives the same tables, whatever the global generators hold")
     for name, churn in (("all devices present", {"kind": "none"}), ("devices that leave", CHURN)):
         scenario = _scenario(subject, churn)
@@ -50,10 +42,9 @@ def check_policy(policy: type[Policy] | Policy, **keys: Any) -> Report:
         _check_books(books, name, result, all_stay=churn["kind"] == "none")
         with global_draws.seeded(321):
             again = _result(random, name, scenario)
-        if again is not None and not _same(result, again):
+        if again is not None and not (result.rounds.equals(again.rounds) and result.devices.equals(again.devices)):
             random.fault(f"with {name} a second run gives other tables: use nothing but the server and its clock")
-    check_keys(report, subject)
-    return report.raise_faults()
+    return finished(report, subject)
 
 
 def _scenario(policy: Policy, churn: dict[str, Any]) -> dict[str, Any]:
@@ -82,9 +73,8 @@ def _result(check: Check, name: str, scenario: dict[str, Any]) -> Result | None:
         check.fault(f"with {name} the run is {result.status}: {result.error}")
         return None
     if len(result.rounds) != ROUNDS:
-        check.fault(
-            f"with {name} the run has {len(result.rounds)} rounds, expected {ROUNDS}: call server.aggregate once each"
-        )
+        text = f"with {name} the run has {len(result.rounds)} rounds, expected {ROUNDS}"
+        check.fault(f"{text}: call server.aggregate once each")
     return result
 
 
@@ -101,8 +91,3 @@ def _check_books(check: Check, name: str, result: Result, *, all_stay: bool) -> 
         check.fault(f"with {name} {text}: wait for a participation (or interrupt it and wait) before you aggregate")
     if all_stay and not counted.to_numpy().any():
         check.fault(f"with {name} no update ever arrives: wait for the processes that server.dispatch returns")
-
-
-def _same(first: Result, second: Result) -> bool:
-    """Return whether two results have the same tables."""
-    return first.rounds.equals(second.rounds) and first.devices.equals(second.devices)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import yaml
+
+from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError, RunError
 
 NAME_WIDTH = 22  # columns of a check's name
@@ -18,7 +22,7 @@ class Check:
 
     name: str
     meaning: str  # what is true if there are no faults
-    faults: list[str] = field(default_factory=list)  # a sentence each: what is wrong, and how to mend it
+    faults: list[str] = field(default_factory=list)  # a sentence each: what is wrong, and how to correct it
 
     def fault(self, text: str) -> None:
         """Note a fault, once."""
@@ -65,18 +69,14 @@ class Report:
         return self
 
     def __str__(self) -> str:
-        lines = [f"{self.subject}: {self._verdict()}"]
+        wrong = sum(bool(check.faults) for check in self.checks)
+        verdict = f"{wrong} of {len(self.checks)} checks failed" if wrong else f"all {len(self.checks)} checks passed"
+        lines = [f"{self.subject}: {verdict}"]
         for check in self.checks:
             if not check.faults:
                 lines.append(f"  ok     {check.name:<{NAME_WIDTH}} {check.meaning}")
             lines += [f"  WRONG  {check.name:<{NAME_WIDTH}} {fault}" for fault in check.faults]
         return "\n".join(lines)
-
-    def _verdict(self) -> str:
-        wrong = sum(bool(check.faults) for check in self.checks)
-        if not wrong:
-            return f"all {len(self.checks)} checks passed"
-        return f"{wrong} of {len(self.checks)} checks failed"
 
 
 class ConformanceError(AssertionError):
@@ -92,7 +92,7 @@ class ConformanceError(AssertionError):
 
 
 class Blamed(Exception):  # noqa: N818 - the name says what has happened
-    """A fault has been noted already, and what comes after it tells nothing."""
+    """A fault has been noted, and the checks that would follow tell nothing more."""
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def made(member: Any, keys: dict[str, Any], base: type, noun: str) -> Any:
     """Return a member from its class and keys, or from an instance.
 
     Raises:
-        TypeError: it is no member of the kind, or keys are given with an instance.
+        TypeError: the member is of another kind, or keys are given with an instance.
     """
     if isinstance(member, type) and issubclass(member, base):
         return member.model_validate(keys)  # type: ignore[attr-defined]
@@ -121,3 +121,30 @@ def made(member: Any, keys: dict[str, Any], base: type, noun: str) -> Any:
     if keys:
         raise TypeError(f"give the keys {', '.join(keys)} to the class: check the class with keys, or an instance")
     return member
+
+
+def finished(report: Report, member: Member) -> Report:
+    """Return the report after the checks that all members have: keys that survive a file, and a docstring.
+
+    Raises:
+        ConformanceError: there is a fault.
+    """
+    keys = report.begin("keys", "YAML keys make the same member again when they are read")
+    described = report.begin("described", "the docstring's first line is what edgefl list prints")
+    cls = type(member)
+    if not (cls.__doc__ or "").strip():
+        text = "has no docstring: write what it is and where it comes from in one line"
+        described.fault(f"{cls.__name__}: {text}")
+    try:
+        written = yaml.safe_load(yaml.safe_dump(member.model_dump(mode="json")))
+        again = cls.model_validate(written)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the keys do not survive
+        keys.fault(f"{cls.__name__}: writing and reading its keys ends with {type(error).__name__}: {error}")
+        return report.raise_faults()
+    for key, value in member:
+        found = getattr(again, key)
+        both_nan = isinstance(value, float) and isinstance(found, float) and math.isnan(value) and math.isnan(found)
+        if found != value and not both_nan:
+            text = f"{value!r} is read as {found!r}: give the key a type that says how it is written"
+            keys.fault(f"{cls.__name__}.{key}: {text}")
+    return report.raise_faults()

@@ -22,12 +22,12 @@ from edgefl.learning.models import Model
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.training_section import Training
 
-SIZES = (7, 20, 13, 32, 1, 25)  # samples of each device: unequal, one of them with a single sample
+SIZES = (7, 20, 13, 32, 1, 25)  # samples of each device, one of them with a single sample
 FEATURES = 5
 CLASSES = 3
 SEED = 17
 ALL = (0, 1, 2, 3, 4, 5)
-SCHEDULE = (ALL, (1,), (0, 3, 4), (1, 2, 5))  # all, one of many, and some, who were absent in between
+SCHEDULE = (ALL, (1,), (0, 3, 4), (1, 2, 5))  # all, one of many, and some that were absent in between
 TOGETHER = Plan("batched", "layers", 4)  # four at once: a cohort of six is divided
 
 Dtype = Literal["float32", "float64"]
@@ -43,7 +43,7 @@ class Round:
 
 
 def problem(dtype: Dtype, sizes: Sequence[int], shape: tuple[int, ...] = (FEATURES,), classes: int = CLASSES) -> Data:
-    """Return samples of overlapping classes, which a linear classifier tells apart fairly well."""
+    """Return samples of overlapping classes, most of which a linear classifier separates."""
     rng = np.random.default_rng(SEED)
     count = sum(sizes)
     labels = rng.integers(0, classes, count + 30)
@@ -93,7 +93,7 @@ class Rounds:
         self._await(self._awaited)
 
     def round(self, devices: Sequence[int]) -> Round:
-        """Play a round of these devices, and return what came of it."""
+        """Play a round of these devices, and return its outcome."""
         algorithm = self.algorithm
         w = algorithm.broadcast(self.server)
         received = algorithm.downlink(self.server)
@@ -107,31 +107,31 @@ class Rounds:
         return self._end(server, updates, loss)
 
     def empty_round(self) -> Round:
-        """Play a round in which no update arrives, for algorithms that learn from stored ones."""
+        """Play a round in which no update arrives, for algorithms that learn from stored updates."""
         updates = self.learner.empty_updates(self.server, self.index, 0.05)
         server = self.learner.aggregate(self.server, updates)
         self.algorithm.trace(server, updates)
         return self._end(server, updates, 0.0)
 
     def play(self, schedule: Sequence[Sequence[int]] = SCHEDULE) -> list[Round]:
-        """Play the rounds of a schedule, and one without updates if the algorithm learns from stored ones."""
+        """Play the rounds of a schedule, and one without updates if the algorithm learns from stored updates."""
         rounds = [self.round(devices) for devices in schedule]
         if self.algorithm.replays:
             rounds.append(self.empty_round())
         return rounds
 
     def depart(self, ids: Sequence[int], *, forget: bool) -> None:
-        """Have devices leave and lose their states."""
+        """Let devices leave and lose their states."""
         self.server = self.learner.depart(np.array(ids), self.server, forget=forget)
 
     def save(self) -> bytes:
-        """Return all state, as a run puts it on record."""
+        """Return all state, as a run saves it."""
         file = io.BytesIO()
         self.learner.save(file, {"state": dict(self.server), "index": self.index, AWAITED: self._awaited})
         return file.getvalue()
 
     def restore(self, saved: bytes) -> None:
-        """Take back what `save` has written."""
+        """Restore the state that `save` has written."""
         values = self.learner.restore(io.BytesIO(saved))
         self.server = values["state"]
         self.index = values["index"]
@@ -148,7 +148,7 @@ class Rounds:
         return Round(updates, server, loss)
 
     def _await(self, received: Ids) -> None:
-        """Have the algorithm say for which devices the next model waits, as the server does after each round."""
+        """Ask the algorithm for which devices the next model waits, as the server does after each round."""
         population = len(self.learner.task.parts)
         rng = np.random.default_rng(self.index)
         self._awaited = self.algorithm.awaited(self._awaited, received, population, rng)
@@ -159,7 +159,7 @@ class Rounds:
 @contextmanager
 def rounds(algorithm: Algorithm, **keys: Any) -> Iterator[Rounds]:
     """Give rounds of an algorithm, and close their learner at the end."""
-    # Every run has an instance of its own, as in a process of its own: what one keeps to itself is not there in others.
+    # A copy for each run, as in separate processes: state that a hook hides in the instance does not reach other runs.
     made = Rounds(algorithm=copy.deepcopy(algorithm), **keys)
     try:
         yield made

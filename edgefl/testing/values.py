@@ -1,4 +1,4 @@
-"""Values that are made of tensors: contexts, updates, mappings and sequences; their copies, and comparisons of them."""
+"""Values that consist of tensors (contexts, updates, mappings, sequences): their copies and comparisons."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from edgefl.learning.algorithms import Batch, ForwardPass, LocalContext, Updates
+from edgefl.testing.calls import fingerprint
 
 SMALLEST = 1e-300  # in place of 0 as the largest number of a vector
 
@@ -43,7 +44,7 @@ def tensors(value: Any) -> list[Tensor]:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield all that a value is made of, each with its path."""
+    """Yield the parts of a value, each with its path."""
     if isinstance(value, Mapping):
         for name in sorted(value):
             yield from leaves(value[name], f"{path}.{name}")
@@ -59,14 +60,14 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Return whether two values are the same, byte by byte; generators are passed over."""
-    return _bytes(first) == _bytes(second)
+    """Return whether two values are the same, byte by byte; generators are not compared."""
+    return bool(fingerprint(first) == fingerprint(second))
 
 
 def distance(first: Any, second: Any) -> float | None:
-    """Return the largest difference of two values, in parts of a vector's largest number; None if they are not alike.
+    """Return the largest difference of two values, in parts of a vector's largest number; None if shapes differ.
 
-    Numbers that are the same on both sides count as no difference, be they infinite or NaN.
+    Equal numbers count as no difference, even infinity and NaN.
     """
     one = dict(leaves(first))
     other = dict(leaves(second))
@@ -96,18 +97,5 @@ def _vector_distance(one: Tensor, other: Tensor) -> float | None:
 
 
 def _parts(value: LocalContext | Updates) -> list[tuple[str, Any]]:
-    """Return what a context or updates hold, without the facts that all rounds share."""
+    """Return the fields of a context or of updates, except the facts that all rounds share."""
     return [(item.name, getattr(value, item.name)) for item in fields(value) if item.name != "run"]
-
-
-def _bytes(value: Any) -> dict[str, Any]:
-    return {path: _leaf_bytes(item) for path, item in leaves(value) if not isinstance(item, np.random.Generator)}
-
-
-def _leaf_bytes(item: Any) -> Any:
-    if isinstance(item, Tensor):
-        item = item.detach().contiguous().numpy()
-    if isinstance(item, (np.ndarray, np.generic, float)):
-        array = np.asarray(item)
-        return str(array.dtype), array.shape, array.tobytes()
-    return item

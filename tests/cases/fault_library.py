@@ -207,7 +207,7 @@ def _kills_a_worker(call: Call) -> Any:
 
 
 def _interrupts_the_call(call: Call) -> Any:
-    """Let a signal arrive that somebody handles: the system may end a call with EINTR, which Python repeats."""
+    """Let a signal arrive that a handler catches: the system may end a call with EINTR, which Python repeats."""
     signal.signal(signal.SIGUSR1, lambda *_: None)
     os.kill(os.getpid(), signal.SIGUSR1)
     return call.do()

@@ -1,6 +1,6 @@
 """Steps of the tutorial: what they run, what they print, and which numbers they tell.
 
-`python tests/cases/lessons.py docs/tutorial/*.md` runs all steps and writes the outputs into the pages anew.
+`python tests/cases/lessons.py docs/tutorial/*.md` runs all steps and writes the outputs into the pages again.
 """
 
 import contextlib

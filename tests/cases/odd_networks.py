@@ -476,7 +476,7 @@ class Padded(nn.Module):
         super().__init__()
         self.words = nn.Embedding(VOCABULARY, 5, padding_idx=0, sparse=sparse)
         with torch.no_grad():
-            self.words.weight[0] = 0.7  # it counts in the mean, so that a change would be seen
+            self.words.weight[0] = 0.7  # it counts in the mean of the outputs, so that a change would be seen
         self.back = nn.Linear(5, classes)
 
     def forward(self, x):

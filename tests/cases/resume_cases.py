@@ -61,7 +61,7 @@ CASES = {
         "radio": {"bandwidth_hz": 1e6, "uplink": {"kind": "aircomp", "threshold": 0.4, "truncation": "device"}},
     },
     "sessions": SESSIONS,
-    "client states that begin anew": {**SESSIONS, "algorithm": "feddyn", "report": {"models": ["all"]}},
+    "client states that begin again": {**SESSIONS, "algorithm": "feddyn", "report": {"models": ["all"]}},
     "rows of the group that is present": {
         "rounds": None,
         "sessions": {"count": 4, "rounds": 2, "groups": 2},
@@ -70,7 +70,7 @@ CASES = {
         "report": {"models": ["all"], "gradient_norm": True, "device_losses": True},
     },
     "a contrast with random networks": {"algorithm": {"kind": "moon", "first_previous": "random"}},
-    "counters that begin anew": {**SESSIONS, "algorithm": {"kind": "fedssg", "variant": "paper_main"}},
+    "counters that begin again": {**SESSIONS, "algorithm": {"kind": "fedssg", "variant": "paper_main"}},
     "contributions": {
         "report": {
             "contributions": {"every": 2, "value": "loss"},
@@ -101,7 +101,7 @@ CASES = {
         "churn": {"kind": "poisson", "arrivals_per_s": 500, "stay_s": {"exponential": 0.008}},
         "server": {"participants": 4, "departed_state": "forgotten"},
     },
-    "samples divided anew": {
+    "samples divided again": {
         "data": {**BASE["data"], "redivide": "iid"},
         "algorithm": "fedeve",
         "churn": {"kind": "poisson", "arrivals_per_s": 400, "stay_s": {"exponential": 0.012}},

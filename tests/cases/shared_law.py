@@ -65,7 +65,7 @@ def long_races():
 
 
 def mean_slot_bits(setting):
-    """The bits of a slot in the mean over fading, in each part of the script."""
+    """The mean bits of a slot over fading, in each part of the script."""
     budget = link().pricing.budget
     shares_hz = BAND_HZ / (1.0 + np.array(setting.others))
     return shares_hz * SLOT_S * budget.mean_bps_hz(snr_hz(setting) / shares_hz)

@@ -21,7 +21,7 @@ FILES = {
     "binary": (bytes(range(256)), "s.yaml: is not a text file"),
     "NUL": (b"rounds: 5\x00\n", "s.yaml:1: not valid YAML"),
     "a list": ("- rounds: 5\n", "s.yaml:1: must be a mapping"),
-    "a key twice": ("rounds: 5\nseed: 1\nrounds: 6\n", "s.yaml:3: not valid YAML: the key rounds stands here twice"),
+    "a key twice": ("rounds: 5\nseed: 1\nrounds: 6\n", "s.yaml:3: not valid YAML: the key rounds is here twice"),
     "a tab": ("data:\n\tdataset: digits\n", "s.yaml:2: not valid YAML"),
     "an alias of itself": ("a: &a [*a]\n", "s.yaml:1: not valid YAML"),
     "a thousand brackets": ("a: " + "[" * 2000 + "]" * 2000, "s.yaml:1: not valid YAML"),
@@ -77,7 +77,7 @@ def test_validate_prints_every_fault_of_every_file_by_line(edgefl):
     assert 'did you mean "fedavg"?' in lines[5]
 
 
-def test_a_fault_stays_on_its_line(edgefl):
+def test_fault_is_printed_on_one_line(edgefl):
     edgefl.write("s.yaml", 'radio: {rate: "a\\nb\\e[31m"}\n"x\\ny": 1\n')
     lines = edgefl.refused("validate", "s.yaml")
     assert len(lines) == 2
@@ -223,7 +223,7 @@ def test_validate_does_not_import_torch(edgefl):
     assert "torch" not in {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
 
-def test_error_rates_that_rise_are_told_with_the_line_of_their_file(edgefl):
+def test_rising_error_rates_are_refused_with_the_line_of_their_file(edgefl):
     edgefl.write("curves.csv", "mcs,snr_db,bler\n0,-6,1\n0,-5,0.05\n0,-4,0.2\n")
     edgefl.write("s.yaml", "rounds: 1\nradio:\n  rate: mcs\n  errors: {kind: bler, curves: curves.csv}\n")
     lines = edgefl.refused("run", "s.yaml", "-o", "out")

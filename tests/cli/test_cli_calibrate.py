@@ -65,7 +65,7 @@ def test_a_wrong_log_is_refused_in_a_line_and_nothing_is_written(shell):
     assert shell.refused("calibrate", "nowhere.csv") == ["nowhere.csv: cannot be read: No such file or directory"]
 
 
-def test_what_it_needs_is_imported_when_it_is_needed(shell):
+def test_calibrate_imports_its_modules_late(shell):
     done = shell("calibrate", "log.csv", python_options=["-X", "importtime"])
     modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert "edgefl.calibration.calibration" in modules

@@ -121,7 +121,7 @@ def test_everything_as_json(folders):
     assert several[0] == alone | {"run": str(folders[0])}
 
 
-def test_what_is_no_finite_number_is_null_in_json(tmp_path):
+def test_values_that_are_not_finite_are_null_in_json(tmp_path):
     folder = made(tmp_path / "a", accuracies=[0.1, float("nan"), float("inf")])
     rows = json.loads(exported([folder], "json", ("table", "rounds")))
     assert [row["test_accuracy"] for row in rows] == [0.1, None, None]
@@ -226,7 +226,7 @@ def test_a_damaged_folder_leaves_the_earlier_file_alone(folders, tmp_path, form,
     assert {path.name for path in tmp_path.iterdir()} == {"run", "out"}
 
 
-def test_binary_is_nothing_for_a_terminal(finished):
+def test_binary_formats_are_not_written_to_a_terminal(finished):
     ours, theirs = pty.openpty()
     with finished.start("export", "out", "--format", "parquet", stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
@@ -234,7 +234,7 @@ def test_binary_is_nothing_for_a_terminal(finished):
         try:
             while part := os.read(ours, 4096):
                 shown += part
-        except OSError:  # how a terminal says that nobody is there any more
+        except OSError:  # how a terminal reports that it is closed
             pass
     os.close(ours)
     assert process.returncode == 2

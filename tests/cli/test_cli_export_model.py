@@ -99,7 +99,7 @@ def test_equal_exports_have_equal_bytes(normed, tmp_path):
 
 
 @pytest.mark.process
-def test_what_torch_cannot_translate(tmp_path, capfd):
+def test_model_that_torch_cannot_translate_is_refused(tmp_path, capfd):
     folder = tmp_path / "out"
     edgefl.run({**SMALL, "model": "own_networks:Branching"}, out=folder, device="cpu")
     assert main(["export", str(folder), "--format", "onnx", "-o", str(tmp_path / "model.onnx")]) == 2
@@ -116,7 +116,7 @@ def test_what_torch_cannot_translate(tmp_path, capfd):
         ("Scaled", "does not take a batch of 1: "),
     ],
 )
-def test_what_torch_translates_wrongly(name, message, monkeypatch):
+def test_model_that_torch_translates_wrongly_is_refused(name, message, monkeypatch):
     """Straight from the module: a run would refuse some of these networks before it learned."""
     monkeypatch.syspath_prepend(CASES)
     import own_networks

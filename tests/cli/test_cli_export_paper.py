@@ -23,7 +23,7 @@ def table(*folders, part=None):
 
 
 def test_means_and_deviations_over_seeds(tmp_path):
-    """Half the accuracy is reached in rounds 2 and 3: 25 s and 5 J in the mean, s = 10 / √2 s."""
+    """Half the accuracy is reached in rounds 2 and 3: 25 s and 5 J on average, s = 10 / √2 s."""
     folders = [
         made(tmp_path / str(seed), seed=seed, accuracies=each, targets=[0.5])
         for seed, each in enumerate([RISING, LATER])
@@ -69,7 +69,7 @@ def test_the_best_is_bold(tmp_path):
     assert [row["in all: rounds"] for row in table(*folders, part="summary")] == ["4", "5", "2"]
 
 
-def test_what_differs_but_the_seed_is_a_row_of_its_own(tmp_path):
+def test_runs_that_differ_in_more_than_the_seed_get_rows(tmp_path):
     same = [made(tmp_path / f"a{seed}", seed=seed, accuracies=RISING, data={"alpha": 1}) for seed in (1, 2)]
     other = made(tmp_path / "b", accuracies=RISING, data={"alpha": 2})
     assert [(row["run"], row["seeds"]) for row in table(*same, other)] == [("alpha 1", "2"), ("alpha 2", "1")]
@@ -179,7 +179,7 @@ def test_figures_of_accuracy_need_one(tmp_path, capsys):
     assert size_inches((tmp_path / "x.png").read_bytes())[0] == pytest.approx(3.5, abs=0.01)
 
 
-def test_a_missing_package_is_one_line(pair, capsys, monkeypatch, tmp_path):
+def test_missing_package_is_refused_in_one_line(pair, capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     assert main(["export", str(pair[0]), "--format", "pdf", "-o", str(tmp_path / "x.pdf")]) == 2
     expected = "edgefl: export --format pdf: needs matplotlib, which is missing: pip install 'edgefl-emulator[plot]'\n"

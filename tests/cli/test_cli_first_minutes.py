@@ -21,7 +21,7 @@ def test_a_shipped_scenario_runs_by_name(edgefl):
     assert (edgefl.folder / "results/quickstart/seed-1/rounds.csv").is_file()
 
 
-def test_init_copies_and_says_what_is_next(edgefl):
+def test_init_copies_a_scenario_and_prints_the_next_commands(edgefl):
     done = edgefl("init", "bandwidth")
     assert done.returncode == 0
     assert "edgefl sweep bandwidth.yaml" in done.stdout
@@ -32,7 +32,7 @@ def test_init_copies_and_says_what_is_next(edgefl):
     assert 'did you mean "quickstart"?' in line
 
 
-def test_names_and_verbs_are_told(edgefl):
+def test_unknown_names_and_verbs_are_refused(edgefl):
     (line,) = edgefl.refused("run", "quikstart")
     assert line.startswith("quikstart: no such file")
     assert 'did you mean "quickstart"?' in line
@@ -155,7 +155,7 @@ def test_very_verbose_says_where_an_error_comes_from(edgefl):
     assert "check_finite" in said
 
 
-def test_list_tells_all_about_a_member(edgefl):
+def test_list_describes_a_member(edgefl):
     said = edgefl("list", "fedprox").stdout
     assert "mu: number >= 0; default 0.01" in said
     assert edgefl("list", "algorithms", "fedprox").stdout == said
@@ -168,7 +168,7 @@ def test_list_tells_all_about_a_member(edgefl):
     assert line.startswith('list models: unknown "fedprox"')
 
 
-def test_an_implausible_value_warns_once_and_changes_nothing(edgefl):
+def test_implausible_value_warns_once_and_changes_nothing(edgefl):
     edgefl.write("s.yaml", "rounds: 1\ndevices: {count: 4, cpu_hz: 1.5}\n")
     for verb in (["validate", "s.yaml"], ["run", "s.yaml", "--no-train", "-o", "out"]):
         done = edgefl(*verb)
@@ -176,7 +176,7 @@ def test_an_implausible_value_warns_once_and_changes_nothing(edgefl):
         assert done.stderr.count("edgefl: warning: s.yaml:2: devices.cpu_hz: 1.5 Hz is less than 1 MHz") == 1
 
 
-def test_a_deadline_in_which_nothing_can_arrive_warns(edgefl):
+def test_deadline_that_no_device_can_meet_warns(edgefl):
     edgefl.write("s.yaml", "rounds: 1\nserver: {policy: deadline, deadline_s: 1e-6}\n")
     done = edgefl("validate", "s.yaml")
     assert done.returncode == 0

@@ -32,7 +32,7 @@ def test_a_wrong_app_or_world_is_refused_in_a_line(edgefl):
     app = write_app(edgefl.folder / "app", "wrong_app", "    raise ValueError('too late')\n")
     edgefl.write("world.yaml", WORLD)
     [line] = edgefl.refused("flower", "nothing", *OPTIONS)
-    assert line.endswith("there is no pyproject.toml; give the folder of a Flower app")
+    assert line.endswith("has no pyproject.toml: give the folder of a Flower app")
     edgefl.write("world.yaml", f"{WORLD}stop: {{time_s: 3}}\n")
     [line] = edgefl.refused("flower", "app", *OPTIONS)
     assert line.startswith("world.yaml:3: stop: does not go with a Flower app")

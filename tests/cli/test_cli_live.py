@@ -160,7 +160,7 @@ def test_rows_come_while_the_run_goes(live, gate, chromium, edgefl):
     loaded = chromium.execute_script("window.mine = 1; return performance.timeOrigin")
 
     wait_for_rounds(chromium, gate.let_pass(9))
-    assert chromium.execute_script("return [window.mine, performance.timeOrigin]") == [1, loaded]  # not loaded anew
+    assert chromium.execute_script("return [window.mine, performance.timeOrigin]") == [1, loaded]  # not loaded again
     script = "return document.querySelector('[data-figure=time-0]').data[0].x.length"
     assert chromium.execute_script(script) == rounds_shown(chromium)
 
@@ -227,7 +227,7 @@ def test_ctrl_c_ends_run_and_server(live, gate, edgefl):
         ask(address, "/")
 
 
-def test_who_may_look(live, gate, edgefl):
+def test_page_needs_its_secret_path_and_this_host(live, gate, edgefl):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process, address = live(str(port), "--quiet", "--no-train")
@@ -277,13 +277,13 @@ def test_a_port_in_use(edgefl):
         ("s.yaml", "must be a port from 0 to 65535; the scenario comes before the options"),
     ],
 )
-def test_what_is_no_port(edgefl, value, text):
+def test_wrong_ports_are_refused(edgefl, value, text):
     edgefl.write("s.yaml", PLAIN)
     (line,) = edgefl.refused("run", "--live", value, *(["s.yaml"] if value != "s.yaml" else []))
     assert text in line or "-1" in line
 
 
-def test_what_does_not_go_with_it(edgefl):
+def test_live_refuses_dry_runs(edgefl):
     edgefl.write("s.yaml", PLAIN)
     (line,) = edgefl.refused("run", "s.yaml", "--live", "--dry-run")
     assert line.startswith("--live: a dry run has no page")
@@ -293,7 +293,7 @@ def test_what_does_not_go_with_it(edgefl):
 
 
 def test_a_finished_run_and_one_that_cannot_begin(edgefl):
-    """Neither keeps the user waiting: nobody has the page open."""
+    """Neither waits for a reader of the page."""
     edgefl.write("s.yaml", PLAIN)
     command = ("run", "s.yaml", "-o", "out", "--no-train", "--live", "--resume")
     assert edgefl(*command).returncode == 0

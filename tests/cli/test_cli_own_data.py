@@ -75,7 +75,7 @@ def from_1():
     return stream.getvalue()
 
 
-def test_what_does_not_suit_is_one_line_each(edgefl):
+def test_unsuitable_arrays_are_refused_in_one_line_each(edgefl):
     names = []
     for number, content in enumerate(REFUSED):
         names.append(f"{number}/s.yaml")

@@ -114,7 +114,7 @@ def test_a_path_into_edgefl_leads_to_nothing_but_an_entry_of_the_catalogue(own, 
 
 
 @pytest.mark.parametrize("command", [["validate", "--import"], ["run"], ["run", "--dry-run"]], ids=" ".join)
-def test_what_comes_with_python_loads_no_data(own, command):
+def test_modules_of_python_cannot_load_data(own, command):
     own.write("own.yaml", "rounds: 1\ndata: {dataset: 'subprocess:run', args: [touch, made]}\n")
     (line,) = own.refused(*command, "own.yaml")
     assert line.startswith("own.yaml:2: data.dataset: subprocess:run: subprocess comes with Python, and holds nothing")
@@ -208,7 +208,7 @@ UNUSABLE = [
 ]
 
 
-def test_each_plug_in_that_cannot_be_used_is_said_in_a_line(edgefl):
+def test_unusable_plug_ins_are_refused_in_one_line(edgefl):
     files = []
     for number, (path, module, _) in enumerate(UNUSABLE):
         files.append(edgefl.write(f"{number}/own.yaml", SCENARIO.replace("mine:Mine", path)))

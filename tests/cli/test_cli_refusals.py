@@ -125,7 +125,7 @@ def test_other_errors_of_imports_are_no_lack_of_memory():
     )
 
 
-def test_what_writes_results_is_loaded_before_the_first_round(tmp_path, monkeypatch):
+def test_writers_of_results_are_imported_before_the_first_round(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)  # then `import` raises ModuleNotFoundError
     with pytest.raises(ModuleNotFoundError):
         package.run({"rounds": 2, "devices": {"count": 5}}, out=tmp_path / "out", train=False)

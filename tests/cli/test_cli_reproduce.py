@@ -189,17 +189,17 @@ def test_recorded_rows_are_compared_extended_and_not_run_again(edgefl):
         (("textbook/table-1", "--seeds", "0"), "--seeds 0: must be >= 1"),
         (("textbook/table-1", "--workers", "0", "-o", "study"), "--workers 0: must be >= 1"),
         (("textbook/mnist",), "textbook/mnist: needs the dataset mnist, which is not here: `edgefl data fetch mnist`"),
-        (("textbook", "-o", "x"), "-o x: textbook has 3 recipes, each with a folder of its own"),
+        (("textbook", "-o", "x"), "-o x: textbook has 3 recipes, and each needs a folder: name one"),
     ],
 )
-def test_what_is_refused_in_one_line(edgefl, arguments, said):
+def test_wrong_options_are_refused_in_one_line(edgefl, arguments, said):
     needy = PRICES + "data: [mnist]\n"
     write_library(edgefl.folder / "library", mnist=needy)
     [line] = edgefl.refused("reproduce", *arguments, "--library", "library")
     assert said in line
 
 
-def test_of_a_paper_that_is_run_what_can_be_run(edgefl):
+def test_paper_runs_the_recipes_whose_data_exist(edgefl):
     figure = PRICES.replace("seeds: [1, 2]", "seeds: [1]")
     write_library(edgefl.folder / "library", figure_1=figure, table_1=PRICES + "data: [mnist]\n")
     done = edgefl("reproduce", "textbook", "--library", "library", "--workers", "1")
@@ -208,7 +208,7 @@ def test_of_a_paper_that_is_run_what_can_be_run(edgefl):
     assert len(rows(edgefl.folder / "results/reproductions/textbook/figure-1/full/measured.csv")) == 3
 
 
-def test_a_trial_tells_how_long_a_recipe_takes(edgefl):
+def test_dry_run_estimates_the_time_of_a_recipe(edgefl):
     write_library(edgefl.folder / "library")
     (edgefl.folder / "library/recipes/textbook/table-1.yaml").unlink()
     assert "by a trial" not in edgefl("reproduce", "--library", "library").stdout

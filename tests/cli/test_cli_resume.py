@@ -118,7 +118,7 @@ def test_resume_says_when_there_is_nothing_to_do(edgefl):
 
 
 @pytest.mark.parametrize("every", ["0", "-3", "many", "2.5", "min", "nanmin"])
-def test_a_pace_that_makes_no_sense(every, edgefl):
+def test_invalid_pace_is_refused(every, edgefl):
     edgefl.write("s.yaml", "rounds: 2")
     (line,) = edgefl.refused("run", "s.yaml", "--checkpoint-every", every)
     assert "--checkpoint-every" in line

@@ -90,7 +90,7 @@ def test_a_terminal_gets_a_bar(edgefl):
         try:
             while part := os.read(ours, 4096):
                 shown += part
-        except OSError:  # how a terminal says that nobody is there any more
+        except OSError:  # how a terminal reports that it is closed
             pass
     os.close(ours)
     assert process.returncode == 0
@@ -118,7 +118,7 @@ def test_interrupted(edgefl, stop):
     assert len(rows((out / "devices.csv").read_text())) == 10 * len(finished)
 
 
-def test_a_closed_pipe_is_no_fault(edgefl):
+def test_closed_pipe_is_not_a_fault(edgefl):
     with edgefl.start("schema", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         error = process.stderr.read()

@@ -24,7 +24,7 @@ import pytest
         "reproduce --recorded fedssg/table-1",
     ],
 )
-def test_it_does_its_work(finished, tmp_path, command):
+def test_command_finishes(finished, tmp_path, command):
     shutil.copytree(finished.folder, tmp_path, dirs_exist_ok=True)
     alone = replace(finished, folder=tmp_path, processes=None)
     done = alone(*command.split())

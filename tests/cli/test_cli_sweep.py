@@ -15,7 +15,7 @@ def index(folder):
         return list(csv.DictReader(file))
 
 
-def test_a_swept_key_that_is_called_as_a_result_column(edgefl):
+def test_swept_key_may_have_the_name_of_a_result_column(edgefl):
     """`rounds` is a key of the scenario and a column of the index: both are there, in the statistics as well."""
     edgefl.write("base.yaml", WORLD)
     edgefl.write(
@@ -92,7 +92,7 @@ def test_the_same_point_twice_is_refused(edgefl, keys, line):
             "rounds=4",
             "grid.rounds.1: 2 gives the same scenario as 1 before it: leave one out, or one of --set rounds=4",
         ),
-        ("seed=3", "--set seed=3: sweep.yaml has seeds of its own: leave it out, or change seeds there"),
+        ("seed=3", "--set seed=3: sweep.yaml has its own seeds: leave it out, or change seeds there"),
     ],
 )
 def test_an_option_that_makes_all_points_the_same_is_refused(edgefl, override, line):

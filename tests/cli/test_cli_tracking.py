@@ -123,7 +123,7 @@ def test_rounds_are_there_while_the_run_goes_on(here, store):
     with tracking.MlflowRun(scenario, uri) as tracker:
         edgefl.run(scenario, train=False, progress=tracking.together(tracker, look))
     assert seen == [1, 2, 3, 4]
-    assert runs(client)[0].info.status == "FAILED"  # nobody has told it otherwise
+    assert runs(client)[0].info.status == "FAILED"  # the killed run could not end it
 
 
 def test_sessions_count_on(here, store):
@@ -170,7 +170,7 @@ def test_a_tracker_that_fails_leaves_the_run_alone(here, caplog):
     ]
 
 
-def test_trackers_change_no_result(here):
+def test_trackers_do_not_change_results(here):
     pytest.importorskip("tensorboard")
     assert run() == run("--tensorboard", out="tracked") == 0
     for name in ("rounds.csv", "devices.csv", "scenario.yaml"):
@@ -178,7 +178,7 @@ def test_trackers_change_no_result(here):
 
 
 @pytest.mark.parametrize("package", ["tensorboard", "mlflow"])
-def test_a_missing_package_is_one_line(here, package, monkeypatch, capsys):
+def test_missing_package_is_refused_in_one_line(here, package, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, package, None)
     assert run(f"--{package}", "there") == 2
     line = f"--{package}: needs {package}, which is missing: pip install 'edgefl-emulator[{package}]'"
@@ -186,7 +186,7 @@ def test_a_missing_package_is_one_line(here, package, monkeypatch, capsys):
     assert [path.name for path in here.iterdir()] == ["s.yaml"]
 
 
-def test_a_store_that_is_none_is_one_line(here, capsys):
+def test_invalid_store_is_refused_in_one_line(here, capsys):
     pytest.importorskip("mlflow")
     assert run("--mlflow", "nonsense://there") == 2
     error = capsys.readouterr().err

@@ -153,7 +153,7 @@ def made(command, capsys):
     ],
     ids=shown,
 )
-def test_what_lies_beside_a_run_stays(flags, here, capsys):
+def test_other_files_in_the_folder_of_a_run_stay(flags, here, capsys):
     made((*RUN, "--checkpoint-every", "1"), capsys)
     kept = [put(name) for name in HARMLESS]
     made((*RUN, *flags), capsys)
@@ -162,7 +162,7 @@ def test_what_lies_beside_a_run_stays(flags, here, capsys):
 
 @pytest.mark.process
 @pytest.mark.parametrize("flags", [("--overwrite",), ("--resume",)], ids=shown)
-def test_what_lies_beside_a_sweep_and_its_runs_stays(flags, here, capsys):
+def test_other_files_in_the_folders_of_a_sweep_stay(flags, here, capsys):
     made(SWEEP_RUN, capsys)
     (first, _) = sorted(path.parent for path in Path("out").glob("*/seed-*/manifest.json"))
     kept = [put(name) for name in HARMLESS]
@@ -174,7 +174,7 @@ def test_what_lies_beside_a_sweep_and_its_runs_stays(flags, here, capsys):
 
 @pytest.mark.process
 @pytest.mark.parametrize("flags", [("--overwrite",), ("--resume",)], ids=shown)
-def test_what_lies_beside_a_study_stays(flags, here, capsys):
+def test_other_files_in_the_folder_of_a_study_stay(flags, here, capsys):
     assert main(list(FIGURE)) in {0, 1}
     kept = [put(name) for name in HARMLESS]
     kept += [put(name, Path("out/runs")) for name in HARMLESS]

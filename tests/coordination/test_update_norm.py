@@ -120,7 +120,7 @@ def test_largest_parameters_count(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"algorithm": "scaffold"}, "algorithm: the selection update_norm lets devices train that are not chosen"),
         (
             {"algorithm": "fedar"},
-            "algorithm: the selection update_norm compares moves of the model, and fedar uploads none",
+            "algorithm: the selection update_norm compares changes of the model, and fedar uploads none",
         ),
         ({"report": {"models": ["all"]}}, "report.models: the selection update_norm"),
         ({"server": {"selection": {"kind": "channel_and_update"}}}, "server.csi: the selection channel_and_update"),

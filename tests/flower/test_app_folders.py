@@ -23,7 +23,7 @@ def refusal(app, **options):
 
 def test_a_folder_without_an_app_is_refused(tmp_path):
     folder = tmp_path / "app"
-    assert refusal(folder) == f"{folder}: there is no pyproject.toml; give the folder of a Flower app"
+    assert refusal(folder) == f"{folder}: has no pyproject.toml: give the folder of a Flower app"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_an_app_with_a_syntax_error_is_refused_with_its_own_line(tmp_path):
         ("__init__.py", "1 / 0\n", "__init__.py:1: ZeroDivisionError: division by zero"),
     ],
 )
-def test_whatever_an_app_raises_at_its_import_is_one_line(tmp_path, file, text, where):
+def test_any_exception_of_an_apps_import_is_one_line(tmp_path, file, text, where):
     name = f"import_app_{len(text)}"
     app = write_app(tmp_path / "app", name, TRAIN)
     (app / name / file).write_text(text)
@@ -154,7 +154,7 @@ def test_a_server_that_fails_or_exits_ends_the_run_with_its_own_line(tmp_path):
 
 
 @pytest.mark.parametrize("raised", ["SystemExit(0)", "BaseException(0)", "GeneratorExit(0)"])
-def test_an_app_that_raises_what_is_no_exception_has_failed(tmp_path, raised):
+def test_app_that_raises_a_base_exception_has_failed(tmp_path, raised):
     """In an `aggregate_train`, and in a client."""
     aggregate = f"""
     from flwr.serverapp.strategy import FedAvg

@@ -74,7 +74,7 @@ def drawn(folder, nodes, **options):
     return json.loads((folder / "drawn.json").read_text())
 
 
-def test_what_a_client_draws_depends_on_seed_device_and_message_alone(tmp_path):
+def test_draws_of_a_client_depend_only_on_seed_device_and_message(tmp_path):
     random.seed(5)
     np.random.seed(5)  # noqa: NPY002 - the app draws from it
     before = random.getstate()
@@ -156,7 +156,7 @@ def test_accuracies_are_the_weighted_means_of_the_clients_answers(tmp_path):
     assert result.summary["final_accuracy"] == result.rounds["test_accuracy"].iloc[-1]
 
 
-def test_a_strategys_central_tests_are_heard_and_count_more_than_the_clients(tmp_path):
+def test_central_tests_of_a_strategy_replace_those_of_clients(tmp_path):
     main = """
     from flwr.app import MetricRecord
     from flwr.serverapp.strategy import FedAvg
@@ -169,7 +169,7 @@ def test_a_strategys_central_tests_are_heard_and_count_more_than_the_clients(tmp
     assert result.rounds["test_loss"].tolist() == [1.5, 1.5]
 
 
-def test_an_app_may_report_in_a_line_of_its_own(tmp_path, caplog):
+def test_app_may_report_a_test(tmp_path, caplog):
     main = """
     from edgefl.flower import report
     for accuracy in (0.25, 77.5):
@@ -181,7 +181,7 @@ def test_an_app_may_report_in_a_line_of_its_own(tmp_path, caplog):
     assert result.rounds["test_accuracy"].iloc[0] == 0.25
     assert np.isnan(result.rounds["test_accuracy"].iloc[1])
     assert "77.5 is not within 0 to 1" in caplog.text
-    edgefl.flower.report(accuracy=0.5)  # nobody listens: nothing happens
+    edgefl.flower.report(accuracy=0.5)  # without an emulation this does nothing
 
 
 def test_bits_are_those_of_arrays_texts_and_bytes(tmp_path):

@@ -180,7 +180,7 @@ note(reply.error.code)
         ("time.sleep(float('nan'))", "ValueError: Invalid value NaN (not a number)"),
     ],
 )
-def test_times_that_are_none_are_refused_at_the_apps_own_line(tmp_path, main, error):
+def test_invalid_times_are_refused_at_the_line_of_the_app(tmp_path, main, error):
     _, result = noted(tmp_path, f"grid.send_and_receive(ask(nodes))\n{main}\n")
     assert result.status == "failed"
     where, _, what = result.error.partition("server.py:")
@@ -203,7 +203,7 @@ def test_messages_besides_training_leave_the_draws_of_training_as_they_are(tmp_p
     np.testing.assert_array_equal(*results)
 
 
-def test_shares_that_hold_for_a_round_refuse_messages_that_overlap(tmp_path):
+def test_fixed_shares_refuse_messages_that_overlap(tmp_path):
     main = "grid.push_messages(ask(nodes[:1]))\ngrid.push_messages(ask(nodes[1:2]))\n"
     _, result = noted(tmp_path, main, WORLD)
     assert result.status == "failed"
@@ -220,22 +220,22 @@ def test_an_app_that_asks_without_end_fails_with_a_reason(tmp_path):
 @pytest.mark.parametrize(
     ("section", "line"),
     [
-        ({"stop": {"time_s": 5}}, "stop: does not go with a Flower app: the app itself decides when it ends"),
+        ({"stop": {"time_s": 5}}, "stop: does not go with a Flower app: the app decides when it ends"),
         ({"server": {"policy": "asynchronous"}}, "server.policy: does not go with a Flower app"),
         ({"server": {"departed_state": "lost"}}, "server.departed_state: does not go with a Flower app"),
         (
             {"server": {"device_evaluation": {}}},
-            "server.device_evaluation: does not go with a Flower app: the ServerApp itself asks",
+            "server.device_evaluation: does not go with a Flower app: the ServerApp asks",
         ),
         (
             {"radio": {"uplink": "aircomp"}},
-            "radio.uplink: does not go with a Flower app: the ServerApp gets each",
+            "radio.uplink: does not go with a Flower app: the ServerApp needs each",
         ),
         ({"training": {"stragglers": {"share": 0.5}}}, "training.stragglers: does not go with a Flower app"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_keys_that_a_flower_app_has_no_place_for_are_refused(tmp_path, section, line):
+def test_keys_that_do_not_go_with_a_flower_app_are_refused(tmp_path, section, line):
     with pytest.raises(InputError, match=line):
         noted(tmp_path, "pass", {**WORLD, **section})
     assert not (tmp_path / "app-results").exists()

@@ -62,7 +62,7 @@ def older(folder, world=WORLD, *, tested=False, timeout=None, client=CLIENT):
     return result, np.load(file) if file.exists() else None
 
 
-def test_a_round_takes_as_long_as_one_of_our_own(tmp_path):
+def test_round_takes_as_long_as_without_flower(tmp_path):
     result, weights = older(tmp_path)
     assert result.error is None
     ours = edgefl.run(WORLD, train=False)
@@ -75,7 +75,7 @@ def test_a_round_takes_as_long_as_one_of_our_own(tmp_path):
     assert result.rounds["answered"].tolist() == [4] * 3
 
 
-def test_tests_by_clients_and_by_the_server_are_heard(tmp_path):
+def test_tests_by_clients_and_by_the_server_are_recorded(tmp_path):
     clients, _ = older(tmp_path / "clients")
     answered = clients.devices[clients.devices["status"] == "answered"]
     first = answered[answered["round"] == 1]["device"]

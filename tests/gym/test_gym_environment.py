@@ -85,7 +85,7 @@ def tiny(count=2, **changes):
     return {**world, **changes}
 
 
-# A run is a run, whoever decides
+# A run is the same under any control
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -94,7 +94,7 @@ def test_an_agent_that_follows_the_scenario_gives_the_bytes_of_the_plain_run(nam
     train = name == "polls"
     edgefl.run(world, train=train, out=tmp_path / "plain", device="cpu")
     several = [("devices",), ("scores",)] if train else [EVERYTHING, MASKED]
-    if name == "as many as come":  # some rounds have nobody; scores would choose as many as the scenario asks for
+    if name == "as many as come":  # some rounds have no device; scores would choose as many as the scenario asks for
         several = [MASKED]
     if name == "sequential":  # a mask says who takes part, not in which order the model visits them
         several = [EVERYTHING]
@@ -107,7 +107,7 @@ def test_an_agent_that_follows_the_scenario_gives_the_bytes_of_the_plain_run(nam
         assert json.loads((folder / "manifest.json").read_text())["status"] == "finished"
 
 
-def test_what_the_agent_does_not_decide_follows_the_scenario():
+def test_undecided_parts_follow_the_scenario():
     world = {
         **WORLD,
         "server": {"participants": 6, "policy": "deadline", "deadline_s": 0.2, "selection": "round_robin"},
@@ -172,7 +172,7 @@ def test_the_highest_scores_take_part_in_their_order():
     assert first.sort_values("start_s")["device"].tolist() == [19, 4, 18]
 
 
-def test_devices_that_are_away_cannot_be_chosen_and_nobody_means_the_scenarios_choice():
+def test_absent_devices_cannot_be_chosen_and_an_empty_mask_leaves_the_choice_to_the_scenario():
     world = {**WORLD, **WORLDS["churn"]}
     plain = edgefl.run(world, train=False)
     env = edgefl.gym.make(world)
@@ -180,11 +180,11 @@ def test_devices_that_are_away_cannot_be_chosen_and_nobody_means_the_scenarios_c
     assert_same(env.result(), plain)
     counts = []
 
-    def everybody(env, seen):
+    def all_devices(env, seen):
         counts.append(int(seen["free"].sum()))
         return np.ones(20, np.int8)
 
-    episode(env, everybody, seed=BASE["seed"])
+    episode(env, all_devices, seed=BASE["seed"])
     rounds = env.result().rounds
     assert rounds["selected"].tolist() == counts
     assert rounds["selected"].tolist() == rounds["present"].tolist()
@@ -342,16 +342,16 @@ def test_observations_are_what_the_server_knows():
     assert np.delete(seen["round_trip_s"], ids).tolist() == [-1.0] * 14
 
 
-def test_csi_is_the_channel_of_the_coming_round_and_absent_devices_have_none():
+def test_csi_is_the_channel_of_the_next_round_and_absent_devices_have_none():
     world = {**WORLD, **WORLDS["churn"], "radio": {"bandwidth_hz": 20e6}}
     env = edgefl.gym.make(world, observation=("free", "csi"))
     told = []
 
-    def everybody(env, seen):
+    def all_devices(env, seen):
         told.append(seen)
         return np.ones(20, np.int8)
 
-    episode(env, everybody)
+    episode(env, all_devices)
     result = env.result()
     for seen, (_, rows) in zip(told, result.devices.groupby("round"), strict=True):
         ids = rows["device"].to_numpy()
@@ -454,7 +454,7 @@ def test_a_run_that_fails_says_why_and_keeps_its_finished_rounds(tmp_path):
         (("clocks", "powers"), {"clocks": np.ones(20)}, "action: must be a dict with clocks, powers, got .'clocks'"),
     ],
 )
-def test_a_wrong_action_is_one_line_and_the_episode_stands_where_it_stood(parts, action, message):
+def test_wrong_action_is_one_line_and_does_not_change_the_episode(parts, action, message):
     env = edgefl.gym.make(WORLD, action=parts)
     env.reset()
     with pytest.raises(ValueError, match=message) as error:
@@ -468,13 +468,13 @@ def test_a_wrong_action_is_one_line_and_the_episode_stands_where_it_stood(parts,
     ("arguments", "message"),
     [
         ({"action": "devces"}, r'action: unknown part "devces" \(did you mean "devices"\?\)'),
-        ({"action": ()}, "action: names nothing"),
+        ({"action": ()}, "action: is empty"),
         ({"action": 3}, "action: must be a name or a list of names, got 3"),
         ({"observation": {"view": 1}}, "observation: must be a name or a list of names"),
         ({"action": ("clocks", "clocks")}, "twice"),
         ({"action": ("devices", "scores")}, "devices and scores both"),
         ({"observation": "vieww"}, r'observation: unknown entry "vieww" \(did you mean "view"\?\)'),
-        ({"observation": ()}, "observation: names nothing"),
+        ({"observation": ()}, "observation: is empty"),
         ({"reward": "tme"}, r'reward: unknown "tme" \(did you mean "time"\?\)'),
         ({"reward": {"time": math.nan}}, "reward: time: must be a finite number, got nan"),
         ({"reward": 3}, "reward: must be a name"),
@@ -483,7 +483,7 @@ def test_a_wrong_action_is_one_line_and_the_episode_stands_where_it_stood(parts,
         ({"overrides": ["rounds=0"]}, "rounds: must be > 0"),
         (
             {"action": "clocks", "overrides": ["server.policy=split"]},
-            "action: clocks: with the policy split devices compute at their highest",
+            "action: clocks: with the policy split, clocks",
         ),
         (
             {"action": "bandwidth", "overrides": ["radio.uplink=aircomp"]},
@@ -492,7 +492,7 @@ def test_a_wrong_action_is_one_line_and_the_episode_stands_where_it_stood(parts,
         ({"action": "powers", "overrides": ["server.selection=power_of_choice"]}, "has polled devices"),
         (
             {"action": "powers", "overrides": ["radio.allocation=equal_finish", "server.csi=perfect"]},
-            "action: bandwidth, clocks and powers: radio.allocation: equal_finish needs those it foresees",
+            "action: bandwidth, clocks and powers: radio.allocation: equal_finish needs the values that it forecasts",
         ),
     ],
 )
@@ -534,7 +534,7 @@ def test_gymnasiums_own_checks_pass(arguments):
     check_env(edgefl.gym.make(WORLD, **arguments), skip_render_check=True)
 
 
-def test_gymnasium_makes_it_by_name():
+def test_gymnasium_makes_the_environment_by_name():
     env = gymnasium.make("edgefl/World-v0", scenario=WORLD, action="clocks", max_episode_steps=2)
     check_env(env.unwrapped, skip_render_check=True)
     env.reset(seed=1)
@@ -543,7 +543,7 @@ def test_gymnasium_makes_it_by_name():
 
 
 @pytest.mark.parametrize("policy", ["synchronous", {"kind": "buffered", "buffer": 3}])
-def test_environments_run_side_by_side(policy):
+def test_environments_run_in_parallel(policy):
     """Also where some of them have closed a round in a step and others have not."""
     world = {**WORLD, "server": {"participants": 6, "policy": policy}}
 

@@ -285,7 +285,7 @@ REFUSED = [
     ),
     (
         {"radio": {"allocation": "equal_finish"}, "server": {"csi": "perfect"}},
-        r"radio\.uplink: equal_finish divides the uplink among uploads, which here overlap: set it to orthogonal",
+        r"radio\.uplink: equal_finish divides the uplink among uploads, but these overlap: set it to orthogonal",
     ),
     ({"radio": {"uplink": {"kind": "noma", "residual": 1.2}}}, r"radio\.uplink\.residual: must be <= 1"),
     ({"radio": {"uplink": {"kind": "noma", "users_per_group": 1}}}, r"radio\.uplink\.users_per_group: must be >= 2"),

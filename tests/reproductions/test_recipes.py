@@ -155,7 +155,7 @@ def test_a_recipe_may_leave_out_a_scale_of_the_one_whose_runs_it_takes(tmp_path)
         ("{set: [tried]}", "{sets: [tried]}", 5, 'steps.csv has no column sets (did you mean "set"?)'),
         ("{set: [tried]}", "{set: [none]}", 5, "scale full has no rows: no row of steps.csv has these values"),
         ("training.lr: 0.1", "training.lr: -0.1", 13, "must be >= 0, got -0.1"),
-        ("bases/parabola.yaml", "bases/hyperbola.yaml", 7, "does not exist: must be a scenario file"),
+        ("bases/parabola.yaml", "bases/hyperbola.yaml", 7, "does not exist: name a scenario file"),
         ("{relative: 0.001, why: four digits are printed}", "{why: nothing}", 19, "asks nothing"),
     ],
 )

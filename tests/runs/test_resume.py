@@ -59,7 +59,7 @@ def test_what_is_learned_again_begins_at_the_checkpoint(tmp_path, jobs):
     assert jobs == dict.fromkeys(range(EVERY, ROUNDS), 4)
 
 
-def test_without_a_checkpoint_it_begins_anew(tmp_path, jobs):
+def test_without_a_checkpoint_it_resets_state(tmp_path, jobs):
     killed(BASE, tmp_path / "cut", pace=100)
     jobs.clear()
     edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True)

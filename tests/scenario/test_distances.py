@@ -73,7 +73,7 @@ def merged(scenario, changes):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_a_refusal_names_helps(name):
+def test_remedies_of_a_refused_distance_help(name):
     cells, more, remedies = REFUSED[name]
     scenario = {"cells": cells, **more}
     with pytest.raises(InputError, match=r"radio.propagation: .* holds from .*, the cell spans .*: set ") as raised:
@@ -101,7 +101,7 @@ def test_what_a_refusal_names_helps(name):
         ({"radio": {"carrier_hz": 2e8, "propagation": "log_distance"}}, "needs reference_m of at least a wavelength"),
     ],
 )
-def test_what_no_distance_helps_comes_first(keys, message):
+def test_faults_that_no_distance_resolves_come_first(keys, message):
     with pytest.raises(InputError, match=message) as raised:
         load(keys)
     assert "clamp" not in str(raised.value)

@@ -45,7 +45,7 @@ def test_every_key_is_described():
     assert without == []
 
 
-def test_an_editor_shows_what_the_comment_beside_the_field_says():
+def test_descriptions_in_the_schema_are_the_comments_of_fields():
     root = schema()
     radio = root["$defs"]["Radio"]["properties"]
     assert radio["slot_s"]["description"] == "duration of a slot, for which fading is constant"
@@ -56,7 +56,7 @@ def test_an_editor_shows_what_the_comment_beside_the_field_says():
     assert fedprox["properties"]["mu"]["description"].startswith("weight of the proximal term")
 
 
-def test_it_fits_an_editor():
+def test_schema_is_small_enough_for_an_editor():
     assert len(json.dumps(schema(), separators=(",", ":"))) < LARGEST_BYTES
 
 

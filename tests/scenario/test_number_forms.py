@@ -27,7 +27,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("text", "key", "meant"), CASES)
-def test_what_to_write_is_what_was_meant(text, key, meant):
+def test_suggested_number_has_the_intended_value(text, key, meant):
     written = remedy(text, key).rpartition("write ")[2]
     assert float(written) == pytest.approx(meant, rel=1e-12)
 
@@ -44,7 +44,7 @@ def test_units_that_differ_by_case_alone_are_not_guessed():
 
 
 @pytest.mark.parametrize("text", ["20e6", "0.2e9", "1e-3", "5", "-76"])
-def test_a_number_in_quotes_is_told_as_text_not_as_a_unit(text):
+def test_number_in_quotes_is_reported_as_text(text):
     """`yaml.safe_load` makes text of 20e6, and the mapping then comes to `edgefl.run`."""
     with pytest.raises(InputError, match=f"it is text: write {text} without quotes, or convert what yaml.safe_load"):
         load({"radio": {"bandwidth_hz": text}})

@@ -1,4 +1,4 @@
-"""Values that are hardly meant: one warning each, and none about what is shipped."""
+"""Suspicious values get one warning each, and shipped scenarios none."""
 
 import numpy as np
 import pytest
@@ -53,10 +53,10 @@ CASES = {
     "devices.tx_power_dbm: 200 dBm": {"devices": {"tx_power_dbm": 200}},
     "radio.server_tx_power_dbm: 100 dBm": {"radio": {"server_tx_power_dbm": 100}},
     "cells.energy: with radio.server_power: per_device": {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}},
-    "devices.battery.idle_w: stops while a device takes part, and may be more than it then draws (idle_power_w": {
+    "devices.battery.idle_w: stops while a device takes part, and may exceed what it then draws (idle_power_w": {
         "devices": {"idle_power_w": 0.1, "battery": {"capacity_j": 40e3, "idle_w": {"uniform": [0.05, 0.5]}}}
     },
-    "devices.battery.idle_w: stops while a device takes part, and may be more than it then draws (rx_power_w": {
+    "devices.battery.idle_w: stops while a device takes part, and may exceed what it then draws (rx_power_w": {
         "devices": {
             "idle_power_w": 0.5,
             "groups": [
@@ -71,20 +71,20 @@ CASES = {
     "radio.carrier_hz: 3.5 Hz": {
         "radio": {"carrier_hz": 3.5, "propagation": {"kind": "free_space", "out_of_range": "clamp"}}
     },
-    "radio.propagation.high_loss: counts for nothing": {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5}}},
-    "radio.propagation.release: counts for nothing": {"radio": {"propagation": {"kind": "umi", "release": 19}}},
-    "radio.propagation.release: counts for nothing below": {
+    "radio.propagation.high_loss: has no effect": {"radio": {"propagation": {"kind": "umi", "high_loss": 0.5}}},
+    "radio.propagation.release: has no effect": {"radio": {"propagation": {"kind": "umi", "release": 19}}},
+    "radio.propagation.release: has no effect below": {
         "radio": {
             "propagation": {"kind": "umi", "release": 19},
             "fading": {"kind": "tdl", "delay_spread_ns": 100},
         }
     },
-    "radio.site_correlation: counts for nothing": {"radio": {"site_correlation": 0.5}},
-    "radio.sharing: with radio.uplink: noma fixed shares": {"radio": {"uplink": "noma"}},
+    "radio.site_correlation: has no effect": {"radio": {"site_correlation": 0.5}},
+    "radio.sharing: with radio.uplink: noma and fixed shares": {"radio": {"uplink": "noma"}},
     "mobility.speed_mps: 500 m/s": {"mobility": {"kind": "random_waypoint", "speed_mps": 500}},
-    "radio.slot_s: 0.5 s is no slot of NR": {"radio": {"slot_s": 0.5}},
-    "radio.slot_s: 0.0007 s is no slot": {"radio": {"slot_s": 7e-4}},
-    "radio.slot_s: 2e-05 s is no slot of NR, 1 ms / 2^mu (3GPP TS 38.211, Table 4.3.2-1): the nearest is 1.5625e-05": {
+    "radio.slot_s: 0.5 s is not a slot of NR": {"radio": {"slot_s": 0.5}},
+    "radio.slot_s: 0.0007 s is not a slot": {"radio": {"slot_s": 7e-4}},
+    "radio.slot_s: 2e-05 s is not a slot of NR, 1 ms / 2^mu (3GPP TS 38.211, Table 4.3.2-1): the nearest is 1.5625e-05": {
         "radio": {"slot_s": 2e-5}
     },
     "devices.rx_power_w: 23 W": {"devices": {"groups": [{"name": "a", "share": 0.5}, RECEIVES_DBM]}},
@@ -111,7 +111,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize("beginning", CASES)
-def test_one_line_each(beginning):
+def test_implausible_values_get_one_line_each(beginning):
     (line,) = implausible(load(CASES[beginning]))
     assert line.startswith(beginning)
 
@@ -158,7 +158,7 @@ class Tilted(Tr38901):
     tilt_deg: float = 12.0
 
 
-def test_keys_of_plug_ins_mean_what_they_like():
+def test_keys_of_plug_ins_get_no_warnings():
     scenario = load(antenna())
     tilted = scenario.cells.model_copy(update={"antenna": Tilted()})
     assert implausible(scenario.model_copy(update={"cells": tilted})) == []
@@ -176,7 +176,7 @@ def test_no_recipe_warns_but_where_its_paper_does():
     assert warned == {name: {"radio.noise_dbm_hz: -130 dBm/Hz"} for name in NOISY}
 
 
-def test_a_deadline_in_which_nothing_can_arrive():
+def test_deadline_that_no_device_can_meet_is_reported():
     keys = {"server": {"policy": "deadline", "deadline_s": 2.0}, "radio": {"bandwidth_hz": 1e6}}
     flops = np.array([3e9, 8e9])
     speeds = np.array([1e9, 8e9])  # 3 s and 1 s

@@ -57,7 +57,7 @@ def test_every_number_stands_beside_its_source(section, name):
         before = line
 
 
-def test_keys_beside_a_preset_win_at_any_depth():
+def test_other_keys_override_a_preset_at_any_depth():
     radio = load(
         {"radio": {"preset": "nr", "carrier_hz": 3.6e9, "overhead": {"uplink": 0.1}, "propagation": {"indoor": 0.5}}}
     ).radio
@@ -80,7 +80,7 @@ def test_null_leaves_out_what_a_preset_has():
     assert load(scenario.model_dump(mode="json")).devices.battery is None
 
 
-def test_groups_have_presets_of_their_own():
+def test_groups_may_name_presets():
     groups = [
         {"name": "phones", "share": 0.5, "preset": "phone"},
         {"name": "watches", "share": 0.5, "preset": "watch", "battery": {"reserve": 0.1}},
@@ -93,17 +93,17 @@ def test_groups_have_presets_of_their_own():
     assert load(scenario.model_dump(mode="json")) == scenario
 
 
-def test_an_override_goes_beside_the_preset():
+def test_override_keeps_the_preset():
     radio = load({"radio": {"preset": "nr"}}, ["radio.overhead.uplink=0.2"]).radio
     assert (radio.overhead.downlink, radio.overhead.uplink) == (0.14, 0.2)
     assert load({"radio": {"preset": "nr"}}, ["radio.preset=lte"]).radio.carrier_hz == 2e9
 
 
-def test_a_fault_at_a_key_of_a_preset_says_where_the_key_comes_from(tmp_path):
+def test_fault_at_a_key_of_a_preset_names_the_preset(tmp_path):
     file = tmp_path / "a.yaml"
     file.write_text("radio:\n  preset: nr\nserver: {optimiser: min_time, csi: perfect}\n", encoding="utf-8")
     with pytest.raises(
-        InputError, match=r"radio\.rate: .*\(rate comes from radio\.preset: nr, and a key beside it wins"
+        InputError, match=r"radio\.rate: .*\(rate comes from radio\.preset: nr; set radio\.rate to override it"
     ):
         load(file)
     file.write_text(
@@ -115,7 +115,7 @@ def test_a_fault_at_a_key_of_a_preset_says_where_the_key_comes_from(tmp_path):
     assert ":3: radio.rate" in str(raised.value)
 
 
-def test_the_preset_of_a_loaded_scenario_is_not_changed_in_vain():
+def test_changing_the_preset_of_a_loaded_scenario_is_refused():
     from edgefl.scenario.load import changed
 
     with pytest.raises(InputError, match="has the keys of its preset already"):
@@ -179,7 +179,7 @@ def powers_w(name):
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_a_device_at_work_draws_more_than_one_that_waits(name):
+def test_busy_device_draws_more_than_a_waiting_one(name):
     powers = powers_w(name)
     assert 0 < powers["waiting"] < powers["receiving"]
     assert powers["waiting"] < powers["sending"]
@@ -198,7 +198,7 @@ def test_the_phone_by_the_relative_powers_of_3gpp():
     ("name", "measured_w"),
     [("raspberry_pi_4", 6.4), ("raspberry_pi_5", 5.5), ("jetson_nano", 10.0)],
 )
-def test_boards_at_work_draw_what_was_measured(name, measured_w):
+def test_busy_boards_draw_the_measured_power(name, measured_w):
     """PidRamble; E2FL, March 2025; the power mode of its maker."""
     assert powers_w(name)["computing"] == pytest.approx(measured_w, rel=0.02)
 
@@ -210,7 +210,7 @@ def test_boards_at_work_draw_what_was_measured(name, measured_w):
         ("raspberry_pi_5", 16 * 1_814_073_344 * 6, 5.843),
     ],
 )
-def test_boards_take_as_long_as_measured(name, flops, seconds):
+def test_boards_take_the_measured_time(name, flops, seconds):
     """Six operations for each multiplication of the forward pass, as `docs/scenario.md` counts."""
     hardware = of("devices", name).devices
     speed = flops_per_s(hardware.cpu_hz.value * np.ones(1), hardware.flops_per_cycle.value * np.ones(1))[0]

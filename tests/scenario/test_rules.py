@@ -19,13 +19,13 @@ from edgefl.world.dvfs import Dvfs
 
 
 class OwnSplit(Policy):
-    """A policy of somebody else's that splits the model."""
+    """A policy from outside that splits the model."""
 
     splits_model: ClassVar[bool] = True
 
 
 class OwnRolling(Policy):
-    """A policy of somebody else's without rounds."""
+    """A policy from outside without rounds."""
 
     @property
     def overlapping(self):
@@ -33,7 +33,7 @@ class OwnRolling(Policy):
 
 
 class OwnPolling(Selection):
-    """A selection of somebody else's that polls devices."""
+    """A selection from outside that polls devices."""
 
     @property
     def polls(self):
@@ -41,18 +41,18 @@ class OwnPolling(Selection):
 
 
 class OwnClock(Dvfs):
-    """A clock rule of somebody else's."""
+    """A clock rule from outside."""
 
 
 class Momentum(Algorithm):
-    """An algorithm of somebody else's that keeps more than a mean."""
+    """An algorithm from outside that keeps more than a mean."""
 
     def server_state(self, w):
         return {"w": w, "momentum": 0 * w}
 
 
 class ProximalFedAvg(FedAvg):
-    """FedAvg of somebody else's, with another gradient."""
+    """FedAvg from outside, with another gradient."""
 
     def correct(self, gradient, w, local):
         return gradient + 0.1 * (w - local.start)

@@ -175,7 +175,7 @@ CONSISTENCY = {
 
 
 @pytest.mark.parametrize(("text", "message"), CONSISTENCY.items())
-def test_what_only_the_loader_sees(tmp_path, text, message):
+def test_loader_refuses_wrong_files(tmp_path, text, message):
     path = tmp_path / "s.yaml"
     path.write_text(f"rounds: 3\n{text}\n")
     with pytest.raises(InputError) as caught:
@@ -185,12 +185,12 @@ def test_what_only_the_loader_sees(tmp_path, text, message):
 
 
 @pytest.mark.parametrize("section", ["stop", "data", "model", "training", "server", "radio", "churn", "name", "seed"])
-def test_a_key_with_nothing_is_left_out(section):
+def test_key_without_a_value_counts_as_left_out(section):
     assert load({section: None}) == load({})
     VALIDATOR.validate({section: None})
 
 
-def test_nothing_under_an_unknown_or_a_required_key_is_still_a_fault():
+def test_unknown_or_required_key_without_a_value_is_a_fault():
     with pytest.raises(InputError, match="sedd: unknown key"):
         load({"sedd": None})
     with pytest.raises(InputError, match=r"data\.path: is required"):
@@ -199,7 +199,7 @@ def test_nothing_under_an_unknown_or_a_required_key_is_still_a_fault():
         load({"data": {"dataset": "quadratic", "coefficients": None}})
 
 
-def test_what_a_dataset_implies_gives_way_to_the_file():
+def test_keys_of_the_file_override_those_of_the_dataset():
     raw = {"data": {"dataset": "quadratic", "coefficients": [[1, 0, 0], [1, 1, 0]]}, "devices": None}
     scenario = load(raw)
     assert scenario.devices.count == 2
@@ -207,7 +207,7 @@ def test_what_a_dataset_implies_gives_way_to_the_file():
     assert load({**raw, "devices": {"count": 3}}).devices.count == 3
 
 
-def test_a_preset_gives_way_to_the_keys_beside_it():
+def test_other_keys_of_a_section_override_its_preset():
     assert load({"radio": {"preset": "dynamic_devices"}}).radio.downlink == "broadcast"
     assert load({"radio": {"preset": "dynamic_devices", "downlink": "unicast"}}).radio.downlink == "unicast"
 
@@ -223,7 +223,7 @@ def test_paths_are_looked_for_beside_the_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", ["~no-such-user/x", "x" * 5000, "a\0b"])
-def test_odd_paths_are_no_accident(path):
+def test_odd_paths_are_refused(path):
     with pytest.raises(InputError, match=r"model\.init|data\.path"):
         load({"data": {"dataset": "npz", "path": path}}).data.dataset.load()
 
@@ -263,7 +263,7 @@ def outcome(raw, overrides):
     [
         ("rounds=20", ', got a single text: write ["rounds=20"]'),
         ({"rounds": 20}, ", got a mapping"),
-        ([("rounds", 20)], ", one is ['rounds', 20]"),
+        ([("rounds", 20)], ", got ['rounds', 20] in the list"),
     ],
 )
 @pytest.mark.parametrize("call", [edgefl.run, edgefl.load, edgefl.sweep])
@@ -392,7 +392,7 @@ def test_an_alias_within_its_own_anchor_is_refused(text):
         parse(text)
 
 
-def test_only_the_root_fault_of_a_list_is_told():
+def test_only_the_root_fault_of_a_list_is_reported():
     with pytest.raises(InputError) as caught:
         load({"data": {"dataset": "quadratic", "coefficients": [[1, 2, "a"]]}})
     assert caught.value.faults == ('scenario: data.coefficients.0.2: must be a number, got "a"',)

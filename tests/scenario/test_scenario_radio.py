@@ -130,7 +130,7 @@ def test_accepted_and_dumped_whole(text):
     assert load(again) == scenario
 
 
-def test_what_is_filled_in():
+def test_presets_fill_in_keys():
     """Defaults are the dynamic-devices paper's; a hexagonal layout has seven sites if nothing is said."""
     radio = load({}).radio
     assert (radio.sharing, radio.server_power, radio.shadowing_db, radio.reuse) == ("fixed", "per_device", None, 1)

@@ -34,7 +34,7 @@ def test_the_reference_is_read_when_loaded(scenario, reference):
     assert (relative.accuracy, relative.reference) == (pytest.approx(0.6), reference)
 
 
-def test_what_was_loaded_needs_the_reference_no_more(scenario, reference):
+def test_loaded_target_does_not_need_its_reference(scenario, reference):
     loaded = load(scenario)
     (reference / "summary.json").unlink()
     text = parse(dump(loaded))[0]
@@ -62,9 +62,9 @@ def test_a_reference_without_sessions_counts_in_all(scenario):
 @pytest.mark.parametrize(
     ("summary", "said"),
     [
-        (None, "no finished run there (summary.json cannot be read)"),
-        ("{", "its summary.json is not that of a run"),
-        ("[]", "its summary.json is not that of a run"),
+        (None, "holds no finished run (summary.json cannot be read)"),
+        ("{", "its summary.json does not belong to a run"),
+        ("[]", "its summary.json does not belong to a run"),
         ('{"best_accuracy": null}', "that run measured no accuracy"),
     ],
 )
@@ -91,7 +91,7 @@ def test_a_bad_reference_is_one_line(scenario, reference, summary, said):
         ("high", "targets.0: must be an accuracy or {relative: 0.97, reference: result folder}"),
     ],
 )
-def test_a_bad_target_is_told_at_its_key(scenario, target, said):
+def test_wrong_target_is_refused_at_its_key(scenario, target, said):
     scenario.write_text(f"targets: [{target}]\n")
     with pytest.raises(InputError) as caught:
         load(scenario)

@@ -39,7 +39,7 @@ def test_a_name_gives_the_scenario_of_the_file():
     assert load("quickstart").name == "quickstart"
 
 
-def test_scenarios_may_lie_in_folders_of_their_own(tmp_path, monkeypatch):
+def test_scenarios_may_be_in_subfolders(tmp_path, monkeypatch):
     for name in ("first", "wireless/second", "sweeps/third"):
         file = tmp_path / f"{name}.yaml"
         file.parent.mkdir(exist_ok=True)
@@ -59,17 +59,17 @@ def test_a_name_gives_the_base_of_a_sweep(tmp_path):
 
 
 @pytest.mark.parametrize("base", ["quikstart", "bandwidth"])
-def test_no_base(tmp_path, base):
+def test_missing_base_is_refused(tmp_path, base):
     file = tmp_path / "mine.yaml"
     file.write_text(f"base: {base}\ngrid: {{rounds: [1, 2]}}")
     with pytest.raises(InputError, match=r"mine\.yaml:1: base: .*(did you mean \"quickstart\"|is a sweep file itself)"):
         load_sweep(file)
 
 
-def test_the_wrong_verb_is_told(tmp_path):
+def test_files_for_another_verb_are_refused(tmp_path):
     with pytest.raises(InputError, match="is a sweep file: run it with `edgefl sweep bandwidth`"):
         load("bandwidth")
-    with pytest.raises(InputError, match="is a scenario file, no sweep: run it with `edgefl run quickstart`"):
+    with pytest.raises(InputError, match="is a scenario file, not a sweep file: run it with `edgefl run quickstart`"):
         load_sweep("quickstart")
 
 

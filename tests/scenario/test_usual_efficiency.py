@@ -44,7 +44,7 @@ def test_schemes_carry_no_more_than_their_best_one():
     assert not list(check_world(load({"radio": {"rate": "mcs"}})))
 
 
-def test_nothing_is_told_where_it_cannot_be_known():
+def test_unknown_efficiencies_are_not_estimated():
     interference = {
         "cells": {"layout": "hexagonal"},
         "radio": {"propagation": {"kind": "umi", "out_of_range": "clamp"}},
@@ -54,7 +54,7 @@ def test_nothing_is_told_where_it_cannot_be_known():
     assert set(median_bps_hz(load(controlled))) == {"down"}
 
 
-def test_a_world_without_losses_is_told():
+def test_world_without_losses_is_reported():
     """The default world: UMi in sight, no noise figure, no overhead, Shannon's bound."""
     (line,) = check_world(load({"rounds": 5}))
     assert line.startswith("radio.rate: half of the transfers in one direction carry about 22.1 bit/s/Hz or more")

@@ -234,15 +234,15 @@ def test_best_channel_is_chosen() -> None:
                 "devices": {"count": 1},
                 "radio": {"trace": {"kind": "csv", "path": "links.csv"}},
             },
-            "server.csi: recorded links have no channel that the server could know: leave it out",
+            "server.csi: recorded links tell the server no channels: leave it out",
         ),
         (
             {"server": {"csi": "last", "policy": {"kind": "sequential", "links": "device_to_device"}}},
-            "server.csi: is about links to base stations, and devices send to each other: leave it out",
+            "server.csi: is about links to base stations, but devices send to each other: leave it out",
         ),
         (
             {"server": {"csi": "mean", "policy": "split"}},
-            "server.csi: a forecast is of one download and one upload; those of the policy split are many",
+            "server.csi: a forecast covers one download and one upload, but the policy split has many",
         ),
     ],
 )

@@ -139,17 +139,17 @@ def test_limits_that_no_device_meets_end_the_run() -> None:
         (
             {"interference_w": [0.0] * 6},
             {"radio": {"sharing": "processor", "downlink": "unicast"}},
-            "radio.sharing: hungarian decides shares that hold for the round",
+            "radio.sharing: hungarian decides shares for the whole round",
         ),
         (
             {"interference_w": [0.0] * 6},
             {"radio": {"subcarrier_spacing_hz": 15e3, "slot_s": 1e-3, "bandwidth_hz": 10e6}},
-            "radio.subcarrier_spacing_hz: hungarian has blocks of its own: leave it out",
+            "radio.subcarrier_spacing_hz: hungarian defines its own blocks: leave it out",
         ),
         (
             {"interference_w": [0.0] * 6},
             {"radio": {"background": {"kind": "constant", "load": 0.3}}},
-            "radio.background: hungarian gives blocks to devices alone: leave it out",
+            "radio.background: hungarian gives blocks to devices only: leave it out",
         ),
         ({"interference_w": []}, {}, "radio.allocation.interference_w"),
         ({"interference_w": [-1.0]}, {}, "radio.allocation.interference_w"),

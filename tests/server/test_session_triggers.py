@@ -317,11 +317,11 @@ def test_no_run_stops_in_the_middle_of_gradient_rounds():
         ("sessions: {count: 2, trigger: {arrivals: 3}}", ":1: sessions.count: must be 1 with a trigger"),
         (
             "sessions: {trigger: {arrivals: 3}}",
-            ":1: sessions.trigger: waits for devices to arrive, and with the churn none none does",
+            ":1: sessions.trigger: waits for devices to arrive, but with the churn none none does",
         ),
         (
             "sessions: {trigger: {arrivals: 3}}\nchurn: {kind: bernoulli, probability: 0.5}",
-            ":1: sessions.trigger: waits for devices to arrive, and with the churn bernoulli none does",
+            ":1: sessions.trigger: waits for devices to arrive, but with the churn bernoulli none does",
         ),
         (
             f"sessions: {{groups: 2, trigger: {{arrivals: 3}}}}\nchurn: {json.dumps(POISSON)}",

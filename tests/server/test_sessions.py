@@ -553,8 +553,11 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
     ("lines", "message"),
     [
         ("rounds: 4\nsessions: {}", ":1: rounds: sessions have rounds of their own: leave one of the two out"),
-        (f"sessions: {{}}\n{ASYNCHRONOUS}", ":1: sessions: need rounds that do not overlap, which the policy asynch"),
-        ("sessions: {}\nserver: {policy: hierarchical}", ":1: sessions: need one global model, which the policy hier"),
+        (
+            f"sessions: {{}}\n{ASYNCHRONOUS}",
+            ":1: sessions: need rounds that do not overlap, but those",
+        ),
+        ("sessions: {}\nserver: {policy: hierarchical}", ":1: sessions: need one global model, but the policy hier"),
         (
             "sessions:\n  count: 2\n  initialisation: {kind: proposed, pilots: 2}",
             ":3: sessions.initialisation.pilots: must be < count = 2, so that sessions follow the pilots, got 2",

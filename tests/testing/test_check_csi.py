@@ -79,6 +79,6 @@ def test_a_kind_from_outside_passes() -> None:
         (Plain, {}, "expected the Gains"),
     ],
 )
-def test_mistakes_are_found(kind: type[Csi], keys: dict[str, Any], found: str) -> None:
+def test_faults_of_channel_reports_are_found(kind: type[Csi], keys: dict[str, Any], found: str) -> None:
     with pytest.raises(ConformanceError, match=found):
         check_csi(kind, **keys)

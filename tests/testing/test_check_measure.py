@@ -104,7 +104,7 @@ class Fails(Good):
         (Fails, "Fails.columns raised AttributeError"),
     ],
 )
-def test_a_broken_measure_is_told_what_is_wrong_with_its_file(measure, fault):
+def test_faults_of_measures_are_found_with_their_file(measure, fault):
     with pytest.raises(ConformanceError) as caught:
         check_measure(measure)
     assert fault in str(caught.value)

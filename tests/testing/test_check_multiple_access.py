@@ -53,7 +53,7 @@ class Itself(Noma):
         return received.copy()
 
 
-class Everybody(Noma):
+class AllGroups(Noma):
     """Hears all groups."""
 
     def interference(self, received):
@@ -82,11 +82,11 @@ class Negative(Noma):
         (Unasked, "Unasked.groups puts uploads together, and is not asked"),
         (InWatts, "InWatts.interference does not go with the powers"),
         (Itself, "Itself.interference lets an upload hear others that are not there"),
-        (Everybody, "Everybody.interference lets a group hear another one"),
+        (AllGroups, "AllGroups.interference lets a group hear another one"),
         (Flat, "Flat.interference returned an array"),
         (Negative, "Negative.interference returned a power below 0"),
     ],
 )
-def test_what_is_wrong_is_named(member, text):
+def test_faults_are_named(member, text):
     with pytest.raises(ConformanceError, match=text):
         check_multiple_access(member)

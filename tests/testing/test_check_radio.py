@@ -179,7 +179,7 @@ class Standing(ConstantLoad):
 
 
 class Forgetful(Changed):
-    """Users of whom one is added with each look."""
+    """One more user with each look."""
 
     def kind_of(self, base):
         def advance(users, time_s, transfers):
@@ -228,7 +228,7 @@ BROKEN = [
     (Greedy, SESSIONS, "returns", "All.free_share returned 0, expected the share that is left"),
     (Standing, {"load": 0.5}, "returns", "AlwaysNow.next_change_s returned 0 s at 0 s"),
     (Forgetful, SESSIONS, "until a change", "Looked.next_change_s says that nothing changes until"),
-    (Empty, SESSIONS, "equilibrium", "Empty.users returned 0 users a cell in the mean, and there are"),
+    (Empty, SESSIONS, "equilibrium", "Empty.users returned 0 users a cell on average, and there are"),
     (TooLittle, TRANSFERS, "mean load", "TooLittle.mean_load returned 0.06, but one long transfer gets 0."),
     (TooLittle, {**TRANSFERS, "bandwidth_hz": 1e6}, "returns", "of the downlink's 1e+06 Hz, expected less than 1"),
     (NoUsers, {"load": 0.5}, "returns", "NoUsers.users returned a int, expected an OtherUsers"),

@@ -240,6 +240,6 @@ def test_a_rate_of_all_devices_together_is_allowed_where_it_is_meant():
         check_churn(CHURN.load("poisson"), **RATE)
 
 
-def test_what_has_no_check_is_refused():
+def test_objects_without_a_check_are_refused():
     with pytest.raises(TypeError, match="there is no check for dict; checks are for: algorithm, allocation"):
         check(dict)

@@ -140,7 +140,7 @@ REFUSED = {
     ),
     "fixed shares": (
         FAR | {"radio": FAR["radio"] | {"sharing": "fixed"}},
-        "radio.sharing: fixed shares need devices that stay in their cells, and with cells.handover they do not",
+        "radio.sharing: fixed shares need devices that stay in their cells, but with cells.handover they do not",
     ),
     "split learning": (
         FAR | {"server": {"policy": {"kind": "split", "cut": "fc1"}}},

@@ -128,6 +128,6 @@ def test_allocations_by_snr_are_refused(allocation):
         "radio": {"allocation": allocation},
         "devices": {"power_control": {"kind": "open_loop", "p0_dbm": -90.0}},
     }
-    with pytest.raises(InputError, match=r"radio.allocation: .* knows devices at full power only"):
+    with pytest.raises(InputError, match=r"radio.allocation: .* assumes full power"):
         load(scenario)
     load({"radio": {"allocation": allocation}})

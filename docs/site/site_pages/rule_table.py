@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from edgefl.core.section import shown
 from edgefl.scenario.facts.words import NAMES
 from edgefl.scenario.rules.rule import NAMED, OUT, Remedy, Rule
@@ -32,9 +30,10 @@ def pages() -> dict[str, str]:
 
 
 def _row(rule: Rule) -> list[str]:
-    facts = [_sentence_end(fact, "Return whether ") for fact in rule.facts]
+    facts = [escaped(fact.said) for fact in rule.facts]
     if callable(rule.reason):
-        reason = _sentence_end(rule.reason, "Return why ")
+        first_line = (rule.reason.__doc__ or "").partition("\n")[0]
+        reason = escaped(first_line.removeprefix("Return why ").removesuffix("."))
     else:
         reason = _with_names(rule.reason)
     key = code(rule.key)
@@ -52,7 +51,7 @@ def _told(remedy: Remedy, named: str) -> str:
         text = " and ".join(_change(key, value, named) for key, value in remedy.changes.items())
     if remedy.offered is None:
         return text
-    return f"{text} (if {_sentence_end(remedy.offered, 'Return whether ')})"
+    return f"{text} (if {escaped(remedy.offered.said)})"
 
 
 def _change(key: str, value: object, named: str) -> str:
@@ -63,12 +62,6 @@ def _change(key: str, value: object, named: str) -> str:
         return f"leave {name} out"
     text = _with_names(value) if isinstance(value, str) else shown(value)
     return f"set {name} to {text}"
-
-
-def _sentence_end(function: Callable[..., object], beginning: str) -> str:
-    """Return the first sentence of a docstring without its beginning, and without its full stop."""
-    first_line = (function.__doc__ or "").partition("\n")[0]
-    return escaped(first_line.removeprefix(beginning).removesuffix("."))
 
 
 def _with_names(text: str) -> str:

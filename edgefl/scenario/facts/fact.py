@@ -1,10 +1,20 @@
-"""What a fact is."""
+"""A fact about a scenario."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from edgefl.scenario.sections import Sections
 
-Fact = Callable[[Sections], bool]
-"""Returns whether something holds of a scenario; its docstring begins with "Return whether"."""
+
+@dataclass(frozen=True)
+class Fact:
+    """A question about a scenario, which rules ask by calling it, and the sentence for which the answer is yes."""
+
+    said: str
+    holds: Callable[[Sections], bool]
+
+    def __call__(self, scenario: Sections) -> bool:
+        """Return whether the sentence is true of a scenario."""
+        return self.holds(scenario)

@@ -2,179 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from edgefl.core.section import dotted
 from edgefl.learning.algorithms import Algorithm, properties
-from edgefl.learning.report_section import AskedMeasure
+from edgefl.learning.measures import Measure
+from edgefl.scenario.facts.fact import Fact
 from edgefl.scenario.sections import Sections
 
 # The algorithm
 
 
-def trains_by_more_than_plain_sgd(scenario: Sections) -> bool:
-    """Return whether the algorithm does more than plain SGD at devices and a mean at the server."""
-    plain = properties.trains_by_plain_sgd(scenario.algorithm) and properties.only_averages(scenario.algorithm)
-    return not plain
-
-
-def needs_more_than_last_model(scenario: Sections) -> bool:
-    """Return whether the algorithm needs more than a model that walks from device to device."""
-    return not needs_only_last_model(scenario.algorithm)
-
-
 def needs_only_last_model(algorithm: Algorithm) -> bool:
-    """Return whether an algorithm works on a model that walks from device to device and is never averaged."""
+    """Return whether an algorithm works on a model that is sent from device to device and is never averaged."""
     return properties.only_averages(algorithm) and properties.is_divisible(algorithm)
 
 
-def is_indivisible(scenario: Sections) -> bool:
-    """Return whether the algorithm keeps more at the server than the model."""
-    return not properties.is_divisible(scenario.algorithm)
+def _is_plain_sgd(algorithm: Algorithm) -> bool:
+    return properties.trains_by_plain_sgd(algorithm) and properties.only_averages(algorithm)
 
 
-def needs_more_than_mean(scenario: Sections) -> bool:
-    """Return whether the algorithm needs more of a round's updates than their mean."""
-    return not properties.needs_only_mean(scenario.algorithm)
+trains_by_more_than_plain_sgd = Fact(
+    "the algorithm does more than plain SGD at devices and a mean at the server",
+    lambda scenario: not _is_plain_sgd(scenario.algorithm),
+)
+needs_more_than_last_model = Fact(
+    "the algorithm needs more than a model that is sent from device to device",
+    lambda scenario: not needs_only_last_model(scenario.algorithm),
+)
+is_indivisible = Fact(
+    "the algorithm keeps more at the server than the model",
+    lambda scenario: not properties.is_divisible(scenario.algorithm),
+)
+needs_more_than_mean = Fact(
+    "the algorithm needs more of a round's updates than their mean",
+    lambda scenario: not properties.needs_only_mean(scenario.algorithm),
+)
+divides_by_rate = Fact(
+    "the algorithm divides model updates by the learning rate",
+    lambda scenario: properties.divides_by_lr(scenario.algorithm),
+)
+keeps_for_each_device = Fact(
+    "the algorithm, or the initial model of sessions, keeps a state for each device",
+    lambda scenario: properties.keeps_for_each_device(scenario.learning),
+)
+keeps_at_devices = Fact(
+    "the algorithm keeps a state at devices", lambda scenario: properties.keeps_at_devices(scenario.algorithm)
+)
+uploads_no_move = Fact(
+    "the algorithm lets devices upload something other than the change of their model",
+    lambda scenario: not properties.uploads_move(scenario.algorithm),
+)
+uploads_changes = Fact(
+    "the algorithm adds up at the server how the states of devices change",
+    lambda scenario: scenario.algorithm.uploads_changes,
+)
+keeps_no_updates = Fact(
+    "the algorithm does not keep each device's last update at the server",
+    lambda scenario: not properties.keeps_updates(scenario.algorithm),
+)
+cannot_forget = Fact(
+    "the algorithm keeps no mean of the devices' states from which one can be removed",
+    lambda scenario: not properties.can_forget(scenario.algorithm),
+)
+is_coupled = Fact(
+    "the algorithm keeps sums of the devices' states at the server",
+    lambda scenario: properties.is_coupled(scenario.algorithm),
+)
+
+# Training and data
 
 
-def divides_by_rate(scenario: Sections) -> bool:
-    """Return whether the algorithm divides model updates by the learning rate."""
-    return properties.divides_by_lr(scenario.algorithm)
-
-
-def keeps_for_each_device(scenario: Sections) -> bool:
-    """Return whether the algorithm, or the initial model of sessions, keeps a state for each device."""
-    return properties.keeps_for_each_device(scenario.learning)
-
-
-def keeps_at_devices(scenario: Sections) -> bool:
-    """Return whether the algorithm keeps a state at devices."""
-    return properties.keeps_at_devices(scenario.algorithm)
-
-
-def uploads_no_move(scenario: Sections) -> bool:
-    """Return whether the algorithm lets devices upload something other than the move of their model."""
-    return not properties.uploads_move(scenario.algorithm)
-
-
-def uploads_changes(scenario: Sections) -> bool:
-    """Return whether the algorithm adds up at the server how the states of devices change."""
-    return scenario.algorithm.uploads_changes
-
-
-def keeps_no_updates(scenario: Sections) -> bool:
-    """Return whether the algorithm does not keep each device's last update at the server."""
-    return not properties.keeps_updates(scenario.algorithm)
-
-
-def cannot_forget(scenario: Sections) -> bool:
-    """Return whether the algorithm keeps no mean of the devices' states that one can be taken out of."""
-    return not properties.can_forget(scenario.algorithm)
-
-
-def is_coupled(scenario: Sections) -> bool:
-    """Return whether the algorithm keeps sums of the devices' states at the server."""
-    return properties.is_coupled(scenario.algorithm)
-
-
-# Training, data, reports
-
-
-def cost_is_given(scenario: Sections) -> bool:
-    """Return whether the scenario gives the cost of the whole model."""
-    return scenario.model.cost is not None
-
-
-def compresses(scenario: Sections) -> bool:
-    """Return whether a codec compresses uploads."""
-    return scenario.training.codec.compresses
-
-
-def codec_loses_for_good(scenario: Sections) -> bool:
-    """Return whether a codec compresses uploads without error feedback."""
-    codec = scenario.training.codec
-    return codec.compresses and not codec.error_feedback
-
-
-def drops_stragglers(scenario: Sections) -> bool:
-    """Return whether the updates of stragglers are dropped."""
+def _drops_stragglers(scenario: Sections) -> bool:
     stragglers = scenario.training.stragglers
     return stragglers is not None and not stragglers.keep
 
 
-def rate_is_zero(scenario: Sections) -> bool:
-    """Return whether the learning rate is 0."""
-    return not scenario.training.lr
-
-
-def statistics_stay_at_devices(scenario: Sections) -> bool:
-    """Return whether the statistics of batch normalisation stay at devices."""
-    return scenario.training.batch_norm == "local"
-
-
-def redivides(scenario: Sections) -> bool:
-    """Return whether the samples of a round's participants are divided among them again in each round."""
-    return scenario.data.redivide is not None
-
-
-def redivision_needs_whole_set(scenario: Sections) -> bool:
-    """Return whether the partition in `data.redivide` divides nothing but a whole training set."""
+def _needs_whole_set(scenario: Sections) -> bool:
     partition = scenario.data.redivide
     return partition is not None and (not partition.of_parts or partition.groups > 1)
 
 
-def measures_stored_updates(scenario: Sections) -> bool:
-    """Return whether a measure asks for each device's last update, such as contributions of all devices."""
-    return measure_of_stored_updates(scenario) != ""
+cost_is_given = Fact("the scenario gives the cost of the whole model", lambda scenario: scenario.model.cost is not None)
+compresses = Fact("a codec compresses uploads", lambda scenario: scenario.training.codec.compresses)
+codec_loses_for_good = Fact(
+    "a codec compresses uploads without error feedback",
+    lambda scenario: scenario.training.codec.compresses and not scenario.training.codec.error_feedback,
+)
+drops_stragglers = Fact("the updates of stragglers are dropped", _drops_stragglers)
+rate_is_zero = Fact("the learning rate is 0", lambda scenario: not scenario.training.lr)
+statistics_stay_at_devices = Fact(
+    "the statistics of batch normalisation stay at devices", lambda scenario: scenario.training.batch_norm == "local"
+)
+redivides = Fact(
+    "samples are divided again among the participants of each round",
+    lambda scenario: scenario.data.redivide is not None,
+)
+redivision_needs_whole_set = Fact("the partition in `data.redivide` needs the whole training set", _needs_whole_set)
+
+# Reports
 
 
-def measure_of_stored_updates(scenario: Sections) -> str:
-    """Return the key, below `report`, of the first measure that asks for stored updates; "" for none."""
-    return _first(asked for asked in scenario.report.asked if asked.measure.of_stored_updates)
+def _first_measure(asks: Callable[[Measure], bool]) -> Callable[[Sections], str]:
+    """Return a function with the key, below `report`, of the first measure that asks for something; "" for none."""
+
+    def key(scenario: Sections) -> str:
+        return next((dotted(asked.key[1:]) for asked in scenario.report.asked if asks(asked.measure)), "")
+
+    return key
 
 
-def measures_joint_updates(scenario: Sections) -> bool:
-    """Return whether a measure asks for updates that a round has aggregated together, such as contributions."""
-    return measure_of_joint_updates(scenario) != ""
-
-
-def measure_of_joint_updates(scenario: Sections) -> str:
-    """Return the key, below `report`, of the first measure that asks for jointly aggregated updates; "" for none."""
-    return _first(asked for asked in scenario.report.asked if asked.measure.of_joint_updates)
-
-
-def measures_local_models(scenario: Sections) -> bool:
-    """Return whether a measure asks for the models that participants have made, such as device_losses."""
-    return measure_of_local_models(scenario) != ""
-
-
-def measure_of_local_models(scenario: Sections) -> str:
-    """Return the key, below `report`, of the first measure that asks for local models; "" for none."""
-    return _first(asked for asked in scenario.report.asked if asked.measure.of_local_models)
-
-
-def measures_kept_samples(scenario: Sections) -> bool:
-    """Return whether a measure asks for training samples that devices keep, such as device_losses."""
-    return measure_of_kept_samples(scenario) != ""
-
-
-def measure_of_kept_samples(scenario: Sections) -> str:
-    """Return the key, below `report`, of the first measure that asks for kept samples; "" for none."""
-    return _first(asked for asked in scenario.report.asked if asked.measure.of_kept_samples)
-
-
-def _first(found: Iterator[AskedMeasure]) -> str:
-    for asked in found:
-        return dotted(asked.key[1:])
-    return ""
-
-
-def reports_models(scenario: Sections) -> bool:
-    """Return whether further models are reported."""
-    return bool(scenario.report.models)
-
-
-def reports_geometry(scenario: Sections) -> bool:
-    """Return whether the geometry of links is reported."""
-    return scenario.report.geometry
+measure_of_stored_updates = _first_measure(lambda measure: measure.of_stored_updates)
+measures_stored_updates = Fact(
+    "a measure asks for each device's last update, such as contributions of all devices",
+    lambda scenario: measure_of_stored_updates(scenario) != "",
+)
+measure_of_joint_updates = _first_measure(lambda measure: measure.of_joint_updates)
+measures_joint_updates = Fact(
+    "a measure asks for updates that a round has aggregated together, such as contributions",
+    lambda scenario: measure_of_joint_updates(scenario) != "",
+)
+measure_of_local_models = _first_measure(lambda measure: measure.of_local_models)
+measures_local_models = Fact(
+    "a measure asks for the models that participants have made, such as device_losses",
+    lambda scenario: measure_of_local_models(scenario) != "",
+)
+measure_of_kept_samples = _first_measure(lambda measure: measure.of_kept_samples)
+measures_kept_samples = Fact(
+    "a measure asks for training samples that devices keep, such as device_losses",
+    lambda scenario: measure_of_kept_samples(scenario) != "",
+)
+reports_models = Fact("further models are reported", lambda scenario: bool(scenario.report.models))
+reports_geometry = Fact("the geometry of links is reported", lambda scenario: scenario.report.geometry)

@@ -1,4 +1,4 @@
-"""The words and numbers of a scenario that stand in the texts of rules, between braces."""
+"""The words and numbers of a scenario to which names between braces refer in the texts of rules."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NAMES: dict[str, Callable[[Sections], Any]] = {
     "participants": lambda scenario: scenario.server.participants,
     "groups": lambda scenario: scenario.groups,
     "most_participants": _most_participants,
-    # Members that suit, as the words of a remedy
+    # Members that a remedy names
     "last_model_algorithms": lambda _: ALGORITHMS.names_where(needs_only_last_model),
     "divisible_algorithms": lambda _: ALGORITHMS.names_where(properties.is_divisible),
     "mean_algorithms": lambda _: ALGORITHMS.names_where(properties.needs_only_mean),
@@ -57,7 +57,7 @@ NAMES: dict[str, Callable[[Sections], Any]] = {
 
 
 class Words(Mapping[str, Any]):
-    """The words and numbers of one scenario, found when a text asks for them."""
+    """The words and numbers of one scenario, each found when a text names it."""
 
     def __init__(self, scenario: Sections) -> None:
         self._scenario = scenario

@@ -2,95 +2,48 @@
 
 from __future__ import annotations
 
-from edgefl.scenario.sections import Sections
+from edgefl.scenario.facts.fact import Fact
 from edgefl.world.compute_section import Compute
 
-
-def has_batteries(scenario: Sections) -> bool:
-    """Return whether devices have batteries."""
-    return scenario.devices.has_batteries
-
-
-def has_no_batteries(scenario: Sections) -> bool:
-    """Return whether no device has a battery."""
-    return not scenario.devices.has_batteries
-
-
-def has_tails(scenario: Sections) -> bool:
-    """Return whether radios stay awake after a transfer."""
-    return scenario.devices.has_tails
-
-
-def clocks_are_scaled(scenario: Sections) -> bool:
-    """Return whether `devices.dvfs` sets clocks."""
-    return scenario.devices.dvfs.scales_clock
-
-
-def clocks_follow_deadline(scenario: Sections) -> bool:
-    """Return whether `devices.dvfs` plans for a deadline."""
-    return scenario.devices.dvfs.needs_deadline
-
-
-def computing_has_a_law(scenario: Sections) -> bool:
-    """Return whether a device takes another time than its operations over its speed."""
-    return any(hardware.compute != Compute() for hardware in scenario.devices.made_of)
-
-
-def processors_get_hot(scenario: Sections) -> bool:
-    """Return whether processors slow down when they are hot."""
-    return any(hardware.compute.throttling for hardware in scenario.devices.made_of)
-
-
-def processors_draw_static_power(scenario: Sections) -> bool:
-    """Return whether a processor draws power besides that of its clock."""
-    return scenario.devices.span("cpu_static_w")[1] > 0
-
-
-def sets_up(scenario: Sections) -> bool:
-    """Return whether devices take time, or energy, to set up before a participation."""
-    return scenario.devices.sets_up
-
-
-def sent_bits_draw_energy(scenario: Sections) -> bool:
-    """Return whether a radio draws energy for each megabit that it sends."""
-    return any(hardware.radio_energy.tx_j_per_mbit.span()[1] > 0 for hardware in scenario.devices.made_of)
-
-
-def powers_are_controlled(scenario: Sections) -> bool:
-    """Return whether some devices send at less than full power."""
-    return not all(hardware.power_control.always_full for hardware in scenario.devices.made_of)
-
-
-def cells_are_hexagons(scenario: Sections) -> bool:
-    """Return whether devices are dropped in hexagons."""
-    return scenario.cells.drop == "hexagons"
-
-
-def mobility_leaves_hexagons(scenario: Sections) -> bool:
-    """Return whether the mobility takes devices out of hexagons."""
-    return not scenario.mobility.keeps_to_hexagons
-
-
-def hands_over(scenario: Sections) -> bool:
-    """Return whether devices are handed over in the course of a round."""
-    return scenario.cells.handover is not None
-
-
-def antennas_are_directional(scenario: Sections) -> bool:
-    """Return whether base stations have directional antennas."""
-    return scenario.cells.antenna.directional
-
-
-def accounts_for_base_stations(scenario: Sections) -> bool:
-    """Return whether the energy of base stations is accounted for."""
-    return scenario.cells.energy is not None
-
-
-def has_sectors(scenario: Sections) -> bool:
-    """Return whether base stations have several sectors."""
-    return scenario.cells.sectors > 1
-
-
-def has_no_sectors(scenario: Sections) -> bool:
-    """Return whether base stations have one sector each."""
-    return scenario.cells.sectors == 1
+has_batteries = Fact("devices have batteries", lambda scenario: scenario.devices.has_batteries)
+has_no_batteries = Fact("no device has a battery", lambda scenario: not scenario.devices.has_batteries)
+has_tails = Fact("radios stay awake after a transfer", lambda scenario: scenario.devices.has_tails)
+clocks_are_scaled = Fact("`devices.dvfs` sets clocks", lambda scenario: scenario.devices.dvfs.scales_clock)
+clocks_follow_deadline = Fact(
+    "`devices.dvfs` plans for a deadline", lambda scenario: scenario.devices.dvfs.needs_deadline
+)
+computing_has_a_law = Fact(
+    "a device's computing time is not its operations over its speed",
+    lambda scenario: any(hardware.compute != Compute() for hardware in scenario.devices.made_of),
+)
+processors_get_hot = Fact(
+    "processors slow down when they are hot",
+    lambda scenario: any(hardware.compute.throttling for hardware in scenario.devices.made_of),
+)
+processors_draw_static_power = Fact(
+    "a processor draws static power", lambda scenario: scenario.devices.span("cpu_static_w")[1] > 0
+)
+sets_up = Fact(
+    "devices take time, or energy, to set up before a participation", lambda scenario: scenario.devices.sets_up
+)
+sent_bits_draw_energy = Fact(
+    "a radio draws energy for each megabit that it sends",
+    lambda scenario: any(hardware.radio_energy.tx_j_per_mbit.span()[1] > 0 for hardware in scenario.devices.made_of),
+)
+powers_are_controlled = Fact(
+    "some devices send at less than full power",
+    lambda scenario: not all(hardware.power_control.always_full for hardware in scenario.devices.made_of),
+)
+cells_are_hexagons = Fact("devices are dropped in hexagons", lambda scenario: scenario.cells.drop == "hexagons")
+mobility_leaves_hexagons = Fact(
+    "the mobility takes devices out of hexagons", lambda scenario: not scenario.mobility.keeps_to_hexagons
+)
+hands_over = Fact("devices are handed over during a round", lambda scenario: scenario.cells.handover is not None)
+antennas_are_directional = Fact(
+    "base stations have directional antennas", lambda scenario: scenario.cells.antenna.directional
+)
+accounts_for_base_stations = Fact(
+    "the energy of base stations is accounted for", lambda scenario: scenario.cells.energy is not None
+)
+has_sectors = Fact("base stations have several sectors", lambda scenario: scenario.cells.sectors > 1)
+has_no_sectors = Fact("base stations have one sector each", lambda scenario: scenario.cells.sectors == 1)

@@ -1,7 +1,7 @@
-"""Presets: named sets of keys of the sections `radio` and `devices`, each one YAML file that names its sources.
+"""Presets: named sets of keys of the sections `radio` and `devices`, each a YAML file with its sources.
 
-`radio: {preset: nr}` stands for the keys of `radio/nr.yaml` in this folder; keys beside it win. To add one: a file in
-the section's folder, its name in the section's field `preset`, and a row in `docs/realism.md`.
+`radio: {preset: nr}` stands for the keys of `radio/nr.yaml` in this folder, which other keys of the section override.
+To add one: a file in the section's folder, its name in the section's field `preset`, and a row in `docs/realism.md`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def about(section: str, name: str) -> str:
 
 @cache
 def read(section: str, name: str) -> Mapping[str, Any]:
-    """Return the keys and values of a preset; none where there is no such preset."""
+    """Return the keys and values of a preset; an empty mapping if there is no such preset."""
     if name not in names(section):
         return {}  # the section's own field refuses the name
     keys, _ = parse(text(section, name))
@@ -62,14 +62,14 @@ def named_in(raw: Mapping[str, Any]) -> dict[str, str]:
 
 
 def expanded(section: str, given: Any) -> Any:
-    """Return a section with the keys of its preset filled in; keys that are given win."""
+    """Return a section with the keys of its preset filled in; given keys override them."""
     if not isinstance(given, dict) or not isinstance(given.get("preset"), str):
         return given
     return _merged(read(section, given["preset"]), given)
 
 
 def _merged(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of both; where both describe a part of the same kind, the keys of both parts."""
+    """Return the keys of both, merged also within parts of the same kind."""
     merged = dict(preset)
     for key, value in given.items():
         part = preset.get(key)
@@ -83,7 +83,7 @@ def _merged(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
 
 
 def _are_alike(preset: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Return whether two mappings describe the same kind of part, so that one may lend the other its keys."""
+    """Return whether two mappings describe the same kind of part, so that their keys may be merged."""
     if PerDevice.kinds.keys() & {*preset, *given}:
         return False  # a distribution is replaced as a whole
     kind = preset.get("kind")

@@ -1,7 +1,7 @@
-"""Rules between sections: what does not go together, as a table.
+"""Rules between sections: a table of what does not go together.
 
 To add one: a row in the module of its subject, with the key to name, facts from `edgefl.scenario.facts` that exclude
-each other, the reason, and a remedy for each side. `table.py` has the order. A test follows all remedies to their end,
+each other, the reason, and a remedy for each side. `table.py` has the order. A test follows all remedies to their end
 if two features in `tests/cases/scenario_features.py` break the rule.
 """
 
@@ -24,7 +24,7 @@ def check(scenario: Sections) -> None:
 
     Raises:
         ValidationError: about the first rule that is broken.
-        InputError: a plug-in has failed when it was asked.
+        InputError: a plug-in has failed.
     """
     refusal = first_refusal(scenario)
     if refusal is not None:
@@ -32,14 +32,14 @@ def check(scenario: Sections) -> None:
 
 
 def first_refusal(scenario: Sections) -> Refusal | None:
-    """Return what the first rule says that a scenario breaks; None if it breaks none.
+    """Return the refusal of the first rule that a scenario breaks; None if it breaks none.
 
     Raises:
-        InputError: a plug-in has failed when it was asked.
+        InputError: a plug-in has failed.
     """
     with attributing(plugins_in(scenario), InputError):
         for rule in RULES:
-            # A rule about a member which `validate` has not imported is left out, and the others are checked.
+            # Rules about a member that `validate` has not imported are skipped, and the others are checked.
             with suppress(NotImported):
                 refusal = rule.refusal(scenario)
                 if refusal is not None:

@@ -1,4 +1,4 @@
-"""Reasons that take more than facts: numbers are compared, or members and files asked."""
+"""Reasons that need more than facts: they compare numbers, or ask members and files."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from edgefl.radio.propagation.log_distance import LogDistance
 from edgefl.radio.recorded_links import check_carry, checked_recordings
 from edgefl.radio.transfers import WAYS
 from edgefl.scenario.facts import radio
+from edgefl.scenario.facts.fact import Fact
 from edgefl.scenario.sections import Sections
 
 USUAL_HEIGHTS_M = (1.5, 22.5)
-"""Of devices' antennas in UMi and UMa (3GPP TR 38.901, Table 7.4.1-1)."""
+"""Heights of devices' antennas in UMi and UMa (3GPP TR 38.901, Table 7.4.1-1)."""
 
 RECORDED_RATES_KEYS = frozenset({"kind", "trace", "faults", "sharing", "access_s"})
-"""Keys of `radio` beside recorded rates; `sharing` has no effect there, but policies set its default."""
+"""Keys of `radio` that recorded rates allow; `sharing` has no effect there, but policies set its default."""
 
 RECORDED_SNR_KEYS = RECORDED_RATES_KEYS | {
     "bandwidth_hz", "rate", "allocation", "background", "downlink", "subcarrier_spacing_hz", "slot_s", "tdd", "overhead"
 }  # fmt: skip
-"""The same where SNRs were recorded: they go through the rate model, on a share of the band."""
+"""Keys of `radio` that recorded SNRs allow: the rate model applies, on a share of the band."""
 
 
 def cut_is_wrong(scenario: Sections) -> str | None:
@@ -45,7 +46,7 @@ def too_many_participants(scenario: Sections) -> str | None:
 
 
 def churn_misfits(scenario: Sections) -> str | None:
-    """Return why so many devices cannot come and go as the churn says."""
+    """Return why the churn does not suit so many devices."""
     return scenario.churn.check(scenario.devices.count)
 
 
@@ -60,16 +61,16 @@ def selection_misfits(scenario: Sections) -> str | None:
 
 
 def mobility_misfits(scenario: Sections) -> str | None:
-    """Return why devices cannot move in the cells as the mobility says."""
+    """Return why the mobility does not suit the cells."""
     return scenario.mobility.check(scenario.cells.area)
 
 
 def propagation_misfits(scenario: Sections) -> str | None:
-    """Return why the path-loss model is not valid wherever devices may be."""
+    """Return why the path-loss model is not valid at all places of devices."""
     propagation = scenario.radio.propagation
     paths = _paths(scenario, propagation)
     clamping = propagation.model_copy(update={"out_of_range": "clamp"})
-    misfit = clamping.check(*paths)  # of carrier or heights, about which no distance helps
+    misfit = clamping.check(*paths)  # of carrier or heights, which other distances cannot resolve
     if misfit is not None:
         return misfit
     reason = propagation.check(*paths)
@@ -81,11 +82,11 @@ def propagation_misfits(scenario: Sections) -> str | None:
 def _paths(scenario: Sections, propagation: Propagation) -> tuple[float, float, float, float, tuple[float, float]]:
     """Return the shortest and longest distances, the carrier, and heights of base stations and devices."""
     cells = scenario.cells
-    # Some mobility models keep devices at a least distance from the base station; others may bring them right below it.
+    # Some mobility models keep devices at a least distance from the base station; others bring them right below it.
     nearest_m = cells.nearest_m if scenario.mobility.keeps_min_distance else 0.0
     lowest_m, highest_m = scenario.devices.span("height_m")
-    # A distribution without bounds counts as far as the table of TR 38.901 and the model go; a device that draws a
-    # height outside the model's range is reported later, with its number.
+    # A distribution without bounds is cut to the ranges of TR 38.901 and of the model; a device that draws a height
+    # outside is reported later, with its number.
     least_m, most_m = np.clip(USUAL_HEIGHTS_M, *propagation.validity().ut_height_m).tolist()
     if math.isinf(lowest_m):
         lowest_m = min(least_m, highest_m)
@@ -96,12 +97,12 @@ def _paths(scenario: Sections, propagation: Propagation) -> tuple[float, float, 
 
 
 def _remedies_of_distances(scenario: Sections) -> Iterator[str]:
-    """Return what to do about distances outside the path-loss model's range; first what changes no loss."""
+    """Return remedies for distances outside the path-loss model's range, the least invasive first."""
     cells = scenario.cells
     propagation = scenario.radio.propagation
     nearest_m, farthest_m, carrier_hz, bs_height_m, heights_m = _paths(scenario, propagation)
     near_m, far_m = propagation.strictest_range_m(carrier_hz, bs_height_m, heights_m)
-    changes = []  # of the cells, which do it together
+    changes = []  # of the cells, all of which are needed
     possible = True
     if nearest_m < near_m:
         in_hexagons = cells.layout == "hexagonal" and not cells.has_one_cell and scenario.mobility.keeps_to_hexagons
@@ -118,23 +119,17 @@ def _remedies_of_distances(scenario: Sections) -> Iterator[str]:
     others = [model.label for model in (LogDistance(), FreeSpace()) if model.check(*_paths(scenario, model)) is None]
     others = [label for label in others if label != propagation.label]
     if others:
-        yield f"set radio.propagation to {' or '.join(others)}, which {_hold(others)} there"
+        hold = "holds" if len(others) == 1 else "hold"
+        yield f"set radio.propagation to {' or '.join(others)}, which {hold} there"
     yield "last, set radio.propagation.out_of_range to clamp, which prices paths outside at the border"
 
 
-def _hold(models: list[str]) -> str:
-    if len(models) == 1:
-        return "holds"
-    return "hold"
-
-
 def _rounded_up(length_m: float) -> float:
-    """Return a length with few digits that is no less."""
     return math.ceil(length_m * 1e3) / 1e3
 
 
 def losses_are_too_few(scenario: Sections) -> str | None:
-    """Return why the path-loss model does not have as many devices and cells."""
+    """Return why the path-loss model does not have so many devices and cells."""
     return scenario.radio.propagation.check_population(scenario.devices.count, scenario.cells.count)
 
 
@@ -157,15 +152,14 @@ def recordings_are_wrong(scenario: Sections) -> str | None:
 
 
 def key_without_effect(scenario: Sections) -> str:
-    """Return the first key of a model that has no effect beside recorded links; "" if there is none."""
-    if radio.rates_are_recorded(scenario):
-        return scenario.radio.without_effect(RECORDED_RATES_KEYS) or ""
-    return scenario.radio.without_effect(RECORDED_SNR_KEYS) or ""
+    """Return the first key of a model that has no effect with recorded links; "" if there is none."""
+    allowed = RECORDED_RATES_KEYS if radio.rates_are_recorded(scenario) else RECORDED_SNR_KEYS
+    return scenario.radio.without_effect(allowed) or ""
 
 
-def has_key_without_effect(scenario: Sections) -> bool:
-    """Return whether a key of a model is set that has no effect on recorded links."""
-    return key_without_effect(scenario) != ""
+has_key_without_effect = Fact(
+    "a key of a model is set that has no effect on recorded links", lambda scenario: key_without_effect(scenario) != ""
+)
 
 
 def background_fills_the_band(scenario: Sections) -> str | None:
@@ -222,9 +216,8 @@ def _misfit(scenario: Sections) -> tuple[str, str] | None:
     sessions = scenario.sessions
     if sessions is None:
         return None
-    turns = 1  # state that begins again in each session is about one group alone
-    if sessions.keep_state:
-        turns = scenario.groups
+    # A state that is reset in each session belongs to one group only.
+    turns = scenario.groups if sessions.keep_state else 1
     return scenario.algorithm.check_sessions(turns)
 
 

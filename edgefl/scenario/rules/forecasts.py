@@ -8,12 +8,12 @@ from edgefl.scenario.rules import computed
 from edgefl.scenario.rules.remedies import NO_CSI, NO_OVERLAP, NO_TRACE, RELAYED, ROUNDS_TOGETHER
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to
 
-# The server forecasts by a model of the channel; these come before what else does not go with recorded links.
+# The server forecasts by a model of the channel; these rules come before others about recorded links.
 RECORDED = tuple(
     Rule(
         key,
         (decides, radio.links_are_recorded),
-        f"{name} needs to know channels, and recorded links have none that the server could know",
+        f"{name} needs to know channels, and recorded links tell the server none",
         (leave_out(key), NO_TRACE),
     )
     for key, decides, name in (
@@ -24,18 +24,18 @@ RECORDED = tuple(
 
 
 def _deciding(key: str, decides: Fact, name: str) -> tuple[Rule, ...]:
-    """Return the rules about what is decided when participants are chosen: it must hold for their part in the round."""
+    """Return the rules about decisions that are made when participants are chosen, for the whole round."""
     return (
         Rule(
             "radio.sharing",
             (decides, radio.shares_change),
-            f"{name} decides shares that hold for the round",
+            f"{name} decides shares for the whole round",
             (set_to("radio.sharing", "fixed"), leave_out(key)),
         ),
         Rule(
             key,
             (decides, server.rounds_are_unplanned),
-            f"{name} plans rounds whose participants begin together, and those of {{policy}} do not",
+            f"{name} plans rounds whose participants begin together, but those of {{policy}} do not",
             (leave_out(key), *ROUNDS_TOGETHER),
         ),
         Rule(
@@ -47,7 +47,7 @@ def _deciding(key: str, decides: Fact, name: str) -> tuple[Rule, ...]:
         Rule(
             "radio.uplink",
             (decides, radio.uploads_are_not_apart),
-            f"{name} divides the uplink among uploads, which here overlap",
+            f"{name} divides the uplink among uploads, but these overlap",
             (NO_OVERLAP, leave_out(key)),
         ),
     )
@@ -97,7 +97,7 @@ ALLOCATION = (
     Rule(
         "devices.dvfs",
         (radio.allocates_by_forecast, world.clocks_are_scaled),
-        "the allocation {allocation} takes devices to compute at their highest clocks",
+        "the allocation {allocation} assumes that devices compute at their highest clocks",
         (set_to("devices.dvfs", "fixed"), leave_out("radio.allocation")),
     ),
     Rule(
@@ -109,13 +109,13 @@ ALLOCATION = (
     Rule(
         "radio.subcarrier_spacing_hz",
         (radio.allocates_places, radio.has_resource_blocks),
-        "{allocation} has blocks of its own",
+        "{allocation} defines its own blocks",
         (leave_out("radio.subcarrier_spacing_hz"), leave_out("radio.allocation")),
     ),
     Rule(
         "radio.background",
         (radio.allocates_places, radio.has_background),
-        "{allocation} gives blocks to devices alone",
+        "{allocation} gives blocks to devices only",
         (leave_out("radio.background"), leave_out("radio.allocation")),
     ),
     *_deciding("radio.allocation", radio.allocates_by_forecast, "{allocation}"),
@@ -125,13 +125,13 @@ CSI = (
     Rule(
         "server.csi",
         (server.channels_are_known, radio.links_are_recorded),
-        "recorded links have no channel that the server could know",
+        "recorded links tell the server no channels",
         (*NO_CSI, NO_TRACE),
     ),
     Rule(
         "devices.radio_energy",
         (server.csi_is_requested, world.has_tails),
-        "the server asks for reports on channels, and the radios of devices that are not chosen are not followed",
+        "the server asks for reports on channels, and the radio states of devices that are not chosen are not modelled",
         (
             leave_out("devices.radio_energy"),
             set_to("server.csi", "last"),
@@ -141,13 +141,13 @@ CSI = (
     Rule(
         "server.csi",
         (server.channels_are_known, server.links_are_direct),
-        "is about links to base stations, and devices send to each other",
+        "is about links to base stations, but devices send to each other",
         (*NO_CSI, RELAYED),
     ),
     Rule(
         "server.csi",
         (server.channels_are_known, server.splits_model),
-        "a forecast is of one download and one upload; those of the policy {policy} are many",
+        "a forecast covers one download and one upload, but the policy {policy} has many",
         (*NO_CSI, *ROUNDS_TOGETHER),
     ),
     Rule(

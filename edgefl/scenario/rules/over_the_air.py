@@ -1,4 +1,4 @@
-"""Rules about uplinks over which the base station receives the sum of updates, and none by itself."""
+"""Rules about uplinks that deliver only the sum of the updates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from edgefl.scenario.rules.remedies import ALL_AT_ONCE, NO_CSI, NO_OVERLAP
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to
 
 NOT_MODELLED = ("trace", "large_scale", "faults", "errors", "interference", "background", "access_s")
-"""Keys of `radio` that change transfers, which an analog update does not follow."""
+"""Keys of `radio` about transfers, which do not apply to analog updates."""
 
 _SUM = (radio.uploads_add_up,)
 
@@ -15,25 +15,25 @@ SUMS_SERVER = (
     Rule(
         "server.policy",
         (*_SUM, server.is_not_all_at_once),
-        "under the policy {policy} not all participants send at once, as radio.uplink: {uplink} needs it",
+        "under the policy {policy} participants do not all send at once, as radio.uplink: {uplink} requires",
         (*ALL_AT_ONCE, NO_OVERLAP),
     ),
     Rule(
         "server.selection",
         (*_SUM, server.selection_needs_reports),
-        "needs a report of each device, and radio.uplink: {uplink} brings a sum",
+        "needs a report from each device, but radio.uplink: {uplink} delivers a sum",
         (leave_out("server.selection"), NO_OVERLAP),
     ),
     Rule(
         "server.csi",
         (*_SUM, server.channels_are_known),
-        "forecasts uploads one by one, and with radio.uplink: {uplink} there is a sum",
+        "forecasts uploads one by one, but radio.uplink: {uplink} delivers their sum",
         (*NO_CSI, NO_OVERLAP),
     ),
     Rule(
         "server.device_evaluation",
         (*_SUM, server.devices_evaluate),
-        "needs an answer of each device, and radio.uplink: {uplink} brings a sum",
+        "needs an answer from each device, but radio.uplink: {uplink} delivers a sum",
         (leave_out("server.device_evaluation"), NO_OVERLAP),
     ),
     Rule(
@@ -48,7 +48,7 @@ SUMS_LEARNING = (
     Rule(
         "algorithm",
         (*_SUM, learning.needs_more_than_mean),
-        "{algorithm} needs more of the updates than a mean, which is all that radio.uplink: {uplink} brings",
+        "{algorithm} needs more of the updates than a mean, which is all that radio.uplink: {uplink} delivers",
         (
             set_to("algorithm", "fedavg", "set it to {mean_algorithms}, without availability or mode wait"),
             NO_OVERLAP,
@@ -63,7 +63,7 @@ SUMS_LEARNING = (
     Rule(
         "training.stragglers.keep",
         (*_SUM, learning.drops_stragglers),
-        "what radio.uplink: {uplink} has added up cannot be dropped",
+        "updates that radio.uplink: {uplink} has added up cannot be dropped",
         (set_to("training.stragglers.keep", value=True), NO_OVERLAP),
     ),
 )
@@ -93,7 +93,7 @@ SUMS_RADIO = (
     Rule(
         "radio.tdd",
         (*_SUM, radio.slots_have_directions),
-        "with radio.uplink: {uplink} slots are alike",
+        "with radio.uplink: {uplink} slots have no directions",
         (
             set_to("radio.tdd", {"downlink": 0.7, "uplink": 0.3}, "write {{downlink: 0.7, uplink: 0.3}}"),
             NO_OVERLAP,
@@ -102,7 +102,7 @@ SUMS_RADIO = (
     Rule(
         "devices.power_control",
         (*_SUM, world.powers_are_controlled),
-        "radio.uplink: {uplink} controls powers by itself, up to tx_power_dbm",
+        "radio.uplink: {uplink} sets transmit powers itself, up to tx_power_dbm",
         (set_to("devices.power_control", "full"), NO_OVERLAP),
     ),
 )

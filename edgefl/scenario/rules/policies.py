@@ -1,4 +1,4 @@
-"""Rules about server policies: what does not go with split models, rounds that overlap, and models that walk."""
+"""Rules about server policies: split models, rounds that overlap, and models sent from device to device."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SPLIT = (
     Rule(
         "radio.downlink",
         (server.splits_model, radio.is_broadcast),
-        "under the policy {policy} each device receives gradients of its own",
+        "under the policy {policy} each device receives its own gradients",
         (set_to("radio.downlink", "unicast"), *ROUNDS_TOGETHER),
     ),
 )
@@ -41,14 +41,14 @@ OVERLAPPING = (
     Rule(
         "radio.sharing",
         (server.rounds_overlap, radio.shares_are_fixed, radio.shares_a_band),
-        "fixed shares need rounds that all devices begin together, and those of the policy {policy} overlap",
+        "fixed shares need rounds that all devices begin together, but those of the policy {policy} overlap",
         (set_to("radio.sharing", "processor"), *ROUNDS_TOGETHER),
     ),
-    # Such churn draws who is present by the number of the round; rounds that overlap have several at a time.
+    # Such churn draws the present devices by round number; rounds that overlap have several numbers at a time.
     Rule(
         "churn",
         (server.rounds_overlap, server.churn_is_by_round),
-        "{churn} needs rounds that do not overlap, and those of the policy {policy} do",
+        "{churn} needs rounds that do not overlap, but those of the policy {policy} do",
         (set_to("churn", "none"), *ROUNDS_TOGETHER),
     ),
 )
@@ -57,13 +57,13 @@ DEVICE_EVALUATION = (
     Rule(
         "server.device_evaluation",
         (server.devices_evaluate, server.rounds_overlap),
-        "needs rounds that wait for it, and those of the policy {policy} overlap",
+        "needs rounds that wait for it, but those of the policy {policy} overlap",
         (leave_out("server.device_evaluation"), *ROUNDS_TOGETHER),
     ),
     Rule(
         "server.device_evaluation",
         (server.devices_evaluate, server.splits_model),
-        "needs whole models, and under the policy {policy} devices have a part of one",
+        "needs whole models, but under the policy {policy} devices hold a part",
         (leave_out("server.device_evaluation"), *ROUNDS_TOGETHER),
     ),
 )
@@ -103,13 +103,13 @@ REDIVISION = (
     Rule(
         "data.redivide",
         (learning.redivides, server.rounds_train_several_models),
-        "needs rounds in which all train one model; those of the policy {policy} do not",
+        "needs rounds in which all train one model, but under the policy {policy} they do not",
         (leave_out("data.redivide"), *ROUNDS_TOGETHER),
     ),
     Rule(
         "algorithm",
         (learning.redivides, learning.keeps_for_each_device),
-        "{algorithm} keeps a state for each device, whose samples would be others in every round",
+        "{algorithm} keeps a state for each device, whose samples would change in every round",
         (leave_out("data.redivide"), PLAIN_AVERAGING),
     ),
 )
@@ -137,11 +137,11 @@ BACKHAUL = (
         "is not modelled under the policy {policy}",
         (leave_out("backhaul"), *ROUNDS_TOGETHER),
     ),
-    # The policy's own keys are a short form of the section: beside it, one of the two would be ignored.
+    # The policy's own keys are a short form of the section: one of the two would be ignored.
     Rule(
         "server.policy",
         (server.has_backhaul, server.policy_describes_backhaul),
-        "describes a backhaul of its own beside the section backhaul",
+        "describes a backhaul, and so does the section backhaul",
         (leave_out("backhaul"), set_to("server.policy", "{policy}", "leave its own keys out")),
     ),
 )

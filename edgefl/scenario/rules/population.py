@@ -54,7 +54,7 @@ HANDOVER = (
     Rule(
         "radio.sharing",
         (world.hands_over, radio.shares_are_fixed),
-        "fixed shares need devices that stay in their cells, and with cells.handover they do not",
+        "fixed shares need devices that stay in their cells, but with cells.handover they do not",
         (set_to("radio.sharing", "processor"), leave_out("cells.handover")),
     ),
 )
@@ -65,13 +65,13 @@ COMPUTING = (
     Rule(
         "devices.compute",
         (world.computing_has_a_law, server.splits_model),
-        "the kinds of operations in the two parts of a model that is cut are not told apart",
+        "the kinds of operations are not known separately for the two parts of a split model",
         (PLAIN_COMPUTING, *ROUNDS_TOGETHER),
     ),
     Rule(
         "devices.compute",
         (world.processors_get_hot, server.polls),
-        "the selection polls devices, and how hot candidates that are not chosen get is not modelled",
+        "the selection polls devices, and the heating of candidates that are not chosen is not modelled",
         (PLAIN_COMPUTING, leave_out("server.selection")),
     ),
 )
@@ -93,13 +93,13 @@ BATTERIES = (
     Rule(
         "devices.dvfs",
         (world.clocks_follow_deadline, server.polls),
-        "the selection polls devices before the deadline begins to run",
+        "the selection polls devices before the deadline starts",
         (set_to("devices.dvfs", "fixed"), leave_out("server.selection")),
     ),
     Rule(
         "devices.radio_energy",
         (world.has_tails, server.polls),
-        "the selection polls devices, and the radios of candidates that are not chosen are not followed",
+        "the selection polls devices, and the radio states of candidates that are not chosen are not modelled",
         (
             leave_out("devices.radio_energy"),
             leave_out("server.selection"),
@@ -108,13 +108,13 @@ BATTERIES = (
     Rule(
         "devices.battery",
         (world.has_batteries, server.links_are_direct),
-        "over direct links a device receives the model before its own participation begins",
+        "over direct links a device receives the model before its participation begins",
         (leave_out("devices.battery"), RELAYED),
     ),
     Rule(
         "devices.setup_s",
         (world.sets_up, server.links_are_direct),
-        "over direct links a device receives the model before its own participation begins, and so before it sets up",
+        "over direct links a device receives the model before its participation, and so before it sets up",
         (
             Remedy({"devices.setup_s": OUT, "devices.setup_j": OUT}, "leave out devices.setup_s and devices.setup_j"),
             RELAYED,
@@ -129,7 +129,6 @@ BATTERIES = (
 )
 
 DEPARTED_STATE = (
-    # A device that completes its participation does so out of sight.
     Rule(
         "server.departed_state",
         (server.departed_lose_state, server.departures_complete),

@@ -1,4 +1,4 @@
-"""Rules about the radio: recorded links, other users, how uploads share the band, and a channel that changes."""
+"""Rules about the radio: recorded links, other users, uploads that overlap, and a channel that changes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ UPLINK = (
     Rule(
         "radio.sharing",
         (radio.uploads_overlap, radio.channel_changes_in_time, radio.shares_are_fixed),
-        "with radio.large_scale: time what {uplink} lets an upload hear of the others changes, "
+        "with radio.large_scale: time the interference among uploads of {uplink} changes, "
         "and fixed shares hold for the round",
         (set_to("radio.sharing", "processor"), set_to("radio.large_scale", "round")),
     ),
@@ -116,11 +116,11 @@ LARGE_SCALE = (
 )
 
 POWER_CONTROL = (
-    # The band would be divided by SNRs at full power where devices send at another.
+    # The band would be divided by SNRs at full power, at which devices do not send.
     Rule(
         "radio.allocation",
         (world.powers_are_controlled, radio.allocates_by_snr),
-        "{allocation} knows devices at full power only, and devices.power_control sets another",
+        "{allocation} assumes full power, but devices.power_control sets others",
         (
             set_to("radio.allocation", "equal", "set it to equal, proportional or round_robin"),
             set_to("devices.power_control", "full"),

@@ -1,4 +1,4 @@
-"""Remedies that several rules name."""
+"""Remedies of several rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_CSI = (
     leave_out("server.csi", offered=server.selection_needs_no_csi),
     Remedy({"server.csi": OUT, "server.selection": OUT}, offered=server.selection_needs_csi),
 )
-"""Let the server know nothing of channels; other rules come first where more than a selection needs them."""
+"""Let the server know nothing about channels; rules about other features that need them come first."""
 
 RELAYED = set_to("server.policy.links", "relayed")
 NO_TRACE = leave_out("radio.trace")

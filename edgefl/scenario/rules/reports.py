@@ -10,7 +10,7 @@ SUMS_REPORT = (
     Rule(
         "report",
         (radio.uploads_add_up, learning.measures_joint_updates),
-        "needs each update, and radio.uplink: {uplink} brings a sum",
+        "needs each update, but radio.uplink: {uplink} delivers a sum",
         (leave_out(NAMED), NO_OVERLAP),
         subkey=learning.measure_of_joint_updates,
     ),
@@ -30,21 +30,21 @@ MEASURES = (
     Rule(
         "report",
         (learning.measures_joint_updates, server.updates_stay_apart),
-        "needs updates that are aggregated together, and those of the policy {policy} are not",
+        "needs updates that are aggregated together, but those of the policy {policy} are not",
         (leave_out(NAMED), *ROUNDS_TOGETHER),
         subkey=learning.measure_of_joint_updates,
     ),
     Rule(
         "report",
         (learning.measures_kept_samples, learning.redivides),
-        "is about samples that devices keep, and data.redivide gives them others in every round",
+        "is about samples that devices keep, but data.redivide replaces them in every round",
         (leave_out(NAMED), leave_out("data.redivide")),
         subkey=learning.measure_of_kept_samples,
     ),
     Rule(
         "report",
         (learning.measures_local_models, learning.uploads_no_move),
-        "the server does not know local models, as {algorithm} uploads no move of the model",
+        "the server does not know local models, as {algorithm} uploads no change of the model",
         (leave_out(NAMED), PLAIN_AVERAGING),
         subkey=learning.measure_of_local_models,
     ),

@@ -1,6 +1,6 @@
 """A rule between sections: facts that exclude each other, the key to name, the reason, and what to do.
 
-A rule is a row of data. What it says, what the page "What goes with what" says and what a test follows are the same.
+A rule is a row of data, of which messages, the page "What goes with what" and a test of remedies are made.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class Remedy:
     """
 
     changes: Mapping[str, Any]  # by dotted key
-    said: str = ""  # in place of the words that follow from the changes
-    offered: Fact | None = None  # whether it is; None: always
+    said: str = ""  # replaces the words that follow from the changes
+    offered: Fact | None = None  # when the remedy is offered; None: always
 
     def text(self, key: str, words: Words) -> str:
-        """Return what to do, as the fault of a rule about `key` says it."""
+        """Return what to do, in words, for a rule about `key`."""
         if self.said:
             return self.said.format_map(words)
         return " and ".join(_told(key, changed, value) for changed, value in self.valued(key, words).items())
 
     def valued(self, key: str, words: Words) -> dict[str, Any]:
-        """Return what keys become: a value, or `OUT`; `key` is that which the rule names."""
+        """Return the changed keys with their values, or `OUT`; `key` is the key that the rule names."""
         changes = {changed: _value(value, words) for changed, value in self.changes.items()}
         if NAMED in changes:
             changes[key] = changes.pop(NAMED)
@@ -57,7 +57,7 @@ def set_to(key: str, value: Any, said: str = "", offered: Fact | None = None) ->
 
 
 class Refusal(NamedTuple):
-    """What a rule says of a scenario that breaks it."""
+    """The fault of a scenario that breaks a rule, and its remedies."""
 
     path: KeyPath
     text: str
@@ -65,25 +65,25 @@ class Refusal(NamedTuple):
 
 
 Reason = Callable[[Sections], str | None]
-"""Returns why a scenario breaks a rule, where that takes more than facts; None if it does not."""
+"""Returns why a scenario breaks a rule, if facts alone do not decide it; None if it does not."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Facts that exclude each other, and what to do about it."""
+    """Facts that exclude each other, and the remedies."""
 
-    key: str  # that the fault names
-    facts: tuple[Fact, ...]  # that exclude each other: the rule is broken where all of them hold
-    reason: str | Reason  # a text with names between braces; or what computes it
-    remedies: tuple[Remedy, ...] = ()  # each alone is enough; none where the reason itself says what to do
-    subkey: Callable[[Sections], str] | None = None  # below `key`, where it depends on the scenario
+    key: str  # named in the fault
+    facts: tuple[Fact, ...]  # the rule is broken if all of them hold
+    reason: str | Reason  # a text with names between braces; or a function that returns it
+    remedies: tuple[Remedy, ...] = ()  # each alone is enough; none if the reason says what to do
+    subkey: Callable[[Sections], str] | None = None  # below `key`, if it depends on the scenario
 
     def refusal(self, scenario: Sections) -> Refusal | None:
-        """Return what the rule says of a scenario; None if it is met."""
+        """Return the refusal of a scenario that breaks the rule; None if it does not."""
         if not all(fact(scenario) for fact in self.facts):
             return None
         words = Words(scenario)
-        reason = self._reason_of(scenario, words)
+        reason = self.reason(scenario) if callable(self.reason) else self.reason.format_map(words)
         if reason is None:
             return None
         key = self.key
@@ -96,15 +96,9 @@ class Rule:
             reason = f"{reason}: {to_do}"
         return Refusal(key_path(key), reason, changes)
 
-    def _reason_of(self, scenario: Sections, words: Words) -> str | None:
-        """Return why a scenario breaks the rule; None if what computes the reason finds none."""
-        if callable(self.reason):
-            return self.reason(scenario)
-        return self.reason.format_map(words)
-
 
 def _told(own: str, key: str, value: Any) -> str:
-    """Return a change in words, where the sentence is about the key `own`."""
+    """Return a change in words; the key `own` is "it"."""
     name = key
     if key == own:
         name = "it"

@@ -1,4 +1,4 @@
-"""Rules about sessions, and about selections that let devices answer before they are chosen."""
+"""Rules about sessions, and about selections that poll devices before choosing them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ SESSIONS = (
     Rule(
         "sessions",
         (server.has_sessions, server.has_edge_models),
-        "need one global model, which the policy {policy} does not have",
+        "need one global model, but the policy {policy} has several",
         (leave_out("sessions", "leave them out"), *ROUNDS_TOGETHER),
     ),
     Rule(
         "sessions",
         (server.has_sessions, server.rounds_overlap),
-        "need rounds that do not overlap, which the policy {policy} does not have",
+        "need rounds that do not overlap, but those of the policy {policy} do",
         (leave_out("sessions", "leave them out"), *ROUNDS_TOGETHER),
     ),
     Rule(
@@ -30,7 +30,7 @@ SESSIONS = (
     Rule(
         "sessions.trigger",
         (server.has_trigger, server.no_device_arrives),
-        "waits for devices to arrive, and with the churn {churn} none does",
+        "waits for devices to arrive, but with the churn {churn} none does",
         (
             set_to(
                 "churn",
@@ -72,7 +72,7 @@ KEPT_STATE = (
     Rule(
         "sessions.keep_state",
         (server.extra_rounds_keep_state, learning.is_coupled),
-        "gradient rounds would change the devices' state of {algorithm}, but not the server's sums of it",
+        "gradient rounds would change the devices' state of {algorithm}, but not the server's sums of them",
         (leave_out("sessions.keep_state"), PLAIN_AVERAGING),
     ),
 )
@@ -87,7 +87,7 @@ SELECTION = (
             set_to("server.selection.by", "energy"),
         ),
     ),
-    # A clock rule plans the clock for training only; it gives none for the answer to a poll.
+    # A clock rule plans the clock for training, but not for the answer to a poll.
     Rule(
         "server.selection",
         (server.polls, world.clocks_are_scaled),
@@ -100,11 +100,11 @@ SELECTION = (
         "needs a report with each update, which the policy {policy} does not send",
         (leave_out("server.selection"), *ROUNDS_TOGETHER),
     ),
-    # Polled losses are those of the model that the round then trains: there must be one such model for all.
+    # Polled losses belong to the model that the round then trains, so there must be one model for all.
     Rule(
         "server.selection",
         (server.polls, server.rounds_train_several_models),
-        "polls devices, which needs rounds in which all train one model; those of the policy {policy} do not",
+        "polls devices, which needs rounds in which all train one model, but under the policy {policy} they do not",
         (
             leave_out("server.selection"),
             set_to("server.selection.variant", "rpow-d", offered=server.selects_by_power_of_choice),
@@ -114,7 +114,7 @@ SELECTION = (
 )
 
 POLLED_TRAINING = (
-    # A device that is not chosen must be as if it had not trained.
+    # Training must leave no trace on a device that is not chosen.
     Rule(
         "algorithm",
         (server.polls_training, learning.keeps_at_devices),
@@ -125,7 +125,7 @@ POLLED_TRAINING = (
     Rule(
         "algorithm",
         (server.polls_training, learning.uploads_no_move),
-        "the selection {selection} compares moves of the model, and {algorithm} uploads none",
+        "the selection {selection} compares changes of the model, and {algorithm} uploads none",
         (PLAIN_AVERAGING, leave_out("server.selection")),
     ),
     Rule(

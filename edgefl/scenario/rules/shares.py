@@ -1,7 +1,7 @@
-"""Rules about the band: what needs shares that hold for the round does not go with what changes them meanwhile.
+"""Rules about the band: features that need fixed shares exclude features that change shares during a round.
 
-Each of the first kind is refused beside each of the second, whatever `radio.sharing` says: so that following a remedy
-never leads from "set it to fixed" to "set it to processor".
+Each pair is refused for any `radio.sharing`, so that remedies never lead from "set it to fixed" to "set it to
+processor" and back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _NeedsFixed(NamedTuple):
 
 class _Changes(NamedTuple):
     fact: Fact
-    told: str
+    reason: str
     remedies: tuple[Remedy, ...]
 
 
@@ -43,7 +43,7 @@ _CHANGE = (
     ),
     _Changes(
         radio.overlap_changes_in_time,
-        "what uploads hear of each other changes with radio.large_scale: time",
+        "interference among uploads changes with radio.large_scale: time",
         (set_to("radio.large_scale", "round"),),
     ),
     _Changes(radio.background_varies, "other users of the band come and go", (leave_out("radio.background"),)),
@@ -53,7 +53,7 @@ FIXED_OR_NOT = tuple(
     Rule(
         fixed.key,
         (fixed.fact, changing.fact),
-        f"{fixed.name} needs shares of the band that hold for the round, and {changing.told}",
+        f"{fixed.name} needs shares of the band that hold for the round, and {changing.reason}",
         (fixed.remedy, *changing.remedies),
     )
     for fixed in _NEED_FIXED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from edgefl.scenario.rules import forecasts, over_the_air, policies, population, radio_links, reports, sessions, shares
 from edgefl.scenario.rules.rule import Rule
 
-# Only the first rule that is broken is told: another order would change which one that is.
+# Only the first broken rule is reported, so the order decides which one.
 RULES: tuple[Rule, ...] = (
     *policies.SPLIT,
     *population.PARTICIPANTS,
