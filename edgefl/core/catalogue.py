@@ -184,11 +184,7 @@ class Catalogue(Generic[M]):
         return isinstance(value, str) or self._is_definition(value)
 
     def _installed_path(self, name: str) -> str:
-        """Return the path of an installed plug-in of this name.
-
-        Raises:
-            PydanticCustomError: there is none, or there are several.
-        """
+        """Return the path of an installed plug-in of this name."""
         found = plugins.installed(self.kind)
         paths = {point.path for point in found if point.name == name}
         if not paths and name in self.elsewhere:
@@ -205,9 +201,6 @@ class Catalogue(Generic[M]):
         """Return edgefl's own class at a path, which must be one of this catalogue's entries, letter by letter.
 
         The path is not followed: edgefl's modules hold whatever they import, among it what runs other programs.
-
-        Raises:
-            PydanticCustomError: it is no entry.
         """
         if path not in {*self.members.values(), *self.unlisted}:
             raise fault(f"{path} is no {self.noun}; known: {', '.join(self.members)}")
@@ -215,11 +208,7 @@ class Catalogue(Generic[M]):
         return own
 
     def _from_outside(self, name: str, path: str, keys: dict[str, Any], info: ValidationInfo) -> M:
-        """Return the member at a path, unless the validation is not to import anything.
-
-        Raises:
-            PydanticCustomError: it is refused, or cannot be imported.
-        """
+        """Return the member at a path, unless the validation is not to import anything."""
         access = access_of(info.context)
         check_allowed(name, access)
         if access.mode == "skip":
@@ -279,11 +268,7 @@ class Catalogue(Generic[M]):
 
 
 def _check_written(member: Member) -> None:
-    """Check that the keys of a member from outside can be written to scenario.yaml, and read from it again.
-
-    Raises:
-        PydanticCustomError: they cannot, so that its results could not be told how they were made.
-    """
+    """Check that the keys of a member from outside can be written to scenario.yaml, and read from it again."""
     cls = type(member)
     if not plugins.is_outside(cls):
         return

@@ -137,9 +137,6 @@ class _Part:
 
     Args:
         path: the name that it will get.
-
-    Raises:
-        OSError: the system does not allow it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -185,11 +182,7 @@ class _Part:
 
 
 def _all_to_disk(parts: Sequence[_Part]) -> None:
-    """Wait until the disk has what has been written to some files, for all of them at the same time.
-
-    Raises:
-        OSError: the disk does not take one of them.
-    """
+    """Wait until the disk has what has been written to some files, for all of them at the same time."""
     if len(parts) < 2:
         for part in parts:
             part.to_disk()

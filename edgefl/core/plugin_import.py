@@ -213,11 +213,7 @@ def _guarded(path: str, name: str, folder: Path | None) -> ModuleType:
 
 @contextmanager
 def _json_kept(path: str) -> Iterator[None]:
-    """Keep Python's `json`, by which results are written and read, as it is.
-
-    Raises:
-        PydanticCustomError: the block has replaced a part of it, which is put back.
-    """
+    """Keep Python's `json`, by which results are written and read, as it is."""
     before = [getattr(holder, name) for holder, name in _JSON]
     try:
         yield
@@ -317,11 +313,7 @@ def _from_folder(name: str, folder: Path) -> ModuleType:
 
 
 def _unchanged(module: ModuleType) -> ModuleType:
-    """Return a module that Python keeps, unless its file is no longer the one that it was when it was first used.
-
-    Raises:
-        PydanticCustomError: it has changed, so that results would be said to come from code that has not run.
-    """
+    """Return a module that Python keeps, unless its file is no longer the one that it was when it was first used."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str):
         return module

@@ -103,11 +103,7 @@ def on_one_line(lines: Sequence[str]) -> str:
 
 
 def _check_address(address: str) -> None:
-    """Check that something answers at an address.
-
-    Raises:
-        InputError: nothing does, or it is not an address.
-    """
+    """Check that something answers at an address."""
     form = ADDRESS.fullmatch(address)
     if form is None:
         raise InputError(f"--cluster {address}: must be auto, or the host:port of a Ray cluster's head")

@@ -81,12 +81,7 @@ def described_in(manifest: Mapping[str, Any], folder: Path) -> list[ResultFile]:
 
 
 def _described(table: Mapping[str, Any]) -> ResultFile:
-    """Return a table that the manifest describes.
-
-    Raises:
-        KeyError: something is missing.
-        TypeError: something is of another type, or the file is none that a measure has.
-    """
+    """Return a table that the manifest describes."""
     columns = [
         ResultColumn(str(column["name"]), _TYPES[column["type"]], str(column["unit"]), str(column["meaning"]))
         for column in table["columns"]

@@ -149,12 +149,7 @@ def read_table(folder: Path) -> list[WhatIfRow]:
 
 
 def _row(line: Mapping[str, str]) -> WhatIfRow:
-    """Return a line of the file as a row.
-
-    Raises:
-        ValueError: a cell is no number.
-        TypeError: a line has more or fewer cells than the header.
-    """
+    """Return a line of the file as a row."""
     if None in line or None in line.values():
         raise ValueError("a line has more or fewer cells than the header")
     if not {*TEXTS, *TOTALS} <= line.keys():
@@ -167,11 +162,7 @@ def _row(line: Mapping[str, str]) -> WhatIfRow:
 
 
 def _check(rows: Iterable[WhatIfRow]) -> None:
-    """Check that the first row, and no other one, is the run itself, and that all rows have their totals.
-
-    Raises:
-        ValueError: they do not.
-    """
+    """Check that the first row, and no other one, is the run itself, and that all rows have their totals."""
     for place, row in enumerate(rows):
         if (row.key == "") != (place == 0):
             raise ValueError("the first row, and no other one, must be the run itself")

@@ -45,11 +45,7 @@ def check(scenario: Scenario, data: Data) -> None:
 
 
 def _check_model(model: Model, data: Data, streams: Streams) -> None:
-    """Check that the model can learn from the data; a user's network is tried.
-
-    Raises:
-        InputError: it cannot.
-    """
+    """Check that the model can learn from the data; a user's network is tried."""
     # What a model says of classes does not matter to a regression: it is asked as for the fewest classes there are.
     classes = 2 if data.regression else data.classes
     for samples in (data.train_x, data.test_x):
@@ -68,11 +64,7 @@ def _check_model(model: Model, data: Data, streams: Streams) -> None:
 
 
 def _check_report(report: ReportSection, data: Data) -> None:
-    """Check that the data have what the report asks for.
-
-    Raises:
-        InputError: they do not.
-    """
+    """Check that the data have what the report asks for."""
     for key, asked in report.asked:
         if reason := asked.refusal(data):
             raise InputError(f"{dotted(key)}: {reason}: leave it out, or take other data")
@@ -85,11 +77,7 @@ def _check_report(report: ReportSection, data: Data) -> None:
 
 
 def _check_initial(vector: npt.NDArray[np.floating], dtype: str, kind: str) -> None:
-    """Check that the model that training begins with can be multiplied.
-
-    Raises:
-        InputError: its numbers are too large.
-    """
+    """Check that the model that training begins with can be multiplied."""
     with np.errstate(over="ignore"):
         squares = np.square(vector.astype(dtype))
     if not np.isfinite(squares).all():
@@ -98,11 +86,7 @@ def _check_initial(vector: npt.NDArray[np.floating], dtype: str, kind: str) -> N
 
 
 def _check_loss(scenario: Scenario, data: Data) -> None:
-    """Check that loss, model and labels go together.
-
-    Raises:
-        InputError: they do not.
-    """
+    """Check that loss, model and labels go together."""
     model = scenario.model
     loss = scenario.training.loss
     if loss is not None and model.has_own_loss:
@@ -126,11 +110,7 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
 
 
 def _check_regression(scenario: Scenario) -> None:
-    """Check that nothing in the scenario needs classes, as a regression has none.
-
-    Raises:
-        InputError: something does.
-    """
+    """Check that nothing in the scenario needs classes, as a regression has none."""
     text = "labels of a regression are numbers, and no accuracy is measured"
     if scenario.targets:
         raise InputError(f"targets: {text}: leave them out")

@@ -144,9 +144,6 @@ def _looked_at(folder: Path, options: Options, scenario: Scenario) -> tuple[Scen
     """Return what is to be run in a folder, and the finished result that it holds of that; None: it holds none.
 
     A resumed run keeps the choices with which it was begun.
-
-    Raises:
-        InputError: nothing can be run there.
     """
     overwrite = options.overwrite
     check_place(

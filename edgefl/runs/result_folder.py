@@ -100,11 +100,7 @@ class ResultFolder:
         _write(self.path, result)
 
     def _check_place(self) -> None:
-        """Check that the folder is still this run's, even if it was removed and another one of its name was made.
-
-        Raises:
-            RunError: another process is running there now, or a file of the user's has a name of a result.
-        """
+        """Check that the folder is still this run's, even if it was removed and another one of its name was made."""
         if self.record.holds_lock:
             return
         if is_under_way(self.path):
@@ -201,11 +197,7 @@ def tidy_finished(folder: Path, *, keeps_record: bool) -> None:
 
 
 def _drop_record(folder: Path) -> None:
-    """Delete what a finished run has on record.
-
-    Raises:
-        Taken: another process is going on with the run.
-    """
+    """Delete what a finished run has on record."""
     if not (folder / run_folder.LOCK).exists():
         return
     with closing(locked(folder / run_folder.LOCK, make=False)):
@@ -237,11 +229,7 @@ def _state_of(folder: Path) -> FolderState:
 
 
 def _write(folder: Path, result: Result) -> None:
-    """Write a result to its folder.
-
-    Raises:
-        RunError: the folder cannot be written.
-    """
+    """Write a result to its folder."""
     if result.ledger is None:
         return
     try:

@@ -59,11 +59,7 @@ def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, grow
 
 
 def _is_same(out: Path, sweep: Sweep, *, growing: bool) -> bool:
-    """Return whether a sweep is the one that a folder holds, which may have been begun by another version.
-
-    Raises:
-        InputError: a run in it is of another scenario, or of other plug-ins; the message says of which.
-    """
+    """Return whether a sweep is the one that a folder holds, which may have been begun by another version."""
     # Compared as bytes first: a damaged file may be no text at all.
     content = content_of(sweep)
     earlier = read_bytes(out / CONTENT)
@@ -121,11 +117,7 @@ def begun_ns(out: Path) -> int | None:
 
 
 def _check_files(out: Path, content: str) -> None:
-    """Check that a folder holds a sweep, or nothing yet, and that no file in it with a name of edgefl's is another's.
-
-    Raises:
-        InputError: it does not, or the file that names the runs is damaged.
-    """
+    """Check that a folder holds a sweep or nothing yet, and that edgefl wrote each file with a name of edgefl's."""
     names = run_folder.names_in(out)
     begun = is_begun(out)
     only_lock = names <= {CHECKPOINTS} and run_folder.holds_only_lock(out)
@@ -168,11 +160,7 @@ def clear(out: Path) -> None:
 
 
 def _points_of(out: Path) -> dict[str, str]:
-    """Return the points of the sweep in a folder: the digest of each one's scenario by its result folder.
-
-    Raises:
-        InputError: the file that names them is damaged.
-    """
+    """Return the points of the sweep in a folder: the digest of each one's scenario by its result folder."""
     try:
         found = _digests(read_text(out / CONTENT))
         # The file may have been edited: it must never make edgefl remove anything outside of `out`.

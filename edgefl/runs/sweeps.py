@@ -250,11 +250,7 @@ def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
 
 
 def _gpus(options: SweepOptions, *, train: bool) -> int:
-    """Return how many GPUs of this machine the runs may use.
-
-    Raises:
-        InputError: torch cannot be loaded here, and so in no run.
-    """
+    """Return how many GPUs of this machine the runs may use."""
     if not train or options.cluster is not None:
         return 0
     if ADDRESS_SPACE in memory_limits():

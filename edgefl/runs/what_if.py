@@ -161,11 +161,7 @@ def read_finished(folder: Path) -> FinishedRun:
 
 
 def _rows(folder: Path) -> list[Mapping[str, Any]]:
-    """Return the rows of a folder's rounds.csv.
-
-    Raises:
-        InputError: it is missing or damaged.
-    """
+    """Return the rows of a folder's rounds.csv."""
     try:
         return list(rows_of(folder, ROUNDS_FILE))
     except (ValueError, KeyError) as error:
@@ -173,11 +169,7 @@ def _rows(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def _check_any(rows: Sequence[WhatIfRow], where: Where) -> None:
-    """Check that each key has a value that could be priced.
-
-    Raises:
-        InputError: one line for each key that has none.
-    """
+    """Check that each key has a value that could be priced."""
     faults = []
     for key in dict.fromkeys(row.key for row in rows[1:]):
         of_key = [row for row in rows if row.key == key]
@@ -190,12 +182,7 @@ def _check_any(rows: Sequence[WhatIfRow], where: Where) -> None:
 
 
 def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
-    """Write the rows into the table of the folder.
-
-    Raises:
-        InputError: another process does the same.
-        RunError: the folder cannot be written.
-    """
+    """Write the rows into the table of the folder."""
     try:
         before = what_if_table.read_table(folder)
     except InputError:
@@ -210,11 +197,7 @@ def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
 def _priced_rows(
     run: FinishedRun, points: Sequence[WhatIfPoint], workers: int | None, on_point: OnPoint
 ) -> list[WhatIfRow]:
-    """Return a row of the run itself, and one for each point.
-
-    Raises:
-        InputError: the run cannot be run again, or gives other results here than its folder has.
-    """
+    """Return a row of the run itself, and one for each point."""
     selection = run.scenario.server.selection
     known = known_learning(run.folder, run.rows, needs_losses=selection.needs_losses)
     with attributing(plugins_in(run.scenario), InputError), rare_collections(), one_numpy_thread():
@@ -234,11 +217,7 @@ def _priced_rows(
 
 
 def _priced_itself(run: FinishedRun, divided: Divided, known: KnownLearning) -> Priced:
-    """Price the run as it was, which tells under which commands it has learned what.
-
-    Raises:
-        InputError: that gives other results than the folder has.
-    """
+    """Price the run as it was, which tells under which commands it has learned what."""
     try:
         server = _finished_server(run.scenario, divided, known)
     except RunError as error:
@@ -290,11 +269,6 @@ def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning,
         divided: the data of all devices.
         known: what the other run has learned.
         own: the other run; None if it is this one.
-
-    Raises:
-        LearnsOtherwise: it would learn something else than the other run.
-        InputError: it cannot be run.
-        RunError: it has failed.
     """
     server = build(scenario, "cpu", train=False, progress=_silent, divided=divided, known=known)
     rounds = scenario.server.policy.run(server)

@@ -90,11 +90,7 @@ def _presence(scenario: Scenario, divided: Divided, streams: Streams) -> Presenc
 
 
 def _check_devices(scenario: Scenario, world: World, payload: Payload) -> None:
-    """Check that devices can do what the optimiser needs; warn if they will be late.
-
-    Raises:
-        InputError: they cannot.
-    """
+    """Check that devices can do what the optimiser needs; warn if they will be late."""
     all_ids = np.arange(world.count)
     speeds = world.flops_per_s(all_ids)
     refusal = scenario.server.optimiser.refusal(

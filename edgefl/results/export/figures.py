@@ -166,11 +166,7 @@ def measure_of(runs: Sequence[Run]) -> TestMeasure | None:
 
 
 def _panel_names(part: str | None, views: Sequence[str], *, tested: bool) -> list[str]:
-    """Return which panels to draw: the part that was asked for, or all that there is data for.
-
-    Raises:
-        InputError: curves were asked for, and no run was tested.
-    """
+    """Return which panels to draw: the part that was asked for, or all that there is data for."""
     if part in views and not tested:
         raise InputError(f"export: --figure {part}: no accuracy was measured; there is --figure {ENERGY_BY_PHASE}")
     if part:

@@ -83,11 +83,7 @@ def export_table(folders: Sequence[Path], kind: str) -> ExportTable:
 
 
 def _table(folder: Path, kind: str) -> ExportTable:
-    """Return a table of one run: one of `SOURCES`, or that of a measure by its name.
-
-    Raises:
-        InputError: there is no such table.
-    """
+    """Return a table of one run: one of `SOURCES`, or that of a measure by its name."""
     if kind in SOURCES:
         return SOURCES[kind](folder)
     header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
