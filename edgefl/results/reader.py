@@ -207,7 +207,7 @@ _PARSERS: dict[type, Callable[[str], Any]] = {
 def arrays_of(folder: Path, name: str) -> ColumnArrays:
     """Return the columns [rows] of a CSV file that the table of columns knows.
 
-    An empty cell is NaN. So is a whole column that only some runs, or only later versions, write. Flags stay texts.
+    An empty cell is NaN, and so is each column that only other runs write. Flags stay texts.
 
     Raises:
         InputError: the file or a column that every run writes is missing, or a cell is damaged, in one line.
@@ -293,7 +293,7 @@ def _present(columns: Sequence[ResultColumn], header: Sequence[str], file: str) 
     for column in columns:
         if column.name in header:
             present.append(column)
-        elif not (column.optional or column.added_later):
+        elif not column.optional:
             raise InputError(f"{file}: column {column.name} is missing")
     return present
 

@@ -22,8 +22,8 @@ from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
 from edgefl.results.integrity import check_file
 from edgefl.results.reader import EVENTS_FILE, FINISHED_STATUS, Documents, read_documents
 from edgefl.results.result_tables import described_in, measured_tables
-from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
-from edgefl.results.saved_model import no_model, read_model, read_parameters
+from edgefl.results.run_folder import DEVICE_ACCURACY_FILE, MODEL_FILE
+from edgefl.results.saved_model import no_model, read_model
 from edgefl.scenario import Scenario, dump, load_model
 
 if TYPE_CHECKING:
@@ -75,11 +75,9 @@ class Result:
         Raises:
             InputError: the file of the result folder cannot be read.
         """
-        if self.trained is not None:
-            return self.trained.flat()
-        if self.folder is None:
+        if self.trained is None and (self.folder is None or not (self.folder / MODEL_FILE).exists()):
             return None
-        return read_parameters(self.folder)
+        return self.saved_model().flat()
 
     def model(self) -> nn.Module:
         """Return the final global model as a torch module in evaluation mode, with its statistics.

@@ -23,7 +23,6 @@ SCENARIO_FILE = "scenario.yaml"
 LABELS_FILE = "labels.csv"
 TRACKS_FILE = "tracks.csv"
 DEVICE_ACCURACY_FILE = "device_accuracy.csv"
-PARAMETERS_FILE = "parameters.npy"
 MODEL_FILE = "model.safetensors"
 REPORT_FILE = "report.html"
 CHECKPOINTS = "checkpoints"  # folder of what a run can be resumed from
@@ -62,7 +61,6 @@ RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same fo
     TRACKS_FILE: first_line_has("device", "time_s", "x_m", "y_m"),
     "events.parquet": begins_with(b"PAR1"),
     SUMMARY_FILE: _begins_like(rb'\{\s*"rounds":\s*\d'),
-    PARAMETERS_FILE: begins_with(b"\x93NUMPY"),
     MODEL_FILE: _is_saved_model,
     WHAT_IF_FILE: first_line_has("key", "value", "refused"),
     REPORT_FILE: PAGE,
@@ -70,8 +68,8 @@ RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same fo
 }
 RESULT_FILES = tuple(RESULT_MARKS)
 PROGRESS_FILES = ("rounds.csv", "devices.csv", TRACKS_FILE, SUMMARY_FILE)
-# Other programs' files begin like these: they are the run's only if its manifest has their digests, or has none yet.
-COMMON_FORMATS = {SCENARIO_FILE, "events.parquet", PARAMETERS_FILE}
+# Other programs' files begin like these: they belong to a finished run only if its manifest has their digests.
+COMMON_FORMATS = {SCENARIO_FILE, "events.parquet"}
 FILES_OF_MANY_RUNS = ("sweep.yaml", "measured.csv")  # of a sweep's folder, and of a study's
 TELLING = (MANIFEST_FILE, SUMMARY_FILE, "rounds.csv", "devices.csv", MODEL_FILE)  # one of them makes a folder a run's
 
@@ -169,9 +167,7 @@ def check_files(folder: Path, more: Iterable[ResultFile] = ()) -> None:
     finished = manifest.get("status") == FINISHED_STATUS
     own_files.check_replaceable(folder, RESULT_MARKS | _marks_of([*described_in(manifest, folder), *more]))
     if finished:
-        listed = manifest.get("digests")
-        unlisted = COMMON_FORMATS.difference(listed) if isinstance(listed, dict) else ()  # earlier versions listed none
-        for name in unlisted:
+        for name in COMMON_FORMATS.difference(manifest["digests"]):
             if os.path.lexists(folder / name):
                 raise own_files.foreign_file(folder / name)
     own_files.check_replaceable(folder / PROGRESS, {name: RESULT_MARKS[name] for name in PROGRESS_FILES})

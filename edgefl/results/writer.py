@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from edgefl.records.ledger import Columns, Ledger
 from edgefl.results import run_folder
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_DIGEST, WHAT_IF_FILE
-from edgefl.results.run_folder import DEVICE_ACCURACY_FILE, LABELS_FILE, MODEL_FILE, PARAMETERS_FILE, TRACKS_FILE
+from edgefl.results.run_folder import DEVICE_ACCURACY_FILE, LABELS_FILE, MODEL_FILE, TRACKS_FILE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,10 +67,7 @@ def write_ledger(files: FileGroup, ledger: Ledger) -> None:
 
 
 def write_model(files: FileGroup, trained: TrainedModel, scenario: Mapping[str, Any]) -> None:
-    """Write the final model: its parameters as a flat vector, and all its tensors by name."""
-    stream = io.BytesIO()
-    np.save(stream, trained.flat())
-    files.write(PARAMETERS_FILE, stream.getvalue())
+    """Write the tensors of the final model by name."""
     # No times and no machines: equal runs give equal bytes.
     content = trained.to_bytes(
         version=edgefl_version(), scenario=str(scenario["name"]), model=str(scenario["model"]["kind"])

@@ -137,7 +137,7 @@ def disk_needs(scenario: Scenario, divided: Divided, rows: Expected, *, train: b
     state_bytes = model_bytes * (1 + vectors.kept + vectors.rows * devices + vectors.states * part_takers)
     return [
         *needs,
-        DiskNeed("the trained model", 2 * model_bytes, 2 * model_bytes),  # parameters.npy and model.safetensors
+        DiskNeed("the trained model", model_bytes, model_bytes),
         # One more is written before the oldest is deleted. A run without room for checkpoints goes on without them.
         DiskNeed("checkpoints", 0.0, (KEPT_STATES + 1) * state_bytes),
     ]

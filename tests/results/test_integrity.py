@@ -13,7 +13,6 @@ from edgefl.core.errors import InputError
 from edgefl.results.export import as_csv
 from edgefl.results.integrity import SUMMARY_DIGEST, expected
 from edgefl.results.provenance import digest
-from edgefl.results.saved_model import read_parameters
 
 KEYS = {**BASE, "rounds": 2, "targets": [0.1]}
 
@@ -48,7 +47,6 @@ READERS = {  # what reads which file
     "labels.csv": lambda folder: edgefl.report([folder], out=folder / "page.html"),
     "device_accuracy.csv": lambda folder: edgefl.read(folder).device_accuracy,
     "events.parquet": lambda folder: edgefl.read(folder).events,
-    "parameters.npy": lambda folder: edgefl.read(folder).parameters,
     "model.safetensors": lambda folder: edgefl.read(folder).saved_model(),
 }
 DAMAGES = {
@@ -128,22 +126,6 @@ def without_digests(folder):
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["digests"], manifest[SUMMARY_DIGEST]
     (folder / "manifest.json").write_text(json.dumps(manifest))
-
-
-def test_a_folder_of_an_earlier_version_is_read(folder):
-    without_digests(folder)
-    assert resume(folder).status == "finished"
-    assert len(edgefl.read(folder).rounds) == 2
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1", b"x"]
-)
-def test_without_digests_damaged_parameters_are_one_line(content, folder):
-    without_digests(folder)
-    (folder / "parameters.npy").write_bytes(content)
-    (line,) = lines_of(lambda: read_parameters(folder))
-    assert "parameters.npy: cannot be read" in line
 
 
 @pytest.mark.parametrize(

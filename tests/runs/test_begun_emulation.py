@@ -11,7 +11,7 @@ from edgefl.core.errors import InputError, RunError
 from edgefl.runs.emulation import Emulation, Options, begin
 from edgefl.scenario import load
 
-FILES = ("rounds.csv", "devices.csv", "events.parquet", "scenario.yaml", "parameters.npy", "summary.json")
+FILES = ("rounds.csv", "devices.csv", "events.parquet", "scenario.yaml", "model.safetensors", "summary.json")
 TRAINED = {**BASE, "rounds": 2, "devices": {**BASE["devices"], "count": 6}, "server": {"participants": 3}}
 
 

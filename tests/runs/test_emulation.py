@@ -133,7 +133,7 @@ def test_fairness_by_hand():
 def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path):
     for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
         edgefl.run(BASE, out=tmp_path / folder, seed=seed)
-    for name in ("rounds.csv", "devices.csv", "parameters.npy", "events.parquet", "scenario.yaml"):
+    for name in ("rounds.csv", "devices.csv", "model.safetensors", "events.parquet", "scenario.yaml"):
         a, b, c = ((tmp_path / folder / name).read_bytes() for folder in "abc")
         assert a == b
         assert a != c
@@ -264,7 +264,7 @@ def test_the_number_of_cores_changes_no_byte(tmp_path, model):
         environment = {**os.environ, "OMP_NUM_THREADS": threads}
         options = ["--set", f"model={model}", "-o", str(tmp_path / threads)]
         subprocess.run([*command, *options], check=True, env=environment)
-    for name in ("rounds.csv", "devices.csv", "parameters.npy"):
+    for name in ("rounds.csv", "devices.csv", "model.safetensors"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "3" / name).read_bytes()
 
 

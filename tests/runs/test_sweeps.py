@@ -425,5 +425,5 @@ def test_in_processes_of_their_own(write, tmp_path):
         write(grid={"radio.bandwidth_hz": [1e6, 2e6]}, seeds=[1, 2]), out=tmp_path / "out", device="cpu"
     )
     assert index["status"].tolist() == ["finished"] * 4
-    first, second = (np.load(tmp_path / "out" / folder / "parameters.npy") for folder in index["folder"][[0, 2]])
+    first, second = (edgefl.read(tmp_path / "out" / folder).parameters for folder in index["folder"][[0, 2]])
     assert np.array_equal(first, second)

@@ -348,7 +348,7 @@ def test_priced_when_the_run_ends(run, tmp_path):
 
 def test_what_is_asked_changes_no_result(run, tmp_path):
     edgefl.run(BASE | {"report": {"what_if": {"cost": ["paper"]}}}, out=tmp_path / "asked", device="cpu")
-    for name in ("rounds.csv", "devices.csv", "parameters.npy"):
+    for name in ("rounds.csv", "devices.csv", "model.safetensors"):
         assert (tmp_path / "asked" / name).read_bytes() == (run / name).read_bytes()
     assert "what_if" not in (run / "scenario.yaml").read_text()  # so folders of earlier versions can be resumed
 
