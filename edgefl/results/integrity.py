@@ -23,8 +23,7 @@ WHAT_IF_DIGEST = "what_if_digest"  # beside `digests`, as it may be written long
 def check_file(folder: Path, name: str) -> None:
     """Check that a file is as the run of the folder wrote it.
 
-    A file without a digest passes: earlier versions wrote none for some, and a run under way has not written them yet.
-    So does a file that does not exist.
+    A file without a digest passes, as a run under way has written none yet; so does a file that does not exist.
 
     Raises:
         InputError: it has been changed or damaged since, or the manifest is damaged.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -15,7 +14,7 @@ from edgefl.core.files import read_bytes, read_text
 from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, is_own, remove, remove_empty
 from edgefl.results import run_folder
 from edgefl.results.run_folder import CHECKPOINTS, LOCK
-from edgefl.runs import extension
+from edgefl.runs.extension import OTHERWISE
 from edgefl.runs.report_page import REPORT
 from edgefl.runs.sweep_index import INDEX
 from edgefl.scenario import Scenario, Sweep
@@ -52,37 +51,13 @@ def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, grow
     """
     run_folder.check_usable(out, may_hold_files=overwrite or resume)
     _check_files(out, content_of(sweep))
-    if not resume or not (out / CONTENT).exists():
-        return
-    if not _is_same(out, sweep, growing=growing):
-        raise InputError(f"{out}: was begun with another sweep; {extension.OTHERWISE}")
-
-
-def _is_same(out: Path, sweep: Sweep, *, growing: bool) -> bool:
-    """Return whether a sweep is the one that a folder holds, which may have been begun by another version."""
-    # Compared as bytes first: a damaged file may be no text at all.
     content = content_of(sweep)
-    earlier = read_bytes(out / CONTENT)
-    if earlier == content.encode():
-        return True
+    if not resume or not (out / CONTENT).exists() or read_bytes(out / CONTENT) == content.encode():
+        return
     before = _points_of(out)
-    if not growing and _without_digests(earlier) != _without_digests(content):
-        return False
     now = _digests(content)
-    # Another version may write other digests of the same scenarios. These themselves are in the folders of their runs.
-    others = {place for place in now.keys() & before.keys() if now[place] != before[place]}
-    begun = [
-        extension.is_begun(out / point.place, point.scenario) for point in sweep.points if str(point.place) in others
-    ]
-    return not others or any(begun)
-
-
-def _without_digests(content: str | bytes) -> Any:
-    """Return what a sweep's file says besides the digests of its points."""
-    parsed = yaml.safe_load(content)
-    for point in parsed["points"]:
-        del point["digest"]
-    return parsed
+    if not growing or any(now[place] != before[place] for place in now.keys() & before.keys()):
+        raise InputError(f"{out}: was begun with another sweep; {OTHERWISE}")
 
 
 def check_still(out: Path, content: str, before: int | None) -> None:

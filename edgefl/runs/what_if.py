@@ -238,7 +238,7 @@ def _difference(rows: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, A
     if len(rows) != len(here):
         return f"{len(here)} rounds instead of {len(rows)}"
     for number, (row, row_here) in enumerate(zip(rows, here, strict=True), 1):
-        # Only what both have: earlier versions wrote fewer columns, and what was learned is not all told here.
+        # Only common columns: not all that was learned is known here.
         for name in row.keys() & row_here.keys():
             if csv_cell(row[name]) != csv_cell(row_here[name]):
                 return f"row {number}, {name}: {csv_cell(row_here[name])} instead of {csv_cell(row[name])}"

@@ -115,7 +115,7 @@ def test_data_that_it_computes_otherwise_are_not_called_drawn(tmp_path, processo
     begin(tmp_path / "out", keys)
     processors("Second")
     np.savez(tmp_path / "d.npz", train_x=np.full((24, 5), 1 + 2.0**-23, np.float32), **arrays)
-    text = "on another type of processor, which may round otherwise: go on with it there; choose another folder"
+    text = "on another type of processor, which may round differently: continue it there; choose another folder"
     with pytest.raises(InputError, match=text):
         edgefl.run(keys, out=tmp_path / "out", device="cpu", resume=True)
 

@@ -1,9 +1,7 @@
 """Sweeps: what they run, that nothing is learned twice, and that no point knows of another."""
 
-import hashlib
 import json
 import os
-import shutil
 import signal
 from pathlib import Path
 
@@ -268,52 +266,6 @@ def test_another_sweep_is_refused(write, tmp_path, in_this_process):
         edgefl.sweep(other, out=tmp_path / "out", device="cpu", resume=True)
     with pytest.raises(InputError, match="is not empty"):
         edgefl.sweep(other, out=tmp_path / "out", device="cpu")
-
-
-def written_by_an_earlier_version(out, points, *, lost):
-    """Let a sweep be as a version wrote it that did not know a key."""
-    index = yaml.safe_load((out / "sweep.yaml").read_text())
-    for number, point in enumerate(index["points"]):
-        point["digest"] = f"{number:016}"
-    (out / "sweep.yaml").write_text(yaml.safe_dump(index, sort_keys=False))
-    for point in points:
-        path = out / point.place
-        scenario = yaml.safe_load((path / "scenario.yaml").read_text())
-        del scenario["training"][lost]
-        (path / "scenario.yaml").write_text(yaml.safe_dump(scenario, sort_keys=False))
-        manifest = json.loads((path / "manifest.json").read_text())
-        manifest["digests"]["scenario.yaml"] = hashlib.sha256((path / "scenario.yaml").read_bytes()).hexdigest()
-        (path / "manifest.json").write_text(json.dumps(manifest))
-
-
-def test_a_sweep_of_an_earlier_version_goes_on(write, tmp_path, in_this_process):
-    path = write(grid={"training.lr": [0.1, 0.2]})
-    first = edgefl.sweep(path, out=tmp_path / "out", device="cpu")
-    done, missing = load_sweep(path).points
-    shutil.rmtree(tmp_path / "out" / missing.place)
-    written_by_an_earlier_version(tmp_path / "out", [done], lost="wrap")
-    before = (tmp_path / "out" / "sweep.yaml").read_bytes()
-    changed = write({**SWEEP_BASE, "server": {"participants": 5}}, grid={"training.lr": [0.1, 0.2]})
-    with pytest.raises(InputError, match=r"another scenario, with 'server.participants: 4' in place of"):
-        edgefl.sweep(changed, out=tmp_path / "out", device="cpu", resume=True)
-    longer = write({**SWEEP_BASE, "rounds": 5}, grid={"training.lr": [0.1, 0.2]})
-    with pytest.raises(InputError, match="was begun with another number of rounds"):
-        edgefl.sweep(longer, out=tmp_path / "out", device="cpu", resume=True)
-    assert (tmp_path / "out" / "sweep.yaml").read_bytes() == before
-    in_this_process.clear()
-    path = write(grid={"training.lr": [0.1, 0.2]})
-    assert edgefl.sweep(path, out=tmp_path / "out", device="cpu", resume=True).equals(first)
-    assert len(in_this_process) == SWEEP_BASE["rounds"]
-
-
-def test_a_sweep_of_which_nothing_tells_the_scenario_is_refused(write, tmp_path, in_this_process):
-    path = write(grid={"training.lr": [0.1, 0.2]})
-    edgefl.sweep(path, out=tmp_path / "out", device="cpu")
-    for point in load_sweep(path).points:
-        shutil.rmtree(tmp_path / "out" / point.place)
-    written_by_an_earlier_version(tmp_path / "out", [], lost="wrap")
-    with pytest.raises(InputError, match="another sweep"):
-        edgefl.sweep(path, out=tmp_path / "out", device="cpu", resume=True)
 
 
 def test_overwriting_removes_an_earlier_sweep_and_nothing_else(write, tmp_path, in_this_process):

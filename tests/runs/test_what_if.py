@@ -231,30 +231,13 @@ def test_losses_are_on_record_or_nowhere(tmp_path):
     assert files(kept) == before
 
 
-def test_a_folder_of_an_earlier_version(run):
-    scenario = yaml.safe_load((run / "scenario.yaml").read_text())
-    del scenario["radio"]["background"]
-    del scenario["server"]["optimiser"]
-    (run / "scenario.yaml").write_text(yaml.safe_dump(scenario))
-    rows = cells(run / "rounds.csv")
-    kept = [name for name in rows[0] if name not in {"failed", "wasted_j", "present", "arrivals", "departures"}]
-    with (run / "rounds.csv").open("w") as file:
-        table = csv.DictWriter(file, kept, extrasaction="ignore")
-        table.writeheader()
-        table.writerows(rows)
-    manifest = json.loads((run / "manifest.json").read_text())
-    manifest.pop("digests")
-    (run / "manifest.json").write_text(json.dumps(manifest))
-    assert not edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})["refused"].any()
-
-
 def test_a_run_that_is_another_one_here(run):
     text = (run / "rounds.csv").read_text()
     (run / "rounds.csv").write_text(text.replace(",0.0", ",0.1", 1))
     with pytest.raises(edgefl.InputError, match="is not as the run wrote it"):
         edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})
     manifest = json.loads((run / "manifest.json").read_text())
-    del manifest["digests"]["rounds.csv"]  # as if another version had written it
+    del manifest["digests"]["rounds.csv"]
     (run / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(edgefl.InputError, match="gives other results here than its folder has") as caught:
         edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})
@@ -350,7 +333,7 @@ def test_what_is_asked_changes_no_result(run, tmp_path):
     edgefl.run(BASE | {"report": {"what_if": {"cost": ["paper"]}}}, out=tmp_path / "asked", device="cpu")
     for name in ("rounds.csv", "devices.csv", "model.safetensors"):
         assert (tmp_path / "asked" / name).read_bytes() == (run / name).read_bytes()
-    assert "what_if" not in (run / "scenario.yaml").read_text()  # so folders of earlier versions can be resumed
+    assert "what_if" not in (run / "scenario.yaml").read_text()
 
 
 @pytest.mark.parametrize(

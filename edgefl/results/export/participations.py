@@ -57,7 +57,7 @@ def _phases(row: TableRow) -> Iterator[TimedPhase]:
         duration_s = row.get(columns.seconds)
         if duration_s is None:  # only some runs have devices that set up
             continue
-        energy_j = row.get(columns.joules) or 0.0  # earlier versions had no idle energy
+        energy_j = row[columns.joules]
         carried = 0
         if columns.bytes is not None:
             carried = row[columns.bytes]

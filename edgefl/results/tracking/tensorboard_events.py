@@ -37,7 +37,7 @@ class TensorBoardEvents(Tracker):
         self._writer: Any = None  # from `open` on
         earlier = list(folder.glob(EVENT_FILES))
         if any(not path.name.endswith(OWN_ENDING) for path in earlier):
-            text = "holds events that another program has written, or edgefl before 0.4: choose another folder"
+            text = "holds events that another program has written: choose another folder"
             raise InputError(f"{self.option} {folder}: {text}")
         if earlier and not overwrite:
             text = "holds TensorBoard's events already; choose another folder, or replace them with --overwrite"
