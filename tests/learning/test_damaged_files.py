@@ -263,13 +263,6 @@ def test_sizes_in_the_directory_of_an_archive_are_not_believed(tmp_path):
         read_arrays(path)
 
 
-def test_a_pickle_that_numbers_a_value_beyond_memory(tmp_path):
-    path = tmp_path / "batch"
-    path.write_bytes(b"\x80\2N" + b"r\xff\xff\xff\x7f" + b".")
-    with pytest.raises(InputError, match="names more values than it has bytes"):
-        read_batches([path], "labels", 10, "Put it there")
-
-
 @pytest.mark.parametrize("names", ["", "x", "x y z", "x ../other/y", "\0"])
 def test_a_cache_whose_list_of_names_is_damaged_is_made_anew(names, home):
     def made():

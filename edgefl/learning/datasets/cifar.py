@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
-from edgefl.core.mapping_files import check_pickle
 from edgefl.learning.datasets.base import Array
 
 SHAPE = (3, 32, 32)  # in the file's order: all of red, then green, then blue
@@ -84,9 +83,7 @@ def read_batches(paths: Sequence[Path], labels: str, classes: int, what: str) ->
 
 def _read(path: Path, name: str, classes: int, what: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     try:
-        content = read_bytes(path)
-        check_pickle(content)
-        batch = _Unpickler(io.BytesIO(content), encoding="bytes").load()
+        batch = _Unpickler(io.BytesIO(read_bytes(path)), encoding="bytes").load()
     except OSError as error:
         raise InputError(f"data.dataset: {path}: {error.strerror}. {what}") from None
     except Exception as error:  # noqa: BLE001 - a damaged pickle can raise anything
