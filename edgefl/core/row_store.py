@@ -197,7 +197,7 @@ def _unnamed_file(folder: Path) -> BinaryIO:
     folder.mkdir(parents=True, exist_ok=True)
     # Some file systems give it a name for a moment: that of a half-written file.
     suffix = f".{secrets.token_hex(TOKEN_BYTES)}{HALF_WRITTEN}"
-    file: BinaryIO = tempfile.TemporaryFile(dir=folder, prefix=".rows.", suffix=suffix, buffering=0)  # type: ignore[assignment]  # noqa: SIM115
+    file: BinaryIO = tempfile.TemporaryFile(dir=folder, prefix=".rows.", suffix=suffix, buffering=0)  # noqa: SIM115
     return file
 
 

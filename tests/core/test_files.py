@@ -72,20 +72,12 @@ def test_a_group_appears_as_one(tmp_path, monkeypatch):
     assert {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()} == {"a": b"a", "b": b"b", "c": b"c"}
 
 
-@pytest.mark.parametrize("threads", [True, False])
-def test_a_group_is_on_disk_before_the_first_name_is(tmp_path, monkeypatch, threads):
-    """Also in a process that may start no further threads."""
+def test_group_is_on_disk_before_its_first_name(tmp_path, monkeypatch):
     done = []
     fsync = os.fsync
     replace = files.Path.replace
     monkeypatch.setattr(files.os, "fsync", lambda handle: (fsync(handle), done.append("on disk")))
     monkeypatch.setattr(files.Path, "replace", lambda self, to: (replace(self, to), done.append("name")))
-    if not threads:
-
-        def none_left(*_):
-            raise RuntimeError("can't start new thread")
-
-        monkeypatch.setattr("threading.Thread.start", none_left)
     with FileGroup(tmp_path) as group:
         group.write("a", b"1")
         group.write("b", b"2")

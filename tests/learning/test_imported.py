@@ -128,7 +128,7 @@ def test_it_is_priced_by_its_products():
     [
         ("Missing", {}, r"model: .*py has no Missing"),
         ("Net", {"hiden": 3}, r"model: .* takes other keys: got an unexpected keyword argument 'hiden'"),
-        ("constant", {}, r"is no subclass of .*Model, and not a class or function that makes a torch.nn.Module"),
+        ("constant", {}, r"is not a subclass of .*Model, nor a class or function that makes a torch.nn.Module"),
         ("nothing", {}, r"has no parameters to train"),
         ("text", {}, r"gives a str, must give a torch.nn.Module"),
         ("words", {}, r"on samples of shape \[8, 8\]: RuntimeError"),
