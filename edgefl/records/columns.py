@@ -300,12 +300,12 @@ def fixed_names(columns: Iterable[ResultColumn]) -> tuple[str, ...]:
 
 
 def check_known(names: Iterable[str], columns: Sequence[ResultColumn]) -> None:
-    """Check that all columns stand in the table.
+    """Check that all columns are known.
 
     Raises:
-        KeyError: a column does not.
+        KeyError: a column is not.
     """
     known = {column.name for column in columns}
     for name in names:
         if name not in known:
-            raise KeyError(f"column {name} stands in no table: add its type, unit and meaning to {__name__}")
+            raise KeyError(f"column {name} is unknown: add its type, unit and meaning to {__name__}")

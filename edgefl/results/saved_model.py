@@ -36,7 +36,7 @@ def read_model(folder: Path) -> TrainedModel:
 
 
 def no_model(run: str) -> InputError:
-    """Return the error about a run that has no model."""
+    """Return the error about a run without a model."""
     return InputError(f"{run}: has no model, as nothing was learned")
 
 

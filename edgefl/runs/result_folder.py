@@ -16,6 +16,7 @@ from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import Journal
 from edgefl.records.result_files import ResultFile
 from edgefl.results import provenance, run_folder, writer
+from edgefl.results.csv_format import csv_bytes
 from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all
 from edgefl.results.progress import is_under_way
 from edgefl.results.reader import text_of
@@ -76,7 +77,7 @@ class ResultFolder:
             files.write(MANIFEST_FILE, _manifest(self.path, running))
             files.write(run_folder.SCENARIO_FILE, dump(scenario).encode())
             if divided.data.classes:
-                writer.write_labels(files, holdings(divided.data.train_y, divided.parts))
+                files.write(run_folder.LABELS_FILE, csv_bytes(holdings(divided.data.train_y, divided.parts)))
 
     def _lock(self) -> None:
         """Keep other processes out of the folder, before anything in it is changed."""
@@ -238,10 +239,9 @@ def _write(folder: Path, result: Result) -> None:
             writer.write_ledger(files, result.ledger)
             if result.trained is not None:
                 writer.write_model(files, result.trained, result.scenario)
-            if run_folder.DEVICE_ACCURACY_FILE in result.more_tables:
-                writer.write_device_accuracies(files, result.more_tables[run_folder.DEVICE_ACCURACY_FILE]())
-            if run_folder.TRACKS_FILE in result.more_tables:
-                writer.write_tracks(files, result.more_tables[run_folder.TRACKS_FILE]())
+            for name, columns in result.more_tables.items():
+                if name != run_folder.LABELS_FILE:  # written at the beginning
+                    files.write(name, csv_bytes(columns()))
             files.write(SUMMARY_FILE, writer.json_bytes(result.summary))
         # Before the manifest says that the run has ended: nothing must be left of it then.
         run_folder.remove_progress(folder)
@@ -258,7 +258,7 @@ def _write_beginnings_again(files: FileGroup, result: Result) -> None:
     log.warning("%s: was removed while the run was under way; its results are written, its record is lost", folder)
     files.write(run_folder.SCENARIO_FILE, dump(result.resolved).encode())
     if run_folder.LABELS_FILE in result.more_tables:
-        writer.write_labels(files, result.more_tables[run_folder.LABELS_FILE]())
+        files.write(run_folder.LABELS_FILE, csv_bytes(result.more_tables[run_folder.LABELS_FILE]()))
 
 
 def _manifest(folder: Path, manifest: Mapping[str, Any]) -> bytes:

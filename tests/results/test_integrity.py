@@ -72,7 +72,7 @@ def test_a_damaged_file_is_named(name, how, folder):
     file.write_bytes(DAMAGES[how](file.read_bytes()))
     for call in (READERS[name], resume):
         (line,) = lines_of(lambda call=call: call(folder))
-        assert line.startswith(f"{file}: is not as the run wrote it")
+        assert line.startswith(f"{file}: was damaged or edited after the run")
         assert "--overwrite" in line
 
 
@@ -99,7 +99,7 @@ def test_export_refuses_an_edited_table(folder):
         lambda: edgefl.compare([folder, folder]),
     ):
         line, *_ = lines_of(call)
-        assert line.startswith(f"{table}: is not as the run wrote it")
+        assert line.startswith(f"{table}: was damaged or edited after the run")
 
 
 def test_the_damaged_run_is_done_again(folder, whole):

@@ -234,7 +234,7 @@ def test_losses_are_on_record_or_nowhere(tmp_path):
 def test_a_run_that_is_another_one_here(run):
     text = (run / "rounds.csv").read_text()
     (run / "rounds.csv").write_text(text.replace(",0.0", ",0.1", 1))
-    with pytest.raises(edgefl.InputError, match="is not as the run wrote it"):
+    with pytest.raises(edgefl.InputError, match="was damaged or edited after the run"):
         edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})
     manifest = json.loads((run / "manifest.json").read_text())
     del manifest["digests"]["rounds.csv"]
@@ -299,7 +299,7 @@ def test_a_damaged_table(run):
     edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})
     text = (run / "what_if.csv").read_text()
     (run / "what_if.csv").write_text(text.replace("1000000", "1000001"))
-    with pytest.raises(edgefl.InputError, match=r"what_if\.csv: is not as the run wrote it"):
+    with pytest.raises(edgefl.InputError, match=r"what_if\.csv: was damaged or edited after the run"):
         edgefl.report(run)
     edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})
     assert (run / "what_if.csv").read_text() == text
