@@ -1,4 +1,4 @@
-"""The folder of a sweep: a file that says what it is, an index, and a folder for each run."""
+"""The folder of a sweep: a file that describes it, an index, and a folder for each run."""
 
 from __future__ import annotations
 
@@ -36,15 +36,14 @@ MARKS: dict[str, Mark] = {  # of a sweep's own files
 
 
 def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
-    """Check that a sweep can be run in a folder, before anything is run.
+    """Check that a sweep can be run in a folder, before it begins.
 
     Args:
         out: the folder.
-        sweep: what is to be run there.
-        resume: the sweep in the folder is continued.
-        overwrite: the sweep in the folder is replaced.
-        growing: a sweep that is continued may have other points than the one in the folder, such as more seeds; those
-            that both have must be the same.
+        sweep: what to run there.
+        resume: whether the sweep in the folder is continued.
+        overwrite: whether the sweep in the folder is replaced.
+        growing: whether a continued sweep may have other points, such as more seeds; common points must be the same.
 
     Raises:
         InputError: the folder holds another sweep or other files, or cannot be written.
@@ -61,12 +60,12 @@ def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, grow
 
 
 def check_still(out: Path, content: str, before: int | None) -> None:
-    """Check under the lock that a folder is still what `check_folder` has found there.
+    """Check under the lock that a folder has not changed since `check_folder`.
 
     Args:
         out: the folder.
-        content: what `content_of` says of the sweep.
-        before: what `begun_ns` has said before that.
+        content: the sweep as `content_of` returns it.
+        before: the earlier value of `begun_ns`.
 
     Raises:
         Taken: another process has run there meanwhile.
@@ -84,7 +83,7 @@ def is_begun(out: Path) -> bool:
 
 
 def begun_ns(out: Path) -> int | None:
-    """Return when the sweep in a folder was begun, resumed or replaced the last time [ns]; None if there is none."""
+    """Return when the sweep in a folder was last begun, resumed or replaced [ns]; None without one."""
     try:
         return (out / CONTENT).stat().st_mtime_ns
     except (FileNotFoundError, NotADirectoryError):
@@ -111,7 +110,7 @@ def _check_files(out: Path, content: str) -> None:
 
 
 def clear(out: Path) -> None:
-    """Remove an earlier sweep: its own files and those of its runs, and nothing else.
+    """Remove the files of an earlier sweep and of its runs, and nothing else.
 
     Raises:
         InputError: the file that names its runs is damaged.
@@ -127,7 +126,7 @@ def clear(out: Path) -> None:
                 run_folder.remove_results(folder)
             for emptied in (folder, folder.parent):
                 remove_empty(emptied)
-        # Last: as long as something is left of the sweep, it says what.
+        # Last, as this file names the rest.
         for name in (INDEX, STATISTICS_FILE, REPORT, CONTENT):
             remove(out / name, MARKS[name])
     except OSError as error:
@@ -135,10 +134,10 @@ def clear(out: Path) -> None:
 
 
 def _points_of(out: Path) -> dict[str, str]:
-    """Return the points of the sweep in a folder: the digest of each one's scenario by its result folder."""
+    """Return the digests of the scenarios of the sweep in a folder, by their result folders."""
     try:
         found = _digests(read_text(out / CONTENT))
-        # The file may have been edited: it must never make edgefl remove anything outside of `out`.
+        # An edited file must not make edgefl remove files outside of `out`.
         if all(len(Path(place).parts) == 2 and not {"..", "/"} & set(Path(place).parts) for place in found):
             return found
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
@@ -147,12 +146,12 @@ def _points_of(out: Path) -> dict[str, str]:
 
 
 def _digests(content: str) -> dict[str, str]:
-    """Return the digest of each point's scenario by its result folder, from what `content_of` has written."""
+    """Return the digests of the scenarios by their result folders, from the text of `content_of`."""
     return {str(point["folder"]): str(point["digest"]) for point in yaml.safe_load(content)["points"]}
 
 
 def content_of(sweep: Sweep) -> str:
-    """Return a sweep as YAML, with a digest of every point's scenario; a resumed sweep must have the same text."""
+    """Return a sweep as YAML, with a digest of every scenario; a resumed sweep must have the same text."""
     points = []
     for point in sweep.points:
         digest = scenario_digest(point.scenario)  # the base file may change between two attempts

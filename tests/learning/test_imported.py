@@ -152,7 +152,7 @@ def test_the_negative_log_likelihood_of_logarithms_is_the_cross_entropy(run):
 def test_the_negative_log_likelihood_of_anything_else_is_refused(run):
     with pytest.raises(InputError, match=r"gives no logarithms of probabilities, as nll_loss takes them: end with"):
         run("stack", f"training.loss={LIKELIHOOD}")
-    with pytest.raises(InputError, match=r"nll_loss takes logarithms of probabilities, and mlp gives none"):
+    with pytest.raises(InputError, match=r"nll_loss needs logarithms of probabilities, which mlp does not return"):
         edgefl.run({**SMALL, "model": "mlp"}, overrides=[f"training.loss={LIKELIHOOD}"])
 
 

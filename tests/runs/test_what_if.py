@@ -118,15 +118,15 @@ def test_torch_is_not_loaded(run):
         ("server.participants", 5, "changes what is learned"),
         ("devices.count", 13, "changes what is learned"),
         ("churn.probability", 0.5, "changes what is learned"),
-        ("rounds", 7, "says when the run ends"),
-        ("stop.time_s", 1.0, "says when the run ends"),
-        ("targets", [0.5], "is no price"),
-        ("report.eval_every", 2, "is no price"),
+        ("rounds", 7, "decides when the run ends"),
+        ("stop.time_s", 1.0, "decides when the run ends"),
+        ("targets", [0.5], "only changes the report"),
+        ("report.eval_every", 2, "only changes the report"),
         ("radio.bandwith_hz", 5e6, 'did you mean "bandwidth_hz"'),
         ("radio.bandwidth_hz", 0, "must be >= 1"),
         ("radio.bandwidth_hz", "wide", "must be a number"),
         ("name.first", 1, "is only a name"),
-        ("model.cost.parameters", 5, "does not go with the rest of the scenario"),
+        ("model.cost.parameters", 5, "does not fit the scenario"),
     ],
 )
 def test_keys_and_values_that_are_refused(run, key, value, reason):
@@ -174,7 +174,7 @@ def test_others_arrive_at_a_deadline(tmp_path):
     result = edgefl.run(scenario, out=tmp_path / "run", device="cpu")
     frame = edgefl.what_if(tmp_path / "run", {"radio.bandwidth_hz": [1e6, 99e6], "devices.rx_power_w": [0.2]})
     assert frame["refused"].map(bool).tolist() == [False, True, False, False]
-    assert frame.loc[1, "refused"].startswith("from round 2 on other updates arrive than in the run")
+    assert frame.loc[1, "refused"].startswith("from round 2 on, other updates arrive than in the run")
     assert "server.policy: deadline" in frame.loc[1, "refused"]
     assert frame.loc[1, list(COSTS)].isna().all()
     # A run with learning agrees: with the narrow band fewer updates arrive, with the other one the same.
