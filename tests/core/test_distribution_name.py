@@ -1,4 +1,4 @@
-"""The name `edgefl` on the Python package index belongs to another project: nothing tells anybody to install it."""
+"""The name `edgefl` on the Python package index belongs to another project: no page tells users to install it."""
 
 import re
 from pathlib import Path

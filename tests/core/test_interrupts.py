@@ -60,7 +60,7 @@ def test_a_later_one_interrupts_again(monkeypatch):
         signal.raise_signal(signal.SIGINT)
 
 
-def test_what_is_written_is_written_whole():
+def test_deferred_writing_is_whole():
     done = []
 
     def write():
@@ -119,7 +119,7 @@ def test_signals_wait_outside_of_a_block():
     assert reached == ["end"]
 
 
-def test_one_that_c_code_drops_comes_again(capfd):
+def test_interrupt_dropped_by_c_code_is_raised_again(capfd):
     """Python cannot raise out of a function that C has called: numba's compiler calls such ones."""
     dropped = []
 

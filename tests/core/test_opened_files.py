@@ -113,7 +113,7 @@ def test_a_bomb_is_refused_long_before_its_end(tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"plain", gzip.compress(b"some text", mtime=0)[:-4], gzip.compress(b"a", mtime=0)[:-8] + bytes(8)]
 )
-def test_what_is_no_gzip_file(tmp_path, content):
+def test_files_that_are_not_gzip_are_refused(tmp_path, content):
     path = tmp_path / "trace.gz"
     path.write_bytes(content)
     if not content:

@@ -73,6 +73,6 @@ def test_lists_of_a_file_fill_keys_that_hold_tuples():
 
 
 @pytest.mark.parametrize("keys", [{"sizes": ["a"]}, {"sizes": [1.5]}, {"corners": [[0.0]]}, {"sizes": 3}])
-def test_what_is_in_such_a_list_is_checked(keys):
+def test_entries_of_lists_are_checked(keys):
     with pytest.raises(ValidationError):
         WithTuples.model_validate(keys)

@@ -187,7 +187,7 @@ def test_the_same_sweep_gives_the_same_bytes(tmp_path, form):
         ({}, "--figure sweep: has 13 settings of the other keys, and a figure shows at most 12"),
     ],
 )
-def test_what_a_figure_cannot_show(tmp_path, choice, message):
+def test_impossible_figures_are_refused(tmp_path, choice, message):
     folder = make(tmp_path / "sweep", BANDWIDTHS | {"server.participants": list(range(1, 14))}, seeds=(1,))
     with pytest.raises(InputError, match=message):
         export([folder], "png", None, tmp_path / "out.png", choice)

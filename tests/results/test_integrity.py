@@ -139,7 +139,7 @@ def without_digests(folder):
         ("summary.json", b'{"targets": {"a": 1}}'),
     ],
 )
-def test_without_digests_nonsense_is_one_line(name, content, folder):
+def test_nonsense_without_digests_is_one_line(name, content, folder):
     without_digests(folder)
     (folder / name).write_bytes(content)
     (line,) = lines_of(lambda: READERS["rounds.csv"](folder))
@@ -148,7 +148,7 @@ def test_without_digests_nonsense_is_one_line(name, content, folder):
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1"])
-def test_without_digests_truncated_events_are_one_line(content, folder):
+def test_truncated_events_without_digests_are_one_line(content, folder):
     without_digests(folder)
     (folder / "events.parquet").write_bytes(content)
     (line,) = lines_of(lambda: edgefl.read(folder).events)

@@ -41,7 +41,7 @@ class TestReach:
         assert metrics.reach(self.run, 0.71) == costs(6, reached=False) == metrics.total(self.run)
 
     @pytest.mark.parametrize("run", [curve(), curve(None, None)], ids=["no round", "no test"])
-    def test_without_a_test_nothing_is_reached(self, run):
+    def test_untested_run_reaches_no_target(self, run):
         assert metrics.reach(run, 1e-9) == costs(len(run.number), reached=False)
         assert math.isnan(run.best)
         assert math.isnan(run.final)

@@ -66,7 +66,7 @@ def test_uniform_choice_has_geometric_ages() -> None:
     assert of(chosen, 50).mean_age == pytest.approx(4.0, abs=0.4)
 
 
-def test_updates_that_are_lost_make_nothing_younger_and_polls_choose_nobody() -> None:
+def test_lost_updates_and_polls_do_not_count() -> None:
     rounds = np.array([1, 2, 2])
     device = np.array([0, 0, 1])
     status = np.array(["received", "late", "polled"])

@@ -77,7 +77,7 @@ if __name__ == "__main__":
     assert run.scenario["radio"]["bandwidth_hz"] == index["radio.bandwidth_hz"][1] == 5e6
 
 
-def test_what_is_no_result_folder(tmp_path):
+def test_folders_without_results_are_refused(tmp_path):
     with pytest.raises(InputError, match="not a result folder"):
         edgefl.read(tmp_path / "nowhere")
     with pytest.raises(InputError, match="not a result folder"):
@@ -210,7 +210,7 @@ def test_a_page_about_a_result_in_memory(tmp_path):
     assert "2 runs" in both
 
 
-def test_where_a_page_is_written(result, folder, tmp_path, monkeypatch):
+def test_place_of_a_page(result, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert edgefl.report(folder) == folder / "report.html"
     assert edgefl.report(edgefl.read(folder)) == folder / "report.html"

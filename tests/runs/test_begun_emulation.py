@@ -1,4 +1,4 @@
-"""A run that somebody else drives: the same results as a run in one go, wherever its clock stood still."""
+"""A run with a driver from outside has the same results as a run in one go, wherever its clock stops."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_a_run_that_stops_at_times_and_at_events_gives_the_same_as_one_in_one_go
         assert chimes.processed
         assert env.now == pytest.approx(0.8 * end_s)
         assert emulation.status == "running"
-        assert not emulation.advance(env.event())  # nobody triggers it, so the loop stops at the run's end
+        assert not emulation.advance(env.event())  # never triggered, so the loop stops at the run's end
         assert not emulation.advance()
         assert_same(emulation.finish(), plain)
 
@@ -82,7 +82,7 @@ def test_a_driver_hears_what_stops_a_run_and_finished_rounds_are_kept(tmp_path, 
         with pytest.raises(type(raised)):
             emulation.advance()
         assert not emulation.advance()
-        if isinstance(raised, KeyError):  # an error in the code goes on as it is, once the rounds are on disk
+        if isinstance(raised, KeyError):  # a bug is raised again, once the rounds are on disk
             with pytest.raises(KeyError):
                 emulation.finish()
         else:

@@ -177,11 +177,11 @@ def test_bernoulli_participation_has_its_mean():
     """400 rounds of 30 coins with 0.2: the mean has standard error 0.11."""
     selection = {"kind": "bernoulli", "probability": 0.2}
     result = run(rounds=400, server={"selection": selection}, train=False)
-    expected = 6 / (1 - 0.8**30)  # redrawn while nobody is in
+    expected = 6 / (1 - 0.8**30)  # redrawn while no device is present
     assert result.rounds["selected"].mean() == pytest.approx(expected, abs=4 * 0.11)
 
 
-def test_bernoulli_draws_again_while_nobody_is_in():
+def test_bernoulli_draws_again_while_no_device_is_present():
     """Three coins with 0.05 leave a round empty six times out of seven."""
     selection = {"kind": "bernoulli", "probability": 0.05}
     result = run(rounds=100, devices={"count": 3}, server={"selection": selection}, train=False)

@@ -29,7 +29,7 @@ def shortened(keys):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_ends_with_the_same_bytes(name, tmp_path, jobs):
+def test_extended_run_has_the_same_bytes(name, tmp_path, jobs):
     keys = {**BASE, **CASES[name]}
     edgefl.run(keys, out=tmp_path / "whole", device="cpu")
     whole = jobs.total()
@@ -41,7 +41,7 @@ def test_it_ends_with_the_same_bytes(name, tmp_path, jobs):
     assert 0 < jobs.total() < whole  # the rounds of the first run have not been learned again
 
 
-def test_without_a_record_its_rounds_are_learned_again(tmp_path, jobs):
+def test_rounds_without_a_record_are_learned_again(tmp_path, jobs):
     edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
     whole = jobs.total()
     edgefl.run(shortened(BASE), out=tmp_path / "out", device="cpu")
@@ -105,7 +105,7 @@ LENGTHENED = {
 
 
 @pytest.mark.parametrize("culprit", LENGTHENED)
-def test_what_depends_on_the_number_of_rounds_is_refused(tmp_path, culprit):
+def test_learning_that_depends_on_the_number_of_rounds_cannot_be_extended(tmp_path, culprit):
     keys = {**BASE, **LENGTHENED[culprit]}
     edgefl.run(keys, out=tmp_path, train=False)
     with pytest.raises(InputError, match=f"cannot be extended: {culprit} depends on the number of rounds"):
@@ -136,7 +136,7 @@ def test_a_run_that_is_not_to_be_extended_keeps_nothing(tmp_path, jobs):
     assert jobs.total() == whole
 
 
-def test_what_a_finished_run_keeps_can_be_dropped_later(tmp_path, jobs):
+def test_kept_record_can_be_dropped_later(tmp_path, jobs):
     out = tmp_path / "out"
     edgefl.run(BASE, out=out, device="cpu", pace=Pace(rounds=1))
     before = content(out)
@@ -160,7 +160,7 @@ def test_half_a_report_is_removed_from_a_finished_run(tmp_path):
     assert not half.exists()
 
 
-def test_what_another_process_goes_on_with_is_not_dropped(tmp_path):
+def test_record_used_by_another_process_is_not_dropped(tmp_path):
     out = tmp_path / "out"
     edgefl.run(BASE, out=out, device="cpu", pace=Pace(rounds=1))
     with closing(locked(out / "checkpoints" / "journal.jsonl")), pytest.raises(Taken):

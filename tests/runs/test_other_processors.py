@@ -50,7 +50,7 @@ def begin(out, keys=BASE):
     edgefl.run(keys, out=out, device="cpu", pace=Pace(rounds=2), progress=interrupt)
 
 
-def test_what_another_type_has_learned_is_learned_again(tmp_path, processors, jobs, caplog):
+def test_learning_of_another_type_is_repeated(tmp_path, processors, jobs, caplog):
     processors("First")
     begin(tmp_path)
     assert json.loads((tmp_path / "manifest.json").read_text())["processor"]["model"] == "First"
@@ -63,7 +63,7 @@ def test_what_another_type_has_learned_is_learned_again(tmp_path, processors, jo
     assert json.loads((tmp_path / "manifest.json").read_text())["processor"]["model"] == "Second"
 
 
-def test_what_the_same_type_has_learned_is_not(tmp_path, processors, jobs, caplog):
+def test_learning_of_the_same_type_is_shared(tmp_path, processors, jobs, caplog):
     processors("First")
     begin(tmp_path)
     processors("First")  # asked again, as another process does
@@ -137,7 +137,7 @@ def follower(out, *shared):
 
 
 def test_a_run_shares_with_those_of_its_own_type(tmp_path, processors, jobs, caplog):
-    """A cluster has machines of two types: the second one learns once, too, and the first type's record is no use."""
+    """A cluster has machines of two types: the second type learns once, too, without the record of the first."""
     processors("First")
     first = leader(tmp_path / "first")
     processors("Second")

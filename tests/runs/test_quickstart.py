@@ -12,7 +12,7 @@ def priced():
     return edgefl.run("quickstart", overrides=["rounds=12"], train=False)
 
 
-def test_its_price_is_that_of_the_cnn_of_the_fedavg_paper():
+def test_price_of_the_fedavg_papers_cnn():
     # McMahan et al. (2017): padded 5x5 convolutions of 32 and 64, each with 2x2 pooling, dense 512, 10 classes.
     parameters = (25 * 32 + 32) + (25 * 32 * 64 + 64) + (7 * 7 * 64 * 512 + 512) + (512 * 10 + 10)
     multiplications = 28 * 28 * 25 * 32 + 14 * 14 * 25 * 32 * 64 + 7 * 7 * 64 * 512 + 512 * 10

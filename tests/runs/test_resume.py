@@ -39,7 +39,7 @@ def killed(keys, out, *, after=KILLED, pace=EVERY):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_ends_with_the_same_bytes(name, tmp_path, jobs):
+def test_resumed_run_has_the_same_bytes(name, tmp_path, jobs):
     keys = {**BASE, **CASES[name]}
     edgefl.run(keys, out=tmp_path / "whole", device="cpu")
     whole = jobs.total()
@@ -52,14 +52,14 @@ def test_it_ends_with_the_same_bytes(name, tmp_path, jobs):
     assert not (tmp_path / "cut" / "checkpoints").exists()
 
 
-def test_what_is_learned_again_begins_at_the_checkpoint(tmp_path, jobs):
+def test_repeated_learning_begins_at_the_checkpoint(tmp_path, jobs):
     killed(BASE, tmp_path)
     jobs.clear()
     edgefl.run(BASE, out=tmp_path, device="cpu", resume=True)
     assert jobs == dict.fromkeys(range(EVERY, ROUNDS), 4)
 
 
-def test_without_a_checkpoint_it_begins_anew(tmp_path, jobs):
+def test_run_without_a_checkpoint_restarts(tmp_path, jobs):
     killed(BASE, tmp_path / "cut", pace=100)
     jobs.clear()
     edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True)
@@ -128,7 +128,7 @@ def test_resume_begins_where_there_is_nothing(tmp_path):
     assert edgefl.run(BASE, out=tmp_path / "new", device="cpu", resume=True).status == "finished"
 
 
-def test_without_learning_it_is_run_again(tmp_path):
+def test_run_without_learning_is_repeated(tmp_path):
     keys = {**BASE, "rounds": 5}
     with pytest.raises(Killed):
         edgefl.run(keys, out=tmp_path, train=False, progress=kill_at(3))
@@ -218,7 +218,7 @@ def test_a_folder_whose_manifest_names_no_data_goes_on(tmp_path):
     assert edgefl.run(BASE, out=tmp_path, device="cpu", resume=True).status == "finished"
 
 
-def test_what_another_version_has_learned_is_learned_anew(tmp_path, jobs, caplog, monkeypatch):
+def test_learning_of_another_version_is_repeated(tmp_path, jobs, caplog, monkeypatch):
     """Rounding may differ from version to version, so that a mixture would be the result of neither."""
     with monkeypatch.context() as earlier:
         earlier.setattr("edgefl.runs.learning_key.version", {"edgefl": "0.1.0", "torch": "2.0", "numpy": "2.0"}.get)
@@ -273,7 +273,7 @@ def test_by_default_they_take_at_most_two_per_cent(monkeypatch):
             with pace.taking():
                 now[0] += 3.0
             taken += 1
-    assert taken * 3.0 <= 0.02 * now[0] + 3.0  # the first one's cost nobody knows
+    assert taken * 3.0 <= 0.02 * now[0] + 3.0  # the cost of the first one is unknown
     assert taken >= 10
 
 

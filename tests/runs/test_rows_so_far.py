@@ -202,7 +202,7 @@ def test_rows_that_cannot_be_written_are_no_loss(at_each_round, monkeypatch, tmp
 
 def test_a_folder_that_is_removed_under_way_is_not_made_again(at_each_round, tmp_path):
     rows = progress.Progress(tmp_path / "gone")
-    rows.note_round(lambda: pytest.fail("nobody can read it"))
+    rows.note_round(lambda: pytest.fail("the folder is gone"))
     assert not (tmp_path / "gone").exists()
 
 

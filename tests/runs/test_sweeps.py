@@ -70,7 +70,7 @@ def test_shipped_ones_are_valid(path):
     assert sweep.keys
 
 
-def test_without_keys_it_is_the_base_alone(write):
+def test_sweep_without_keys_is_its_base(write):
     (point,) = load_sweep(write()).points
     assert (point.values, point.scenario.seed) == ({}, 1)
 
@@ -176,7 +176,7 @@ PARTING = {
 
 
 @pytest.mark.parametrize("name", PARTING)
-def test_where_schedules_part_so_do_runs(name, write, tmp_path, in_this_process):
+def test_runs_learn_separately_after_their_schedules_differ(name, write, tmp_path, in_this_process):
     base = {**SWEEP_BASE, "rounds": 6, **PARTING[name], "devices": {"count": 8, "cpu_hz": {"uniform": [1e6, 1e8]}}}
     path = write(base, grid={"radio.bandwidth_hz": [2e5, 4e5, 1e7]})
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
@@ -210,7 +210,7 @@ def test_other_learning_is_not_shared(write, tmp_path, in_this_process):
     ],
     ids=lambda grid: next(iter(grid)),
 )
-def test_what_cannot_be_shared_is_not_waited_for(grid, write, tmp_path, in_this_process, caplog):
+def test_runs_that_share_nothing_do_not_wait(grid, write, tmp_path, in_this_process, caplog):
     path = write({**SWEEP_BASE, "data": {**SWEEP_BASE["data"], "partition": "iid"}}, grid=grid)
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
     assert len(in_this_process) == 2 * SWEEP_BASE["rounds"]
@@ -219,7 +219,7 @@ def test_what_cannot_be_shared_is_not_waited_for(grid, write, tmp_path, in_this_
         assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
 
 
-def test_without_learning_worlds_are_priced(write, tmp_path, in_this_process):
+def test_sweep_without_learning_prices_worlds(write, tmp_path, in_this_process):
     edgefl.sweep(write(grid={"radio.bandwidth_hz": [1e6, 2e6]}), out=tmp_path / "out", train=False)
     assert not in_this_process
     assert [row["final_accuracy"] for row in rows(tmp_path / "out")] == ["", ""]
@@ -372,7 +372,7 @@ def test_no_more_processes_than_the_memory_has_room_for(monkeypatch):
 
 
 @pytest.mark.process
-def test_in_processes_of_their_own(write, tmp_path):
+def test_runs_in_separate_processes_share_learning(write, tmp_path):
     index = edgefl.sweep(
         write(grid={"radio.bandwidth_hz": [1e6, 2e6]}, seeds=[1, 2]), out=tmp_path / "out", device="cpu"
     )

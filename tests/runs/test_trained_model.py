@@ -71,7 +71,7 @@ def accuracy(result):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_its_accuracy_is_the_reported_one(name, tmp_path):
+def test_saved_model_has_the_reported_accuracy(name, tmp_path):
     result = edgefl.run(CASES[name], out=tmp_path, device="cpu")
     assert accuracy(result) == result.summary["final_accuracy"]
     read = read_result(tmp_path)
@@ -129,7 +129,7 @@ def test_double_precision_stays(tmp_path):
     assert result.parameters == np.float32(reported)
 
 
-def test_the_file_loads_into_the_module_that_anyone_builds(tmp_path):
+def test_file_loads_into_a_plain_module(tmp_path):
     """Names, shapes and order are those of PyTorch's own state dict."""
     from own_networks import Normed, Tied
     from safetensors.torch import load_file
@@ -146,7 +146,7 @@ def test_the_file_loads_into_the_module_that_anyone_builds(tmp_path):
     assert tensors["first.weight"].equal(tensors["second.weight"])
 
 
-def test_its_metadata_say_what_it_is(tmp_path):
+def test_metadata_describe_the_model(tmp_path):
     from safetensors import safe_open
 
     edgefl.run({**NORMED, "name": "mine"}, out=tmp_path, device="cpu")

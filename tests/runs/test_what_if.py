@@ -54,7 +54,7 @@ def files(folder):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The folder of a finished run, which nobody changes."""
+    """The folder of a finished run; tests do not change it."""
     folder = tmp_path_factory.mktemp("finished") / "run"
     assert edgefl.run(BASE, out=folder, device="cpu").status == "finished"
     return folder
@@ -201,7 +201,7 @@ def test_a_run_that_would_end_earlier(tmp_path):
     assert rounds < 40
     with pytest.raises(edgefl.InputError, match=f"ends after . rounds instead of {rounds} "):
         edgefl.what_if(tmp_path / "run", {"radio.bandwidth_hz": [1e6]})
-    with pytest.raises(edgefl.InputError, match=f"from round {rounds + 1} on other updates"):
+    with pytest.raises(edgefl.InputError, match=f"from round {rounds + 1} on, other updates"):
         edgefl.what_if(tmp_path / "run", {"radio.bandwidth_hz": [20e6]})
 
 
@@ -303,7 +303,7 @@ def test_a_damaged_table(run):
         edgefl.report(run)
     edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})
     assert (run / "what_if.csv").read_text() == text
-    (run / "what_if.csv").unlink()  # which anybody may do
+    (run / "what_if.csv").unlink()
     check_all(run)
     edgefl.report(run)
 
@@ -329,7 +329,7 @@ def test_priced_when_the_run_ends(run, tmp_path):
     assert [row["rounds"] for row in cells(out / "what_if.csv")] == ["8", "8", "8"]
 
 
-def test_what_is_asked_changes_no_result(run, tmp_path):
+def test_priced_values_change_no_result(run, tmp_path):
     edgefl.run(BASE | {"report": {"what_if": {"cost": ["paper"]}}}, out=tmp_path / "asked", device="cpu")
     for name in ("rounds.csv", "devices.csv", "model.safetensors"):
         assert (tmp_path / "asked" / name).read_bytes() == (run / name).read_bytes()
@@ -366,7 +366,7 @@ def test_a_sweep_prices_each_of_its_runs(tmp_path):
     assert len(read_table(tmp_path / "sweep" / index["folder"][0])) == 2
 
 
-def test_what_was_learned_is_told_under_the_run_s_own_commands_alone():
+def test_outcomes_belong_to_the_commands_of_the_run():
     rows = [{"train_loss": 1.0, "test_loss": 2.0, "test_accuracy": 0.5}, {"train_loss": 0.5}]
     known = RowsOfRun(rows)
     first = known.outcome("own")
