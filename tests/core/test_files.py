@@ -38,7 +38,7 @@ def test_an_error_names_the_file(tmp_path, monkeypatch, at):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_error_about_another_file_stays_as_it_is(tmp_path):
+def test_error_about_another_file_is_unchanged(tmp_path):
     def read_inside():
         with atomically(tmp_path / "a.csv"):
             (tmp_path / "missing").read_bytes()
@@ -107,7 +107,7 @@ def test_an_error_in_a_group_leaves_old_files_as_they_were(tmp_path, monkeypatch
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old"}
 
 
-def test_a_group_goes_on_without_a_file_that_its_user_gives_up(tmp_path):
+def test_group_continues_without_a_failed_file(tmp_path):
     with FileGroup(tmp_path) as group:
         group.write("a", b"1")
         with suppress(ValueError), group.open("b"):

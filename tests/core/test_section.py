@@ -42,7 +42,7 @@ def test_a_fault_is_one_sentence_at_its_key(values, key, text):
     assert faults(**values) == [(key, text)]
 
 
-def test_a_key_that_holds_nothing_is_not_given():
+def test_empty_key_counts_as_missing():
     assert Outer.model_validate({"count": None}).count == 3
     assert faults(other=None)[0][0] == "other"
 

@@ -18,7 +18,7 @@ def test_closed_rows_are_read_only():
     assert len(ledger.rounds) == 1
 
 
-def test_a_row_does_not_follow_the_mapping_that_it_was_made_of():
+def test_row_is_a_copy_of_its_mapping():
     ledger = Ledger()
     row = dict(ROW)
     ledger.close_round(row, {})

@@ -102,7 +102,7 @@ def test_export_refuses_an_edited_table(folder):
         assert line.startswith(f"{table}: was damaged or edited after the run")
 
 
-def test_the_damaged_run_is_done_again(folder, whole):
+def test_overwrite_repeats_a_damaged_run(folder, whole):
     table = (folder / "rounds.csv").read_bytes()
     (folder / "rounds.csv").write_bytes(table[: len(table) // 2])
     edgefl.run(KEYS, out=folder, device="cpu", overwrite=True)

@@ -100,7 +100,7 @@ def stopped(keys, tmp_path):
     return run_scenario(edgefl.load(keys), Options(tmp_path, "cpu"), interrupt)
 
 
-def test_a_run_that_was_interrupted(tmp_path):
+def test_interrupted_run_is_read(tmp_path):
     result = stopped(KEYS, tmp_path)
     assert result.status == "interrupted"
     assert "interrupted" in repr(result)
@@ -109,7 +109,7 @@ def test_a_run_that_was_interrupted(tmp_path):
     assert "interrupted" in repr(edgefl.read(tmp_path))
 
 
-def test_a_run_that_is_under_way(tmp_path):
+def test_run_under_way_is_read(tmp_path):
     with Emulation(edgefl.load(KEYS), Options(tmp_path, train=False)) as emulation:
         emulation.advance(1e-3)
         read = edgefl.read(tmp_path)
@@ -275,7 +275,7 @@ def test_several_results_share_axes_and_unit(result):
     assert axes.get_xlim()[0] == 0
 
 
-def test_plots_that_cannot_be(result, priced, monkeypatch):
+def test_impossible_plots_are_refused(result, priced, monkeypatch):
     with pytest.raises(InputError, match="over='seconds': must be one of rounds, time, energy, phases"):
         result.plot("seconds")
     with pytest.raises(InputError, match="no accuracy was measured; there is 'phases'"):

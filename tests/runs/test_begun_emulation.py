@@ -71,7 +71,7 @@ def test_a_run_that_is_finished_before_its_end_keeps_its_finished_rounds():
     ("raised", "status"),
     [(RunError("no device"), "failed"), (KeyboardInterrupt(), "interrupted"), (KeyError(1), "failed")],
 )
-def test_a_driver_hears_what_stops_a_run_and_finished_rounds_are_kept(tmp_path, raised, status):
+def test_driver_gets_the_error_and_finished_rounds_are_kept(tmp_path, raised, status):
     def trouble(env):
         yield env.timeout(0.3)
         raise raised
@@ -92,7 +92,7 @@ def test_a_driver_hears_what_stops_a_run_and_finished_rounds_are_kept(tmp_path, 
     assert len((tmp_path / "rounds.csv").read_text().splitlines()) > 1
 
 
-def test_a_run_that_cannot_begin_leaves_its_folder_to_others(tmp_path):
+def test_run_that_cannot_begin_releases_its_folder(tmp_path):
     impossible = load({**BASE, "server": {"participants": 6, "selection": "power_of_choice"}})
     with pytest.raises(InputError, match="chooses by losses"):
         begin(impossible, Options(tmp_path / "out", train=False))

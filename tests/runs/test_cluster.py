@@ -185,7 +185,7 @@ def ancestors(process):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_machine_is_lost(head, nodes, tmp_path):
+def test_tasks_of_a_lost_machine_begin_again(head, nodes, tmp_path):
     (tmp_path / "base.yaml").write_text(yaml.safe_dump({**SWEEP_BASE, "rounds": ROUNDS}))
     keys = {"base": "base.yaml", "grid": {"training.lr": [0.1, 0.2, 0.3], "radio.bandwidth_hz": [1e6, 2e6]}}
     (tmp_path / "sweep.yaml").write_text(yaml.safe_dump(keys))

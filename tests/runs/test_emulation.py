@@ -91,7 +91,7 @@ def test_slots_are_whole(result):
         assert (slots >= 1).all()
 
 
-def test_events_tell_the_same_story(result):
+def test_events_agree_with_the_tables(result):
     """Two events a round and three a participant; in order of time, ties by kind and device."""
     events = result.events
     assert len(events) == 4 * 2 + 3 * len(result.devices)
@@ -314,7 +314,7 @@ def test_only_images_are_augmented():
         edgefl.run(scenario)
 
 
-def test_garbage_is_looked_for_as_before_when_a_run_is_over():
+def test_garbage_collection_is_restored_after_a_run():
     import gc
 
     before = gc.get_threshold()

@@ -105,7 +105,7 @@ LENGTHENED = {
 
 
 @pytest.mark.parametrize("culprit", LENGTHENED)
-def test_learning_that_depends_on_the_number_of_rounds_cannot_be_extended(tmp_path, culprit):
+def test_learning_by_the_number_of_rounds_cannot_be_extended(tmp_path, culprit):
     keys = {**BASE, **LENGTHENED[culprit]}
     edgefl.run(keys, out=tmp_path, train=False)
     with pytest.raises(InputError, match=f"cannot be extended: {culprit} depends on the number of rounds"):
@@ -124,7 +124,7 @@ def test_other_algorithms_do_not_depend_on_it():
     assert rounds_matter(load({**BASE, "training": {**BASE["training"], "lr_schedule": "exponential"}})) is None
 
 
-def test_a_run_that_is_not_to_be_extended_keeps_nothing(tmp_path, jobs):
+def test_unextendable_run_keeps_no_record(tmp_path, jobs):
     edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
     whole = jobs.total()
     out = tmp_path / "out"
@@ -169,7 +169,7 @@ def test_record_used_by_another_process_is_not_dropped(tmp_path):
 
 
 @pytest.mark.parametrize("options", [[], ["--drop-checkpoints"]])
-def test_the_option_of_the_command_line(options, tmp_path):
+def test_drop_checkpoints_option_removes_the_record(options, tmp_path):
     path = tmp_path / "s.yaml"
     path.write_text(json.dumps(BASE))
     out = tmp_path / "out"

@@ -107,7 +107,7 @@ def test_gpus_are_told_apart(monkeypatch):
     assert gpu_names("cuda:1") == ["GPU 1"]
 
 
-def test_data_that_it_computes_otherwise_are_not_called_drawn(tmp_path, processors):
+def test_differently_rounded_data_are_not_called_drawn(tmp_path, processors):
     arrays = {"train_y": np.arange(24) % 3, "test_y": np.arange(24) % 3, "test_x": np.ones((24, 5), np.float32)}
     keys = {**BASE, "data": {"dataset": "npz", "path": str(tmp_path / "d.npz")}}
     processors("First")
@@ -136,7 +136,7 @@ def follower(out, *shared):
     return out
 
 
-def test_a_run_shares_with_those_of_its_own_type(tmp_path, processors, jobs, caplog):
+def test_runs_share_learning_with_their_processor_type(tmp_path, processors, jobs, caplog):
     """A cluster has machines of two types: the second type learns once, too, without the record of the first."""
     processors("First")
     first = leader(tmp_path / "first")

@@ -273,7 +273,7 @@ def test_a_module_of_another_scenario_is_not_found(tmp_path):
         load(written(tmp_path / "b", OWN))
 
 
-def test_a_module_that_the_program_has_imported_must_not_have_changed(tmp_path, monkeypatch):
+def test_changed_module_of_the_program_is_refused(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     file = written(tmp_path, {**OWN, "algorithm": "my_imported:MyNova"}, my_imported=NOVA)
     import my_imported

@@ -365,7 +365,7 @@ def test_a_run_that_has_ended_meanwhile_is_not_replaced(how, tmp_path, monkeypat
     assert not (tmp_path / "out" / run_folder.CHECKPOINTS).exists()
 
 
-def test_a_lock_on_a_file_that_has_been_removed_is_none(tmp_path, monkeypatch):
+def test_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
     """The first process removes the journal when it has finished, between our opening the file and locking it."""
     file = tmp_path / "out" / "checkpoints" / JOURNAL
     flock = fcntl.flock

@@ -68,7 +68,7 @@ def test_run_without_a_checkpoint_restarts(tmp_path, jobs):
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
 
 
-def test_killed_again_and_again(tmp_path):
+def test_repeatedly_killed_run_has_the_same_bytes(tmp_path):
     killed(BASE, tmp_path / "cut", after=3, pace=2)
     for after in (5, 8):
         how = {"pace": Pace(rounds=2), "progress": kill_at(after), "resume": True}
@@ -103,7 +103,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(damage, tmp_
 
 
 @pytest.mark.parametrize("keep", range(0, 900, 100))
-def test_a_journal_that_ends_anywhere(keep, tmp_path):
+def test_truncated_journal_gives_the_same_bytes(keep, tmp_path):
     killed(BASE, tmp_path / "cut")
     journal = tmp_path / "cut" / "checkpoints" / "journal.jsonl"
     journal.write_bytes(journal.read_bytes()[: -1 - keep])
@@ -112,7 +112,7 @@ def test_a_journal_that_ends_anywhere(keep, tmp_path):
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
 
 
-def test_a_finished_run_is_left_as_it_is(tmp_path, jobs):
+def test_finished_run_is_unchanged(tmp_path, jobs):
     first = edgefl.run(BASE, out=tmp_path, device="cpu")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.name != "report.html"}
     jobs.clear()
@@ -261,7 +261,7 @@ def test_wrong_input_leaves_nothing_behind(tmp_path):
 # When checkpoints are written
 
 
-def test_by_default_they_take_at_most_two_per_cent(monkeypatch):
+def test_checkpoints_take_two_per_cent_by_default(monkeypatch):
     """Each takes 3 s of a clock by hand; rounds 1 s."""
     now = [0.0]
     monkeypatch.setattr("edgefl.learning.record.time.monotonic", lambda: now[0])
@@ -278,7 +278,7 @@ def test_by_default_they_take_at_most_two_per_cent(monkeypatch):
 
 
 @pytest.mark.parametrize("every", [1, 3])
-def test_every_so_many_rounds(every):
+def test_checkpoints_every_so_many_rounds(every):
     pace = Pace(rounds=every)
     due = []
     for number in range(1, 10):

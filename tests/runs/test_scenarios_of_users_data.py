@@ -146,7 +146,7 @@ def test_missing_data_files_are_named(name, home):
 
 
 @pytest.mark.process
-def test_they_are_listed_with_where_their_data_are(home):
+def test_scenarios_are_listed_with_their_data(home):
     environment = {**os.environ, "EDGEFL_DATA": str(home)}
 
     def edgefl_says(*arguments):

@@ -237,7 +237,7 @@ def test_a_point_that_fails_leaves_the_others_alone(write, tmp_path, in_this_pro
 
 
 @pytest.mark.process
-def test_a_draw_that_cannot_be_fails_its_point_alone(write, tmp_path):
+def test_impossible_draw_fails_only_its_point(write, tmp_path):
     grid = {"devices.data_share": [0.5, {"lognormal": [1.0, 0.1]}]}
     path = write({**SWEEP_BASE, "data": {**SWEEP_BASE["data"], "partition": "iid"}}, grid=grid)
     edgefl.sweep(path, out=tmp_path / "out", device="cpu", workers=1)
@@ -306,7 +306,7 @@ def square(number):
 
 
 @pytest.mark.process
-def test_a_process_that_dies_takes_only_its_task_with_it():
+def test_dying_process_loses_only_its_task():
     pool = Pool(square, 2, nothing_set)
     left = list(range(7))
     values = {}

@@ -218,7 +218,7 @@ def test_a_run_begins_with_the_model_of_another(tmp_path):
         init.vector(len(first.parameters))
 
 
-def test_nothing_was_learned(tmp_path):
+def test_run_without_learning_has_no_model(tmp_path):
     result = edgefl.run(SMALL, train=False, out=tmp_path)
     assert not (tmp_path / "model.safetensors").exists()
     for each in (result, read_result(tmp_path)):
@@ -240,7 +240,7 @@ def test_damaged_model_file_is_refused(tmp_path):
             read_result(tmp_path).model()
 
 
-def test_the_code_has_changed_since(tmp_path, monkeypatch):
+def test_changed_code_of_a_network_is_refused(tmp_path, monkeypatch):
     import own_networks
     from torch import nn
 

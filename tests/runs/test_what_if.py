@@ -153,7 +153,7 @@ def test_keys_and_values_that_are_refused(run, key, value, reason):
         "k=1..2:0",
     ],
 )
-def test_a_text_that_names_no_values(text):
+def test_text_without_values_is_refused(text):
     with pytest.raises(edgefl.InputError) as caught:
         parse_over(text)
     (line,) = caught.value.faults
@@ -168,7 +168,7 @@ def test_names_and_mappings_as_values():
     assert parse_over("radio.bandwidth_hz=5e6,10e6") == ("radio.bandwidth_hz", [5e6, 10e6])
 
 
-def test_others_arrive_at_a_deadline(tmp_path):
+def test_value_that_changes_arrivals_at_a_deadline_is_refused(tmp_path):
     deadline = {"participants": 4, "policy": "deadline", "deadline_s": 0.01}
     scenario = BASE | {"server": deadline}
     result = edgefl.run(scenario, out=tmp_path / "run", device="cpu")
@@ -183,7 +183,7 @@ def test_others_arrive_at_a_deadline(tmp_path):
         assert (other.rounds["received"].tolist() == result.rounds["received"].tolist()) == same
 
 
-def test_no_value_left(tmp_path):
+def test_key_without_any_priced_value_is_refused(tmp_path):
     asynchronous = {"participants": 4, "policy": "asynchronous"}
     scenario = BASE | {"server": asynchronous, "algorithm": "fedasync", "churn": "none", "rounds": 12}
     edgefl.run(scenario, out=tmp_path / "run", device="cpu")
@@ -195,7 +195,7 @@ def test_no_value_left(tmp_path):
     assert files(tmp_path / "run") == before
 
 
-def test_a_run_that_would_end_earlier(tmp_path):
+def test_value_that_ends_the_run_earlier_is_refused(tmp_path):
     scenario = BASE | {"stop": {"time_s": 0.02}, "rounds": 40, "radio": {"bandwidth_hz": 2e6}}
     rounds = edgefl.run(scenario, out=tmp_path / "run", device="cpu").summary["rounds"]
     assert rounds < 40
@@ -216,7 +216,7 @@ def test_a_run_without_learning(tmp_path):
     assert frame["target_0.3_time_s"].isna().all()
 
 
-def test_losses_are_on_record_or_nowhere(tmp_path):
+def test_selection_by_losses_needs_a_record(tmp_path):
     scenario = BASE | {"server": {"participants": 3, "selection": {"kind": "power_of_choice", "d": 6}}}
     kept = tmp_path / "kept"
     edgefl.run(scenario, out=kept, device="cpu", pace=Pace(rounds=2))
@@ -231,7 +231,7 @@ def test_losses_are_on_record_or_nowhere(tmp_path):
     assert files(kept) == before
 
 
-def test_a_run_that_is_another_one_here(run):
+def test_changed_rows_are_refused(run):
     text = (run / "rounds.csv").read_text()
     (run / "rounds.csv").write_text(text.replace(",0.0", ",0.1", 1))
     with pytest.raises(edgefl.InputError, match="was damaged or edited after the run"):
@@ -244,7 +244,7 @@ def test_a_run_that_is_another_one_here(run):
     assert len(caught.value.faults) == 1
 
 
-def test_no_finished_run(run, tmp_path):
+def test_unfinished_run_is_refused(run, tmp_path):
     with pytest.raises(edgefl.InputError, match="no such folder"):
         edgefl.what_if(tmp_path / "nowhere", {"radio.bandwidth_hz": [1e6]})
     manifest = json.loads((run / "manifest.json").read_text())
@@ -264,7 +264,7 @@ def test_rows_of_other_keys_stay(run):
     check_all(run)
 
 
-def test_another_file_leaves_the_folder_as_it_is(run, tmp_path):
+def test_table_elsewhere_does_not_change_the_folder(run, tmp_path):
     before = files(run)
     edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]}, out=tmp_path / "table.csv")
     assert files(run) == before
@@ -295,7 +295,7 @@ def test_a_kill_between_any_two_steps_leaves_a_sound_folder(run, monkeypatch, st
     assert [row.value for row in read_table(run)] == ["", "2000000"]
 
 
-def test_a_damaged_table(run):
+def test_damaged_table_is_replaced(run):
     edgefl.what_if(run, {"radio.bandwidth_hz": [1e6]})
     text = (run / "what_if.csv").read_text()
     (run / "what_if.csv").write_text(text.replace("1000000", "1000001"))
@@ -346,7 +346,7 @@ def test_priced_values_change_no_result(run, tmp_path):
         ({"nothing": [5]}, "unknown key"),
     ],
 )
-def test_a_wrong_wish_is_refused_before_anything_runs(tmp_path, asked, reason):
+def test_wrong_values_are_refused_before_the_run(tmp_path, asked, reason):
     with pytest.raises(edgefl.InputError, match=reason) as caught:
         edgefl.run(BASE | {"report": {"what_if": asked}}, out=tmp_path / "run", device="cpu")
     assert len(caught.value.faults) == 1
