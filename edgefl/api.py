@@ -305,7 +305,6 @@ def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonO
 
 
 def _compared(result: Result) -> ComparedRun:
-    """Return a result in memory for a comparison."""
     name = result.folder or f"{result.scenario['name']} · seed {result.scenario['seed']}"
     # A run that had finished before was read from its folder, without a ledger.
     if result.ledger is not None:

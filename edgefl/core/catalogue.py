@@ -179,7 +179,6 @@ class Catalogue(Generic[M]):
         return isinstance(value, str) or self._is_definition(value)
 
     def _installed_path(self, name: str) -> str:
-        """Return the path of the installed plug-in of this name."""
         found = plugins.installed(self.kind)
         paths = {point.path for point in found if point.name == name}
         if not paths and name in self.elsewhere:
@@ -304,6 +303,5 @@ def plugins_in(section: BaseModel) -> list[Plugin]:
 
 
 def _import_object(path: str) -> Any:
-    """Return the object at "module:name"."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)

@@ -125,7 +125,6 @@ class FileGroup:
             stream.write(content)
 
     def _appear(self) -> None:
-        """Give all files their names."""
         if self._durable and self._parts:  # the content must be on disk before the name points to it
             from concurrent.futures import ThreadPoolExecutor  # late: many commands write no file
 

@@ -73,7 +73,6 @@ def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
 
 
 def _plain_type(schema: Mapping[str, Any]) -> str:
-    """Return the type of a number, a text or a mapping."""
     kind = str(schema.get("type"))
     if kind in {"number", "integer"}:
         noun = {"number": "number", "integer": "whole number"}[kind]
@@ -98,7 +97,6 @@ def _either(choices: Iterable[Mapping[str, Any]], definitions: Mapping[str, Any]
 
 
 def _choices(names: Iterable[Any]) -> str:
-    """Return the names of which one is wanted."""
     known = [str(name) for name in names]
     if len(known) > MOST_CHOICES:
         known = [*known[:MOST_CHOICES], "..."]
@@ -106,7 +104,6 @@ def _choices(names: Iterable[Any]) -> str:
 
 
 def _bounds(schema: Mapping[str, Any]) -> list[str]:
-    """Return the bounds of a number."""
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     bounds = [f"{sign} {schema[key]:g}" for key, sign in signs.items() if key in schema]
     return [", ".join(bounds)] if bounds else []

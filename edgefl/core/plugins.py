@@ -178,7 +178,6 @@ def _collect(root: Path, top: str, found: set[Path]) -> None:
 
 
 def _imports(file: Path) -> set[str]:
-    """Return the top-level modules that a file imports anywhere."""
     names: set[str] = set()
     try:
         tree = ast.parse(file.read_bytes())
@@ -298,7 +297,6 @@ def place_within(error: BaseException, definition: Any) -> str:
 
 
 def _missing(plugin: Plugin, cause: BaseException) -> str:
-    """Return a line about a plug-in that lacks a method."""
     hook = ""
     for _, _, traceback in frames_of(cause.__traceback__):
         hook = traceback.tb_frame.f_code.co_name
@@ -324,7 +322,6 @@ def _calls(error: BaseException) -> Iterator[Call]:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and its causes."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -136,7 +136,6 @@ def philox4x32(counter: Sequence[Words], key: tuple[int, int]) -> tuple[Words, W
 
 @lru_cache(maxsize=1024)
 def _round_keys(key: tuple[int, int]) -> list[tuple[Words, Words]]:
-    """Return the two key words of each round."""
     keys = []
     k0, k1 = key
     for _ in range(_ROUNDS):

@@ -64,5 +64,4 @@ def plain(value: float) -> float | int:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether a number is written without point and exponent."""
     return text.lstrip("+-").isdigit()

@@ -208,7 +208,6 @@ def _lists(block: Block) -> Columns:
 
 
 def _appended(names: Sequence[str], blocks: Iterable[Columns]) -> Columns:
-    """Return the columns of all blocks as single ones."""
     whole: Columns = {name: [] for name in names}
     for block in blocks:
         for name in names:
@@ -217,5 +216,4 @@ def _appended(names: Sequence[str], blocks: Iterable[Columns]) -> Columns:
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> Columns:
-    """Return rows of values as columns."""
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}

@@ -112,5 +112,4 @@ def manifest_of(folder: Path) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _digest_of(path: Path, inode: int, size: int, changed_ns: int) -> str:
-    """Return the SHA-256 of a file; commands read files several times."""
     return digest(path)

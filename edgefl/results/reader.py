@@ -103,7 +103,6 @@ def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
 
 
 def _check_targets(folder: Path, summary: Mapping[str, Any]) -> None:
-    """Check that the targets of a summary are a list of mappings."""
     targets = summary.get("targets") or []
     if not isinstance(targets, list) or not all(isinstance(target, dict) for target in targets):
         raise InputError(f"{folder}/summary.json: targets: expected a list of mappings; the file is damaged")
@@ -117,7 +116,6 @@ def _mapping(folder: Path, name: str, value: Any) -> Mapping[str, Any]:
 
 @contextmanager
 def _opened(folder: Path, name: str) -> Iterator[Any]:
-    """Open a text file of the folder."""
     if not folder.is_dir():
         raise InputError(f"{folder}: not a result folder: no such folder")
     check_file(folder, name)
@@ -186,7 +184,6 @@ def rows_of(folder: Path, name: str) -> Iterator[TableRow]:
 
 
 def _header(lines: Iterator[list[str]], name: str) -> list[str]:
-    """Return the first line, which even a table without rows has."""
     header = next(lines, [])
     if not header:
         raise ValueError(f"{name} is empty")
@@ -288,7 +285,6 @@ def arrays_from(columns: Mapping[str, Sequence[Any]], name: str) -> ColumnArrays
 
 
 def _present(columns: Sequence[ResultColumn], header: Sequence[str], file: str) -> list[ResultColumn]:
-    """Return the columns that a file has."""
     present = []
     for column in columns:
         if column.name in header:

@@ -45,7 +45,6 @@ def _is_saved_model(head: bytes) -> bool:
 
 
 def _marks_of(tables: Iterable[ResultFile]) -> dict[str, Mark]:
-    """Return the marks of tables that the ledger keeps by rows, by their files."""
     return {table.name: first_line_has(*(column.name for column in table.columns[1:])) for table in tables}
 
 

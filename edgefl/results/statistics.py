@@ -75,7 +75,6 @@ def estimate(values: Floats, bounds: Floats | None = None) -> SeedEstimate:
 
 
 def _half_interval(std: float, n: int) -> float:
-    """Return half of Student's confidence interval of a mean."""
     from scipy.special import stdtrit  # scipy.stats would take much longer to import
 
     return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2) * std / math.sqrt(n))

@@ -89,7 +89,6 @@ def _session(curve: AccuracyCurve, targets: Sequence[float | RelativeTarget]) ->
 
 
 def _number(value: float) -> float | None:
-    """Return None for NaN, which JSON does not have."""
     return None if math.isnan(value) else value
 
 
@@ -104,7 +103,6 @@ def _drops(rounds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _last_tests(curve: AccuracyCurve, count: int) -> dict[str, Any] | None:
-    """Return mean and standard deviation of the last tests; None without a test."""
     spread = metrics.last(curve, count)
     if spread.n == 0:
         return None

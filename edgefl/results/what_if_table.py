@@ -149,7 +149,6 @@ def read_table(folder: Path) -> list[WhatIfRow]:
 
 
 def _row(line: Mapping[str, str]) -> WhatIfRow:
-    """Return a line of the file as a row."""
     if None in line or None in line.values():
         raise ValueError("a line has more or fewer cells than the header")
     if not {*TEXTS, *TOTALS} <= line.keys():

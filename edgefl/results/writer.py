@@ -90,7 +90,6 @@ def json_bytes(value: Any) -> bytes:
 
 
 def _write_events(stream: BinaryIO, blocks: Iterable[Columns]) -> None:
-    """Write the event log as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -103,7 +102,6 @@ def _write_events(stream: BinaryIO, blocks: Iterable[Columns]) -> None:
 
 
 def _arrow_tables(blocks: Iterable[Columns], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield blocks of columns as Arrow tables."""
     import pyarrow as pa
 
     for columns in blocks:

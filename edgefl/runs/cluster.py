@@ -64,7 +64,6 @@ class Cluster:
         self._serve = self._ray.remote(num_cpus=1, num_gpus=self._gpus, max_retries=RETRIES)(_serve)
 
     def _total(self, kind: str) -> float:
-        """Return the number of CPUs or GPUs in the cluster now."""
         return float(self._ray.cluster_resources().get(kind, 0.0))
 
     def _capacity(self) -> int:
@@ -115,7 +114,6 @@ class Cluster:
 
 
 def _serve(work: Callable[[Any], Any], task: Any, settings: Mapping[str, str]) -> Any:
-    """Run a task on one of the machines."""
     os.environ.update(settings)
     return answered(work, task)
 

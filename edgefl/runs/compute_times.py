@@ -69,7 +69,6 @@ def _by_law(forward_s: Floats, law: ComputeLaw, scenario: Scenario, data: Data) 
 
 
 def _measured_step_s(scenario: Scenario, hardware: Hardware, place: int) -> float:
-    """Return the seconds of a step from the table of a group."""
     table = hardware.compute.measured
     batch_size = scenario.training.work.batch_size
     if table is None or batch_size is None:

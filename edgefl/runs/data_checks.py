@@ -64,7 +64,6 @@ def _check_model(model: Model, data: Data, streams: Streams) -> None:
 
 
 def _check_report(report: ReportSection, data: Data) -> None:
-    """Check that the data have what the report asks for."""
     for key, asked in report.asked:
         if reason := asked.refusal(data):
             raise InputError(f"{dotted(key)}: {reason}: leave it out, or use other data")
@@ -86,7 +85,6 @@ def _check_initial(vector: npt.NDArray[np.floating], dtype: str, kind: str) -> N
 
 
 def _check_loss(scenario: Scenario, data: Data) -> None:
-    """Check that loss, model and labels go together."""
     model = scenario.model
     loss = scenario.training.loss
     if loss is not None and model.has_own_loss:

@@ -58,7 +58,6 @@ def examine() -> Findings:
 
 
 def _version(package: str) -> str:
-    """Return the installed version of a package."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -66,7 +65,6 @@ def _version(package: str) -> str:
 
 
 def _cores() -> str:
-    """Return the number of cores, and how many a container allows."""
     text = f"{cores()} usable"
     quota = core_quota()
     if quota is not None:
@@ -87,7 +85,6 @@ def _extra(name: str, package: str) -> str:
 
 
 def _cache() -> dict[str, Any]:
-    """Return the cache folder and the size of each part."""
     home = cache_folder()
     sizes: dict[str, Any] = {"folder": str(home)}
     for part in ("arrays", "plans"):

@@ -381,7 +381,6 @@ class Emulation:
             return result
 
     def _collect(self) -> Result:
-        """Wait for learning, write the results, and return them."""
         server = self.server
         scenario = self.scenario
         trained = None
@@ -426,11 +425,9 @@ class Emulation:
         return self.options.pace is not None or self.server.replay.learning_s > Pace.FIRST_S
 
     def _described_manifest(self) -> dict[str, Any]:
-        """Return the manifest's entries about machine, time and learner."""
         return {**self._manifest, "learner": self._learner_described()}
 
     def _described_end(self, wall_s: float) -> dict[str, Any]:
-        """Return the manifest's entries about the run's end."""
         described: dict[str, Any] = {"wall_s": wall_s, "status": self.status, "error": self.error}
         if self.diverged is not None:
             described["diverged"] = self.diverged

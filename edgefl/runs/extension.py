@@ -119,7 +119,6 @@ def is_of_this_processor(folder: Path) -> bool:
 
 
 def _parsed(folder: Path, text: str) -> dict[str, Any]:
-    """Return a resolved scenario as nested mappings."""
     try:
         content, _ = parse(text)
     except NotYaml as error:

@@ -128,7 +128,6 @@ def _tried(scenario: Scenario, options: Options) -> tuple[_Trial, Payload]:
 
 
 def _folder(folder: Path) -> str:
-    """Return the result folder, and whether it holds files."""
     if folder.exists() and any(folder.iterdir()):
         return f"{folder}, which is not empty: --resume or --overwrite"
     return str(folder)
@@ -143,7 +142,6 @@ def _participants(scenario: Scenario) -> str:
 
 
 def _data(scenario: Scenario, divided: Divided) -> str:
-    """Return the dataset, its sizes and its place."""
     dataset = scenario.data.dataset
     name = DATASETS.name_of(dataset)
     counts = part_sizes(divided.parts)
@@ -156,7 +154,6 @@ def _data(scenario: Scenario, divided: Divided) -> str:
 
 
 def _model(scenario: Scenario, divided: Divided) -> str:
-    """Return the model and its number of parameters."""
     data = divided.data
     count = scenario.model.parameters(data.shape, data.outputs)
     frozen = scenario.model.frozen_parameters(data.shape, data.outputs)
@@ -167,7 +164,6 @@ def _model(scenario: Scenario, divided: Divided) -> str:
 
 
 def _messages(payload: Payload) -> str:
-    """Return the sizes of a participant's messages."""
     text = f"{quantity(payload.down_bits / 8, BYTES)} down, {quantity(payload.up_bits / 8, BYTES)} up, each"
     if payload.first_bits:
         text += f"; {quantity(payload.first_bits / 8, BYTES)} more with the first download, for what is frozen"
@@ -175,14 +171,12 @@ def _messages(payload: Payload) -> str:
 
 
 def _algorithm(scenario: Scenario) -> str:
-    """Return algorithm, policy and selection."""
     policy = POLICIES.name_of(scenario.server.policy)
     selection = SELECTIONS.name_of(scenario.server.selection)
     return f"{ALGORITHMS.name_of(scenario.algorithm)}, policy {policy}, selection {selection}"
 
 
 def _disk(scenario: Scenario, divided: Divided, folder: Path, *, train: bool) -> str:
-    """Return the size of the results, and the free space."""
     needs = disk_needs(scenario, divided, rows_of(scenario), train=train)
     text = f"about {quantity(sum(need.likely_bytes for need in needs), BYTES)} as far as it is known"
     free = free_bytes(folder)
@@ -192,7 +186,6 @@ def _disk(scenario: Scenario, divided: Divided, folder: Path, *, train: bool) ->
 
 
 def _memory(scenario: Scenario, divided: Divided) -> str:
-    """Return the least memory of learning, and the limit."""
     needs = needed_memory(scenario, divided)
     limits = memory_limits()
     name = min(limits, key=lambda limit: limits[limit])

@@ -201,7 +201,6 @@ def tidy_finished(folder: Path, *, keeps_record: bool) -> None:
 
 
 def _journal(folder: Path, shared: tuple[Path, ...], *, resume: bool) -> Journal:
-    """Open the record of a run's learning in its result folder."""
     # On a cluster, others may have learned on another type of processor: such learning is not shared.
     alike = [other for other in shared if is_of_this_processor(other)]
     if shared and not alike:
@@ -222,7 +221,6 @@ def _state_of(folder: Path) -> FolderState:
 
 
 def _write(folder: Path, result: Result) -> None:
-    """Write a result to its folder."""
     if result.ledger is None:
         return
     try:

@@ -179,7 +179,6 @@ def free_bytes(folder: Path) -> float | None:
 
 
 def _earlier_bytes(folder: Path) -> int:
-    """Return the size of the results of an earlier run, which a new one replaces."""
     paths = [folder / name for name in run_folder.RESULT_FILES]
     paths += (folder / run_folder.CHECKPOINTS).glob("*")
     return sum(path.stat().st_size for path in paths if path.is_file())

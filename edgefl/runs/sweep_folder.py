@@ -134,7 +134,6 @@ def clear(out: Path) -> None:
 
 
 def _points_of(out: Path) -> dict[str, str]:
-    """Return the digests of the scenarios of the sweep in a folder, by their result folders."""
     try:
         found = _digests(read_text(out / CONTENT))
         # An edited file must not make edgefl remove files outside of `out`.
@@ -146,7 +145,6 @@ def _points_of(out: Path) -> dict[str, str]:
 
 
 def _digests(content: str) -> dict[str, str]:
-    """Return the digests of the scenarios by their result folders, from the text of `content_of`."""
     return {str(point["folder"]): str(point["digest"]) for point in yaml.safe_load(content)["points"]}
 
 

@@ -194,7 +194,6 @@ def _run_all(
     train: bool,
     on_end: Callable[[SweepRun], None],
 ) -> None:
-    """Begin a run whenever there is room for one, until all have ended."""
     families = unfinished(families_of(runs, learning=train and not options.apart))
     workers: WorkerPool = cluster or _processes(len(families), options, gpus)
     with closing(workers):
@@ -209,7 +208,6 @@ def _run_all(
 
 
 def _begin_ready(families: Sequence[Family], workers: WorkerPool, device: str, *, train: bool) -> None:
-    """Begin the runs that are ready, as long as there is room."""
     for family in families:
         for sweep_run in family.ready():
             if not workers.room:

@@ -32,6 +32,7 @@ from edgefl.results.what_if_table import WhatIfRow
 from edgefl.runs import side_by_side
 from edgefl.runs.assembly import build
 from edgefl.runs.data_division import Divided, divide
+from edgefl.runs.emulation import silent
 from edgefl.runs.known_learning import KnownLearning, LearnsOtherwise, RowsOfRun, known_learning
 from edgefl.runs.what_if_points import Over, WhatIfPoint, Where, points_of
 from edgefl.scenario import Scenario, load
@@ -161,7 +162,6 @@ def read_finished(folder: Path) -> FinishedRun:
 
 
 def _rows(folder: Path) -> list[Mapping[str, Any]]:
-    """Return the rows of a folder's rounds.csv."""
     try:
         return list(rows_of(folder, ROUNDS_FILE))
     except (ValueError, KeyError) as error:
@@ -182,7 +182,6 @@ def _check_any(rows: Sequence[WhatIfRow], where: Where) -> None:
 
 
 def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
-    """Write the rows into the table of the folder."""
     try:
         before = what_if_table.read_table(folder)
     except InputError:
@@ -270,7 +269,7 @@ def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning,
         known: the learning of the finished run.
         own: the finished run; None if it is this one.
     """
-    server = build(scenario, "cpu", train=False, progress=_silent, divided=divided, known=known)
+    server = build(scenario, "cpu", train=False, progress=silent, divided=divided, known=known)
     rounds = scenario.server.policy.run(server)
     try:
         clock.advance(server.env, server.env.process(rounds))
@@ -284,10 +283,6 @@ def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning,
         raise LearnsOtherwise("devices leave at other times than in the run")
     server.replay.finish()
     return server
-
-
-def _silent(row: Mapping[str, Any]) -> None:
-    """Report no progress."""
 
 
 def _summary(scenario: Scenario, server: Server) -> Mapping[str, Any]:

@@ -90,7 +90,6 @@ def export(
 
 
 def _check_part(chosen: ExportFormat, form: str, part: tuple[str, str] | None) -> None:
-    """Check that the format offers the value of an option."""
     if part is None:
         return
     option, name = part

@@ -29,7 +29,6 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
 
 
 def _head(run: ExportedRun) -> TableRow:
-    """Return the first entries of one of several runs."""
     head: TableRow = {"run": str(run.folder)}
     if run.values is not None:
         head["values"] = run.values  # of the swept keys
@@ -52,7 +51,6 @@ def _whole_run(folder: Path, head: TableRow) -> Iterator[str]:
 
 
 def _row_list(rows: Iterable[TableRow]) -> Iterator[str]:
-    """Yield the text of a list of rows."""
     return _list_of([_row_text(row)] for row in rows)
 
 

@@ -230,7 +230,6 @@ def _draw_tests(axes: Axes, drawn: Sequence[DrawnGroup], view: View, measure: Te
 
 
 def _points(run: Run, measure: TestMeasure, view: View, unit: Unit) -> tuple[Floats, Floats]:
-    """Return the places [n] of a run's tests on both axes."""
     values = run.rounds[measure.column]
     tested = np.isfinite(values)
     return run.rounds[view.column][tested] / unit.size, measure.factor * values[tested]
@@ -273,7 +272,6 @@ def _mean_spent_j(group: SeedGroup) -> Floats:
 
 
 def _spent_j(run: Run) -> list[float]:
-    """Return the joules [phases] of all devices and rounds of a run."""
     if run.devices:  # in memory
         return [float(np.nansum(run.devices[phase.column])) for phase in ENERGY_PHASES]
     total = np.zeros(len(ENERGY_PHASES))

@@ -85,7 +85,6 @@ def _label_columns(groups: Sequence[SeedGroup], study: Study | None) -> list[Tex
 
 
 def _key_columns(groups: Sequence[SeedGroup], study: Study) -> list[TextColumn]:
-    """Return a column for each key of a sweep."""
     columns = []
     for number, key in enumerate(study.keys):
         cells = [Cell(group.key_texts[number]) for group in groups]
@@ -122,7 +121,6 @@ def _target_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
 
 
 def _target_title(target: Mapping[str, Any]) -> str:
-    """Return the common title of the targets of different seeds."""
     if "relative" in target:
         return f"to {percent(target['relative'])} of the reference's best"
     return f"to {percent(target['accuracy'])}"
@@ -144,7 +142,6 @@ def _target_reader(title: str, key: str) -> Callable[[Run], RunNumber | None]:
 
 
 def _total(run: Run, key: str) -> float:
-    """Return a cost of a whole run."""
     if key == "round":
         return float(run.length)
     return float(run.total(key) or 0.0)

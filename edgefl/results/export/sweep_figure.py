@@ -172,7 +172,6 @@ def _places(panels: SweepPanels, line: SweepLine) -> Floats:
 
 
 def _set_key_axis(axes: Axes, key: SweptKey) -> None:
-    """Set scale, ticks and title of the horizontal axis."""
     axes.set_xlabel(with_unit(key.title, key.unit))
     if key.numbers is None:
         count = len(key.texts)

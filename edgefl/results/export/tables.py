@@ -136,7 +136,6 @@ def _phase_rows(folder: Path) -> Iterator[TableRow]:
 
 
 def _summary(folder: Path) -> ExportTable:
-    """Return a single row: the run and the totals of its summary."""
     run = load(folder, details=False)  # devices may be many
     totals = {key: value for key, value in run.summary.items() if key not in NOT_EXPORTED}
     row = {**_identity(run), "status": run.manifest.get("status"), **dict(_flat(totals))}
@@ -157,7 +156,6 @@ def _targets(folder: Path) -> ExportTable:
 
 
 def _identity(run: Run) -> TableRow:
-    """Return the columns that name a run."""
     return {
         "scenario": name(run),
         "algorithm": kind(run.scenario, "algorithm"),

@@ -33,7 +33,6 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
 
 
 def _run_events(folder: Path, prefix: str, server_pid: int) -> Iterator[TraceEvent]:
-    """Yield the events of a run: the server's, then the devices'."""
     server_track = {"pid": server_pid, "tid": 1}
     yield _naming("process", f"{prefix}server", server_track)
     yield _naming("thread", "rounds", server_track)
@@ -45,7 +44,6 @@ def _run_events(folder: Path, prefix: str, server_pid: int) -> Iterator[TraceEve
 
 
 def _naming(kind: str, name: str, track: TraceEvent) -> TraceEvent:
-    """Return the event that names a process or a thread."""
     # "M" is metadata, "X" a complete slice, "C" a counter (Trace Event Format).
     return {"ph": "M", "name": f"{kind}_name", **track, "args": {"name": name}}
 
@@ -84,7 +82,6 @@ def _device_events(folder: Path, pid: int) -> Iterator[TraceEvent]:
 
 
 def _phase_args(participation: ParticipationPhases, phase: TimedPhase) -> TableRow:
-    """Return the ledger's numbers of a phase."""
     row = participation.row
     return {
         "session": row["session"],

@@ -75,7 +75,6 @@ class Tracker:
 
 
 def _figures(row: FinishedRound) -> dict[str, float]:
-    """Return the measured numbers of a row."""
     figures = {}
     for name, value in row.items():
         if name not in ROUND_NAMES and isinstance(value, int | float):
