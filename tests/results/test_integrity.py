@@ -1,4 +1,4 @@
-"""Files of a result folder that are not as the run wrote them are named, in one line each."""
+"""Damaged or edited files of a result folder are named, in one line each."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""A run that goes on, or learns what another has learned, on another type of processor, which may round otherwise."""
+"""A run that is resumed on another type of processor, or shares learning with one, as that may round differently."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ from edgefl.runs.emulation import Options
 from edgefl.scenario import load
 
 WARNING = "another device or type of processor: learning starts over"
-SHARED_WARNING = "another type of processor: it is learned again on this one"
+SHARED_WARNING = "another type of processor: their learning is repeated on this one"
 CPUINFO = "processor: 0\nvendor_id: {vendor}\ncpu family: 6\nmodel: {number}\nmodel name: {name}\n"
 
 
