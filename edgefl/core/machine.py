@@ -44,13 +44,9 @@ def available_bytes() -> int:
     """Return the available memory [bytes], within a container's limit; without /proc, all memory of the machine."""
     if not MEMINFO.exists():
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    available_kib = MEMINFO.read_text().split("MemAvailable:")[1].split()[0]
-    available = 1024 * int(available_kib)
-    if CONTAINER_LIMIT.exists():
-        limit = CONTAINER_LIMIT.read_text().strip()
-        if limit.isdigit():  # otherwise "max"
-            available = min(available, int(limit))
-    return available
+    available = 1024 * int(MEMINFO.read_text().split("MemAvailable:")[1].split()[0])
+    limit = _line(CONTAINER_LIMIT)
+    return min(available, int(limit)) if limit.isdigit() else available  # "max" without a limit
 
 
 def prefer_huge_pages() -> None:

@@ -352,12 +352,8 @@ class Installed(NamedTuple):
 
 def installed(kind: str) -> list[Installed]:
     """Return the installed plug-ins of a kind, such as algorithms, by name; nothing is imported."""
-    found: list[Installed] = []
+    found = set()
     for point in metadata.entry_points(group=f"edgefl.{kind}"):
-        distribution = "unknown"
-        version = "unknown"
-        if point.dist is not None:
-            distribution = point.dist.name
-            version = point.dist.version
-        found.append(Installed(point.name, point.value.replace(" ", ""), distribution, version))
-    return sorted(set(found))
+        came_with = ("unknown", "unknown") if point.dist is None else (point.dist.name, point.dist.version)
+        found.add(Installed(point.name, point.value.replace(" ", ""), *came_with))
+    return sorted(found)

@@ -74,9 +74,7 @@ RESULT_FILES = (
         "`model: {init: {kind: file, path: ...}}` starts from it",
     ),
     ResultFile(
-        "what_if.csv",
-        "costs with other values of some keys, if any were priced (`docs/what-if.md`)",
-        digested=False,
+        "what_if.csv", "costs with other values of some keys, if any were priced (`docs/what-if.md`)", digested=False
     ),
     ResultFile("report.html", "one self-contained page (`docs/report.md`)", digested=False),
 )

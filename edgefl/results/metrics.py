@@ -110,9 +110,7 @@ def sessions(run: AccuracyCurve) -> list[AccuracyCurve]:
         session = AccuracyCurve(*(column[begin:end] for column in run))
         found.append(
             session._replace(
-                number=session.round,
-                time_s=session.time_s - before_s,
-                energy_j=session.energy_j - before_j,
+                number=session.round, time_s=session.time_s - before_s, energy_j=session.energy_j - before_j
             )
         )
         before_s = float(session.time_s[-1])

@@ -24,9 +24,7 @@ durations, energies and bytes of a participation that was cut short count until 
 accuracy of the final model on each device's training samples (test samples with `data.test_partition: like_train`):
 mean, variance, worst and best tenth of the devices.
 """
-OUTRO_OF = {
-    "rounds.csv": "Algorithms from outside the package may add columns at the end.",
-}
+OUTRO_OF = {"rounds.csv": "Algorithms from outside the package may add columns at the end."}
 INDEX_INTRODUCTION = """\
 The folder of a sweep has a folder for each run, and `index.csv` has a row for each run (`docs/sweeps.md`). `<key>`
 stands for each varied key, with dots, and `<A>` for each accuracy in `targets`.

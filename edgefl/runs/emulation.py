@@ -190,10 +190,7 @@ class Emulation:
         self.diverged: str | None = None  # what diverged, and in which round
         self._bug: Exception | None = None  # an error in edgefl that ended the run
         self._plugins = plugins_in(scenario)
-        with (
-            attributing(self._plugins, InputError),
-            ExitStack() as undo,
-        ):
+        with attributing(self._plugins, InputError), ExitStack() as undo:
             # A run that cannot begin releases what it holds.
             undo.enter_context(one_numpy_thread())  # to the end, as models are tested in the background
             self._folder: ResultFolder | None = None

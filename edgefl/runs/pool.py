@@ -34,12 +34,7 @@ class Pool:
     """
 
     def __init__(
-        self,
-        work: Callable[[Any], Any],
-        count: int,
-        settings: Callable[[int], dict[str, str]],
-        *,
-        reuse: bool = True,
+        self, work: Callable[[Any], Any], count: int, settings: Callable[[int], dict[str, str]], *, reuse: bool = True
     ) -> None:
         self._work = work
         self._count = count

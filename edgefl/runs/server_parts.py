@@ -224,13 +224,7 @@ def _radio(
 
 
 def _dispatcher(
-    env: Clock,
-    scenario: Scenario,
-    divided: Divided,
-    around: Outside,
-    radio: Radio,
-    ledger: Ledger,
-    streams: Streams,
+    env: Clock, scenario: Scenario, divided: Divided, around: Outside, radio: Radio, ledger: Ledger, streams: Streams
 ) -> Dispatcher:
     world = around.world
     payload = around.payload

@@ -156,11 +156,7 @@ def _targets(folder: Path) -> ExportTable:
 
 
 def _identity(run: Run) -> TableRow:
-    return {
-        "scenario": name(run),
-        "algorithm": kind(run.scenario, "algorithm"),
-        "seed": at(run.scenario, "seed"),
-    }
+    return {"scenario": name(run), "algorithm": kind(run.scenario, "algorithm"), "seed": at(run.scenario, "seed")}
 
 
 def _flat(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
