@@ -1,4 +1,4 @@
-"""The Python interface: the same as the command line, with results in memory."""
+"""The Python interface: the verbs of the command line, with results in memory."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def run(
         cluster: address of a Ray cluster whose machines train, or auto (docs/cluster.md); this machine if not given.
         train: False prices the world (latency, energy, participation) without any learning.
         overwrite: replace the results that are in `out` already.
-        resume: go on with the run of the same scenario that is in `out`; begin it if there is none.
+        resume: continue the run of the same scenario in `out`, or begin it if there is none.
         pace: when checkpoints are written; by default they take at most two per cent of the time.
-        extendable: whether a finished run keeps its last state, from which further rounds can go on.
+        extendable: whether a finished run keeps its last state, from which it can be extended.
         progress: called with each finished round's row.
 
     Returns:
@@ -78,14 +78,14 @@ def run(
     """
     folder = None
     if out is not None:
-        folder = Path(out).absolute()  # before any code from outside, which may change the working directory
+        folder = Path(out).absolute()  # code from outside may change the working directory
     scenario = loaded(scenario, overrides, seed)
     options = Options(folder, device, train, overwrite, resume, pace, cluster=cluster, extendable=extendable)
     result = run_scenario(scenario, options, progress)
     if folder is not None:
         if result.status == FINISHED_STATUS:
             what_if_prices.price_at_end(folder, scenario)
-        write_report(folder)  # also about a run that failed or was interrupted: its finished rounds are results
+        write_report(folder)  # the finished rounds of a failed or interrupted run are results, too
     return result
 
 
@@ -118,7 +118,7 @@ def sweep(
     resume: bool = False,
     overwrite: bool = False,
 ) -> pd.DataFrame:
-    """Run a sweep file; a program that calls this needs `if __name__ == "__main__":`, as its runs are other processes.
+    """Run a sweep file in processes; the calling program needs `if __name__ == "__main__":`.
 
     Args:
         source: the sweep file.
@@ -133,13 +133,13 @@ def sweep(
         overwrite: replace an earlier sweep in `out`.
 
     Returns:
-        The index: one row a run, with its values, status, folder, totals and targets.
+        The index: one row for each run, with its values, status, folder, totals and targets.
 
     Raises:
         InputError: the input is wrong; nothing was run, nothing was written.
         RunError: the report cannot be written.
     """
-    here = Path.cwd()  # before any code from outside, which may change it
+    here = Path.cwd()  # code from outside may change it
     loaded_sweep = load_sweep(source, overrides)
     options = SweepOptions(
         out=here / (out or RESULTS / loaded_sweep.name),
@@ -152,13 +152,13 @@ def sweep(
         overwrite=overwrite,
     )
     result = sweeps.run(loaded_sweep, options)
-    return _index(result.index)  # what other programs read is on disk; here it is the same
+    return _index(result.index)
 
 
 def read(folder: str | Path) -> Result | pd.DataFrame:
-    """Return what a folder holds: the result of a run or, of the folder of a sweep, the index as `sweep` returns it.
+    """Return the result of a run's folder, or the index of a sweep's folder, as `sweep` returns it.
 
-    Tables and model are read when they are asked for.
+    Tables and model are read when they are needed.
 
     Raises:
         InputError: the folder holds neither, or one of its files cannot be read.
@@ -173,10 +173,9 @@ def read(folder: str | Path) -> Result | pd.DataFrame:
 
 
 def _index(path: Path) -> pd.DataFrame:
-    """Return the index of a sweep."""
-    import pandas as pd  # slow to import, and not needed by the command line's verbs, which share this module
+    import pandas as pd  # late, as it is slow to import
 
-    # Only empty cells and nan are no value: pandas would also take texts such as "None" and "NA" for one.
+    # Only empty cells and nan are missing values; pandas would include texts such as "None" and "NA".
     with opened(path) as stream:
         return pd.read_csv(stream, keep_default_na=False, na_values=["", "nan"])
 
@@ -210,10 +209,8 @@ def what_if(
         listed[key] = values
         if isinstance(values, str):
             listed[key] = what_if_points.parse_over(f"{key}={values}")[1]
-    path = Path(folder).absolute()  # before any code from outside, which may change the working directory
-    file = None
-    if out is not None:
-        file = Path(out).absolute()
+    path = Path(folder).absolute()  # code from outside may change the working directory
+    file = None if out is None else Path(out).absolute()
     rows = what_if_prices.price_folder(path, listed, lambda _: "what_if", out=file, workers=workers)
     if file is None:
         write_report(path)
@@ -225,14 +222,14 @@ def report(sources: Source | Sequence[Source], out: str | Path | None = None, *,
 
     Args:
         sources: result folders or results, side by side on the page; or the folder of a sweep.
-        out: the page; if None `report.html` in the folder, or in the working directory where there is not just one.
-        runs: of a sweep, also write the page of each finished run, to which that of the sweep then links.
+        out: the page; None: `report.html` in the only folder, or else in the working directory.
+        runs: also write and link the pages of a sweep's finished runs.
 
     Returns:
         The path of the page.
 
     Raises:
-        InputError: a folder holds no results, or the page cannot be written, or would replace a file of the user's that
+        InputError: a folder holds no results, or the page cannot be written, or would replace a user's file that
             `out` does not name.
     """
     if isinstance(sources, str | Path | Result):
@@ -247,7 +244,7 @@ def report(sources: Source | Sequence[Source], out: str | Path | None = None, *,
             found.append(source.as_run())
     if out is None:
         out = Path(REPORT)
-        if len(found) == 1 and isinstance(found[0], Path):  # a page about several belongs to none of them
+        if len(found) == 1 and isinstance(found[0], Path):
             out = found[0] / out
         check_replaceable(Path(out).parent, {REPORT: PAGE})
     if not runs:
@@ -257,7 +254,7 @@ def report(sources: Source | Sequence[Source], out: str | Path | None = None, *,
         raise InputError("report: --runs: writes the pages of the runs of a sweep: name the folder of one sweep alone")
     page = report_page.write([folder], Path(out))
     report_page.write_pages_of_runs(folder)
-    return report_page.write([folder], page)  # once more, as it links to the pages that there are now
+    return report_page.write([folder], page)  # again, with links to the new pages
 
 
 def compare(
@@ -272,16 +269,16 @@ def compare(
 
     Args:
         runs: result folders or results, the reference first.
-        targets: accuracies beside those of the scenarios.
-        relative: targets as parts of the reference's best accuracy.
-        last: over how many of the last tests mean and standard deviation are taken.
-        initial: over how many of each session's first rounds the mean is taken.
+        targets: accuracies besides those of the scenarios.
+        relative: targets as fractions of the reference's best accuracy.
+        last: the number of last tests for mean and standard deviation.
+        initial: the number of first rounds of each session for the initial mean.
 
     Returns:
-        One row a run; NaN if nothing was measured or a target was never reached.
+        One row for each run; NaN if nothing was measured or a target was never reached.
 
     Raises:
-        InputError: a folder holds no results, or a number makes no sense.
+        InputError: a folder holds no results, or a number is wrong.
     """
     import pandas as pd
 
@@ -290,12 +287,12 @@ def compare(
 
 
 def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonOptions) -> Comparison:
-    """Return a comparison of runs with the first of them, before it is made a table.
+    """Return a comparison of runs with the first of them.
 
     Raises:
-        InputError: a folder holds no results, one line each; or a number makes no sense.
+        InputError: a folder holds no results, with one line each; or a number is wrong.
     """
-    # All folders are read before any is compared, so that one error names all that cannot be read.
+    # All folders are read first, so that one error names all faults.
     folders = [Path(run) for run in runs if not isinstance(run, Result)]
     read = iter(load_all(folders, details=False))
     compared: list[ComparedRun] = []
@@ -308,9 +305,8 @@ def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonO
 
 
 def _compared(result: Result) -> ComparedRun:
-    """Return a result in memory as comparisons take it."""
     name = result.folder or f"{result.scenario['name']} · seed {result.scenario['seed']}"
-    # A run that had finished before was read from its folder, and has a table but no ledger.
+    # A run that had finished before was read from its folder, without a ledger.
     if result.ledger is not None:
         columns = result.ledger.round_columns()
     else:

@@ -1,10 +1,9 @@
-"""Catalogues: the visible tables of contents of algorithms, datasets, models and the rest.
+"""Catalogues: the tables of contents of algorithms, datasets, models and the rest.
 
-A member is a frozen pydantic class in a file of its own. Its fields are its hyper-parameters and its YAML keys, and the
-first line of its docstring says what it is and names its source. A catalogue maps names to members, and imports a
-member only when it is asked for. To add one: a file, a line in the package's `__init__.py`, a test.
-
-A member from outside the package is such a class, too: `kind: my_package.my_module:MyClass` names it.
+A member is a frozen pydantic class in its own file. Its fields are its hyper-parameters and its YAML keys, and the
+first line of its docstring describes it and names its source. A catalogue maps names to members, and imports a member
+when it is first used. A new member is a file, a line in the package's `__init__.py`, and a test. A class from outside
+the package can be a member, too: `kind: my_package.my_module:MyClass` names it.
 """
 
 from __future__ import annotations
@@ -29,20 +28,17 @@ PATH_PATTERN = r"^[^:\s]+:[^:\s]+$"  # "package.module:Class", in the JSON Schem
 class Member(Section):
     """Base class of everything that a catalogue lists."""
 
-    listed_as: ClassVar[type[Member] | None] = None  # the class in the catalogue, if a key of it chooses this variant
+    listed_as: ClassVar[type[Member] | None] = None  # the class in the catalogue, if one of its keys selects this one
 
     def made_from(self) -> Any:
-        """Return what a scenario names to get this member: its class, or what an adapter has wrapped in it."""
+        """Return the definition that a scenario names for this member: its class, or what an adapter has wrapped."""
         return type(self)
 
 
 class Unknown(Member):
-    """Stands for a member from outside that was not imported; what asks it anything is not checked.
+    """Stands for a member from outside that was not imported; its attributes raise `NotImported`."""
 
-    Its attributes raise `NotImported`.
-    """
-
-    model_config = ConfigDict(extra="allow")  # its keys are known once it is imported
+    model_config = ConfigDict(extra="allow")  # its keys are unknown
 
     import_path: str  # where the member comes from, as package.module:Class
 
@@ -57,7 +53,7 @@ S = TypeVar("S", bound=Section)
 
 
 def where_known(check: Callable[[S], S]) -> Callable[[S], S]:
-    """Let a section's validator pass where it asks a member that was not imported."""
+    """Let a section's validator pass if it needs a member that was not imported."""
 
     @wraps(check)
     def passing(section: S) -> S:
@@ -70,15 +66,15 @@ def where_known(check: Callable[[S], S]) -> Callable[[S], S]:
 
 
 class Adapter(NamedTuple):
-    """Makes members of what a catalogue takes from outside besides subclasses of its base class."""
+    """Makes members of definitions from outside that are not subclasses of a catalogue's base class."""
 
     what: str  # as messages name it: "a torch.nn.Module"
     function: str
     """"module:function" of a function of (path, found, keys, info).
 
-    It returns the member that wraps what was `found` at a path, given the keys beside `kind`, or None if it is nothing
-    that suits. It raises pydantic's errors about the keys, and calls nothing from outside. The member's `made_from`
-    returns what was found, and its field `import_path` the path.
+    It returns a member that wraps the definition `found` at a path, given the keys beside `kind`, or None if it does
+    not fit. It raises pydantic's errors about the keys, and calls nothing from outside. The member's `made_from`
+    returns the definition, and its field `import_path` the path.
     """
 
 
@@ -86,13 +82,13 @@ class Catalogue(Generic[M]):
     """A mapping of names to members, and the pydantic type of a key that holds one: `Annotated[Base, CATALOGUE]`.
 
     Args:
-        noun: what a member is called in messages.
-        members: name -> "module:Class".
-        base: the class from which all members are derived.
-        kind: what `edgefl list` calls the members; installed plug-ins have entry points in the group edgefl.<kind>.
-        adapter: what else from outside can become a member; None: nothing.
-        elsewhere: what to write in place of names that are members of another catalogue, by name.
-        unlisted: "module:Class" of members that stand in results and have no name.
+        noun: the word for a member in messages.
+        members: "module:Class" by name.
+        base: the base class of all members.
+        kind: the word of `edgefl list` for the members; plug-ins are installed as entry points of edgefl.<kind>.
+        adapter: makes members of other definitions from outside; None: there are none.
+        elsewhere: what to write instead of names that belong to another catalogue, by name.
+        unlisted: "module:Class" of members without a name, which stand in results.
     """
 
     def __init__(
@@ -115,19 +111,19 @@ class Catalogue(Generic[M]):
         self.unlisted = tuple(unlisted)
 
     def load(self, name: str) -> type[M]:
-        """Return the class behind a name.
+        """Return the class of a name.
 
         Raises:
-            KeyError: no such member.
+            KeyError: there is no such member.
         """
         member: type[M] = _import_object(self.members[name])
         return member
 
     def name_of(self, member: M) -> str:
-        """Return the name under which a member's class is listed, or the path from which it was imported."""
+        """Return the name of a member's class in the catalogue, or the path from which it was imported."""
         own = type(member)
         listed_class: type[Member] = own
-        # A class from outside that is derived from a variant is not what is listed in its place.
+        # A class from outside that is derived from a variant is a class of its own.
         if member.listed_as is not None and not plugins.is_outside(own):
             listed_class = member.listed_as
         path = plugins.path_of(listed_class)
@@ -137,25 +133,24 @@ class Catalogue(Generic[M]):
         return str(getattr(member, "import_path", path))
 
     def summary(self, name: str) -> str:
-        """Return the first line of the member's docstring: what it is and where it comes from."""
+        """Return the first line of a member's docstring, with its source."""
         docstring = self.load(name).__doc__ or ""
         return docstring.strip().partition("\n")[0]
 
     def names_where(self, suits: Callable[[M], bool]) -> str:
-        """Return the names of the members that are suitable with their default keys, such as "a, b or c"."""
+        """Return the names of the members that suit with their default keys, such as "a, b or c"."""
         names = [name for name in self.members if suits(self.load(name)())]
         if len(names) == 1:
             return names[0]
         return f"{', '.join(names[:-1])} or {names[-1]}"
 
     def parse(self, value: Any, info: ValidationInfo) -> M:
-        """Return the member that `name` or `{kind: name, key: value, ...}` describes; raise pydantic's errors.
+        """Return the member of `name` or `{kind: name, key: value, ...}`; raise pydantic's errors.
 
-        A member that was made in Python is taken as it is. In place of a name there may be "package.module:Class", or
-        the class itself.
+        The value may be a member made in Python, and the name may be "package.module:Class", or the class itself.
         """
         if isinstance(value, self.base):
-            if plugins.is_outside(type(value)):  # one of ours is no plug-in, and our errors are not its own
+            if plugins.is_outside(type(value)):
                 access_of(info.context).used.append(Plugin(self.noun, self.name_of(value), type(value)))
             _check_written(value)
             return value
@@ -184,15 +179,10 @@ class Catalogue(Generic[M]):
         return isinstance(value, str) or self._is_definition(value)
 
     def _installed_path(self, name: str) -> str:
-        """Return the path of an installed plug-in of this name.
-
-        Raises:
-            PydanticCustomError: there is none, or there are several.
-        """
         found = plugins.installed(self.kind)
         paths = {point.path for point in found if point.name == name}
         if not paths and name in self.elsewhere:
-            raise fault(f"{name} is no {self.noun}: write {self.elsewhere[name]}")
+            raise fault(f"{name} is an unknown {self.noun}: write {self.elsewhere[name]}")
         if not paths:
             names = [*self.members, *(point.name for point in found)]
             text = f'unknown {self.noun} "{name}"{nearest(name, names)}; known: {", ".join(names)}'
@@ -202,48 +192,41 @@ class Catalogue(Generic[M]):
         return paths.pop()
 
     def _own(self, path: str) -> type[M]:
-        """Return edgefl's own class at a path, which must be one of this catalogue's entries, letter by letter.
+        """Return edgefl's class at a path, which must be exactly one of this catalogue's entries.
 
-        The path is not followed: edgefl's modules hold whatever they import, among it what runs other programs.
-
-        Raises:
-            PydanticCustomError: it is no entry.
+        Other paths are refused: edgefl's modules also hold their imports, some of which run other programs.
         """
         if path not in {*self.members.values(), *self.unlisted}:
-            raise fault(f"{path} is no {self.noun}; known: {', '.join(self.members)}")
+            raise fault(f"{path} is an unknown {self.noun}; known: {', '.join(self.members)}")
         own: type[M] = _import_object(path)
         return own
 
     def _from_outside(self, name: str, path: str, keys: dict[str, Any], info: ValidationInfo) -> M:
-        """Return the member at a path, unless the validation is not to import anything.
-
-        Raises:
-            PydanticCustomError: it is refused, or cannot be imported.
-        """
+        """Return the member at a path, or an `Unknown` if nothing may be imported."""
         access = access_of(info.context)
         check_allowed(name, access)
         if access.mode == "skip":
             check_path(path)
             access.skipped.append(name)
-            return Unknown.model_validate({**keys, "import_path": path})  # type: ignore[return-value]  # it stands for any member
+            return Unknown.model_validate({**keys, "import_path": path})  # type: ignore[return-value]  # for any member
         return self._member(path, imported(path, access), keys, info)
 
     def _member(self, path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> M:
-        """Return the member that was found at a path, given the keys beside `kind`."""
+        """Return the member of the definition at a path, given the keys beside `kind`."""
         used = access_of(info.context).used
         if isinstance(found, type) and issubclass(found, self.base):
-            used.append(Plugin(self.noun, path, found))  # before its own validators, which may fail
+            used.append(Plugin(self.noun, path, found))  # before its validators, which may fail
             made = found.model_validate(keys, context=info.context)
             _check_written(made)
             return made
-        what = f"no subclass of {self.base.__module__.removesuffix('.base')}.{self.base.__name__}"
+        what = f"not a subclass of {self.base.__module__.removesuffix('.base')}.{self.base.__name__}"
         if self.adapter is not None:
             adapt = _import_object(self.adapter.function)
             member: M | None = adapt(path, found, keys, info)
             if member is not None:
                 used.append(Plugin(self.noun, path, found))
                 return member
-            what = f"{what}, and not {self.adapter.what}"
+            what = f"{what}, nor {self.adapter.what}"
         raise fault(f"{path} is {what}")
 
     def dump(self, member: M) -> dict[str, Any]:
@@ -266,7 +249,7 @@ class Catalogue(Generic[M]):
             member["properties"] = {"kind": kind, **member.get("properties", {})}
             member["required"] = ["kind", *member.get("required", [])]
             choices.append(member)
-        # Names of installed plug-ins, and paths: what keys they have is not known here.
+        # Paths, and names of installed plug-ins, whose keys are unknown.
         others: list[JsonSchemaValue] = [{"type": "string", "pattern": PATH_PATTERN}]
         names = [point.name for point in plugins.installed(self.kind) if point.name not in self.members]
         if names:
@@ -279,11 +262,7 @@ class Catalogue(Generic[M]):
 
 
 def _check_written(member: Member) -> None:
-    """Check that the keys of a member from outside can be written to scenario.yaml, and read from it again.
-
-    Raises:
-        PydanticCustomError: they cannot, so that its results could not be told how they were made.
-    """
+    """Check that the keys of a member from outside can be written to scenario.yaml, and read from it again."""
     cls = type(member)
     if not plugins.is_outside(cls):
         return
@@ -300,7 +279,7 @@ def _check_written(member: Member) -> None:
 
 
 def members_in(section: BaseModel, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Member]]:
-    """Return all members in a section and in the sections below it, each with its key."""
+    """Yield all members in a section and in the sections below it, each with its key."""
     for name in type(section).model_fields:
         value = getattr(section, name)
         parts = enumerate(value) if isinstance(value, tuple | list) else [(None, value)]
@@ -313,7 +292,7 @@ def members_in(section: BaseModel, path: KeyPath = ()) -> Iterator[tuple[KeyPath
 
 
 def plugins_in(section: BaseModel) -> list[Plugin]:
-    """Return what a section has from outside the package."""
+    """Return the plug-ins of a section."""
     found: list[Plugin] = []
     for key, member in members_in(section):
         definition = member.made_from()
@@ -324,6 +303,5 @@ def plugins_in(section: BaseModel) -> list[Plugin]:
 
 
 def _import_object(path: str) -> Any:
-    """Return the object at "module:name"."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)

@@ -1,10 +1,8 @@
-"""Distributions from which every device draws a number once, by its own key.
+"""Distributions from which every device draws a number once, by its key.
 
 Each distribution turns one uniform number into one value (inverse transform sampling), so a device's value does not
-depend on how many devices there are.
-
-To write a distribution: a subclass of `Distribution`, whose one field is its name in YAML, and a line in
-`PerDevice.kinds` (`per_device.py`).
+depend on the number of devices. A new distribution is a subclass of `Distribution`, with its name in YAML as its field,
+and a line in `PerDevice.kinds` (`per_device.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ class Distribution(Section):
     """Values depend on the uniform numbers."""
 
     def span(self) -> tuple[float, float]:
-        """Return the least and the greatest value that can be drawn; infinite if there is no bound."""
+        """Return the least and the greatest value that can be drawn; infinite without a bound."""
         raise NotImplementedError
 
     def quantile(self, u: Floats, ids: Ids) -> Floats:
@@ -61,7 +59,7 @@ class Constant(Distribution):
 class UniformDistribution(Distribution):
     """{uniform: [a, b]}."""
 
-    uniform: TwoNumbers  # [a, b]: any number between these, each equally likely
+    uniform: TwoNumbers  # [a, b]: any number between them, all equally likely
 
     @field_validator("uniform")
     @classmethod
@@ -80,7 +78,6 @@ class UniformDistribution(Distribution):
 
 
 def _standard_normal(u: Floats) -> Floats:
-    """Return the quantiles [n] of the standard normal distribution."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(u))
@@ -118,7 +115,7 @@ class LogNormalDistribution(Distribution):
     _check = field_validator("lognormal")(_check_standard_deviation)
 
     def span(self) -> tuple[float, float]:
-        # Values are positive, but whether they keep a tighter bound is known only when they are drawn and checked.
+        # Values are positive, but tighter bounds are checked only when they are drawn.
         return -np.inf, np.inf
 
     def quantile(self, u: Floats, ids: Ids) -> Floats:
@@ -141,7 +138,23 @@ class ChoiceDistribution(Distribution):
         return np.asarray(self.choice)[rows]
 
 
-class ColumnDistribution(Distribution):
+class FileDistribution(Distribution):
+    """Base class of distributions whose values stand in a file."""
+
+    def _values(self) -> Floats:
+        """Return all values of the file; raise `InputError` if it cannot be read."""
+        raise NotImplementedError
+
+    def span(self) -> tuple[float, float]:
+        """Return the least and the greatest value of the file."""
+        try:
+            values = self._values()
+        except InputError as error:
+            raise fault(str(error)) from None
+        return float(values.min()), float(values.max())
+
+
+class ColumnDistribution(FileDistribution):
     """{file: devices.csv, column: cpu_hz}: row i is device i."""
 
     needs_draws: ClassVar[bool] = False
@@ -149,15 +162,11 @@ class ColumnDistribution(Distribution):
     file: UserPath  # a CSV file whose row i is device i
     column: str  # of the file
 
-    def span(self) -> tuple[float, float]:
-        try:
-            values = read_column(self.file, self.column)
-        except InputError as error:
-            raise fault(str(error)) from None
-        return float(values.min()), float(values.max())
+    def _values(self) -> Floats:
+        return read_column(self.file, self.column)
 
     def quantile(self, u: Floats, ids: Ids) -> Floats:
-        values = read_column(self.file, self.column)
+        values = self._values()
         needed = int(ids.max()) + 1 if ids.size else 0
         if needed > len(values):
             text = f"has rows for {len(values)} devices, the scenario has {needed}"
@@ -169,7 +178,7 @@ def read_column(file: Path, column: str) -> Floats:
     """Return the numbers [rows] of one column of a CSV file with a header.
 
     Raises:
-        InputError: no such file or column, or a cell that is not a number.
+        InputError: the file or column does not exist, or a cell is not a number.
     """
     try:
         with opened(file) as content, TextIOWrapper(content, encoding="utf-8-sig", newline="") as stream:
@@ -189,27 +198,11 @@ def read_column(file: Path, column: str) -> Floats:
     return values
 
 
-class PublishedValues(Distribution):
-    """Base class of distributions whose values stand in a published file."""
-
-    def _values(self) -> Floats:
-        """Return all values of the file; raise `InputError` where it cannot be read."""
-        raise NotImplementedError
-
-    def span(self) -> tuple[float, float]:
-        """Return the least and the greatest value of the file."""
-        try:
-            values = self._values()
-        except InputError as error:
-            raise fault(str(error)) from None
-        return float(values.min()), float(values.max())
-
-
-class FedScaleDistribution(PublishedValues):
+class FedScaleDistribution(FileDistribution):
     """{fedscale: client_device_capacity, median: 1.5e9} or {..., cycles: 4e7}: device i is the i-th client.
 
-    FedScale's file has for each client its `computation`, the milliseconds of an inference. A value is inversely
-    proportional to it: a client with the median of the file has `median`; or a client takes `cycles` for an inference.
+    FedScale's file has the `computation` of each client, the milliseconds of an inference. A value is inversely
+    proportional to it: the client with the file's median has `median`; or a client takes `cycles` for an inference.
     """
 
     fedscale: DataPath  # FedScale's file of clients
@@ -219,13 +212,10 @@ class FedScaleDistribution(PublishedValues):
     @model_validator(mode="after")
     def _check_scale(self) -> FedScaleDistribution:
         if (self.median is None) == (self.cycles is None):
-            raise fault(
-                "needs median (the value of a client with median speed) or cycles (of an inference), and not both"
-            )
+            raise fault("needs either median (the value of a client with median speed) or cycles (of an inference)")
         return self
 
     def _values(self) -> Floats:
-        """Return the values [clients] of all clients of the file."""
         inference_s = _computation_ms(self.fedscale, _stamp(self.fedscale)) / 1000
         if self.median is not None:
             return np.asarray(self.median * np.median(inference_s) / inference_s)
@@ -241,18 +231,16 @@ class FedScaleDistribution(PublishedValues):
         return values[ids]
 
 
-class BenchmarkDistribution(PublishedValues):
+class BenchmarkDistribution(FileDistribution):
     """{ai_benchmark: benchmark2score.json, median: 1.5e9}: each phone of the file equally likely.
 
-    The file has a score for each phone, of which more is faster. A value is proportional to it; the median phone has
-    `median`.
+    The file has a score for each phone; higher is faster. A value is proportional to it; the median phone has `median`.
     """
 
     ai_benchmark: DataPath  # a file with a score for each phone
     median: Annotated[float, Field(gt=0)]  # value of the phone with the median score
 
     def _values(self) -> Floats:
-        """Return the values [phones] of all phones of the file."""
         scores = _scores(self.ai_benchmark, _stamp(self.ai_benchmark))
         return np.asarray(self.median * scores / np.median(scores))
 
@@ -262,7 +250,7 @@ class BenchmarkDistribution(PublishedValues):
 
 
 def _stamp(path: Path) -> int:
-    """Return when a file was changed last [ns], 0 if it is not there: a changed file is read again."""
+    """Return when a file was last changed [ns], 0 if it does not exist: a changed file is read again."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -275,9 +263,8 @@ def _computation_ms(path: Path, stamp: int) -> Floats:
     values = []
     for name, entry in in_order(read_mapping(path)):
         if not isinstance(entry, dict) or "computation" not in entry:
-            raise InputError(
-                f'{path}: client {name}: must have "computation", as FedScale\'s client_device_capacity has'
-            )
+            text = 'must have "computation", as in FedScale\'s client_device_capacity'
+            raise InputError(f"{path}: client {name}: {text}")
         values.append(_positive(entry["computation"], f"{path}: client {name}: computation"))
     return np.array(values)
 
@@ -291,6 +278,6 @@ def _scores(path: Path, stamp: int) -> Floats:
 def _positive(value: Any, where: str) -> float:
     """Return a number of a trace, which must be positive and finite."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value <= sys.float_info.max:  # there are greater integers
+    if not is_number or not 0 < value <= sys.float_info.max:  # integers may be larger
         raise InputError(f"{where}: must be a number > 0, got {shown(value)}")
     return float(value)

@@ -16,7 +16,7 @@ class InputError(Exception):
     def __init__(self, *faults: str | InputError) -> None:
         lines: list[str] = []
         for fault in faults:
-            # What brings errors from another process, such as Gymnasium, often raises `type(error)(error)`.
+            # Libraries that pass errors between processes, such as Gymnasium, often raise `type(error)(error)`.
             if isinstance(fault, InputError):
                 lines.extend(fault.faults)
             else:
@@ -34,11 +34,11 @@ class Taken(InputError):  # noqa: N818 - the name says what is wrong
 
 
 class RunError(Exception):
-    """The run had to stop before its end: what was finished is on disk; the command line exits with 1."""
+    """The run had to stop early: finished rounds are on disk; the command line exits with 1."""
 
 
 class DivergedError(RunError):
-    """Learning has diverged: a loss, an update or the global model is no finite number.
+    """Learning has diverged: a loss, an update or the global model is not finite.
 
     Args:
         what: what diverged and where, such as ``round 8: device 17: local training diverged (NaN or infinite)``; or
@@ -62,7 +62,7 @@ class DivergedError(RunError):
 
 
 def trail(error: BaseException) -> str:
-    """Return the tracebacks of an error and of all that it came from, also of what was hidden from users."""
+    """Return the tracebacks of an error and of all its causes, including those hidden from users."""
     parts: list[str] = []
     current: BaseException | None = error
     while current is not None:

@@ -1,4 +1,4 @@
-"""Packages that only some features need, and large ones that may not fit into the memory."""
+"""Packages that only some features need, or that may not fit into the memory."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def require(package: str, extra: str, feature: str) -> None:
 
     Args:
         package: the package.
-        extra: which extra of edgefl installs it.
-        feature: what needs it, as the message names it.
+        extra: the extra of edgefl that installs it.
+        feature: the feature that needs it, as the message names it.
 
     Raises:
         InputError: it is not installed.
@@ -28,10 +28,10 @@ def require(package: str, extra: str, feature: str) -> None:
 
 
 def check_loads(package: str) -> None:
-    """Import a package that is needed later, so that a run does not fail for it after its last round.
+    """Import a package that is needed later, so that a run does not fail after its last round.
 
     Raises:
-        InputError: it is installed and cannot be loaded, for which a limit of the memory is the usual cause.
+        InputError: it is installed but cannot be loaded, usually because of a memory limit.
     """
     try:
         import_module(package)

@@ -1,4 +1,4 @@
-"""Read plain files only, write files that are either whole or absent, and lock a folder for one process."""
+"""Reading of plain files only, writing of files that are either whole or absent, and locks of folders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
@@ -17,11 +17,11 @@ from weakref import WeakSet
 
 from edgefl.core.errors import InputError, Taken
 
-MOST_NAME_BYTES = 200  # of the part of a file's name that somebody has chosen; file systems take 255 in all
+MOST_NAME_BYTES = 200  # of the part of a file's name that the user has chosen; file systems allow 255 in all
 MOST_LINE_BYTES = 2**20
 HALF_WRITTEN = ".part"  # suffix of the name that a file has while it is written; the name begins with a dot
 TOKEN_BYTES = 6  # of the random part of that name
-# Other programs call their half-written files .part, too, but none puts twelve hexadecimal digits before it.
+# Other programs use .part, too, but not with twelve hexadecimal digits before it.
 _TEMPORARY = re.compile(rf"\..*\.[0-9a-f]{{{2 * TOKEN_BYTES}}}\.part", re.DOTALL)
 
 
@@ -29,11 +29,11 @@ def check_plain(path: Path) -> None:
     """Check that a path leads to a file or a folder.
 
     Raises:
-        OSError: there is nothing, or a pipe or a device, which might never end.
+        OSError: it leads nowhere, or to a pipe or a device, which might never end.
     """
-    # Asked before opening: opening a pipe waits until somebody writes to it.
+    # Checked before opening: opening a pipe waits until another process writes to it.
     mode = path.stat().st_mode
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a folder has an error of its own
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a folder raises another error
         raise OSError(errno.EINVAL, "is a pipe or a device, not a file", str(path))
 
 
@@ -48,7 +48,7 @@ def opened(path: Path) -> BufferedReader:
 
 
 def opened_text(path: Path, encoding: str = "utf-8") -> TextIOWrapper:
-    """Open a file of data for reading text, with the ends of lines as they stand in it; see `opened`."""
+    """Open a file of data for reading text, with its line ends unchanged; see `opened`."""
     return TextIOWrapper(opened(path), encoding=encoding, newline="")
 
 
@@ -59,7 +59,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a file of text in UTF-8; see `opened`."""
+    """Return the content of a text file in UTF-8; see `opened`."""
     return read_bytes(path).decode()
 
 
@@ -67,7 +67,7 @@ def lines(stream: BufferedReader) -> Iterator[bytes]:
     """Yield the lines of a stream.
 
     Raises:
-        OSError: one of them is longer than any line of data is, and might fill the memory.
+        OSError: a line is longer than any line of data, and might fill the memory.
     """
     while line := stream.readline(MOST_LINE_BYTES + 1):
         if len(line) > MOST_LINE_BYTES:
@@ -76,10 +76,10 @@ def lines(stream: BufferedReader) -> Iterator[bytes]:
 
 
 class FileGroup:
-    """Files of a folder that are written one by one and appear together: nobody ever reads half a file.
+    """Files of a folder that are written one by one and appear together, each of them whole.
 
-    They appear at the end of a `with` block, in the order in which they were written, and none of them if the block
-    ends with an error. A disk takes hardly longer for several files at once than for a single one.
+    They appear at the end of a `with` block, in the order of writing; none of them does if the block ends with an
+    error. A disk takes hardly longer for several files together than for a single one.
 
     Args:
         folder: where they lie.
@@ -107,7 +107,7 @@ class FileGroup:
         """Open a file of the folder for writing; missing folders are made.
 
         Raises:
-            OSError: the system does not allow it, or the disk is full; an old file stays as it was.
+            OSError: the system does not allow it, or the disk is full; an old file stays unchanged.
         """
         part = _Part(self.folder / name)
         try:
@@ -125,9 +125,11 @@ class FileGroup:
             stream.write(content)
 
     def _appear(self) -> None:
-        """Give all files their names."""
-        if self._durable:  # the content must be on disk before the name points to it
-            _all_to_disk(self._parts)
+        if self._durable and self._parts:  # the content must be on disk before the name points to it
+            from concurrent.futures import ThreadPoolExecutor  # late: many commands write no file
+
+            with ThreadPoolExecutor(len(self._parts)) as threads:
+                list(threads.map(_Part.to_disk, self._parts))
         for part in self._parts:
             part.rename()
 
@@ -137,9 +139,6 @@ class _Part:
 
     Args:
         path: the name that it will get.
-
-    Raises:
-        OSError: the system does not allow it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -150,12 +149,12 @@ class _Part:
         # The temporary file lies in the same folder: a rename is atomic only within one file system.
         name = f".{cut_to_bytes(path.name, MOST_NAME_BYTES)}.{secrets.token_hex(TOKEN_BYTES)}{HALF_WRITTEN}"
         self._temporary = path.with_name(name)
-        # `tempfile` would keep results from being shared: its files have 0600, these what the user's umask leaves.
+        # Not by `tempfile`, whose mode 0600 would keep results from being shared.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self.stream: BinaryIO = os.fdopen(os.open(self._temporary, flags, 0o666), "wb")
 
     def to_disk(self) -> None:
-        """Wait until the disk has what has been written."""
+        """Wait until the content is on the disk."""
         with self.named_in_errors():
             os.fsync(self.stream.fileno())
 
@@ -166,15 +165,15 @@ class _Part:
             self._temporary.replace(self._path)
 
     def discard(self) -> None:
-        """Close the file; remove it if it has not got its name."""
-        with suppress(OSError):  # a full disk refuses what is left to write
+        """Close the file; remove it if it has not been renamed."""
+        with suppress(OSError):  # a full disk refuses the rest
             self.stream.close()
-        with suppress(OSError):  # a disk that cannot be written any more keeps the temporary file
+        with suppress(OSError):  # a read-only disk keeps the temporary file
             self._temporary.unlink(missing_ok=True)
 
     @contextmanager
     def named_in_errors(self) -> Iterator[None]:
-        """Let errors of the system name the file as the user knows it."""
+        """Let errors of the system name the file by its final name."""
         try:
             yield
         except OSError as error:
@@ -184,53 +183,20 @@ class _Part:
             raise OSError(error.errno, error.strerror, str(self._path)) from None
 
 
-def _all_to_disk(parts: Sequence[_Part]) -> None:
-    """Wait until the disk has what has been written to some files, for all of them at the same time.
-
-    Raises:
-        OSError: the disk does not take one of them.
-    """
-    if len(parts) < 2:
-        for part in parts:
-            part.to_disk()
-        return
-    from concurrent.futures import ThreadPoolExecutor  # late: most commands write one file at a time
-
-    waiting = []
-    with ThreadPoolExecutor(len(parts)) as threads:
-        for part in parts:
-            try:
-                waiting.append(threads.submit(part.to_disk))
-            except RuntimeError:  # this process may start no more threads
-                part.to_disk()
-        for future in waiting:
-            future.result()
-
-
 def is_half_written(path: Path) -> bool:
-    """Return whether a file has the temporary name that edgefl gives to one that is being written."""
+    """Return whether a file has the temporary name of a file that edgefl is writing."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
 @contextmanager
 def atomically(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces `path` at the end, so that nobody ever reads half a file.
-
-    Missing folders are made.
-
-    Args:
-        path: the file.
-        durable: wait until the disk has it, so that it is whole even if the power fails.
-
-    Raises:
-        OSError: the system does not allow it, or the disk is full; an old file stays as it was.
-    """
+    """Open a temporary file that replaces `path` at the end, so that `path` is always whole; see `FileGroup`."""
     with FileGroup(path.parent, durable=durable) as files, files.open(path.name) as stream:
         yield stream
 
 
 def cut_to_bytes(text: str, most: int) -> str:
-    """Return as much of a text as fits into `most` bytes, as file systems count the length of names."""
+    """Return the beginning of a text that fits into `most` bytes."""
     return text.encode()[:most].decode(errors="ignore")
 
 
@@ -254,9 +220,9 @@ def write_for_user(path: Path, content: bytes) -> None:
 
 @contextmanager
 def new_folder(names: Iterable[Path]) -> Iterator[Path]:
-    """Make the first of some folders that does not exist yet, which processes side by side can do at the same time.
+    """Make the first folder that does not exist yet, also while other processes do the same.
 
-    It is removed if the block raises an error and has left nothing in it.
+    It is removed if the block raises an error and leaves it empty.
 
     Args:
         names: the folders, in the order in which they are tried.
@@ -271,28 +237,25 @@ def new_folder(names: Iterable[Path]) -> Iterator[Path]:
 
 
 def _makes(folder: Path) -> bool:
-    """Make a folder, and return whether it is this call that has made it; or that no other one could be made, either.
-
-    Whatever is to be written there says why it cannot be.
-    """
+    """Return whether this call made a folder, or failed as it would for any other folder: writing then says why."""
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
-        # Its parent may be what exists, as a file.
+        # The existing file may be its parent.
         return not os.path.lexists(folder)
     except OSError:
         return True
     return True
 
 
-# Files that are locked in this process. The lock belongs to whatever holds the open file, so also to a forked process.
+# Files that this process has locked. The lock belongs to the open file, which forked processes share.
 _locked_files: WeakSet[BinaryIO] = WeakSet()
 
 
 def locked(path: Path, *, make: bool = True) -> BinaryIO:
     """Open a file for reading and appending, and lock it for this process.
 
-    The operating system releases the lock when the process ends, however it ends, and forked processes do not keep it.
+    The operating system releases the lock when the process ends, and forked processes do not keep it.
 
     Args:
         path: the file.
@@ -302,7 +265,7 @@ def locked(path: Path, *, make: bool = True) -> BinaryIO:
         Taken: another process has locked it.
         InputError: it cannot be written.
     """
-    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW  # a link might lead to a file that is not ours
+    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW  # a link might lead to a user's file
     if make:
         flags |= os.O_CREAT
     try:
@@ -313,7 +276,7 @@ def locked(path: Path, *, make: bool = True) -> BinaryIO:
         raise InputError(f"{path.parent}: cannot be written: {error.strerror}; choose another folder with -o") from None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Whoever had it locked may have removed it since we opened it: then it locks nothing.
+        # Its last holder may have removed it since it was opened: then it locks nothing.
         held = os.path.samestat(os.fstat(file.fileno()), path.stat())
     except OSError:
         held = False
@@ -325,35 +288,35 @@ def locked(path: Path, *, make: bool = True) -> BinaryIO:
 
 
 def taken(path: Path) -> Taken:
-    """Return the refusal to work in a folder whose lock another process holds; the lock lies one folder further in."""
+    """Return the refusal to work in a folder whose lock, one folder further in, another process holds."""
     text = "another process is running there; wait for it, or choose another folder with -o"
     return Taken(f"{path.parent.parent}: {text}")
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process holds the lock of a file; True also where the system does not let us ask."""
+    """Return whether a process holds the lock of a file, or may hold it, as the file cannot be opened."""
     try:
-        # Not to wait where a pipe lies in its place.
+        # Without waiting if a pipe lies in its place.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     except OSError:
         return True
     try:
-        # Shared: two who ask at the same time do not take each other for the holder.
+        # Shared: two processes that ask at the same time do not take each other for the holder.
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return True
     finally:
-        os.close(handle)  # which releases what has been locked here
+        os.close(handle)  # which releases the lock
     return False
 
 
 def _release_inherited() -> None:
-    """Let go of the parent's locks in a forked process, which may outlive it."""
+    """Release the parent's locks in a forked process, which may outlive it."""
     for file in _locked_files:
         if not file.closed:
-            # Not `close`, which would write what the parent has not yet flushed.
+            # Not by `close`, which would write the parent's buffer.
             nowhere = os.open(os.devnull, os.O_RDWR)
             os.dup2(nowhere, file.fileno(), inheritable=False)
             os.close(nowhere)

@@ -1,7 +1,7 @@
-"""The random generators that a whole program shares, and a check that members from outside do not draw from them.
+"""Checks that members from outside do not draw from the random generators that a whole program shares.
 
-What a member draws there depends on whatever else the program has drawn, so that no run could be repeated or resumed.
-Other code may draw from them, such as a tracker or an agent, so they are compared around single calls of a member.
+Such draws depend on all other draws of the program, so no run could be repeated or resumed. Other code, such as a
+tracker or an agent, may draw from these generators, so they are compared around single calls of a member.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ REMEDY = (
     "results would depend on what else the program draws, so that no run could be repeated or resumed: "
     "draw from a generator that is given (rng, streams)"
 )
-_NOTHING = nullcontext()
 
 
 class GlobalDraw(BrokenRule):
@@ -32,8 +31,8 @@ class GlobalDraw(BrokenRule):
 
 
 def states() -> dict[str, Any]:
-    """Return the state of each global generator, by the name that messages use."""
-    _, words, *rest = np.random.get_state()  # noqa: NPY002 - its own generator is what is looked at here
+    """Return the state of each global generator, by its name in messages."""
+    _, words, *rest = np.random.get_state()  # noqa: NPY002 - the global generator is meant
     found: dict[str, Any] = {
         "Python's module random": random.getstate(),
         "numpy.random's global generator": (np.asarray(words).tobytes(), *rest),
@@ -46,23 +45,23 @@ def states() -> dict[str, Any]:
 
 
 def moved(before: dict[str, Any]) -> list[str]:
-    """Return the names of the generators that have been drawn from since `before`."""
+    """Return the names of the generators from which something was drawn since `before`."""
     after = states()
     return [name for name in after if name in before and after[name] != before[name]]
 
 
 def watching_draws(maker: object, hook: str) -> AbstractContextManager[None]:
-    """Return a context in which a method of a plug-in is called; members of ours are believed.
+    """Return a context in which a method of a plug-in is called; shipped members are trusted.
 
     Args:
-        maker: the plug-in, or what it has made.
+        maker: the plug-in, or an object that it has made.
         hook: its method.
 
     Raises:
-        GlobalDraw: a global generator has another state at the end of the context than at its beginning.
+        GlobalDraw: the state of a global generator has changed at the end of the context.
     """
     if not is_outside(type(maker)):
-        return _NOTHING  # shipped members cost nothing
+        return nullcontext()
     return _watching(type(maker), hook)
 
 
@@ -75,10 +74,10 @@ def _watching(cls: type, hook: str) -> Iterator[None]:
 
 
 def depends_on_draws(make: Callable[[], Made], same: Callable[[Made, Made], bool]) -> tuple[Made, list[str]]:
-    """Return what a function makes, and the names of the global generators if it depends on their states.
+    """Return the value of a function, and the names of the global generators if it depends on their states.
 
-    A function that seeds them itself draws from them, and yet gives the same every time. So one that draws is called
-    twice, from other states.
+    A function that seeds them itself draws from them, but always returns the same value. So a function that draws is
+    called again from other states.
 
     Args:
         make: the function.
@@ -98,7 +97,7 @@ def depends_on_draws(make: Callable[[], Made], same: Callable[[Made, Made], bool
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Give all global generators other states; they have their own again afterwards."""
+    """Give all global generators other states in the context, and restore their states afterwards."""
     kept_random = random.getstate()
     kept_numpy = np.random.get_state()  # noqa: NPY002
     torch = sys.modules.get("torch")

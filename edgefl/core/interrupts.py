@@ -1,8 +1,8 @@
-"""Ctrl-C and SIGTERM in the programs of edgefl itself: the first one interrupts, none destroys what is being written.
+"""Ctrl-C and SIGTERM in the programs of edgefl itself: the first one interrupts, none destroys a file being written.
 
-Python raises `KeyboardInterrupt` at any place, at every signal. A terminal, GNU `timeout` and batch systems may send
-two within milliseconds, the second of which would hit the run while it writes what it has. Nothing of this holds before
-`listen` is called: programs that use edgefl as a library have handlers of their own.
+Python raises `KeyboardInterrupt` anywhere, at every signal. A terminal, GNU `timeout` and batch systems may send two
+signals within milliseconds, and the second one would hit the run while it writes its results. Nothing changes before
+`listen` is called: programs that use edgefl as a library have their own handlers.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-REPEATED_S = 2.0  # within this time after the first signal further ones count as the same
-REDELIVERY_S = 0.01  # after which an interrupt is raised again that has been lost
+REPEATED_S = 2.0  # after the first signal, in which further ones count as the same
+REDELIVERY_S = 0.01  # after which a lost interrupt is raised again
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -33,7 +33,7 @@ class _Listener:
         self._waiting = False  # a signal has come within such a block
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Interrupt the program, or note that it is to be interrupted: the handler of the signals."""
+        """Handle a signal: interrupt the program, now or after the `deferred` blocks."""
         now_s = time.monotonic()
         if self._first_s is None:
             self._first_s = now_s
@@ -42,20 +42,20 @@ class _Listener:
                 return
         elif now_s - self._first_s < REPEATED_S:
             return
-        # Whoever asks again later does not want to wait any longer.
+        # A later signal no longer waits.
         raise KeyboardInterrupt
 
     def redeliver(self, lost: sys.UnraisableHookArgs) -> None:
-        """Raise again an interrupt that Python has had to drop: a replacement of `sys.unraisablehook`.
+        """Raise again an interrupt that Python had to drop: a replacement of `sys.unraisablehook`.
 
-        Python cannot raise out of a function that C code has called, such as a callback of numba's compiler, nor out of
-        a destructor. It prints the exception there, and goes on.
+        Python cannot raise from a destructor, or from a function that C code has called, such as a callback of numba's
+        compiler. There it prints the exception and continues.
         """
         if lost.exc_type is not KeyboardInterrupt:
             sys.__unraisablehook__(lost)
             return
         self._first_s = None
-        # Not from here: the C code that has called the function must have returned.
+        # Not now: the C code that called the function must have returned.
         main = threading.main_thread().ident
         timer = threading.Timer(REDELIVERY_S, signal.pthread_kill, (main, signal.SIGTERM))
         timer.daemon = True
@@ -78,9 +78,9 @@ _listener = _Listener()
 
 
 def listen() -> None:
-    """From now on let Ctrl-C and SIGTERM end what runs in this process by a single `KeyboardInterrupt`.
+    """From now on let Ctrl-C and SIGTERM end this program by a single `KeyboardInterrupt`.
 
-    Only programs of edgefl itself call this, once, in their main thread; elsewhere it does nothing.
+    Only programs of edgefl itself call this, once, in their main thread; in other threads it does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -88,16 +88,16 @@ def listen() -> None:
     sys.unraisablehook = _listener.redeliver
     for number in STOPPING:
         ignored = signal.getsignal(number) == signal.SIG_IGN
-        if number == signal.SIGINT and ignored:  # a background job of a shell: Ctrl-C is not meant for it
+        if number == signal.SIGINT and ignored:  # Ctrl-C is not meant for a shell's background job
             continue
         signal.signal(number, _listener)
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Let a first signal wait until the block has ended, so that what is written there is written whole.
+    """Let a first signal wait until the block has ended, so that the block writes whole files.
 
-    The interrupt is raised after the block, unless the block raises something itself. Without `listen` nothing changes.
+    The interrupt is raised after the block, unless the block raises an exception. Without `listen` nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -108,7 +108,7 @@ def deferred() -> Iterator[None]:
 
 @contextmanager
 def blocked() -> Iterator[None]:
-    """Keep both signals away from processes that are started in the block, until `unblock` is called there."""
+    """Block both signals in processes that are started in the block, until they call `unblock`."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
@@ -124,5 +124,5 @@ def ignore() -> None:
 
 
 def unblock() -> None:
-    """Let signals in that `blocked` has kept away."""
+    """Receive the signals that `blocked` has kept away."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)

@@ -1,4 +1,4 @@
-"""Reads the meaning of a class's keys from the comments beside its fields: there is no second description of them."""
+"""Reads the meanings of a class's keys from the comments beside its fields, their only description."""
 
 from __future__ import annotations
 
@@ -24,13 +24,6 @@ class KeyNote(NamedTuple):
     type: str
     default: str
     meaning: str
-
-
-class Comment(NamedTuple):
-    """A comment of a source file."""
-
-    text: str
-    stands_alone: bool  # it has a line of its own
 
 
 def key_notes(cls: type[BaseModel]) -> list[KeyNote]:
@@ -80,7 +73,6 @@ def _type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
 
 
 def _plain_type(schema: Mapping[str, Any]) -> str:
-    """Return the type of a number, a text or a mapping."""
     kind = str(schema.get("type"))
     if kind in {"number", "integer"}:
         noun = {"number": "number", "integer": "whole number"}[kind]
@@ -105,7 +97,6 @@ def _either(choices: Iterable[Mapping[str, Any]], definitions: Mapping[str, Any]
 
 
 def _choices(names: Iterable[Any]) -> str:
-    """Return the names of which one is wanted."""
     known = [str(name) for name in names]
     if len(known) > MOST_CHOICES:
         known = [*known[:MOST_CHOICES], "..."]
@@ -113,7 +104,6 @@ def _choices(names: Iterable[Any]) -> str:
 
 
 def _bounds(schema: Mapping[str, Any]) -> list[str]:
-    """Return the bounds of a number."""
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     bounds = [f"{sign} {schema[key]:g}" for key, sign in signs.items() if key in schema]
     return [", ".join(bounds)] if bounds else []
@@ -130,7 +120,7 @@ def meanings(cls: type[BaseModel]) -> Mapping[str, str]:
 
 
 def _own_meanings(cls: type[BaseModel]) -> Mapping[str, str]:
-    """Return the comments beside the fields that a class declares itself; none where its source is not there."""
+    """Return the comments beside the fields that a class declares itself; none without its source."""
     try:
         path = inspect.getfile(cls)
     except (OSError, TypeError):
@@ -143,61 +133,36 @@ def _own_meanings(cls: type[BaseModel]) -> Mapping[str, str]:
 def _meanings_in(source: str) -> Mapping[str, Mapping[str, str]]:
     """Return the comments beside the fields of all classes in a module's source, by class and field."""
     try:
-        module = ast.parse(source)
+        scopes: list[tuple[str, Any]] = [("", ast.parse(source))]
     except SyntaxError:
         return {}
-    comments: dict[int, Comment] = {}
+    beside: dict[int, str] = {}  # by line
+    alone: dict[int, str] = {}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            stands_alone = not token.line[: token.start[1]].strip()
-            comments[token.start[0]] = Comment(token.string.lstrip("# "), stands_alone)
+            comments = beside if token.line[: token.start[1]].strip() else alone
+            comments[token.start[0]] = token.string.lstrip("# ")
     found: dict[str, Mapping[str, str]] = {}
-    _collect(module, "", comments, found)
+    for prefix, scope in scopes:  # to which inner scopes are added
+        for node in scope.body:
+            if isinstance(node, ast.FunctionDef):
+                scopes.append((f"{prefix}{node.name}.<locals>.", node))
+            elif isinstance(node, ast.ClassDef):
+                found[prefix + node.name] = {
+                    ast.unparse(field.target): meaning
+                    for field in node.body
+                    if isinstance(field, ast.AnnAssign) and (meaning := _meaning(field, beside, alone))
+                }
+                scopes.append((f"{prefix}{node.name}.", node))
     return found
 
 
-def _collect(scope: ast.AST, prefix: str, comments: Mapping[int, Comment], found: dict[str, Mapping[str, str]]) -> None:
-    """Enter the comments beside the fields of all classes in a module, class or function.
-
-    Args:
-        scope: the module, class or function.
-        prefix: what stands before the names of classes in their qualified names.
-        comments: by line.
-        found: comments by class and field, to which those of the scope are added.
-    """
-    for statement in getattr(scope, "body", ()):
-        if isinstance(statement, ast.ClassDef):
-            name = f"{prefix}{statement.name}"
-            found[name] = _of_fields(statement, comments)
-            _collect(statement, f"{name}.", comments, found)
-        elif isinstance(statement, ast.FunctionDef):
-            _collect(statement, f"{prefix}{statement.name}.<locals>.", comments, found)
-
-
-def _of_fields(cls: ast.ClassDef, comments: Mapping[int, Comment]) -> Mapping[str, str]:
-    """Return the comments beside the fields of a class, by field."""
-    meanings_of: dict[str, str] = {}
-    for statement in cls.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            comment = _beside(statement, comments) or _above(statement, comments)
-            if comment:
-                meanings_of[statement.target.id] = comment
-    return meanings_of
-
-
-def _beside(statement: ast.AnnAssign, comments: Mapping[int, Comment]) -> str:
-    """Return the comment at the end of one of a statement's lines."""
-    for line in range(statement.lineno, (statement.end_lineno or statement.lineno) + 1):
-        if line in comments and not comments[line].stands_alone:
-            return comments[line].text
-    return ""
-
-
-def _above(statement: ast.AnnAssign, comments: Mapping[int, Comment]) -> str:
-    """Return the comment of whole lines directly above a statement."""
-    lines: list[str] = []
-    line = statement.lineno - 1
-    while line in comments and comments[line].stands_alone:
-        lines.insert(0, comments[line].text)
-        line -= 1
-    return " ".join(lines)
+def _meaning(field: ast.AnnAssign, beside: Mapping[int, str], alone: Mapping[int, str]) -> str:
+    """Return the comment at the end of one of a field's lines, or else the comment lines directly above it."""
+    for line in range(field.lineno, (field.end_lineno or field.lineno) + 1):
+        if line in beside:
+            return beside[line]
+    first = field.lineno
+    while first - 1 in alone:
+        first -= 1
+    return " ".join(alone[line] for line in range(first, field.lineno))

@@ -1,4 +1,4 @@
-"""The machine's memory and processor, how many threads NumPy uses, and how often Python collects garbage."""
+"""The machine's memory and processor, the number of NumPy's threads, and Python's garbage collection."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 ADDRESS_SPACE = "ulimit -v"  # the name of a limit that a shell sets
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 CPUINFO = Path("/proc/cpuinfo")
-# Of its type, where a name such as "AMD EPYC" leaves it open; Arm's processors have nothing else.
+# They tell types of one name apart, such as "AMD EPYC"; Arm's processors have nothing else.
 PROCESSOR_NUMBERS = ("cpu family", "model", "CPU implementer", "CPU part")
-THREADS = "OMP_NUM_THREADS"  # the environment variable by which users say how many threads and processes compute
-SHARED_CORES = "EDGEFL_SHARED_CORES"  # set beside it where a sweep, and not the user, has said so
+THREADS = "OMP_NUM_THREADS"  # the environment variable with the user's number of threads and processes
+SHARED_CORES = "EDGEFL_SHARED_CORES"  # set as well if a sweep, not the user, has set it
 HUGE_PAGES = "THP_MEM_ALLOC_ENABLE"  # the environment variable of torch
 RARE_COLLECTIONS = (20_000, 50, 50)  # thresholds of the three generations; Python's own first one is 700 or 2,000
-# Environment variables by which users choose the instructions of torch, OpenBLAS, MKL and oneDNN. NumPy's show in the
-# instructions that it names itself.
+# Environment variables by which users choose the instructions of torch, OpenBLAS, MKL and oneDNN; NumPy names its own.
 INSTRUCTION_SETTINGS = (
     "ATEN_CPU_CAPABILITY",
     "OPENBLAS_CORETYPE",
@@ -37,45 +36,40 @@ INSTRUCTION_SETTINGS = (
     "ONEDNN_MAX_CPU_ISA",
     "DNNL_MAX_CPU_ISA",
 )
-# What glibc's loader says where an address space ends (elf/dl-map-segments.h, elf/dl-load.c).
+# Messages of glibc's loader when an address space is full (elf/dl-map-segments.h, elf/dl-load.c).
 LOADER_COMPLAINTS = ("failed to map segment from shared object", "cannot map zero-fill pages", "annot allocate memory")
 
 
 def available_bytes() -> int:
-    """Return how much memory is available, within the limit of a container; without /proc, all of the machine's."""
+    """Return the available memory [bytes], within a container's limit; without /proc, all memory of the machine."""
     if not MEMINFO.exists():
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    available_kib = MEMINFO.read_text().split("MemAvailable:")[1].split()[0]
-    available = 1024 * int(available_kib)
-    if CONTAINER_LIMIT.exists():
-        limit = CONTAINER_LIMIT.read_text().strip()
-        if limit.isdigit():  # "max" where there is no limit
-            available = min(available, int(limit))
-    return available
+    available = 1024 * int(MEMINFO.read_text().split("MemAvailable:")[1].split()[0])
+    limit = _line(CONTAINER_LIMIT)
+    return min(available, int(limit)) if limit.isdigit() else available  # "max" without a limit
 
 
 def prefer_huge_pages() -> None:
-    """Let torch ask for pages of 2 MiB, in which large models train faster, unless the user says otherwise."""
-    os.environ.setdefault(HUGE_PAGES, "1")  # torch reads it once, when it first asks for memory
+    """Let torch use pages of 2 MiB, with which large models train faster, unless the user has decided."""
+    os.environ.setdefault(HUGE_PAGES, "1")  # torch reads it once, at its first allocation
 
 
 def user_divides_cores() -> bool:
-    """Return whether the user has said how many threads and processes compute."""
+    """Return whether the user has set the number of threads and processes."""
     return THREADS in os.environ and SHARED_CORES not in os.environ
 
 
 def collect_rarely() -> None:
-    """Collect garbage rarely from now on, in a process that is edgefl's own.
+    """Collect garbage rarely from now on, in a process of edgefl.
 
-    What its imports make stays until it ends. Python would look through all of it again and again while torch is
-    imported, a sixth of that import's time.
+    Imported modules stay until it ends, and collecting takes a sixth of the time of importing torch.
     """
     gc.set_threshold(*RARE_COLLECTIONS)
 
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Collect garbage rarely: a run makes millions of events, and hardly any is part of a reference cycle."""
+    """Collect garbage rarely: a run makes millions of events, hardly any of them in a reference cycle."""
     usual = gc.get_threshold()
     collect_rarely()
     try:
@@ -85,11 +79,11 @@ def rare_collections() -> Iterator[None]:
 
 
 class _NumpyThreads:
-    """The number of threads of NumPy's matrix products, which is one number for the whole process."""
+    """The number of threads of NumPy's matrix products, shared by the whole process."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._holders = 0  # runs under way, of which the last one to end gives the threads back
+        self._holders = 0  # runs under way; the last one to end restores the threads
         self._limit: AbstractContextManager[object] = nullcontext()
 
     def hold_one(self) -> None:
@@ -101,7 +95,7 @@ class _NumpyThreads:
             self._holders += 1
 
     def release(self) -> None:
-        """Use as many threads as before, if nobody else holds it at one."""
+        """Restore the number of threads, unless another run still needs one."""
         with self._lock:
             self._holders -= 1
             if not self._holders:
@@ -113,7 +107,7 @@ _numpy_threads = _NumpyThreads()
 
 @cache
 def _matrix_libraries() -> ThreadpoolController:
-    """Return the matrix libraries that this process has loaded; NumPy's is one of them."""
+    """Return the matrix libraries that this process has loaded, including NumPy's."""
     from threadpoolctl import ThreadpoolController  # late: many commands compute nothing
 
     return ThreadpoolController().select(user_api="blas")
@@ -121,10 +115,10 @@ def _matrix_libraries() -> ThreadpoolController:
 
 @contextmanager
 def one_numpy_thread() -> Iterator[None]:
-    """Let NumPy compute every matrix product in the thread that asks for it, as long as the context lasts.
+    """Let NumPy compute every matrix product in the calling thread.
 
-    Several threads would divide sums among them, and round otherwise for each number of threads; and between products
-    they would wait for the next one on cores that workers need.
+    Several threads would divide sums among them, with a rounding that depends on their number, and would wait for the
+    next product on cores that workers need.
     """
     _numpy_threads.hold_one()
     try:
@@ -134,7 +128,7 @@ def one_numpy_thread() -> Iterator[None]:
 
 
 def memory_limits() -> dict[str, int]:
-    """Return the limits [bytes] of the memory of this process, by what sets them; the least of them counts."""
+    """Return the limits of this process's memory [bytes] by their names; the least one counts."""
     limits = {"machine": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")}
     container = _line(CONTAINER_LIMIT)
     if container.isdigit():
@@ -146,16 +140,16 @@ def memory_limits() -> dict[str, int]:
 
 
 def more_memory() -> str:
-    """Return how much memory there is, and what to do where that is too little."""
+    """Return the memory limit, and a remedy if it is too low."""
     limits = memory_limits()
     name = min(limits, key=lambda limit: limits[limit])
-    # Not by `units`, whose NumPy may find no room.
+    # Without `units`, as NumPy may not fit into the memory.
     return f"there are {limits[name] / 1e9:.3g} GB of memory ({name}): raise the limit, or use a larger machine"
 
 
 def unmapped_library(error: ImportError) -> str | None:
-    """Return what the system's loader says of a library that finds no room in the memory; None for any other error."""
-    # The loader names the library at the beginning of its line. NumPy and others put that line into longer texts.
+    """Return the loader's line about a library that does not fit into the memory; None for any other error."""
+    # NumPy and others put that line into longer texts.
     for line in str(error).splitlines():
         if any(complaint in line for complaint in LOADER_COMPLAINTS):
             return line.strip()
@@ -163,9 +157,9 @@ def unmapped_library(error: ImportError) -> str | None:
 
 
 def core_quota() -> float | None:
-    """Return how many cores' time the container allows; None without a limit."""
+    """Return how many cores the container's quota allows; None without a limit."""
     quota, _, period = _line(CPU_QUOTA).partition(" ")
-    if not quota.isdigit() or not period.isdigit():  # "max 100000" where there is no limit
+    if not quota.isdigit() or not period.isdigit():  # "max 100000" without a limit
         return None
     return int(quota) / int(period)
 
@@ -186,23 +180,22 @@ def cores() -> int:
 
 
 def processor_model() -> str:
-    """Return the model of this machine's processor, or its architecture where the system does not tell."""
+    """Return the model of this machine's processor, or its architecture if the model is unknown."""
     return _processor_fact("model name") or platform.processor() or platform.machine()
 
 
 def processor_vendor() -> str:
-    """Return who made this machine's processor, such as GenuineIntel; "" where the system does not tell."""
+    """Return the vendor of this machine's processor, such as GenuineIntel; "" if it is unknown."""
     return _processor_fact("vendor_id")
 
 
 @cache
 def processor() -> dict[str, str]:
-    """Return what the rounding of results depends on: the type of the processor, and which instructions may be used.
+    """Return the type of the processor and its usable instructions, on which the rounding of results depends.
 
-    Libraries choose their code by both. An emulated or virtual processor may have the name of another one, or the same
-    name as one with other instructions.
+    Libraries choose their code by both. An emulated or virtual processor may have the name of a different one.
     """
-    # Late, as many commands compute nothing. NumPy asks the processor itself, where an emulator may answer.
+    # Late, as many commands compute nothing. NumPy asks the processor itself.
     from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[import-not-found]
 
     numbers = (_processor_fact(name) for name in PROCESSOR_NUMBERS)
@@ -219,7 +212,7 @@ def processor() -> dict[str, str]:
 
 
 def _processor_fact(name: str) -> str:
-    """Return what the system says of the first processor under a name; "" if it says nothing."""
+    """Return an entry of the first processor in /proc/cpuinfo; "" if it is missing."""
     try:
         text = CPUINFO.read_text(encoding="utf-8")
     except OSError:

@@ -1,4 +1,4 @@
-"""Files that hold one mapping, as published traces of devices do: JSON, or pickles, read as plain data only."""
+"""Files with one mapping, such as published traces of devices: JSON, or pickles, read as plain data only."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _TEXT_PUT = re.compile(rb"p\d{7}")
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads numbers, texts, lists and mappings; refuses everything that would import a name, and so run code."""
+    """Reads numbers, texts, lists and mappings; refuses to import any name, as that could run code."""
 
     def find_class(self, module_name: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"names {module_name}.{name}, and would run its code: write the file as JSON")
 
 
 def read_mapping(path: Path) -> dict[Any, Any]:
-    """Return the mapping that a file holds: JSON, or a pickle of plain data; either may be packed by gzip (.gz).
+    """Return the mapping in a file: JSON, or a pickle of plain data; either may be packed by gzip (.gz).
 
     Raises:
-        InputError: it cannot be read, holds something else, or a pickle holds more than plain data.
+        InputError: the file cannot be read, or holds something else.
     """
     try:
         content = read_unpacked(path)
@@ -39,7 +39,7 @@ def read_mapping(path: Path) -> dict[Any, Any]:
         raise InputError(f"{path}: is a pointer of Git LFS, not the file: fetch it with git lfs pull")
     if content[:1] == b"[":  # before a list of any length is made
         raise InputError(f"{path}: must hold a mapping with at least one entry")
-    # The first byte of a pickle of protocol 2 or later is 0x80, which no JSON begins with.
+    # A pickle of protocol 2 or later begins with 0x80, and no JSON does.
     value = _unpickled(path, content) if content[:1] == b"\x80" else _parsed(path, content)
     if not isinstance(value, dict) or not value:
         raise InputError(f"{path}: must hold a mapping with at least one entry")
@@ -47,12 +47,12 @@ def read_mapping(path: Path) -> dict[Any, Any]:
 
 
 def check_pickle(content: bytes) -> None:
-    """Check the memory that reading a pickle would take for its memo, the values that it names by number.
+    """Check how much memory a pickle would take for its memo, the values that it refers to by number.
 
     Raises:
-        pickle.UnpicklingError: it has a number so high that Python would make a table of up to 64 GiB for it.
+        pickle.UnpicklingError: a number is so high that Python would make a table of up to 64 GiB for it.
     """
-    # Going through the instructions is slow, so this is done only where bytes look like such a number.
+    # Going through all instructions is slow, so this is done only if some bytes look like such a number.
     high = any(int.from_bytes(found[1], "little") > len(content) for found in _LONG_PUT.finditer(content))
     if not high and _TEXT_PUT.search(content) is None:
         return
@@ -67,9 +67,9 @@ def _unpickled(path: Path, content: bytes) -> Any:
         return _PlainUnpickler(io.BytesIO(content)).load()
     except pickle.UnpicklingError as error:
         raise InputError(f"{path}: {error}") from None
-    # Damaged pickles raise whatever their instructions come to.
+    # A damaged pickle may raise any of these.
     except (ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: is no whole pickle ({error!r})") from None
+        raise InputError(f"{path}: is not a whole pickle ({error!r})") from None
 
 
 def _parsed(path: Path, content: bytes) -> Any:
@@ -80,7 +80,7 @@ def _parsed(path: Path, content: bytes) -> Any:
 
 
 def in_order(entries: dict[Any, Any]) -> list[tuple[str, Any]]:
-    """Return names, as text, and entries of a mapping: by number if all names are numbers, else as they are."""
+    """Return names, as text, and entries of a mapping, in order of the names if all are numbers."""
     named = [(str(name), entry) for name, entry in entries.items()]
     if all(name.isdecimal() for name, _ in named):
         named.sort(key=lambda item: int(item[0]))

@@ -1,8 +1,7 @@
-"""The only module that deletes in users' folders: files that edgefl has written there, and folders that are empty then.
+"""The only module that deletes in users' folders: files that edgefl has written there, and the folders left empty.
 
-`checkpoints/`, `runs/` and `labels.csv` are common names, also of files that took weeks to make. So a name is never
-enough: each file of edgefl's has a mark, the way in which it begins, and what has another one stays. A folder is never
-removed with what is in it.
+`checkpoints/`, `runs/` and `labels.csv` are common names, and such files may have taken weeks to make. So a name is not
+enough: each file of edgefl has a mark, its beginning, and files without it stay. Only empty folders are removed.
 """
 
 from __future__ import annotations
@@ -17,25 +16,25 @@ from pathlib import Path
 from edgefl.core.errors import InputError
 from edgefl.core.files import is_half_written, is_locked, locked, opened, taken
 
-HEAD_BYTES = 2**16  # of a file, which its mark may look at
+HEAD_BYTES = 2**16  # of a file, among which its mark is
 
 Mark = Callable[[bytes], bool]
-"""Says of the beginning of a file whether edgefl has written it."""
+"""Returns whether edgefl has written a file, by the file's beginning."""
 
 
 def begins_with(*beginnings: bytes) -> Mark:
-    """Return the mark of files that begin with one of some texts."""
+    """Return the mark of files that begin with one of the given texts."""
     return lambda head: head.startswith(beginnings)
 
 
 def first_line_has(*columns: str) -> Mark:
-    """Return the mark of CSV files whose header has some columns, in this order and without others between them."""
+    """Return the mark of CSV files whose header has these columns side by side."""
     wanted = f",{','.join(columns)},".encode()
     return lambda head: wanted in b"," + head.partition(b"\n")[0] + b","
 
 
 def is_own(path: Path, mark: Mark) -> bool:
-    """Return whether a path is a file, no link, and has a mark of edgefl's."""
+    """Return whether a path is a file, not a link, with a mark of edgefl."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return False
@@ -46,19 +45,19 @@ def is_own(path: Path, mark: Mark) -> bool:
 
 
 def is_foreign(path: Path, mark: Mark) -> bool:
-    """Return whether there is something at a path that edgefl has not written."""
+    """Return whether something else than a file of edgefl lies at a path."""
     return os.path.lexists(path) and not is_own(path, mark)
 
 
 def check_replaceable(folder: Path, marks: Mapping[str, Mark]) -> None:
-    """Check that edgefl has written all files of a folder that have some names.
+    """Check that edgefl has written all files of a folder that have certain names.
 
     Args:
-        folder: where they are; it need not exist.
-        marks: by their names.
+        folder: where they lie; it need not exist.
+        marks: by name.
 
     Raises:
-        InputError: there is another one, which must not be replaced.
+        InputError: another program has written one of them, so it must not be replaced.
     """
     for name, mark in marks.items():
         if is_foreign(folder / name, mark):
@@ -82,11 +81,11 @@ def remove(path: Path, mark: Mark) -> None:
 
 
 def remove_named(paths: Iterable[Path], form: str) -> None:
-    """Delete files whose name has a form that edgefl alone gives, such as that of its states.
+    """Delete files whose names have a form that only edgefl uses, such as its states.
 
     Args:
-        paths: files of a folder that is edgefl's for certain; those with other names stay.
-        form: of a whole name, a regular expression.
+        paths: files of a folder of edgefl; those with other names stay.
+        form: a regular expression for the whole name.
 
     Raises:
         OSError: the system does not allow it.
@@ -97,7 +96,7 @@ def remove_named(paths: Iterable[Path], form: str) -> None:
 
 
 def remove_half_written(folder: Path) -> None:
-    """Delete what a killed process has left of files that it was writing into a folder that is edgefl's.
+    """Delete the half-written files that a killed process has left in a folder of edgefl.
 
     Raises:
         OSError: the system does not allow it.
@@ -108,13 +107,13 @@ def remove_half_written(folder: Path) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a folder if nothing is in it."""
-    with suppress(OSError):  # a user's files are there, or another process has just begun there
+    """Remove a folder if it is empty."""
+    with suppress(OSError):  # it holds files of the user, or of a process that has just begun there
         folder.rmdir()
 
 
 def is_empty_file(path: Path) -> bool:
-    """Return whether a path is a file with nothing in it, as locks are."""
+    """Return whether a path is an empty file, as locks are."""
     return is_own(path, lambda head: not head)
 
 
@@ -123,7 +122,7 @@ def check_lock(lock: Path) -> None:
 
     Raises:
         Taken: another process holds the lock, and has written into its file.
-        InputError: there is something of the user's.
+        InputError: a file of the user lies there.
     """
     if os.path.lexists(lock) and not is_empty_file(lock):
         if is_locked(lock):
@@ -133,14 +132,14 @@ def check_lock(lock: Path) -> None:
 
 @contextmanager
 def alone(lock: Path) -> Iterator[None]:
-    """Keep other processes out of a folder; at the end the lock is removed, and what was made for it if that is empty.
+    """Keep other processes out of a folder; at the end remove the lock, and the folders made for it if they are empty.
 
     Args:
-        lock: the file that is locked: an empty one, in a folder of its own in the folder that is worked in.
+        lock: the file that is locked: an empty file in a folder inside the protected folder.
 
     Raises:
         Taken: another process works there.
-        InputError: there is a file of the user's in place of the lock, or it cannot be written.
+        InputError: a file of the user lies in place of the lock, or the lock cannot be written.
     """
     check_lock(lock)
     made = [folder for folder in lock.parents if not folder.exists()]  # from the inside
@@ -148,7 +147,7 @@ def alone(lock: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            # While it is locked: afterwards it might be another process's.
+            # While it is locked: afterwards another process may hold it.
             remove(lock, lambda head: not head)
             for folder in dict.fromkeys((lock.parent, *made)):
                 remove_empty(folder)

@@ -1,4 +1,4 @@
-"""Reading files that may be packed by gzip, within bounds: a few bytes of it can stand for gigabytes."""
+"""Reading of files that may be packed by gzip, within bounds: a few packed bytes may become gigabytes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, BinaryIO
 
 from edgefl.core.files import opened
 
-MOST_RATIO = 50  # from packed to unpacked bytes; traces, images and texts come to between 2 and 20
-LEAST_BOUND_BYTES = 2**24  # up to which a file may unpack, whatever its ratio
+MOST_RATIO = 50  # of unpacked to packed bytes; traces, images and texts have 2 to 20
+LEAST_BOUND_BYTES = 2**24  # to which any file may unpack
 BUFFER_BYTES = 2**18
 
 
 def unpacked(path: Path) -> io.BufferedReader:
-    """Open a file of data for reading bytes, unpacked if its name ends in .gz; the one place that unpacks gzip.
+    """Open a file of data for reading bytes, unpacked if its name ends in .gz.
 
     Raises:
-        OSError: it cannot be read, or is a pipe or a device. Reading raises it, too, where a file is no whole gzip
+        OSError: it cannot be read, or is a pipe or a device. Reading raises it, too, if the file is not a whole gzip
             file, or unpacks to more than `MOST_RATIO` times its size.
     """
     packed = opened(path)
@@ -36,7 +36,7 @@ def read_unpacked(path: Path) -> bytes:
 
 
 class _Unpacking(io.RawIOBase):
-    """The content of a gzip file, as long as it is not much longer than what has been read of the file."""
+    """The content of a gzip file, as long as it is not much longer than the bytes read of the file."""
 
     def __init__(self, packed: BinaryIO) -> None:
         self._packed = packed
@@ -44,11 +44,11 @@ class _Unpacking(io.RawIOBase):
         self._unpacked_bytes = 0
 
     def readable(self) -> bool:
-        """Return that it can be read."""
+        """Return True: it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what comes next into a buffer, and return how many bytes that are."""
+        """Read into a buffer, and return the number of bytes."""
         try:
             content = self._content.read(len(buffer))
         except (EOFError, zlib.error, gzip.BadGzipFile):

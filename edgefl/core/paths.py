@@ -1,4 +1,4 @@
-"""Paths in a scenario: a relative one is searched beside the scenario file, then in the working directory."""
+"""Paths in a scenario: a relative path is searched beside the scenario file, then in the working directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonS
 
 
 def data_folders() -> list[Path]:
-    """Return the folders in which data are looked for when the scenario names no path."""
+    """Return the folders that are searched for data if the scenario names no path."""
     folders = [Path.home() / ".cache" / "edgefl"]
     named = os.environ.get("EDGEFL_DATA")
     if named:
@@ -20,7 +20,7 @@ def data_folders() -> list[Path]:
 
 
 def shipped_folder() -> Path:
-    """Return the folder of the scenarios, and of their data, that come with edgefl."""
+    """Return the folder of the scenarios and data that come with edgefl."""
     package = Path(__file__).parents[1]
     installed = package / "_scenarios"  # where the wheel has them
     if installed.is_dir():
@@ -29,26 +29,22 @@ def shipped_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the folder of what takes long to make: arrays of datasets, measured training plans."""
+    """Return the folder of cached arrays of datasets and measured training plans."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "edgefl"
 
 
-def _no_folders() -> list[Path]:
-    return []
-
-
 def _data_and_shipped_folders() -> list[Path]:
-    # Last, so that a copy of a shipped scenario elsewhere finds the data that came with it, and nothing else changes.
+    # The shipped folder comes last: it is for copies of shipped scenarios that lie elsewhere.
     return [*data_folders(), shipped_folder()]
 
 
 def _resolver(further_folders: Callable[[], list[Path]]) -> Callable[[Any, ValidationInfo], Any]:
-    """Return a function that makes a path absolute: where it exists first, otherwise beside the scenario file.
+    """Return a function that makes a path absolute: the first existing place, otherwise beside the scenario file.
 
     Args:
-        further_folders: where to look after the scenario's folder and the working directory; called each time, as the
-            environment may change.
+        further_folders: the folders to search after the scenario's folder and the working directory; called each time,
+            as the environment may change.
     """
 
     def resolve(value: Any, info: ValidationInfo) -> Any:
@@ -56,8 +52,8 @@ def _resolver(further_folders: Callable[[], list[Path]]) -> Callable[[Any, Valid
             return value
         context = info.context or {}
         scenario_folder = Path(context.get("base", "."))
-        path = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves "~nobody" as it stands
-        # Code that another key names may have changed the working directory by now.
+        path = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves an unknown "~user" unchanged
+        # Code that another key names may have changed the working directory.
         here = context.get("here") or Path.cwd()
         folders = [scenario_folder, here, *further_folders()]
         candidates = [(folder / path).absolute() for folder in folders]
@@ -72,8 +68,8 @@ def _resolver(further_folders: Callable[[], list[Path]]) -> Callable[[Any, Valid
 _AS_TEXT = PlainSerializer(str)
 _SCHEMA = WithJsonSchema({"type": "string", "format": "path"})
 
-UserPath = Annotated[Path, BeforeValidator(_resolver(_no_folders)), _AS_TEXT, _SCHEMA]
+UserPath = Annotated[Path, BeforeValidator(_resolver(list)), _AS_TEXT, _SCHEMA]
 """An absolute path. It need not exist: the code that reads it reports what is wrong."""
 
 DataPath = Annotated[Path, BeforeValidator(_resolver(_data_and_shipped_folders)), _AS_TEXT, _SCHEMA]
-"""As `UserPath`, but looked for in $EDGEFL_DATA, in ~/.cache/edgefl and among what comes with edgefl, too."""
+"""As `UserPath`, but also searched in $EDGEFL_DATA, ~/.cache/edgefl and the files that come with edgefl."""

@@ -1,7 +1,7 @@
 """Per-device numbers as keys of a scenario: a constant, or a distribution, within bounds.
 
-To add a key to the section `devices` that may hold one: a field of `Hardware` with one of the types at the end of this
-file, a line at the end of `ATTRIBUTES`, and `devices.draw(...)` where the number is needed.
+To add such a key to the section `devices`: a field of `Hardware` with one of the types at the end of this file, a line
+at the end of `ATTRIBUTES`, and `devices.draw(...)` where the number is needed.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class PerDevice:
         return f"must be from {self.least:g} to {self.most:g}"
 
     def outside(self, values: Floats) -> Bools:
-        """Return which values [n] are out of bounds; nan always is."""
+        """Return which values [n] are out of bounds, NaN included."""
         inside = (values >= self.least) & (values <= self.most)
         return np.asarray(~inside)
 
     def parse(self, value: Any, info: ValidationInfo) -> Distribution:
-        """Return the distribution that a number, or `{uniform: [a, b]}` and the like, describes.
+        """Return the distribution of a number, or of `{uniform: [a, b]}` and the like.
 
         Raises:
-            PydanticCustomError: it describes no distribution, or one that can draw a value out of bounds.
+            PydanticCustomError: the value is not a distribution, or can draw a value out of bounds.
         """
         if isinstance(value, Distribution):
             return value
@@ -77,7 +77,6 @@ class PerDevice:
         return parsed
 
     def _parse_form(self, value: Any, info: ValidationInfo) -> Distribution:
-        """Return the distribution that a value describes, without checking its bounds."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             return Constant.model_validate({"value": float(value)})
         if isinstance(value, dict):
@@ -111,7 +110,7 @@ class PerDevice:
         return {"anyOf": choices}
 
 
-POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any real device, but sums and products still do not overflow
+POSITIVE = PerDevice(1e-40, 1e18)  # far beyond any real device, without overflow in sums and products
 NON_NEGATIVE = PerDevice(0.0, 1e4)
 REAL = PerDevice(-300.0, 300.0)
 CHANCE = PerDevice(1e-4, 1.0)  # algorithms divide by it
@@ -120,7 +119,7 @@ PEAK_S = PerDevice(0.0, 1e9)
 SHARE = PerDevice(0.0, 1.0)
 EFFICIENCY = PerDevice(1e-3, 1.0)
 HOUR = PerDevice(0.0, 24.0)  # of a day
-HEIGHT_M = PerDevice(0.1, 1e4)  # of an antenna on the ground, or on an aeroplane; path-loss models hold for less
+HEIGHT_M = PerDevice(0.1, 1e4)  # of antennas on the ground and on aeroplanes; path-loss models hold for less
 Positive = Annotated[Distribution, POSITIVE]
 NonNegative = Annotated[Distribution, NON_NEGATIVE]
 Real = Annotated[Distribution, REAL]

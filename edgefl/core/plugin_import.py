@@ -1,24 +1,22 @@
-"""Import of code from outside the package, which a scenario names as "package.module:Class".
+"""Imports code from outside the package, which a scenario names as "package.module:Class".
 
-A module is looked for in the folders of the scenario's key `import_from` (by default beside the scenario file), then on
-Python's path, then in the working directory. The folders come first, so that what a scenario runs does not depend on
-where edgefl is started. A folder never hides Python's own modules.
+A module is searched in the folders of the scenario's key `import_from` (by default the scenario file's), then on
+Python's path, then in the working directory. The folders come first, so a scenario runs the same code wherever edgefl
+is started. A folder never hides Python's own modules.
 
-Modules from folders are kept apart: two scenarios that have a `my_nova.py` each get their own, in one process as well.
-`sys.modules` holds those of the folder that was used last, and `sys.path` stays as it is; so a module from a folder
-imports its neighbours at its top, not later inside a function.
+Modules from folders are kept apart: if two scenarios each have a `my_nova.py`, each gets its own, even in one process.
+`sys.modules` holds those of the folder used last, and `sys.path` does not change, so a module from a folder must import
+its neighbours at its top, not inside a function.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import logging
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -33,29 +31,22 @@ from edgefl.core.section import fault, nearest
 OWN_PACKAGES = frozenset({"edgefl", "channel"})
 NEVER_OUTSIDE = frozenset({*OWN_PACKAGES, "__main__", *sys.stdlib_module_names})  # no folder hides these
 
-NO_PLUGINS = "EDGEFL_NO_PLUGINS"  # environment variable: neither empty nor 0, it lets nothing be imported
+NO_PLUGINS = "EDGEFL_NO_PLUGINS"  # environment variable: unless empty or 0, nothing is imported
 
 Mode = Literal["import", "skip", "refuse"]
 
 log = logging.getLogger(__name__)
 
-# The parts of `json` that a plug-in leaves as they are; what it encodes besides (`default`) is its own affair.
-_JSON: tuple[tuple[Any, str], ...] = (
-    *((json, name) for name in ("dump", "dumps", "load", "loads", "JSONEncoder", "JSONDecoder")),
-    *((json.JSONEncoder, name) for name in ("encode", "iterencode")),
-    *((json.JSONDecoder, name) for name in ("decode", "raw_decode")),
-)
-
 _NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _PATH = re.compile(f"{_NAME}:{_NAME}")
 
 
-class NotImported(Exception):  # noqa: N818 - the name says what is the matter
-    """A check needs something of a plug-in that was not imported."""
+class NotImported(Exception):  # noqa: N818 - the name says what is wrong
+    """A check needs a plug-in that was not imported."""
 
 
 def refuse_plugins() -> None:
-    """Let nothing from outside be imported for a scenario, in this process and in those that it starts."""
+    """Refuse to import code from outside for a scenario, in this process and in those that it starts."""
     os.environ[NO_PLUGINS] = "1"
 
 
@@ -67,16 +58,16 @@ def _usual_mode() -> Mode:
 
 @dataclass
 class Access:
-    """The ways in which a scenario may reach code from outside, and what it has named."""
+    """How a scenario may reach code from outside, and the plug-ins that it has named."""
 
-    folders: tuple[Path, ...] = ()  # looked in before Python's path
+    folders: tuple[Path, ...] = ()  # searched before Python's path
     mode: Mode = field(default_factory=_usual_mode)  # skip: names are read, and nothing is imported
-    skipped: list[str] = field(default_factory=list)  # what was named and not imported, in mode skip
+    skipped: list[str] = field(default_factory=list)  # names that were not imported, in mode skip
     used: list[Any] = field(default_factory=list)  # the plug-ins that were imported, or came as objects
 
 
 def access_of(context: Any) -> Access:
-    """Return the access in a validation's context; without one it is the usual one."""
+    """Return the access in a validation's context, or else the usual one."""
     access = (context or {}).get("access")
     if isinstance(access, Access):
         return access
@@ -84,17 +75,17 @@ def access_of(context: Any) -> Access:
 
 
 def check_path(path: str) -> None:
-    """Check that a text has the form of a path.
+    """Check that a text has the form "package.module:Class".
 
     Raises:
-        PydanticCustomError: it has another form, or names what a file cannot name.
+        PydanticCustomError: it has another form, or names a definition that no file can name.
     """
-    # What a program defines itself, or inside a function, can be given as an object, but not be found from a file.
+    # A definition of the program itself, or inside a function, can be passed as an object, but not found from a file.
     if path.startswith("__main__:") or "<locals>" in path:
         text = "cannot be imported from a file, as the program that ran it defined it"
         raise fault(f"{path} {text}: move it to the top level of a module of its own, such as my_module.py")
     if _PATH.fullmatch(path) is None:
-        raise fault(f'"{path}" is no path such as my_package.my_module:MyClass')
+        raise fault(f'"{path}" is not a path such as my_package.my_module:MyClass')
     name, _, attribute = path.partition(":")
     for part in attribute.split("."):
         if part.startswith("__"):
@@ -102,7 +93,7 @@ def check_path(path: str) -> None:
 
 
 def check_allowed(name: str, access: Access) -> None:
-    """Check that what a scenario names may be imported.
+    """Check that a scenario may import code from outside.
 
     Raises:
         PydanticCustomError: it may not.
@@ -117,21 +108,25 @@ def is_own(path: str) -> bool:
 
 
 def imported(path: str, access: Access) -> Any:
-    """Return the class or function at "package.module:Class" outside edgefl; it is imported and never called.
+    """Import the class or function at "package.module:Class" outside edgefl, and return it without calling it.
 
     Raises:
-        PydanticCustomError: there is nothing of that name, or its module may not or cannot be imported; a finished
-            sentence.
+        PydanticCustomError: nothing has that name, or its module may not or cannot be imported.
     """
     check_allowed(path, access)
     check_path(path)
-    if is_own(path):  # its modules import whatever they need, and catalogues alone say what of them has a name
+    if is_own(path):  # only catalogues name edgefl's own members
         raise fault(f"{path} is not from outside edgefl")
     name, _, attribute = path.partition(":")
-    if name.partition(".")[0] in sys.stdlib_module_names:  # a loader such as subprocess:run is hardly meant
+    if name.partition(".")[0] in sys.stdlib_module_names:  # such as subprocess:run
         raise fault(f"{path}: {name} comes with Python, and holds nothing that a scenario can name")
-    with _without_bytecode():
+    # No __pycache__: a refused scenario leaves nothing behind, and a changed file is always read again.
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
         module = _module(path, name, access.folders)
+    finally:
+        sys.dont_write_bytecode = before
     definition: Any = module
     for part in attribute.split("."):
         if not hasattr(definition, part):
@@ -144,7 +139,7 @@ def imported(path: str, access: Access) -> Any:
 
 
 def modules_named(name: str) -> Iterator[ModuleType]:
-    """Return the modules of a name that this process has imported, that of `sys.modules` first."""
+    """Yield the modules of a name that this process has imported, the one in `sys.modules` first."""
     if name in sys.modules:
         yield sys.modules[name]
     for modules in _kept.values():
@@ -162,15 +157,15 @@ def shown_file(file: str | Path) -> str:
 
 def _module(path: str, name: str, folders: Sequence[Path]) -> ModuleType:
     """Return the module of a path, from the first place that has it."""
-    importlib.invalidate_caches()  # files may have come since the folder was last read
+    importlib.invalidate_caches()  # there may be new files
     top = name.partition(".")[0]
     for folder in folders:
         if _has_regular(folder, top):
             return _guarded(path, name, folder)
-    _put_aside()  # a module of another scenario's folder is on nobody's path
+    _put_aside()  # modules from other scenarios' folders do not count
     if _on_path(top):
         return _guarded(path, name, None)
-    # A folder without __init__.py is a package, too; as such folders lie about everywhere, they come after the path.
+    # A folder without __init__.py is a package, too; any folder may be one, so these come after the path.
     for folder in (*folders, Path.cwd()):
         if top not in NEVER_OUTSIDE and PathFinder.find_spec(top, [str(folder)]) is not None:
             return _guarded(path, name, folder)
@@ -181,7 +176,7 @@ def _module(path: str, name: str, folders: Sequence[Path]) -> ModuleType:
 
 
 def _has_regular(folder: Path, top: str) -> bool:
-    """Return whether a folder has a module, or a package with __init__.py, of that name."""
+    """Return whether a folder has a module, or a package with __init__.py, of a name."""
     if top in NEVER_OUTSIDE:
         return False
     spec = PathFinder.find_spec(top, [str(folder)])
@@ -196,12 +191,11 @@ def _on_path(top: str) -> bool:
 
 
 def _guarded(path: str, name: str, folder: Path | None) -> ModuleType:
-    """Import a module from a folder, or from the path; whatever it raises becomes a finished sentence."""
+    """Import a module from a folder, or from the path; any exception becomes a sentence for the user."""
     try:
-        with _json_kept(path):
-            if folder is None:
-                return _unchanged(importlib.import_module(name))
-            return _from_folder(name, folder)
+        if folder is None:
+            return _unchanged(importlib.import_module(name))
+        return _from_folder(name, folder)
     except (KeyboardInterrupt, PydanticCustomError):
         raise
     except BaseException as error:  # a module may raise anything, SystemExit too
@@ -211,27 +205,6 @@ def _guarded(path: str, name: str, folder: Path | None) -> ModuleType:
         raise fault(f"{path} cannot be imported: {_described(error, name.partition('.')[0], folder)}") from error
 
 
-@contextmanager
-def _json_kept(path: str) -> Iterator[None]:
-    """Keep Python's `json`, by which results are written and read, as it is.
-
-    Raises:
-        PydanticCustomError: the block has replaced a part of it, which is put back.
-    """
-    before = [getattr(holder, name) for holder, name in _JSON]
-    try:
-        yield
-    finally:
-        changed = []
-        for (holder, name), value in zip(_JSON, before, strict=True):
-            if getattr(holder, name, None) is not value:
-                setattr(holder, name, value)
-                changed.append(f"{holder.__name__}.{name}")
-    if changed:
-        text = f"replaces {changed[0]} of Python, by which results are written and read"
-        raise fault(f"{path} cannot be imported: it {text}: give what it needs another name")
-
-
 def _described(error: BaseException, top: str, folder: Path | None) -> str:
     """Return where and how an import has failed: "my_nova.py:3: ZeroDivisionError: division by zero"."""
     if isinstance(error, SyntaxError) and error.filename:
@@ -239,7 +212,7 @@ def _described(error: BaseException, top: str, folder: Path | None) -> str:
     roots = [folder] if folder is not None else _roots(top)
     where = ""
     for file, line, _ in frames_of(error.__traceback__):
-        # A library that the module calls may raise it: the line to look at is the last one of the plug-in's own.
+        # A library that the module calls may raise it: the last line of the plug-in's own code is shown.
         if any(Path(file).is_relative_to(root) for root in roots) and not is_installed(file, folder):
             where = f"{shown_file(file)}:{line}: "
     text = (str(error).splitlines() or [""])[0]
@@ -255,7 +228,7 @@ def _roots(top: str) -> list[Path]:
 
 
 def is_installed(file: str | Path, above: Path | None = None) -> bool:
-    """Return whether a file lies where packages are installed; `above` leaves out that folder's own place."""
+    """Return whether a file lies where packages are installed, judged below the folder `above` if it is given."""
     parts = set(Path(file).parts)
     if above is not None:
         parts -= set(above.parts)
@@ -263,7 +236,7 @@ def is_installed(file: str | Path, above: Path | None = None) -> bool:
 
 
 def frames_of(traceback: TracebackType | None) -> Iterator[tuple[str, int, TracebackType]]:
-    """Return file and line of each call of a traceback, outermost first."""
+    """Yield file, line and traceback of each call, outermost first."""
     while traceback is not None:
         yield traceback.tb_frame.f_code.co_filename, traceback.tb_lineno, traceback
         traceback = traceback.tb_next
@@ -277,7 +250,7 @@ _stamps: dict[Path, dict[str, tuple[int, int]]] = {}  # by folder: when their fi
 
 
 class _FolderFinder:
-    """Finds the modules of a folder before all others, as long as one of them is being imported."""
+    """Finds the modules of a folder before all others, while one of them is imported."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -290,7 +263,7 @@ class _FolderFinder:
 
 
 def _from_folder(name: str, folder: Path) -> ModuleType:
-    """Return a module of a folder; the folder's modules are imported anew if one of their files has changed."""
+    """Return a module of a folder; all of the folder's modules are imported again if one of their files has changed."""
     kept = _kept.get(folder, {})
     if any(_stamp(file) != stamp for file, stamp in _stamps.get(folder, {}).items()):
         kept = {}
@@ -317,11 +290,7 @@ def _from_folder(name: str, folder: Path) -> ModuleType:
 
 
 def _unchanged(module: ModuleType) -> ModuleType:
-    """Return a module that Python keeps, unless its file is no longer the one that it was when it was first used.
-
-    Raises:
-        PydanticCustomError: it has changed, so that results would be said to come from code that has not run.
-    """
+    """Return a module that Python keeps; refuse it if its file has changed since, as results would name other code."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str):
         return module
@@ -330,7 +299,7 @@ def _unchanged(module: ModuleType) -> ModuleType:
     if spec is not module.__spec__:
         _first_use[file] = (module.__spec__, _stamp(file))
     elif stamp != _stamp(file):
-        text = "has changed since this program imported it: start the program anew, or call importlib.reload"
+        text = "has changed since this program imported it: start the program again, or call importlib.reload"
         raise fault(f"{shown_file(file)} {text}")
     return module
 
@@ -343,7 +312,7 @@ def _put_aside() -> None:
 
 
 def _make_way(folder: Path) -> dict[str, ModuleType]:
-    """Remove what would stand for a folder's modules in `sys.modules`; return what has to come back afterwards."""
+    """Remove modules with names of a folder's from `sys.modules`; return those to put back afterwards."""
     _put_aside()
     hidden: dict[str, ModuleType] = {}
     names = {path.stem for path in folder.iterdir()} - NEVER_OUTSIDE
@@ -359,7 +328,7 @@ def _is_kept(module: ModuleType) -> bool:
 
 
 def _lies_in(name: str, module: ModuleType, folder: Path) -> bool:
-    """Return whether a module, or the package that it belongs to, stands directly in a folder."""
+    """Return whether a module, or its package, lies directly in a folder."""
     file = getattr(module, "__file__", None)
     places = getattr(module, "__path__", ())  # of a package without __init__.py, which has no file
     if isinstance(file, str):
@@ -369,7 +338,7 @@ def _lies_in(name: str, module: ModuleType, folder: Path) -> bool:
     top = name.partition(".")[0]
     for place in places:
         path = Path(place).resolve()
-        # An environment of installed packages may lie below the folder: these are no modules of the folder.
+        # Packages of an environment below the folder are not modules of the folder.
         if path.is_relative_to(folder) and Path(path.relative_to(folder).parts[0]).stem == top:
             return True
     return False
@@ -381,14 +350,3 @@ def _stamp(file: str) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return status.st_mtime_ns, status.st_size
-
-
-@contextmanager
-def _without_bytecode() -> Iterator[None]:
-    """Write no __pycache__: a refused scenario leaves nothing behind, and no changed file is taken for its old self."""
-    before = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
-    try:
-        yield
-    finally:
-        sys.dont_write_bytecode = before

@@ -1,7 +1,6 @@
-"""Plug-ins: members of catalogues from outside the package, what they consist of, and where they have failed.
+"""Plug-ins, the members of catalogues from outside the package: their source files, their package, their failures.
 
-`plugin_import` imports them. Here is what a run must know of them: the files with their source, on which results
-depend, the package that they came with, and which line of theirs raised an exception.
+`plugin_import` imports them. Results depend on their source, and a message about an exception names their line.
 """
 
 from __future__ import annotations
@@ -39,11 +38,6 @@ def path_of(definition: Any) -> str:
     return f"{definition.__module__}:{definition.__qualname__}"
 
 
-def can_be_named(definition: Any) -> bool:
-    """Return whether a scenario file can name a class or function: not those of a program itself, or of a function."""
-    return definition.__module__ != "__main__" and "<" not in definition.__qualname__
-
-
 @dataclass(frozen=True)
 class Plugin:
     """A class or function from outside, as a scenario uses it."""
@@ -62,7 +56,7 @@ class Plugin:
 
     @property
     def folder(self) -> Path | None:
-        """The folder in which its module, or package, must be found again; None if it is installed, or has no file."""
+        """The folder from which its module or package is imported; None if it is installed, or has no file."""
         file = _file(self.module)
         if file is None or is_installed(file):
             return None
@@ -72,7 +66,7 @@ class Plugin:
 
     @property
     def files(self) -> list[Path]:
-        """The files of its source: its module or package, the bases of its class, and what these import beside them."""
+        """Its source: the files of its module or package, of its base classes, and of their imports beside them."""
         found: set[Path] = set()
         for definition in _definitions(self.definition):
             file = _file(module_of(definition))
@@ -81,10 +75,10 @@ class Plugin:
         return sorted(found)
 
     def sha256(self) -> str:
-        """Return a digest of its source, which does not depend on where the files lie."""
+        """Return a digest of its source, wherever the files lie."""
         digest = hashlib.sha256()
         files = self.files
-        if not files:  # typed in at a prompt: the compiled functions tell it from others
+        if not files:  # typed at a prompt: only the compiled functions are known
             for definition in _definitions(self.definition):
                 for function in _functions(definition):
                     digest.update(marshal.dumps(function.__code__.replace(co_filename="", co_firstlineno=1)))
@@ -94,7 +88,7 @@ class Plugin:
         return digest.hexdigest()
 
     def described(self) -> dict[str, str | None]:
-        """Return what the manifest says of it: key, path, file, digest, and the distribution if it is installed."""
+        """Return its entry in the manifest: key, path, file, digest, and its distribution if it is installed."""
         file = _file(self.module)
         name, version = distribution_of(self.definition)
         return {
@@ -119,7 +113,7 @@ def module_of(definition: Any) -> ModuleType | None:
 
 
 def distribution_of(definition: Any) -> tuple[str | None, str | None]:
-    """Return name and version of the distribution that a class or function was installed with; None, None if none."""
+    """Return name and version of the distribution of a class or function; None, None if it has none."""
     file = _file(module_of(definition))
     if file is None:
         return None, None
@@ -130,7 +124,7 @@ def distribution_of(definition: Any) -> tuple[str | None, str | None]:
 
 
 def _definitions(definition: Any) -> list[Any]:
-    """Return a definition and, of a class, its bases from outside that are no library's."""
+    """Return a definition and, of a class, its bases from outside that belong to no library."""
     if not inspect.isclass(definition):
         return [definition]
     bases = [base for base in definition.__mro__[1:] if is_outside(base)]
@@ -167,7 +161,7 @@ def _root(file: Path, module: str) -> tuple[Path, str]:
 
 
 def _collect(root: Path, top: str, found: set[Path]) -> None:
-    """Add the files of a module or package in a folder, and of what it imports from the same folder."""
+    """Add the files of a module or package in a folder, and of its imports from the same folder."""
     package = root / top
     files = [root / f"{top}.py"]
     if not files[0].is_file():
@@ -176,7 +170,7 @@ def _collect(root: Path, top: str, found: set[Path]) -> None:
         if not file.is_file() or file in found:
             continue
         found.add(file)
-        if is_installed(root / "x"):  # other packages there have versions of their own
+        if is_installed(root / "x"):  # other packages there have their own versions
             continue
         for name in _imports(file):
             if name != top and ((root / f"{name}.py").is_file() or (root / name / "__init__.py").is_file()):
@@ -184,7 +178,6 @@ def _collect(root: Path, top: str, found: set[Path]) -> None:
 
 
 def _imports(file: Path) -> set[str]:
-    """Return the top-level modules that a file imports, anywhere in it."""
     names: set[str] = set()
     try:
         tree = ast.parse(file.read_bytes())
@@ -201,12 +194,12 @@ def _imports(file: Path) -> set[str]:
 # Failures
 
 
-class BrokenRule(Exception):  # noqa: N818 - the name says what is the matter
-    """A plug-in has done what its kind must not do; the text is a finished line with its file and line."""
+class BrokenRule(Exception):  # noqa: N818 - the name says what is wrong
+    """A plug-in has broken a rule of its kind; the text is a finished line with its file and line."""
 
 
 class WrongReturn(BrokenRule):
-    """A plug-in has returned what it must not."""
+    """A plug-in has returned a wrong value."""
 
 
 class Call(NamedTuple):
@@ -214,29 +207,29 @@ class Call(NamedTuple):
 
     file: str
     line: int
-    owner: type | None  # the class whose method was called, as far as it is known
+    owner: type | None  # the class whose method was called, if it is known
 
 
 def note_calls(error: BaseException) -> None:
-    """Note the traceback on an exception itself, so that it survives the way to another process."""
+    """Note the traceback on an exception, so that it survives the way to another process."""
     calls = [(call.file, call.line) for call in _calls(error)]
     setattr(error, REMOTE_CALLS, calls)
 
 
 def calls_noted(error: BaseException) -> dict[str, object]:
-    """Return what `note_calls` has noted on an exception, for one that takes its place."""
+    """Return the notes of `note_calls` on an exception, for another one that takes its place."""
     return {REMOTE_CALLS: getattr(error, REMOTE_CALLS, []), REMOTE_TEXT: _sentence(error)}
 
 
 def located(error: BaseException, plugins: Iterable[Plugin]) -> str | None:
-    """Return a line about an exception that a plug-in raised; None if none of the plug-ins has raised it.
+    """Return a line about an exception that a plug-in raised; None if none of the plug-ins raised it.
 
     The line is "my_nova.py:12: ZeroDivisionError: division by zero (in algorithm my_nova:MyNova)", with the plug-in's
-    innermost line, whatever that has called.
+    innermost line.
 
     Args:
-        error: the exception; others that have caused it are looked at, too.
-        plugins: all that may have raised it.
+        error: the exception; its causes count, too.
+        plugins: those that may have raised it.
     """
     by_file: dict[str, list[Plugin]] = {}
     for plugin in plugins:
@@ -252,7 +245,7 @@ def located(error: BaseException, plugins: Iterable[Plugin]) -> str | None:
             plugin = _responsible(by_file[where.file], calls)
             return f"{shown_file(where.file)}:{where.line}: {_sentence(cause)} (in {plugin})"
         if calls and isinstance(cause, NotImplementedError):
-            # The base class has raised it: a hook is missing, so that no line of the plug-in's own is among the calls.
+            # The base class raised it, as a hook is missing: no line of the plug-in is among the calls.
             for plugin in plugins:
                 if calls[-1].owner is plugin.definition:
                     return _missing(plugin, cause)
@@ -261,9 +254,9 @@ def located(error: BaseException, plugins: Iterable[Plugin]) -> str | None:
 
 @contextmanager
 def attributing(plugins: Sequence[Plugin], kind: type[InputError | RunError]) -> Iterator[None]:
-    """Turn an exception of a plug-in into an error of a `kind`, with the line of `located`; others pass as they are.
+    """Turn an exception of a plug-in into an error of a `kind`, with the line of `located`; others pass unchanged.
 
-    Any exception counts, also a `SystemExit`: a plug-in does not end the program, least of all as if all were done.
+    Even `SystemExit` counts: a plug-in must not end the program.
     """
     try:
         yield
@@ -278,7 +271,7 @@ def attributing(plugins: Sequence[Plugin], kind: type[InputError | RunError]) ->
 
 
 def method_place(cls: type, method: str) -> str:
-    """Return "file:line" of a class's method; that of the class if it inherits the method from ours."""
+    """Return "file:line" of a class's method, or of the class if it inherits the method from edgefl."""
     code = getattr(getattr(cls, method, None), "__code__", None)
     if code is not None and is_outside(getattr(cls, method)):
         return f"{shown_file(code.co_filename)}:{code.co_firstlineno}"
@@ -286,7 +279,7 @@ def method_place(cls: type, method: str) -> str:
 
 
 def place_of(definition: Any) -> str:
-    """Return "file:line" of a class or function; its path if it was typed in at a prompt."""
+    """Return "file:line" of a class or function, or its path if it was typed at a prompt."""
     try:
         return f"{shown_file(inspect.getfile(definition))}:{inspect.getsourcelines(definition)[1]}"
     except (OSError, TypeError):
@@ -294,7 +287,7 @@ def place_of(definition: Any) -> str:
 
 
 def place_within(error: BaseException, definition: Any) -> str:
-    """Return " (my_nets.py:12)", the innermost line of a definition's own source in a traceback; empty if none."""
+    """Return " (my_nets.py:12)", the innermost line of a definition's source in a traceback, or an empty text."""
     files = {str(file) for file in Plugin("", "", definition).files}
     where = ""
     for call in _calls(error):
@@ -304,7 +297,6 @@ def place_within(error: BaseException, definition: Any) -> str:
 
 
 def _missing(plugin: Plugin, cause: BaseException) -> str:
-    """Return a line about a plug-in that lacks a method."""
     hook = ""
     for _, _, traceback in frames_of(cause.__traceback__):
         hook = traceback.tb_frame.f_code.co_name
@@ -312,7 +304,7 @@ def _missing(plugin: Plugin, cause: BaseException) -> str:
 
 
 def _responsible(plugins: Sequence[Plugin], calls: Sequence[Call]) -> Plugin:
-    """Return which of the plug-ins of one file has raised an exception: whose method was called last."""
+    """Return the plug-in of a file that raised an exception: the one whose method was called last."""
     for call in reversed(calls):
         for plugin in plugins:
             if call.owner is not None and call.owner is plugin.definition:
@@ -321,7 +313,7 @@ def _responsible(plugins: Sequence[Plugin], calls: Sequence[Call]) -> Plugin:
 
 
 def _calls(error: BaseException) -> Iterator[Call]:
-    """Return the calls that led to an exception, outermost first; those in another process follow ours."""
+    """Yield the calls that led to an exception, outermost first; those in another process come last."""
     for file, line, traceback in frames_of(error.__traceback__):
         owner = traceback.tb_frame.f_locals.get("self")
         yield Call(str(Path(file).resolve()), line, None if owner is None else type(owner))
@@ -330,7 +322,6 @@ def _calls(error: BaseException) -> Iterator[Call]:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Return an exception and those that have led to it."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -361,12 +352,8 @@ class Installed(NamedTuple):
 
 def installed(kind: str) -> list[Installed]:
     """Return the installed plug-ins of a kind, such as algorithms, by name; nothing is imported."""
-    found: list[Installed] = []
+    found = set()
     for point in metadata.entry_points(group=f"edgefl.{kind}"):
-        distribution = "unknown"
-        version = "unknown"
-        if point.dist is not None:
-            distribution = point.dist.name
-            version = point.dist.version
-        found.append(Installed(point.name, point.value.replace(" ", ""), distribution, version))
-    return sorted(set(found))
+        came_with = ("unknown", "unknown") if point.dist is None else (point.dist.name, point.dist.version)
+        found.add(Installed(point.name, point.value.replace(" ", ""), *came_with))
+    return sorted(found)

@@ -17,7 +17,7 @@ from edgefl.core.version import DISTRIBUTION
 
 BEGIN_S = 60.0  # how long a process on a machine may take to begin
 LOOPBACK = "127.0.0.1"
-ANSWER_S = 5.0  # how long to wait for a cluster's answer; Ray itself would try for many minutes
+ANSWER_S = 5.0  # how long to wait for a cluster's answer; Ray would try for minutes
 ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):(\d{1,5})")  # host:port, the host in brackets if it is IPv6
 
 log = logging.getLogger(__name__)
@@ -26,13 +26,13 @@ Told = TypeVar("Told")
 
 
 def connected(address: str) -> Any:
-    """Join a cluster, and return the module `ray`.
+    """Join a cluster and return the module `ray`.
 
     Args:
-        address: host:port of the head node, or auto: the address in RAY_ADDRESS, or else this machine's own cluster.
+        address: host:port of the head node, or auto: the address in RAY_ADDRESS, or else this machine's cluster.
 
     Raises:
-        InputError: the cluster cannot be joined; the message says why in one line.
+        InputError: the cluster cannot be joined; one line says why.
     """
     try:
         import ray
@@ -42,7 +42,7 @@ def connected(address: str) -> Any:
     if address == "auto":
         named = os.environ.get("RAY_ADDRESS", "auto")
     if named != "auto":
-        _check_address(named)  # fails within seconds, while Ray would try for minutes
+        _check_address(named)  # within seconds
     on_term = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=named, log_to_driver=False, logging_level=logging.ERROR)
@@ -52,15 +52,15 @@ def connected(address: str) -> Any:
     except (RuntimeError, ValueError) as error:
         raise InputError(f"--cluster {address}: {on_one_line(str(error).splitlines())}") from None
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, on_term)  # Ray's handler would end the program without any message
+        signal.signal(signal.SIGTERM, on_term)  # Ray's handler would end the program silently
     _tell_who_may_connect(ray)
     return ray
 
 
 def told_by_machines(ray: Any, question: Callable[[], Told]) -> list[Told]:
-    """Return the different answers of a cluster's machines to a question, each once.
+    """Return the distinct answers of a cluster's machines to a question.
 
-    Machines without processors for tasks, and machines that are lost meanwhile, are not asked.
+    Machines without processors for tasks, and machines that are lost meanwhile, do not answer.
 
     Args:
         ray: the module, connected to the cluster.
@@ -68,8 +68,8 @@ def told_by_machines(ray: Any, question: Callable[[], Told]) -> list[Told]:
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    # A task that takes no processor also begins where all are busy.
-    asked = ray.remote(num_cpus=0, max_retries=0)(_answer)
+    # A task without a processor begins even where all are busy.
+    asked = ray.remote(num_cpus=0, max_retries=0)(lambda asking: asking())
     references = []
     for node in ray.nodes():
         if node["Alive"] and node["Resources"].get("CPU"):
@@ -84,13 +84,8 @@ def told_by_machines(ray: Any, question: Callable[[], Told]) -> list[Told]:
     return answers
 
 
-def _answer(question: Callable[[], Told]) -> Told:
-    """Return what a function returns here."""
-    return question()
-
-
 def _tell_who_may_connect(ray: Any) -> None:
-    """Warn if other machines can have this process run code: Ray listens at all addresses, or at the loopback one."""
+    """Warn if other machines can run code in this process, as Ray listens at more than the loopback address."""
     has_token = os.environ.get("RAY_AUTH_MODE") == "token"
     if not has_token and ray.util.get_node_ip_address() != LOOPBACK:
         text = "as a member of the cluster, this program listens at all addresses of this machine, without a token"
@@ -98,16 +93,12 @@ def _tell_who_may_connect(ray: Any) -> None:
 
 
 def on_one_line(lines: Sequence[str]) -> str:
-    """Return lines as one, with single blanks between words."""
+    """Return lines as one, with single spaces."""
     return " ".join(" ".join(lines).split())
 
 
 def _check_address(address: str) -> None:
-    """Check that something answers at an address.
-
-    Raises:
-        InputError: nothing does, or it is not an address.
-    """
+    """Check that something answers at an address."""
     form = ADDRESS.fullmatch(address)
     if form is None:
         raise InputError(f"--cluster {address}: must be auto, or the host:port of a Ray cluster's head")

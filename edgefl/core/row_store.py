@@ -1,25 +1,30 @@
-"""Rows that are only ever added to: columns in blocks, in memory while they are few, then in a file without a name."""
+"""Append-only rows: columns in blocks, in memory while they are few, then in a file without a name."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.arrays import Ints
-from edgefl.core.unnamed_file import UnnamedFile
+from edgefl.core.errors import RunError
+from edgefl.core.files import HALF_WRITTEN, TOKEN_BYTES
 
-BLOCK_ROWS = 8192  # of which a block is made
-BLOCK_ENTRIES = 1024  # or of which, as small arrays have an overhead of their own
-MOST_HELD_BYTES = 2**25  # of the blocks that a store with a folder keeps in memory
+BLOCK_ROWS = 8192  # in a block
+BLOCK_ENTRIES = 1024  # in a block, as each small array has an overhead
+MOST_HELD_BYTES = 2**25  # of blocks in memory, where rows can move to a file
 LAST_ASCII = 127
 CHARACTER_BYTES = 4  # of NumPy's texts
-
 SMALLER_INTEGERS = (np.int8, np.int16, np.int32)
 
 Column = npt.NDArray[Any]
@@ -35,33 +40,48 @@ class Block:
     columns: Entry  # of all its rows
 
 
+class _StoredColumn(NamedTuple):
+    """A column of a block in as few bytes as its values need."""
+
+    values_type: np.dtype[Any]
+    packed_type: np.dtype[Any]
+    packed: Column | None  # None: in the file
+    place: int = 0  # in the file
+    size: int = 0  # in the file, in bytes
+
+
+@dataclass
+class _StoredBlock:
+    """A block whose columns are in memory or in the file."""
+
+    first: int
+    lengths: Ints
+    columns: Mapping[str, _StoredColumn]
+
+
 class RowStore:
     """Rows in the order in which they were added; those of an entry are added together.
 
     Args:
-        folder: where a file without a name takes the rows once they take much memory; None: memory holds all of them.
+        folder: where a file without a name takes the rows once they need much memory; None: memory holds all of them.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
-        self._file: UnnamedFile | None = None
-        self._names: tuple[str, ...] = ()
+        self._file: BinaryIO | None = None
+        self._file_end = 0
+        self.names: tuple[str, ...] = ()  # the columns of the first entry
         self._entries = 0
         self._blocks: list[_StoredBlock] = []
-        self._recent: list[Entry] = []  # entries of which no block has been made yet
+        self._recent: list[Entry] = []  # entries that are in no block yet
         self._recent_rows = 0
-        self._held: list[_StoredBlock] = []  # the blocks that are in memory
+        self._held: list[_StoredBlock] = []  # the blocks in memory
         self._held_bytes = 0
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of the first entry; none before there is one."""
-        return self._names
 
     def append(self, entry: Entry) -> None:
         """Add rows, in memory; `make_room` moves them on."""
         if self._entries == 0:
-            self._names = tuple(entry)
+            self.names = tuple(entry)
         if self._recent and entry.keys() != self._recent[0].keys():
             self._make_block()
         self._recent.append(MappingProxyType(dict(entry)))
@@ -71,21 +91,22 @@ class RowStore:
             self._make_block()
 
     def make_room(self) -> None:
-        """Move the rows to the file if they take much memory.
+        """Move the rows to the file if they need much memory.
 
         Raises:
             RunError: the file cannot be written; the rows stay where they are.
         """
         if self._folder is None or self._held_bytes <= MOST_HELD_BYTES:
             return
-        if self._file is None:
-            self._file = UnnamedFile(self._folder, "the rows of the run")
-        while self._held:
-            block = self._held[-1]
-            held_bytes = block.held_bytes
-            block.move_to(self._file)
-            self._held.pop()
-            self._held_bytes -= held_bytes
+        with self._in_one_line("written"):
+            if self._file is None:
+                self._file = _unnamed_file(self._folder)
+                finalize(self, self._file.close)
+            while self._held:
+                block = self._held[-1]
+                block.columns = {name: self._filed(self._file, column) for name, column in block.columns.items()}
+                self._held.pop()
+        self._held_bytes = 0
 
     def blocks(self, names: Sequence[str] | None = None) -> Iterator[Block]:
         """Yield all rows, block by block.
@@ -98,13 +119,12 @@ class RowStore:
             KeyError: an entry lacks one of the columns.
         """
         for stored in self._blocks:
-            yield Block(stored.first, stored.lengths, stored.read(names))
+            yield Block(stored.first, stored.lengths, self._read(stored, names))
         if self._recent:
-            columns = _joined(self._recent, names)
-            yield Block(self._first_recent, _lengths(self._recent), columns)
+            yield Block(self._first_recent, _lengths(self._recent), _joined(self._recent, names))
 
     def since(self, entered: int) -> list[Entry]:
-        """Return the entries later than the first `entered` ones, in order; read-only.
+        """Return the entries after the first `entered` ones, in order; read-only.
 
         Raises:
             RunError: the file cannot be read.
@@ -112,7 +132,10 @@ class RowStore:
         found: list[Entry] = []
         for stored in self._blocks:
             if stored.first + len(stored.lengths) > entered:
-                found += stored.entries()[max(entered - stored.first, 0) :]
+                columns = self._read(stored, None)
+                ends = np.cumsum(stored.lengths).tolist()
+                for begin, end in list(zip([0, *ends[:-1]], ends, strict=True))[max(entered - stored.first, 0) :]:
+                    found.append(MappingProxyType({name: values[begin:end] for name, values in columns.items()}))
         return found + self._recent[max(entered - self._first_recent, 0) :]
 
     @property
@@ -120,108 +143,86 @@ class RowStore:
         return self._entries - len(self._recent)
 
     def _make_block(self) -> None:
-        """Make a block of the recent entries."""
-        columns = {name: _HeldColumn(values) for name, values in _joined(self._recent, None).items()}
+        columns = {}
+        for name, values in _joined(self._recent, None).items():
+            packed = _packed(values)
+            columns[name] = _StoredColumn(values.dtype, packed.dtype, packed)
+            self._held_bytes += packed.nbytes
         block = _StoredBlock(self._first_recent, _lengths(self._recent), columns)
         self._blocks.append(block)
         self._held.append(block)
-        self._held_bytes += block.held_bytes
         self._recent = []
         self._recent_rows = 0
 
+    def _filed(self, file: BinaryIO, column: _StoredColumn) -> _StoredColumn:
+        """Write a column to the end of the file, and return it without its values."""
+        if column.packed is None:
+            return column
+        content = column.packed.tobytes()
+        rest = memoryview(content)
+        place = self._file_end
+        while rest:
+            # Not at the position of the open file, which forked processes share.
+            written = os.pwrite(file.fileno(), rest, place)
+            place += written
+            rest = rest[written:]
+        begin = self._file_end
+        self._file_end = place
+        return column._replace(packed=None, place=begin, size=len(content))
 
-class _StoredBlock:
-    """A block whose columns are in memory or in a file."""
+    def _read(self, block: _StoredBlock, names: Sequence[str] | None) -> Entry:
+        """Return columns of all rows of a block; None: all columns."""
+        return {name: self._values(block.columns[name]) for name in (block.columns if names is None else names)}
 
-    def __init__(self, first: int, lengths: Ints, columns: Mapping[str, _HeldColumn]) -> None:
-        self.first = first
-        self.lengths = lengths
-        self.held_bytes = sum(column.packed.nbytes for column in columns.values())
-        self._columns: Mapping[str, _HeldColumn | _FiledColumn] = columns
+    def _values(self, column: _StoredColumn) -> Column:
+        packed = column.packed
+        if packed is None:
+            assert self._file is not None  # noqa: S101 - the column was written to it
+            with self._in_one_line("read"):
+                content = os.pread(self._file.fileno(), column.size, column.place)
+            packed = np.frombuffer(content, dtype=column.packed_type)
+        return _unpacked(packed, column.values_type)
 
-    def read(self, names: Sequence[str] | None) -> Entry:
-        """Return columns of all rows; None: all columns."""
-        if names is None:
-            names = tuple(self._columns)
-        return {name: self._columns[name].read() for name in names}
-
-    def entries(self) -> list[Entry]:
-        """Return the entries that the block was made of; read-only."""
-        columns = self.read(None)
-        ends = np.cumsum(self.lengths).tolist()
-        found: list[Entry] = []
-        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
-            found.append(MappingProxyType({name: values[begin:end] for name, values in columns.items()}))
-        return found
-
-    def move_to(self, file: UnnamedFile) -> None:
-        """Move the columns from memory to a file."""
-        self._columns = {name: column.moved_to(file) for name, column in self._columns.items()}
-        self.held_bytes = 0
-
-
-class _HeldColumn:
-    """A column in memory, in as few bytes as its values need."""
-
-    def __init__(self, values: Column) -> None:
-        self.packed = _packed(values)
-        self._type = values.dtype
-
-    def read(self) -> Column:
-        """Return its values."""
-        return _unpacked(self.packed, self._type)
-
-    def moved_to(self, file: UnnamedFile) -> _FiledColumn:
-        """Return the same column in a file."""
-        return _FiledColumn(file, self.packed, self._type)
+    @contextmanager
+    def _in_one_line(self, verb: str) -> Iterator[None]:
+        """Turn an error of the system into a line for the user."""
+        try:
+            yield
+        except OSError as error:
+            raise RunError(f"{self._folder}: the rows of the run cannot be {verb}: {error.strerror}") from None
 
 
-class _FiledColumn:
-    """A column in a file."""
-
-    def __init__(self, file: UnnamedFile, packed: Column, wanted: np.dtype[Any]) -> None:
-        self._file = file
-        self._place = file.append(packed.tobytes())
-        self._size = packed.nbytes
-        self._packed_type = packed.dtype
-        self._type = wanted
-
-    def read(self) -> Column:
-        """Return its values."""
-        content = self._file.read(self._place, self._size)
-        return _unpacked(np.frombuffer(content, dtype=self._packed_type), self._type)
-
-    def moved_to(self, _file: UnnamedFile) -> _FiledColumn:
-        """Return itself: it has been moved."""
-        return self
+def _unnamed_file(folder: Path) -> BinaryIO:
+    """Open a file that disappears when the process ends, however it ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # Some file systems give it a name for a moment: that of a half-written file.
+    suffix = f".{secrets.token_hex(TOKEN_BYTES)}{HALF_WRITTEN}"
+    file: BinaryIO = tempfile.TemporaryFile(dir=folder, prefix=".rows.", suffix=suffix, buffering=0)  # noqa: SIM115
+    return file
 
 
 def _length(entry: Entry) -> int:
-    """Return how many rows an entry has."""
-    for values in entry.values():
-        return len(values)
-    return 0
+    return next((len(values) for values in entry.values()), 0)
 
 
 def _lengths(entries: Sequence[Entry]) -> Ints:
-    """Return how many rows each of the entries has."""
     return np.array([_length(entry) for entry in entries], dtype=np.int64)
 
 
 def _joined(entries: Sequence[Entry], names: Sequence[str] | None) -> Entry:
     """Return columns of all rows of entries that have the same columns; None: all columns."""
-    if names is None:
-        names = tuple(entries[0])
-    return {name: np.concatenate([entry[name] for entry in entries]) for name in names}
+    return {
+        name: np.concatenate([entry[name] for entry in entries]) for name in (entries[0] if names is None else names)
+    }
 
 
 def _packed(values: Column) -> Column:
-    """Return values in as few bytes as they need: texts as UTF-8, whole numbers by the smallest type that has them."""
+    """Return values in as few bytes as they need: ASCII as bytes, whole numbers by the smallest type that has them."""
     if values.dtype.kind == "U":
         characters = values.view(np.uint32)
         if characters.max(initial=0) > LAST_ASCII:
-            return np.char.encode(values, "utf-8")
-        # ASCII's characters are their own UTF-8; to encode them text by text takes many times as long
+            return values
+        # `astype` would convert text by text, which takes 200 times as long.
         return characters.astype(np.uint8).view(f"S{values.dtype.itemsize // CHARACTER_BYTES}")
     if values.dtype.kind == "i" and values.size:
         least, most = values.min(), values.max()
@@ -232,11 +233,8 @@ def _packed(values: Column) -> Column:
     return values
 
 
-def _unpacked(packed: Column, wanted: np.dtype[Any]) -> Column:
+def _unpacked(packed: Column, values_type: np.dtype[Any]) -> Column:
     """Return values as they were before they were packed."""
-    if wanted.kind == "U":
-        characters = packed.view(np.uint8)
-        if characters.max(initial=0) > LAST_ASCII:
-            return np.char.decode(packed, "utf-8").astype(wanted, copy=False)
-        return characters.astype(np.uint32).view(wanted)
-    return packed.astype(wanted, copy=False)
+    if packed.dtype.kind == "S":
+        return packed.view(np.uint8).astype(np.uint32).view(values_type)
+    return packed.astype(values_type, copy=False)

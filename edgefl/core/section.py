@@ -1,8 +1,7 @@
-"""The sections that a scenario is made of: frozen, typed, and with faults that read as sentences.
+"""The sections of a scenario: frozen, typed, with faults that read as sentences.
 
-Each room declares the sections of a scenario that it reads, as subclasses of `Section`. Pydantic checks types and
-bounds. What it finds is turned into sentences for the user here, so that a fault reads
-``devices.cpu_hz: must be > 0, got -1`` wherever it arises.
+Each room declares the sections that it reads as subclasses of `Section`. Pydantic checks types and bounds, and its
+faults become sentences for the user here: ``devices.cpu_hz: must be > 0, got -1``.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from edgefl.core.key_notes import meanings
 
 KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 
-FAULT = "fault"  # pydantic's error type of a message that is a sentence already
-LONGEST_VALUE = 60  # characters of a wrong value that a sentence shows
+FAULT = "fault"  # pydantic's error type of messages that are sentences already
+LONGEST_VALUE = 60  # characters of a wrong value in a sentence
 
 _SENTENCES = {
     "missing": "is required",
@@ -62,9 +61,9 @@ _SENTENCES = {
 
 
 Count = Annotated[int, Field(gt=0, le=10**9)]
-"""A number of things; the bound keeps a slip in the exponent from filling the memory."""
+"""A number of things; its bound keeps a mistyped exponent from filling the memory."""
 
-LARGEST_S = 1e12  # beyond that, differences of times would be rounding
+LARGEST_S = 1e12  # beyond it, differences of times would be rounding errors
 
 Seconds = Annotated[float, Field(gt=0, le=LARGEST_S)]
 """A duration."""
@@ -73,16 +72,16 @@ Delay = Annotated[float, Field(ge=0, le=LARGEST_S)]
 """A duration that may be 0."""
 
 BitRate = Annotated[float, Field(ge=1, le=1e15)]
-"""Bits a second; a lower rate would take for ever."""
+"""Bits per second; transfers at lower rates would not end."""
 
 
 def fault(text: str) -> PydanticCustomError:
-    """Return a finished sentence about the value that is being validated, as an error to raise."""
+    """Return a sentence about the value that is being validated, as an error to raise."""
     return PydanticCustomError(FAULT, "{text}", {"text": text})
 
 
 def fault_at(loc: tuple[str | int, ...], text: str, value: Any = None) -> ValidationError:
-    """Return a finished sentence about the key at `loc`, below the section that is being validated, as an error."""
+    """Return a sentence about the key at `loc` below the section that is being validated, as an error to raise."""
     return ValidationError.from_exception_data("scenario", [InitErrorDetails(type=fault(text), loc=loc, input=value)])
 
 
@@ -115,12 +114,12 @@ class Section(BaseModel):
     )
 
     inlined: ClassVar[str | None] = None
-    """The name of a field whose own keys stand beside it in YAML, if there is one."""
+    """The name of a field whose keys stand beside it in YAML, if any."""
 
     @override
     def model_dump(self, **options: Any) -> dict[str, Any]:
         """Return the keys and values, as pydantic does."""
-        # Pydantic makes an error of its own out of an interrupt in a function that it calls.
+        # Pydantic would turn an interrupt in a function that it calls into another error.
         with interrupts.deferred():
             return super().model_dump(**options)
 
@@ -137,7 +136,7 @@ class Section(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Return the JSON Schema, in which the comment beside a field describes its key."""
+        """Return the JSON Schema, with the comments beside the fields as descriptions of the keys."""
         json_schema = handler(schema)
         cls.describe_keys(handler.resolve_ref_schema(json_schema))
         return json_schema
@@ -163,13 +162,13 @@ class Section(BaseModel):
 
     @classmethod
     def _without_empty_keys(cls, values: dict[Any, Any]) -> dict[Any, Any]:
-        """Return the values without known keys that have no value, so that they get their defaults."""
+        """Return the values without known keys that are empty, so that these get their defaults."""
         empty = [key for key, value in values.items() if value is None and key in cls.model_fields]
         return {key: value for key, value in values.items() if key not in empty}
 
     @classmethod
     def _with_tuples(cls, values: dict[Any, Any]) -> dict[Any, Any]:
-        """Return the values with tuples in place of lists, for the keys that hold tuples: YAML has only lists."""
+        """Return the values with tuples instead of lists for keys that hold tuples, as YAML has only lists."""
         changed = {}
         for key, value in values.items():
             if key in cls.model_fields and isinstance(value, list):
@@ -181,27 +180,25 @@ class Section(BaseModel):
         """Return one of pydantic's errors as a sentence about its key."""
         loc = item["loc"]
         if len(loc) > 1 and loc[0] == cls.inlined:
-            loc = loc[1:]  # the user has not written the field's own name
+            loc = loc[1:]  # the user has not written the field's name
         if item["type"] == FAULT:
             text = item["msg"]
         elif item["type"] in {"extra_forbidden", "invalid_key"}:
             known = ", ".join(cls.keys()) or "none"
             text = f"unknown key{nearest(loc[-1], cls.keys())}; known: {known}"
             if str(loc[-1]).isdecimal():  # {alpha: 0,1} is {alpha: 0, 1: nothing}
-                text = (
-                    "a comma begins the next key: write numbers with a point and without separators, as in 0.1 or 20e6"
-                )
+                text = "a comma begins the next key: write numbers with a point and no separators, as in 0.1 or 20e6"
         else:
             text = sentence(item)
         return InitErrorDetails(type=fault(text), loc=loc, input=item["input"])
 
 
 def _as_tuple(value: Any, annotation: Any) -> Any:
-    """Return a list as a tuple if that is what the annotation asks for, also inside it; anything else as it is."""
+    """Return a list as a tuple if the annotation is one, also inside it; return anything else unchanged."""
     if get_origin(annotation) in {Union, UnionType}:
         alternatives = [choice for choice in get_args(annotation) if get_origin(choice) in {tuple, list}]
         if len(alternatives) != 1:
-            return value  # it is not known which of them is meant
+            return value  # it is ambiguous
         annotation = alternatives[0]
     if not isinstance(value, list) or get_origin(annotation) is not tuple:
         return value
@@ -216,8 +213,8 @@ def _as_tuple(value: Any, annotation: Any) -> Any:
 def _without_echoes(items: list[ErrorDetails]) -> list[ErrorDetails]:
     """Return the errors without those that follow from others.
 
-    Pydantic counts only faultless entries of a list, so a list of faulty ones is also reported as too short. And it
-    does not compute a default that depends on other keys if one of these is wrong.
+    Pydantic counts only correct entries of a list, so it also reports a list of wrong entries as too short. And it
+    reports a default that depends on a wrong key.
     """
     parents = set()
     for item in items:
@@ -235,7 +232,7 @@ def sentence(item: ErrorDetails) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it would stand in a YAML file, on one line, cut if it is long."""
+    """Return a value as in a YAML file, on one line, shortened if it is long."""
     if value is None:
         return "nothing"
     if isinstance(value, str):
@@ -247,7 +244,7 @@ def shown(value: Any) -> str:
     else:
         text = str(value)
     if not text.isprintable():
-        text = text.encode("unicode_escape").decode()  # a line break would make two lines of a message
+        text = text.encode("unicode_escape").decode()  # a line break would split the message
     if len(text) <= LONGEST_VALUE:
         return text
     return f"{text[: LONGEST_VALUE - 3]}..."

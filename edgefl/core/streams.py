@@ -1,8 +1,8 @@
 """Keyed randomness: every random number is a function of (seed, purpose, entity, index), never "the next one".
 
 So device 7's shadowing in round 12 is the same number whatever the population, the algorithm, the order of events or
-the number of workers. There are two kinds of draws: arrays of uniforms or normals by key, and NumPy generators for
-permutations, Dirichlet draws and long fading walks. A new purpose is one more line in `Purpose`.
+the number of workers. Draws are arrays of uniforms or normals by key, or NumPy generators for permutations, Dirichlet
+draws and long fading walks. A new purpose is one more line in `Purpose`.
 
 Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (Philox4x32-10).
 """
@@ -36,12 +36,12 @@ Purpose = Literal[
     "day",  # its hours of a day; entity = device and day
     "shadowing",  # index = round
     "shadowing_field",  # map of shadowing; entity = base station
-    "common_shadowing",  # the part of it that is alike to all base stations; index = round
+    "common_shadowing",  # its part that all base stations share; index = round
     "common_shadowing_field",  # its map
     "los",  # line of sight; index = round
     "los_field",  # map of line of sight; entity = base station
     "ricean_k",  # index = round
-    "ricean_k_field",  # map of K; entity = base station
+    "ricean_k_field",  # map of the K factor; entity = base station
     "indoor",  # whether a device is indoors, how deep, behind which wall
     "environment",  # height of the buildings on a path
     "wall",  # deviation of a wall's loss from that of its kind
@@ -57,7 +57,7 @@ Purpose = Literal[
     "handover_start",  # fading when another base station takes over; index = round
     "fast_down",  # duration of the download, without its slots; index = round
     "fast_up",  # of the upload
-    "fast_down_later",  # what is left of it, each time the band is divided anew; entity = device and attempt
+    "fast_down_later",  # of its rest, each time the band is divided again; entity = device and attempt
     "fast_up_later",
     "fault_down",  # which attempts of the download fail; index = round
     "fault_up",  # of the upload
@@ -101,13 +101,13 @@ Purpose = Literal[
 Words = npt.NDArray[np.uint64]  # 32-bit words, held in 64 bits so that products do not overflow
 
 # Multipliers and key increments (Weyl sequence) of Philox4x32, from the paper's program.
-# Constants are arrays without axes: with a number NumPy takes twice as long for a few devices.
+# Constants are arrays without axes: for a few devices, NumPy takes twice as long with numbers.
 _MULTIPLIER_0 = np.array(0xD2511F53, dtype=np.uint64)
 _MULTIPLIER_1 = np.array(0xCD9E8D57, dtype=np.uint64)
 _WEYL_0 = 0x9E3779B9
 _WEYL_1 = 0xBB67AE85
 _ROUNDS = 10
-_AT_ONCE = 2**15  # entities whose numbers are computed side by side: more would not fit into a processor's cache
+_AT_ONCE = 2**15  # entities computed together: more would not fit into a processor's cache
 _WORD_BITS = np.array(32, dtype=np.uint64)
 _SPARE_BITS = np.array(12, dtype=np.uint64)  # of 64: a float holds 52 and its exponent
 _LOW_WORD = np.array(0xFFFFFFFF, dtype=np.uint64)
@@ -136,7 +136,6 @@ def philox4x32(counter: Sequence[Words], key: tuple[int, int]) -> tuple[Words, W
 
 @lru_cache(maxsize=1024)
 def _round_keys(key: tuple[int, int]) -> list[tuple[Words, Words]]:
-    """Return the two key words of each round."""
     keys = []
     k0, k1 = key
     for _ in range(_ROUNDS):
@@ -151,7 +150,7 @@ class Streams:
 
     Args:
         seed: the run's seed.
-        whole: the run's streams, where these are further ones of the same run.
+        whole: the run's main streams, if these are further ones.
     """
 
     def __init__(self, seed: int | str, whole: Streams | None = None) -> None:
@@ -160,7 +159,7 @@ class Streams:
         self._keys: dict[str, int] = {}  # by purpose; hashing takes longer than a small draw
 
     def apart(self, name: str) -> Streams:
-        """Return further streams of the same run, for draws that would otherwise have the same keys as others."""
+        """Return further streams of the same run, for draws that would have the same keys as others."""
         return Streams(f"{self.seed}/{name}", self.whole)
 
     def _key(self, purpose: Purpose) -> int:
@@ -178,7 +177,7 @@ class Streams:
             purpose: what the numbers are for.
             ids: [...] non-negative entity numbers.
             index: round, leg or the like; below 2^32.
-            count: how many numbers for each id; None for one, without an axis of its own.
+            count: how many numbers for each id; None: one, without an axis.
 
         Returns:
             [...] or [..., count].
@@ -195,7 +194,6 @@ class Streams:
         return values.reshape(*entity.shape, *values.shape[1:])
 
     def _uniform(self, purpose: Purpose, entity: Words, index: int, count: int | None) -> Floats:
-        """Return the same as `uniform`, all at once."""
         part = np.asarray(index, dtype=np.uint64)
         low = entity & _LOW_WORD
         high = entity >> _WORD_BITS
@@ -215,13 +213,13 @@ class Streams:
         return np.asarray(ndtri(self.uniform(purpose, ids, index, count)))
 
     def normal_at(self, purpose: Purpose, ids: npt.ArrayLike, index: npt.ArrayLike, position: npt.ArrayLike) -> Floats:
-        """Return single standard normals, out of the middle of the sequences that `normal` gives for a key.
+        """Return single standard normals from any place of the sequences that `normal` gives.
 
         Args:
             purpose: what the numbers are for.
             ids: [...] non-negative entity numbers.
             index: [...] rounds, legs or the like; below 2^32.
-            position: [...] which number of the key's sequence, from 0; below 2^33.
+            position: [...] places in the sequences, from 0; below 2^33.
 
         Returns:
             [...], the broadcast shape of the arguments.
@@ -241,12 +239,12 @@ class Streams:
         return (c0 << _WORD_BITS) | c1, (c2 << _WORD_BITS) | c3
 
     def generator(self, purpose: Purpose, entity: int = 0, index: int = 0) -> np.random.Generator:
-        """Return a NumPy generator of its own for (purpose, entity, index), for draws that are no plain array."""
+        """Return a NumPy generator for (purpose, entity, index), for draws other than plain arrays."""
         philox = np.random.Philox(_Key(self._key(purpose), entity), counter=[0, 0, index, 0])  # type: ignore[arg-type]
         return np.random.Generator(philox)
 
     def sequence(self, purpose: Purpose, entity: int, index: int, attempt: int = 0) -> np.random.Generator:
-        """Return a generator as `generator` does, for very many draws: SFC64 takes two thirds of Philox's time."""
+        """Return a generator for very many draws: SFC64 takes two thirds of the time of Philox, see `generator`."""
         return generator_of(self.sequence_seed(purpose, entity, index, attempt))
 
     def sequence_seed(self, purpose: Purpose, entity: int, index: int, attempt: int = 0) -> bytes:
@@ -257,16 +255,16 @@ class Streams:
 
 def _open_unit(words: Words) -> Floats:
     """Return numbers in (0, 1) from 64 random bits each."""
-    # 52 bits, centred in their cell: neither 0 nor 1 can come out, so logarithms and quantiles are finite.
+    # 52 bits, centred in their cell: never 0 or 1, so logarithms and quantiles are finite.
     return np.asarray(((words >> _SPARE_BITS).astype(np.float64) + 0.5) * 2.0**-52)
 
 
 class _Key(ISeedSequence):
-    """The two words of Philox's key. By its argument `key` NumPy takes three times as long: it looks for entropy."""
+    """The two words of Philox's key. With the argument `key` NumPy takes three times as long, as it gathers entropy."""
 
     def __init__(self, purpose: int, entity: int) -> None:
-        # NumPy makes floats of numbers from 2^63 on that stand beside smaller ones. It cannot tell such keys from their
-        # neighbours, which does no harm; this keeps the draws that it has given so far.
+        # NumPy turns numbers from 2^63 on into floats beside smaller ones, and so merges neighbouring keys. That does
+        # no harm, and this keeps its draws.
         word = purpose
         if purpose >= 2**63:
             word = int(float(purpose)) % 2**64

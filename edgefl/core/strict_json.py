@@ -1,4 +1,4 @@
-"""JSON as its standard has it: Python's own reader also takes NaN and infinity, which no result may hold."""
+"""Standard JSON, without the NaN and infinity that Python's reader accepts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 
 def strict_json(content: str | bytes) -> Any:
-    """Return the value that JSON stands for.
+    """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON, or has a number that is not finite.
+        ValueError: it is not JSON, or has a number that is not finite.
         RecursionError: it is nested too deeply.
     """
     return json.loads(content, parse_constant=_refuse, parse_float=_finite)

@@ -1,7 +1,7 @@
 """The event loop's clock: which times count as equal, and calling a function at a time.
 
-Times are sums of floats. Two moments that are the same on paper differ in their last digits, so every comparison of
-times uses the tolerances below.
+Times are sums of floats: moments that are equal on paper differ in their last digits, so every comparison of times uses
+the tolerances below.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SAME_STEP = 1e-6  # of a step: a time this close to a border of a grid (slots, m
 
 
 def steps_completed(time_s: float, step_s: float) -> int:
-    """Return how many steps of `step_s` [s] are complete at a time [s]; at a border the step before it is complete."""
+    """Return how many steps of `step_s` [s] are complete at a time [s]; at a border the step before it counts."""
     return math.floor(time_s / step_s + SAME_STEP)
 
 
@@ -28,9 +28,7 @@ def steps_begun(time_s: float, step_s: float) -> int:
 
 
 def call_at(env: simpy.Environment, time_s: float, function: Callable[[], None]) -> None:
-    """Call a function at a time [s] of the event loop; at once, as an event of its own, if that time has passed."""
+    """Call a function at a time [s] of the event loop, or as the next event if that time has passed."""
     timeout = env.timeout(max(time_s - env.now, 0.0))
-    callbacks = timeout.callbacks
-    if callbacks is None:
-        raise AssertionError("a timeout that was just made cannot have been processed")
-    callbacks.append(lambda _: function())
+    assert timeout.callbacks is not None  # noqa: S101 - it has not been processed yet
+    timeout.callbacks.append(lambda _: function())

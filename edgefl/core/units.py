@@ -10,12 +10,12 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 
-NO_NUMBER = "–"  # stands where a number is unknown
+NO_NUMBER = "–"  # in place of an unknown number
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Unit(NamedTuple):
-    """A unit of ``size`` base units, used for values of ``least`` base units and more."""
+    """A unit of ``size`` base units, used for values from ``least`` base units on."""
 
     name: str
     size: float
@@ -39,7 +39,7 @@ RATE = (Unit("/s", 1, 0),)
 HERTZ = (Unit("Hz", 1, 0), Unit("kHz", 1e3, 1e3), Unit("MHz", 1e6, 1e6), Unit("GHz", 1e9, 1e9))
 
 
-# By the ending of a key's name, the first that fits: longer endings come first.
+# By the ending of a key's name; the first that fits counts, so longer endings come first.
 UNITS_OF_KEYS: dict[str, Sequence[Unit]] = {
     "_per_s": RATE,
     "_dbm_hz": (Unit("dBm/Hz", 1, 0),),
@@ -60,30 +60,26 @@ UNITS_OF_KEYS: dict[str, Sequence[Unit]] = {
 
 
 def units_of_key(key: str) -> Sequence[Unit]:
-    """Return the units of a key of a scenario, which the end of its name tells."""
+    """Return the units of a key of a scenario, by the ending of its name."""
     return UNITS_OF_KEYS.get(unit_ending(key), PLAIN)
 
 
 def unit_ending(key: str) -> str:
-    """Return the end of a key's name that tells its unit; an empty text if it has none."""
+    """Return the ending of a key's name that names its unit, or an empty text."""
     return next((ending for ending in UNITS_OF_KEYS if key.endswith(ending)), "")
 
 
 def fitting(value: float, units: Sequence[Unit]) -> Unit:
-    """Return the largest unit that ``value`` reaches; the base unit for zero and for what is not finite."""
-    if not value or not math.isfinite(value):  # by size alone zero would get the smallest unit, and "0 µs" reads oddly
+    """Return the largest unit that ``value`` reaches; the base unit for zero and for numbers that are not finite."""
+    if not value or not math.isfinite(value):  # "0 µs" would read oddly
         return next(unit for unit in units if unit.size == 1)
     return [unit for unit in units if unit.least <= abs(value)][-1]
 
 
 def top(columns: Sequence[Floats]) -> float:
-    """Return the largest finite value of all columns; 0 if there is none."""
-    largest = []
-    for column in columns:
-        finite = column[np.isfinite(column)]
-        if finite.size:
-            largest.append(finite.max())
-    return float(max(largest, default=0.0))
+    """Return the largest finite value of all columns; 0 without any."""
+    largest = [column[np.isfinite(column)].max(initial=-np.inf) for column in columns]
+    return float(max((value for value in largest if np.isfinite(value)), default=0.0))
 
 
 def quantity(value: Any, units: Sequence[Unit] = PLAIN) -> str:
@@ -113,7 +109,7 @@ def energy(value: float) -> str:
 
 
 def percent(value: Any) -> str:
-    """Return a fraction as it was given, such as a target: ``"80 %"``."""
+    """Return a given fraction, such as a target: ``"80 %"``."""
     number = as_number(value)
     if number is None:
         return NO_NUMBER
@@ -129,7 +125,7 @@ def score(value: Any, places: int = 1) -> str:
 
 
 def spread(mean: Any, std: Any) -> str:
-    """Return measured fractions as mean and, where it is known, standard deviation: ``"98.08 ± 0.03 %"``."""
+    """Return measured fractions as mean and standard deviation, if it is known: ``"98.08 ± 0.03 %"``."""
     if as_number(std) is None or as_number(mean) is None:
         return score(mean, 2)
     return f"{score(mean, 2).removesuffix(' %')} ± {score(std, 2)}"
@@ -144,11 +140,11 @@ def points(value: Any) -> str:
 
 
 def digits(value: float, most: int = 2) -> str:
-    """Return three significant digits, with at most ``most`` decimals; fewer where the number has no more.
+    """Return three significant digits, with at most ``most`` decimals; fewer if the number has fewer.
 
     Very large and very small numbers get a power of ten.
     """
-    # Formatting rounds first, so that 999.6 has the size of 1,000.
+    # Formatting rounds first, so 999.6 has the size of 1,000.
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     size = int(exponent)
     if not -4 < size < 9:
@@ -157,7 +153,7 @@ def digits(value: float, most: int = 2) -> str:
     if size >= 0:
         places = max(0, min(most, places))
     text = _with_minus(f"{value:,.{places}f}")
-    # Zeros at the end of a rounded number are significant digits; those of an exact one say nothing.
+    # Trailing zeros of a rounded number are significant digits; those of an exact number say nothing.
     shows_all = math.isclose(round(value, places), value, rel_tol=1e-9, abs_tol=0)
     if shows_all and places:
         return text.rstrip("0").rstrip(".")
@@ -165,22 +161,19 @@ def digits(value: float, most: int = 2) -> str:
 
 
 def _with_minus(text: str) -> str:
-    """Return the text with a minus sign, which is as wide as a plus, in place of a hyphen."""
+    """Return the text with minus signs, which are as wide as plus signs, instead of hyphens."""
     return text.replace("-", "−")
 
 
 def power_of_ten(exponent: int) -> str:
-    """Return ``"10⁻³"``; 1 and 10 as they are."""
+    """Return ``"10⁻³"``; 1 and 10 without a power."""
     if exponent in {0, 1}:
         return str(10**exponent)
     return f"10{str(exponent).translate(_SUPERSCRIPT)}"
 
 
 def as_number(value: Any) -> float | None:
-    """Return ``value`` as a finite float, also from text such as ``3.5e9``, which YAML 1.1 does not take for a number.
-
-    None for everything else.
-    """
+    """Return ``value`` as a finite float, also from text such as ``3.5e9``; None for anything else."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -191,7 +184,7 @@ def as_number(value: Any) -> float | None:
 
 
 def short(values: Floats, figures: int = 4) -> list[float | int | None]:
-    """Return values [n] for JSON: few digits, whole numbers without a point, None for what is not finite."""
+    """Return values [n] for JSON: few digits, whole numbers without a point, None for values that are not finite."""
     return [_short(value, figures) for value in values.tolist()]
 
 

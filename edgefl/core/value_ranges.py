@@ -1,12 +1,12 @@
-"""Values of a key written as a range: `5e6..100e6`, or `5e6..100e6:16` for sixteen of them."""
+"""Values of a key written as a range: `5e6..100e6`, or `5e6..100e6:16` for sixteen values."""
 
 from __future__ import annotations
 
 import re
 
-USUAL_COUNT = 12  # values of a range that names no number of them
+USUAL_COUNT = 12  # values of a range without a count
 MOST_VALUES = 200
-GEOMETRIC_RATIO = 10  # of the ends: beyond it the values have equal ratios, otherwise equal distances
+GEOMETRIC_RATIO = 10  # of the ends, beyond which the values have equal ratios instead of equal distances
 MOST_EXACT = 2**53  # beyond it a float stands for several whole numbers
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -14,18 +14,18 @@ _RANGE = re.compile(rf"\s*({_NUMBER})\s*\.\.\s*({_NUMBER})\s*(?::\s*(\d{{1,6}})\
 
 
 def is_range(text: str) -> bool:
-    """Return whether a text is meant as a range."""
+    """Return whether a text looks like a range."""
     return ".." in text
 
 
 def values_of_range(text: str) -> list[float | int]:
-    """Return the values of a range, ascending, both ends among them.
+    """Return the values of a range, ascending, including both ends.
 
-    They have equal ratios if the larger end is more than ten times the smaller one, otherwise equal distances. Between
-    two ends that are whole numbers without point and exponent all values are whole numbers.
+    They have equal ratios if the larger end is more than ten times the smaller one, otherwise equal distances. If both
+    ends are whole numbers without point and exponent, all values are whole numbers.
 
     Raises:
-        ValueError: the text is no range; the message ends a sentence that begins with the text.
+        ValueError: the text is not a range; the message ends a sentence that begins with the text.
     """
     match = _RANGE.fullmatch(text)
     if match is None:
@@ -48,21 +48,20 @@ def values_of_range(text: str) -> list[float | int]:
     if _is_whole(match[1]) and _is_whole(match[2]):
         inner = [float(round(value)) for value in inner]
     else:
-        digits = 4 if geometric else 6  # values that people can read, and that still differ
+        digits = 4 if geometric else 6  # readable, and still distinct
         inner = [float(f"{value:.{digits}g}") for value in inner]
     values = [low, *inner, high]
-    # Rounding may put several values on one, or the last one beyond the end.
+    # Rounding may merge values, or move the last one beyond the end.
     distinct = dict.fromkeys(value for value in values if low <= value <= high)
     return [plain(value) for value in distinct]
 
 
 def plain(value: float) -> float | int:
-    """Return a whole number as one: keys that count things take no others, and all other keys take both."""
+    """Return a whole number as an integer, which all keys take."""
     if float(value).is_integer() and abs(value) <= MOST_EXACT:
         return int(value)
     return value
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether a number is written without point and exponent."""
     return text.lstrip("+-").isdigit()

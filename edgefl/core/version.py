@@ -1,11 +1,11 @@
-"""The package's name where packages are installed, and its version."""
+"""The name and version of the installed package."""
 
 from __future__ import annotations
 
 from importlib.metadata import version
 
 DISTRIBUTION = "edgefl-emulator"
-"""`edgefl` on the package index is another project; only what is imported is called edgefl."""
+"""`edgefl` on the package index is another project; only the imported package is called edgefl."""
 
 
 def edgefl_version() -> str:

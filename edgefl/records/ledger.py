@@ -23,16 +23,15 @@ MOST_LOOSE_EVENTS = 4096  # before they become columns, which take a fifth of th
 
 
 class Ledger:
-    """Records finished rounds; what it has recorded never changes.
+    """Records finished rounds; its entries never change.
 
-    A round is entered when it ends, and its row is final from then on. What becomes known later is an entry of its own,
-    which is merged when rows are read: the evaluation of the round's model, which runs in the background; devices that
-    arrive or leave between two rounds; the cost of participations that the end of the run cuts off.
-
-    Participants and events are many. Where there is a folder, they move to a file without a name as the run goes on.
+    A round is entered when it ends, and its row is final. Later facts are entries of their own, which are merged when
+    rows are read: evaluations of models, which run in the background; devices that arrive or leave between rounds; the
+    cost of participations that the end of the run cuts off.
 
     Args:
-        folder: where that file lies; None: all is kept in memory.
+        folder: where a file without a name takes participants and events once they need much memory; None: memory
+            holds all of them.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -41,17 +40,17 @@ class Ledger:
         self._additions: defaultdict[int, list[Mapping[str, float]]] = defaultdict(list)  # by row number
         self._participants = RowStore(folder)
         self._events = RowStore(folder)
-        self._loose: list[Event] = []  # the last events in their order, which `_events` does not have yet
+        self._loose: list[Event] = []  # the last events in order, not in `_events` yet
         self._pending: list[Event] = []  # events since the last round ended, in any order
-        self._rows: dict[ResultFile, list[tuple[Any, ...]]] = {}  # of the tables that few rounds add to
+        self._rows: dict[ResultFile, list[tuple[Any, ...]]] = {}  # of the tables kept by rows
 
     @property
     def rounds(self) -> list[RoundRow]:
-        """All rows, merged with what was entered later; read-only."""
+        """All rows, merged with later entries; read-only."""
         return [self.row(number) for number in range(len(self._closed))]
 
     def row(self, number: int) -> RoundRow:
-        """Return a row by its number, from 0, merged with what was entered later; read-only."""
+        """Return a row by its number, from 0, merged with later entries; read-only."""
         merged = dict(self._closed[number])
         for addition in self._additions.get(number, ()):
             for name, more in addition.items():
@@ -66,10 +65,8 @@ class Ledger:
 
     @property
     def last_row(self) -> RoundRow | None:
-        """The row of the last finished round; None before there is one."""
-        if not self._closed:
-            return None
-        return self.row(len(self._closed) - 1)
+        """The row of the last finished round; None before the first one."""
+        return self.row(self.finished - 1) if self._closed else None
 
     @property
     def time_s(self) -> float:
@@ -92,11 +89,11 @@ class Ledger:
         return found
 
     def participants_since(self, entered: int) -> list[Mapping[str, npt.NDArray[Any]]]:
-        """Return the participants' columns that were entered later than the first `entered` ones, in order."""
+        """Return the participants' columns after the first `entered` entries, in order."""
         return self._participants.since(entered)
 
     def participant_blocks(self, names: Sequence[str]) -> Iterator[Block]:
-        """Yield columns of all participants in blocks; an entry is a round, or what the end of the run has cut off."""
+        """Yield columns of all participants; an entry is a round, or the rest cut off by the end of the run."""
         return self._participants.blocks(names)
 
     def event(self, time_s: float, kind: str, device: int = -1, cell: int = 0, detail: str = "") -> None:
@@ -109,13 +106,13 @@ class Ledger:
         Args:
             row: the round's columns.
             devices: the participants' columns [n].
-            traced: the columns that the algorithm adds; an algorithm from outside the package may choose any name.
+            traced: the columns that the algorithm adds; one from outside the package may choose any name.
 
         Returns:
             The number of the row, from 0.
 
         Raises:
-            KeyError: a column stands in no table (edgefl.records.columns).
+            KeyError: a column is unknown (edgefl.records.columns).
             RunError: the file of participants and events cannot be written.
         """
         check_known(row.keys() - set(traced), ROUND_COLUMNS)
@@ -127,29 +124,27 @@ class Ledger:
         """Enter participants and the events so far, below those of the last round.
 
         Raises:
-            KeyError: a column stands in no table (edgefl.records.columns).
+            KeyError: a column is unknown (edgefl.records.columns).
             RunError: the file of participants and events cannot be written; they stay in memory.
         """
         check_known(devices, DEVICE_COLUMNS)
         self._participants.append(devices)
-        # Sort by time, kind and device, so that the order in which the event loop ran simultaneous events leaves no
-        # trace in the results.
+        # Sorted by time, kind and device: the order in which the event loop ran simultaneous events leaves no trace.
         self._loose += sorted(self._pending)
         self._pending.clear()
         if len(self._loose) >= MOST_LOOSE_EVENTS:
             self._store_events()
-        # Only now that all is entered: the disk may be full.
+        # Last, as the disk may be full.
         self._participants.make_room()
         self._events.make_room()
 
     def _store_events(self) -> None:
-        """Make columns of the last events."""
         columns = _columns(self._loose, fixed_names(EVENT_COLUMNS))
         self._events.append({column.name: np.array(columns[column.name], column.type) for column in EVENT_COLUMNS})
         self._loose.clear()
 
     def add_to_last_round(self, numbers: Mapping[str, float]) -> None:
-        """Add numbers to columns of the last round, which has ended already."""
+        """Add numbers to columns of the last round, which has ended."""
         self._additions[len(self._closed) - 1].append(MappingProxyType(dict(numbers)))
 
     def enter_evaluation(self, number: int, columns: RoundRow) -> None:
@@ -157,35 +152,32 @@ class Ledger:
         self._evaluations[number] = MappingProxyType({**self._evaluations.get(number, {}), **columns})
 
     def enter_rows(self, table: ResultFile, session: int, number: int, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Record rows of a round in one of the tables that the ledger keeps by rows.
+        """Record rows of a round in a table that the ledger keeps by rows.
 
         Args:
             table: the table.
             session: the session's number.
             number: the round's number.
-            rows: the values of the columns behind session and round.
+            rows: the values of the columns after session and round.
         """
         entered = [(session, number, *row) for row in rows]
         if entered:
             self._rows.setdefault(table, []).extend(entered)
 
     def round_columns(self) -> Columns:
-        """Return the rounds as columns; columns that only some runs have come last."""
-        names = dict.fromkeys(fixed_names(ROUND_COLUMNS))  # a dict keeps the order and drops duplicates
+        """Return the rounds as columns; optional columns come last."""
         rows = self.rounds
-        for row in rows:
-            names |= dict.fromkeys(row)
+        names = dict.fromkeys([*fixed_names(ROUND_COLUMNS), *(name for row in rows for name in row)])  # in order
         return {name: [row.get(name) for row in rows] for name in names}
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The names of the participants' columns; those that only some runs have come last."""
+        """The names of the participants' columns; optional ones come last."""
         return tuple(dict.fromkeys([*fixed_names(DEVICE_COLUMNS), *self._participants.names]))
 
     def device_blocks(self) -> Iterator[Columns]:
         """Yield the participants as columns, some rounds at a time."""
-        for block in self._participants.blocks(self.device_names):
-            yield {name: values.tolist() for name, values in block.columns.items()}
+        return map(_lists, self._participants.blocks(self.device_names))
 
     def device_columns(self) -> Columns:
         """Return the participants as columns, round after round."""
@@ -193,17 +185,16 @@ class Ledger:
 
     @property
     def tables(self) -> tuple[ResultFile, ...]:
-        """The tables that are kept by rows and have some."""
+        """The tables that are kept by rows and have any."""
         return tuple(self._rows)
 
     def columns_by_rows(self, table: ResultFile) -> Columns:
-        """Return one of the tables that are kept by rows as columns, round after round."""
+        """Return a table that is kept by rows as columns, round after round."""
         return _columns(self._rows.get(table, ()), [column.name for column in table.columns])
 
     def event_blocks(self) -> Iterator[Columns]:
         """Yield the events as columns in order of time, some thousands at a time."""
-        for block in self._events.blocks():
-            yield {name: values.tolist() for name, values in block.columns.items()}
+        yield from map(_lists, self._events.blocks())
         if self._loose:
             yield _columns(self._loose, fixed_names(EVENT_COLUMNS))
 
@@ -212,8 +203,11 @@ class Ledger:
         return _appended(fixed_names(EVENT_COLUMNS), self.event_blocks())
 
 
+def _lists(block: Block) -> Columns:
+    return {name: values.tolist() for name, values in block.columns.items()}
+
+
 def _appended(names: Sequence[str], blocks: Iterable[Columns]) -> Columns:
-    """Return columns that go on from block to block as single ones."""
     whole: Columns = {name: [] for name in names}
     for block in blocks:
         for name in names:
@@ -222,5 +216,4 @@ def _appended(names: Sequence[str], blocks: Iterable[Columns]) -> Columns:
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> Columns:
-    """Return rows of values as one column for each name."""
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}

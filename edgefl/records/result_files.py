@@ -1,9 +1,8 @@
-"""The files that a result folder may have, besides the tables of measures.
+"""The files of a result folder, besides the tables of measures.
 
-The writer, the readers, digests, pages and the guard of bytes read this list, and declare no file themselves. To add a
-table of what happens in the world: its columns in `columns.py`, an entry here, and a statement that gives its rows to
-the ledger (`Ledger.enter_rows`). What is measured of models and updates is a measure (`edgefl.learning.measures`),
-which declares its table itself; `edgefl.results.result_tables` joins both.
+The writer, the readers, digests, pages and the guard of bytes all read this list. To add a table of events in the
+world, declare its columns in `columns.py`, add an entry here, and give its rows to `Ledger.enter_rows`. A measure of
+models and updates (`edgefl.learning.measures`) declares its own table; `edgefl.results.result_tables` joins both.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class ResultFile:
 
     name: str
     meaning: str  # Markdown
-    digested: bool = True  # the same scenario gives the same bytes again, which the manifest's digests are about
+    digested: bool = True  # the same scenario gives the same bytes, and the manifest has their digest
     columns: tuple[ResultColumn, ...] = ()  # of a table
 
 
@@ -30,7 +29,7 @@ TRACKS = "tracks.csv"
 
 LABELS_BY_ROUND = ResultFile(
     "labels_by_round.csv",
-    "how many samples of each label participants held in each round, where `report.labels_by_round` asks for it",
+    "how many samples of each label participants held in each round, with `report.labels_by_round`",
     columns=columns.LABELS_BY_ROUND_COLUMNS,
 )
 
@@ -61,7 +60,7 @@ RESULT_FILES = (
     ResultFile(LABELS, "how many samples of each label each device holds", columns=columns.LABEL_COLUMNS),
     LABELS_BY_ROUND,
     ResultFile(
-        TRACKS, "where up to 30 devices moved, where any device moves (`docs/report.md`)", columns=columns.TRACK_COLUMNS
+        TRACKS, "the tracks of up to 30 devices, if devices move (`docs/report.md`)", columns=columns.TRACK_COLUMNS
     ),
     ResultFile("events.parquet", "the event log", columns=columns.EVENT_COLUMNS),
     ResultFile(
@@ -70,17 +69,12 @@ RESULT_FILES = (
         digested=False,
     ),
     ResultFile(
-        "parameters.npy",
-        "the final global model, flat float32; `model: {init: {kind: file, path: ...}}` starts from it",
-    ),
-    ResultFile(
         "model.safetensors",
-        "the same model: tensors by name, with the statistics of batch normalisation (`docs/python.md`)",
+        "the final global model: tensors by name, with the statistics of batch normalisation (`docs/python.md`); "
+        "`model: {init: {kind: file, path: ...}}` starts from it",
     ),
     ResultFile(
-        "what_if.csv",
-        "costs with other values of some keys, where they were asked for (`docs/what-if.md`)",
-        digested=False,
+        "what_if.csv", "costs with other values of some keys, if any were priced (`docs/what-if.md`)", digested=False
     ),
     ResultFile("report.html", "one self-contained page (`docs/report.md`)", digested=False),
 )

@@ -1,16 +1,16 @@
 """The statuses of `devices.csv`: the ways in which participations end.
 
-Besides these there are failures (`edgefl.server.participation.FAILED`) and causes of interrupts, such as departures.
+Others are failures (`edgefl.server.participation.FAILED`) and causes of interrupts, such as departures.
 """
 
 from __future__ import annotations
 
 RECEIVED = "received"
 LATE = "late"
-ANSWERED = "answered"  # the device has answered a message that asked for something else than training
-POLLED = "polled"  # the device was asked for a loss or a norm and not chosen, whether it answered or not
-REPORTED = "reported"  # the device has reported its channel before participants were chosen, and does nothing else
+ANSWERED = "answered"  # the device has answered a message that did not ask for training
+POLLED = "polled"  # the device was asked for a loss or a norm and not chosen, with or without an answer
+REPORTED = "reported"  # the device only reported its channel, before participants were chosen
 EVALUATED = "evaluated"  # the device has evaluated the round's new model, and its answer has arrived
 EVALUATION_FAILED = "evaluation_failed"  # the same, but the answer never arrived: an event says why
 EVALUATIONS = (EVALUATED, EVALUATION_FAILED)
-NOT_CHOSEN = (POLLED, ANSWERED, REPORTED, *EVALUATIONS)  # the device was asked something, but not for an update
+NOT_CHOSEN = (POLLED, ANSWERED, REPORTED, *EVALUATIONS)  # the device was not asked for an update

@@ -1,1 +1,1 @@
-"""Result folders and all that is made of them: tables, summaries, statistics, pages, exports, tracking."""
+"""Result folders: tables, summaries, statistics, pages, exports, tracking."""

@@ -1,4 +1,4 @@
-"""The CSV format of result files: 12 significant digits, an empty cell where there is no value."""
+"""The CSV format of result files: 12 significant digits, an empty cell for a missing value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FORMULA_OPENS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_cell(value: Any) -> str:
-    """Return a value as it stands in a CSV file."""
+    """Return a value as a cell of a CSV file."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -20,7 +20,7 @@ def csv_cell(value: Any) -> str:
         return format(value, ".12g")  # the last digits of a float differ between machines
     text = str(value)
     if text.startswith(FORMULA_OPENS) and not _is_number(text):
-        return f"'{text}"  # spreadsheets would compute it
+        return f"'{text}"  # spreadsheets would evaluate it
     return text
 
 
@@ -41,13 +41,13 @@ def csv_pieces(names: Sequence[str], blocks: Iterable[Mapping[str, list[Any]]]) 
     """Yield a CSV file piece by piece: the header, then the rows of each block.
 
     Args:
-        names: of the columns, as they stand in the header.
-        blocks: the columns of some rows each, of equal length.
+        names: of the columns, in the order of the header.
+        blocks: columns of equal length, each block with some rows.
     """
     yield _csv_lines([names])
     for columns in blocks:
         cells = [[csv_cell(value) for value in columns[name]] for name in names]
-        yield _csv_lines(zip(*cells, strict=True))  # transposed: a file has rows
+        yield _csv_lines(zip(*cells, strict=True))
 
 
 def _csv_lines(rows: Iterable[Iterable[str]]) -> bytes:

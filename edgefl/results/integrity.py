@@ -1,4 +1,4 @@
-"""Checks that the files of a result folder are as its run wrote them: the manifest has their digests."""
+"""Checks that the files of a result folder are unchanged, by the digests in its manifest."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from edgefl.results.provenance import digest
 
 MANIFEST_FILE = "manifest.json"
 SUMMARY_FILE = "summary.json"
-SUMMARY_DIGEST = "summary_digest"  # beside `digests`, as the summary has wall-clock times, which no run repeats
+SUMMARY_DIGEST = "summary_digest"  # outside `digests`, as the summary has wall-clock times
 WHAT_IF_FILE = "what_if.csv"
-DATA_DIGEST = "data_digest"  # beside `digests`, as the data are no file of the folder
-WHAT_IF_DIGEST = "what_if_digest"  # beside `digests`, as it may be written long after the run, and removed again
+DATA_DIGEST = "data_digest"  # outside `digests`, as the data are not a file of the folder
+WHAT_IF_DIGEST = "what_if_digest"  # outside `digests`, as the file may be written and removed long after the run
 
 
 def check_file(folder: Path, name: str) -> None:
-    """Check that a file is as the run of the folder wrote it.
+    """Check that a file of a result folder is unchanged.
 
-    A file without a digest passes: earlier versions wrote none for some, and a run under way has not written them yet.
-    So does a file that does not exist.
+    A file without a digest passes, as a run under way has written none yet; so does a file that does not exist.
 
     Raises:
-        InputError: it has been changed or damaged since, or the manifest is damaged.
+        InputError: it was changed or damaged, or the manifest is damaged.
     """
     if name == MANIFEST_FILE:
         return
@@ -39,21 +38,21 @@ def check_file(folder: Path, name: str) -> None:
         facts = path.stat()
         found = _digest_of(path, facts.st_ino, facts.st_size, facts.st_mtime_ns)
     except OSError:
-        return  # whoever reads it says so
+        return  # reading it will fail
     if found != wanted:
         raise InputError(f"{path}: {_CHANGED}")
 
 
 def check_all(folder: Path) -> None:
-    """Check that all files are there that the run of the folder wrote, and that they are as it wrote them.
+    """Check that no file of a run's result folder is missing or changed.
 
     Raises:
-        InputError: one line for each file that is not.
+        InputError: one line for each file that is.
     """
     faults = []
     for name in expected(folder):
         if not (folder / name).is_file():
-            if name == WHAT_IF_FILE:  # anybody may remove it, and have it computed again
+            if name == WHAT_IF_FILE:  # it may be removed, and computed again
                 continue
             faults.append(f"{folder / name}: is missing; {_AGAIN}")
             continue
@@ -66,13 +65,11 @@ def check_all(folder: Path) -> None:
 
 
 _AGAIN = "restore it, or run the scenario again with --overwrite"
-_CHANGED = (
-    f"is not as the run wrote it (its SHA-256 is not that of {MANIFEST_FILE}), so it is damaged or edited; {_AGAIN}"
-)
+_CHANGED = f"was damaged or edited after the run (its SHA-256 is not that of {MANIFEST_FILE}); {_AGAIN}"
 
 
 def expected(folder: Path) -> Mapping[str, str]:
-    """Return the digests of the manifest by file; none where there is no manifest.
+    """Return the digests of the manifest by file; none without a manifest.
 
     Raises:
         InputError: the manifest is damaged.
@@ -89,12 +86,12 @@ def expected(folder: Path) -> Mapping[str, str]:
         found[WHAT_IF_FILE] = manifest[WHAT_IF_DIGEST]
     for name in found:
         if Path(name).name != name:
-            raise InputError(f"{path}: digests: {name!r} is no file of the folder; {_AGAIN}")
+            raise InputError(f"{path}: digests: {name!r} is not a file of the folder; {_AGAIN}")
     return found
 
 
 def manifest_of(folder: Path) -> Mapping[str, Any]:
-    """Return what the manifest of a folder says; nothing where there is none.
+    """Return the manifest of a folder; an empty mapping if there is none.
 
     Raises:
         InputError: it is damaged.
@@ -115,5 +112,4 @@ def manifest_of(folder: Path) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _digest_of(path: Path, inode: int, size: int, changed_ns: int) -> str:
-    """Return the SHA-256 of a file, which a command reads several times."""
     return digest(path)

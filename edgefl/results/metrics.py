@@ -1,9 +1,10 @@
-"""Metrics of finished rounds, of one run and between runs: pure functions over arrays (docs/metrics.md)."""
+"""Metrics of one run and between runs: pure functions over arrays (docs/metrics.md)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,42 +14,38 @@ from edgefl.core.arrays import Floats
 
 BASE_STATION_COLUMNS = ("bs_static_energy_j", "bs_load_energy_j")  # of runs with `cells.energy`
 CURVE_COLUMNS = ("session", "round", "time_s", "energy_j", "test_accuracy")
-INITIAL_ROUNDS = 10  # of a session, whose mean accuracy is wanted (dynamic-devices paper, appendix E)
-SAME_ACCURACY = 1e-12  # files have 12 digits: accuracies that differ by less count as equal
+INITIAL_ROUNDS = 10  # of a session, for its initial accuracy (dynamic-devices paper, appendix E)
+SAME_ACCURACY = 1e-12  # files have 12 digits: accuracies closer than this count as equal
 
 
 class AccuracyCurve(NamedTuple):
-    """A run, columns [rounds]: time and energy are cumulative, accuracy is NaN where nothing was tested."""
+    """A run as columns [rounds]: time and energy are cumulative, accuracy is NaN in rounds without a test."""
 
     number: Floats  # grows over the whole run
     time_s: Floats  # virtual, since the beginning
     energy_j: Floats  # of all devices, since the beginning
     accuracy: Floats  # from 0 to 1
     session: Floats  # from 1
-    round: Floats  # in its session, from 1; below that are extra rounds, whose models are no results
+    round: Floats  # in its session, from 1; extra rounds, whose models are not results, have lower numbers
 
     @property
     def tests(self) -> Floats:
-        """The accuracies [tests] that were measured, in order."""
+        """The measured accuracies [tests], in order."""
         return self.accuracy[np.isfinite(self.accuracy)]
 
     @property
     def best(self) -> float:
         """The highest accuracy; NaN without any test."""
-        if not self.tests.size:
-            return math.nan
-        return float(self.tests.max())
+        return float(self.tests.max()) if self.tests.size else math.nan
 
     @property
     def final(self) -> float:
         """The accuracy of the last test; NaN without any test."""
-        if not self.tests.size:
-            return math.nan
-        return float(self.tests[-1])
+        return float(self.tests[-1]) if self.tests.size else math.nan
 
 
 class Reach(NamedTuple):
-    """The cost of reaching a target; where a run never did, the cost of the whole run, which is then a bound."""
+    """The cost of reaching a target, or of the whole run as a lower bound if it never did."""
 
     reached: bool
     round: int  # over the whole run
@@ -57,7 +54,7 @@ class Reach(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Mean and standard deviation over `n` tests; NaN where n is 0."""
+    """Mean and standard deviation over `n` tests; NaN if n is 0."""
 
     n: int
     mean: float
@@ -65,7 +62,7 @@ class Spread(NamedTuple):
 
 
 class PairedT(NamedTuple):
-    """A paired t-test, two-sided; t and p are NaN where they are undefined, and `note` then says why."""
+    """A two-sided paired t-test; if t and p are undefined, they are NaN and `note` says why."""
 
     t: float
     df: int  # degrees of freedom
@@ -74,20 +71,20 @@ class PairedT(NamedTuple):
 
 
 def accuracy_curve(columns: Mapping[str, Any]) -> AccuracyCurve:
-    """Return the curve in the columns [rounds] session, round, time_s, energy_j and test_accuracy of ``rounds.csv``.
+    """Return the curve of the columns [rounds] session, round, time_s, energy_j and test_accuracy of ``rounds.csv``.
 
-    Without a column session all rounds belong to one session.
+    Without a column session, all rounds belong to one session.
     """
     columns = {"session": np.ones(len(columns["round"])), **columns}
     session, number, time_s, energy_j, accuracy = (np.array(columns[name], dtype=np.float64) for name in CURVE_COLUMNS)
-    # An extra round ends with a model that only serves to prepare the session: its test is no result.
+    # The model of an extra round only prepares the session, so its test is not a result.
     accuracy = np.where(number > 0, accuracy, np.nan)
     return AccuracyCurve(numbers(number), time_s, energy_j, accuracy, session, number)
 
 
 def base_station_energy_j(columns: Mapping[str, Any]) -> Floats | None:
-    """Return the energy [rounds] that base stations have drawn since the beginning; None where it was not measured."""
-    # The table of a report has all columns, empty where the run lacks them.
+    """Return the energy [rounds] drawn by base stations since the beginning; None if it was not measured."""
+    # The table of a report has all columns, even if they are empty.
     if not all(name in columns for name in BASE_STATION_COLUMNS):
         return None
     static_j, load_j = (np.array(columns[name], dtype=np.float64) for name in BASE_STATION_COLUMNS)
@@ -97,45 +94,40 @@ def base_station_energy_j(columns: Mapping[str, Any]) -> Floats | None:
 
 
 def until(run: AccuracyCurve, reached: Reach, cumulative: Floats) -> float:
-    """Return the value of a cumulative column [rounds] at the end of the round in which a target was reached."""
+    """Return the value of a cumulative column [rounds] at the end of the round that reached a target."""
     return float(cumulative[np.flatnonzero(run.number == reached.round)[0]])
 
 
 def sessions(run: AccuracyCurve) -> list[AccuracyCurve]:
-    """Return each session of a run by itself; times and energies count from its beginning, extra rounds included."""
+    """Return each session of a run; times and energies count from its beginning, including extra rounds."""
     if not run.round.size:
         return []
-    borders = np.flatnonzero(np.diff(run.session)) + 1  # first rows of all sessions but the first
-    begins = [0, *borders.tolist()]
-    ends = [*borders.tolist(), len(run.session)]
+    borders = (np.flatnonzero(np.diff(run.session)) + 1).tolist()  # first rows of all sessions but the first
     found = []
     before_s = 0.0
     before_j = 0.0
-    for begin, end in zip(begins, ends, strict=True):
+    for begin, end in pairwise([0, *borders, len(run.session)]):
         session = AccuracyCurve(*(column[begin:end] for column in run))
         found.append(
             session._replace(
-                number=session.round,
-                time_s=session.time_s - before_s,
-                energy_j=session.energy_j - before_j,
+                number=session.round, time_s=session.time_s - before_s, energy_j=session.energy_j - before_j
             )
         )
-        # Columns are cumulative over the run: the next session begins where this one ends.
         before_s = float(session.time_s[-1])
         before_j = float(session.energy_j[-1])
     return found
 
 
 def numbers(rounds: Floats) -> Floats:
-    """Return round numbers [rounds] that grow over the whole run, also where sessions count from 1 again."""
+    """Return round numbers [rounds] that grow over the whole run, while those of sessions begin again from 1."""
     if np.all(np.diff(rounds) > 0):
-        return rounds  # without sessions they are right as they are
-    return np.arange(1.0, len(rounds) + 1)  # extra rounds count, as they have cost time and energy
+        return rounds
+    return np.arange(1.0, len(rounds) + 1)  # extra rounds count, as they cost time and energy
 
 
 def reach(run: AccuracyCurve, accuracy: float) -> Reach:
     """Return the first round with an accuracy, not smoothed (FedSSG paper, Table 3; dynamic-devices paper, eq. 31)."""
-    # A comparison with NaN is false. The tolerance is for relative targets: 0.75 * 0.8 is a little more than 0.6.
+    # The tolerance is for relative targets: 0.75 * 0.8 is slightly more than 0.6.
     hits = np.flatnonzero(run.accuracy >= accuracy - SAME_ACCURACY)
     if not hits.size:
         return total(run)
@@ -144,16 +136,16 @@ def reach(run: AccuracyCurve, accuracy: float) -> Reach:
 
 
 def total(run: AccuracyCurve) -> Reach:
-    """Return what a whole run took, as the bound of a target that it did not reach."""
+    """Return the cost of a whole run, as the bound of a target that it did not reach."""
     if not run.number.size:
         return Reach(False, 0, 0.0, 0.0)
     return Reach(False, int(run.number[-1]), float(run.time_s[-1]), float(run.energy_j[-1]))
 
 
 def speed_up(reference: Reach, run: Reach) -> tuple[float, float, float]:
-    """Return how many times less than the reference a run took: rounds, time, energy (FedSSG paper, Table 3).
+    """Return the reference's rounds, time and energy over the run's (FedSSG paper, Table 3).
 
-    Where one of them never reached the target, all that it took counts, as in the paper. 0/0 is NaN.
+    As in the paper, the whole run counts if it never reached the target. 0/0 is NaN.
     """
     return (
         _ratio(reference.round, run.round),
@@ -163,13 +155,11 @@ def speed_up(reference: Reach, run: Reach) -> tuple[float, float, float]:
 
 
 def _ratio(reference: float, run: float) -> float:
-    if not run:
-        return math.nan
-    return float(reference / run)
+    return float(reference / run) if run else math.nan
 
 
 def last(run: AccuracyCurve, count: int) -> Spread:
-    """Return mean and deviation of the last `count` tests, or of all if there are fewer (FedSSG paper, Table 1: 50)."""
+    """Return mean and deviation of the last `count` tests, or of all of them (FedSSG paper, Table 1: 50)."""
     return _spread(run.tests[-count:])
 
 
@@ -187,7 +177,7 @@ def _spread(accuracies: Floats) -> Spread:
 
 
 def common(reference: AccuracyCurve, run: AccuracyCurve) -> tuple[Floats, Floats]:
-    """Return the accuracies [n] of both runs in those rounds of the same session in which both were tested."""
+    """Return the accuracies [n] of both runs in the rounds in which both were tested."""
     reference_tested = np.isfinite(reference.accuracy)
     run_tested = np.isfinite(run.accuracy)
     _, reference_rows, run_rows = np.intersect1d(
@@ -197,7 +187,7 @@ def common(reference: AccuracyCurve, run: AccuracyCurve) -> tuple[Floats, Floats
 
 
 def _round_keys(run: AccuracyCurve) -> npt.NDArray[np.complex128]:
-    """Return session and round as one number [rounds]: NumPy finds common numbers, but not common pairs."""
+    """Return session and round as one number [rounds], as NumPy finds no common pairs."""
     return run.session + 1j * run.round
 
 
@@ -210,14 +200,14 @@ def paired_t(reference: Floats, run: Floats) -> PairedT:
     """Test whether accuracies [n] in the same rounds differ: `t = mean(d) / (s_d / sqrt(n))` (FedAR paper, Table 2).
 
     `d` is run - reference, its standard deviation `s_d` has n - 1 degrees of freedom. Accuracies of successive rounds
-    are correlated, so p is smaller than it would be for independent pairs.
+    are correlated, so p is smaller than for independent pairs.
     """
     difference = run - reference
     n = len(run)
     if n < 2:
         return PairedT(math.nan, 0, math.nan, "fewer than two common tests")
     if np.ptp(difference) <= SAME_ACCURACY:
-        note = "the same difference in every round"  # no deviation, so t would be infinite
+        note = "the same difference in every round"  # t would be infinite
         if abs(difference[0]) <= SAME_ACCURACY:
             note = "identical"
         return PairedT(math.nan, n - 1, math.nan, note)
@@ -229,9 +219,9 @@ def paired_t(reference: Floats, run: Floats) -> PairedT:
 
 
 def fairness(accuracies: Floats) -> dict[str, float]:
-    """Return statistics of per-device accuracies [n], also of the worst and the best tenth (FedAR paper, Table 3)."""
+    """Return statistics of per-device accuracies [n] and of their worst and best tenth (FedAR paper, Table 3)."""
     ordered = np.sort(accuracies)
-    tenth = max(1, round(len(ordered) / 10))  # at least one device, however few there are
+    tenth = max(1, round(len(ordered) / 10))  # at least one device
     worst = ordered[:tenth]
     best = ordered[-tenth:]
     return {

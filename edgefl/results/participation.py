@@ -1,4 +1,4 @@
-"""Measures of participation: Jain's index of how often devices were chosen, and the age of updates."""
+"""Measures of participation: Jain's index of the times that devices were chosen, and the age of updates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 class Participation(NamedTuple):
     """The spread of a run's participations over its devices."""
 
-    times: Ints  # [devices] how often each was chosen
+    times: Ints  # [devices] number of times that each was chosen
     ages: Floats  # [devices] mean age of its update over the rounds
 
     @property
@@ -27,13 +27,11 @@ class Participation(NamedTuple):
     @property
     def mean_age(self) -> float:
         """Mean age of update over rounds and devices."""
-        if not self.ages.size:
-            return 0.0
-        return float(self.ages.mean())
+        return float(self.ages.mean()) if self.ages.size else 0.0
 
 
 def jain_index(amounts: npt.ArrayLike) -> float:
-    """Return Jain's index of fairness of amounts [n], `(sum x)^2 / (n sum x^2)`, from 1/n to 1; nan if all are 0.
+    """Return Jain's index of fairness of amounts [n], `(sum x)^2 / (n sum x^2)`, from 1/n to 1; NaN if all are 0.
 
     Source: Jain, Chiu, Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984.
     """
@@ -45,10 +43,10 @@ def jain_index(amounts: npt.ArrayLike) -> float:
 
 
 class ParticipationCount:
-    """Counts how participations are spread over the devices, some rounds at a time.
+    """Counts how participations spread over the devices, some rounds at a time.
 
-    The age of a device's update counts the rounds that have ended since the one that received it last; before the
-    first, since the run began (Yang, Arafa, Quek, Poor, ICASSP 2020).
+    The age of a device's update is the number of rounds since its last update was received, or since the run began
+    (Yang, Arafa, Quek, Poor, ICASSP 2020).
 
     Args:
         devices: the number of devices.
@@ -63,14 +61,14 @@ class ParticipationCount:
         """Add participations [n].
 
         Args:
-            round_of: [n] numbers of the rounds in which they ended, over the whole run, from 1; none comes before a
-                round that was added earlier.
+            round_of: [n] numbers of the rounds in which they ended, over the whole run, from 1; not before a round
+                that was added earlier.
             device: [n] their devices.
-            status: [n] how they ended.
+            status: [n] their statuses.
         """
         np.add.at(self._times, device[~np.isin(status, NOT_CHOSEN)], 1)
         received = status == RECEIVED
-        # Each device's rounds in order, after the last one known: ages begin anew at each of them.
+        # Each device's rounds in order, after the last known one: ages restart at each of them.
         ids = np.unique(device[received])
         of_device = np.concatenate([ids, device[received]])
         at_round = np.concatenate([self._last[ids], round_of[received]])
@@ -81,31 +79,30 @@ class ParticipationCount:
         np.maximum.at(self._last, device[received], round_of[received])
 
     def spread(self, rounds: int) -> Participation:
-        """Return how the participations were spread over the first `rounds` rounds, which are all."""
+        """Return how the participations spread over the devices in all `rounds` rounds."""
         sums = self._age_sums + _ages(rounds + 1 - self._last)
         return Participation(self._times, sums / max(rounds, 1))
 
 
 def _ages(gaps: Ints) -> Floats:
-    """Return the sum of the ages in gaps [n] between two updates: in one of g rounds they are 0, 1, ..., g - 1."""
-    # Before round 1 there is nothing; the age of "round 0" is 0 and adds nothing.
+    """Return the sum of the ages in gaps [n] between two updates: in a gap of g rounds they are 0, 1, ..., g - 1."""
     sums: Floats = gaps * (gaps - 1) / 2
     return sums
 
 
 def participation(round_of: Ints, device: Ints, status: npt.NDArray[Any], devices: int, rounds: int) -> Participation:
-    """Return how participations [n] were spread over the devices; see `ParticipationCount`."""
+    """Return how participations [n] spread over the devices; see `ParticipationCount`."""
     count = ParticipationCount(devices)
     count.add(round_of, device, status)
     return count.spread(rounds)
 
 
 def of_rounds(blocks: Iterable[Block], devices: int, rounds: int) -> Participation:
-    """Return how the participations of a run were spread.
+    """Return how the participations of a run spread over its devices.
 
     Args:
-        blocks: the participants' devices and statuses, one entry a round; what was cut off after the last round may
-            come as well.
+        blocks: the participants' devices and statuses, one entry per round, and perhaps one for the participations that
+            the end of the run cut off.
         devices: the number of devices.
         rounds: the number of rounds.
     """

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +22,20 @@ from edgefl.results.result_tables import result_files
 
 PROCESSOR = "processor"  # in the manifest
 PACKAGES = ("torch", "numpy", "scipy", "simpy")
-GIT_PATIENCE_S = 5  # wall-clock; a working directory on a slow network drive must not hold up the run
+GIT_PATIENCE_S = 5  # wall-clock; the working directory may lie on a slow network drive
 
 
 def digests(folder: Path, more: Iterable[ResultFile] = ()) -> dict[str, str]:
-    """Return the SHA-256 of the files of a folder that the same scenario gives again, byte by byte.
+    """Return the SHA-256 of a folder's files that the same scenario reproduces byte by byte.
 
     Args:
         folder: a result folder.
-        more: its tables of measures from outside.
+        more: tables of measures from outside.
     """
     found = {}
     for file in (*result_files(), *more):
         path = folder / file.name
-        if file.digested and path.exists():  # not every run learns, moves devices or asks for contributions
+        if file.digested and path.exists():  # many files are optional
             found[file.name] = digest(path)
     return found
 
@@ -47,16 +47,16 @@ def digest(path: Path) -> str:
 
 
 def cpu_s() -> float:
-    """Return the processor time that this process and its ended children have taken so far [s]."""
+    """Return the processor time of this process and its ended children [s]."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def used_resources(cpu_began_s: float) -> dict[str, float]:
-    """Return what the run took of the machine: processor time, and memory at most.
+    """Return the run's processor time and peak memory.
 
-    The memory is that of the process since it began, and of its largest worker: where one process has had several runs,
-    it is that of the largest.
+    The memory is that of the process since its start, plus that of its largest worker; a process with several runs has
+    that of the largest.
 
     Args:
         cpu_began_s: `cpu_s` when the run began.
@@ -76,21 +76,14 @@ def environment(*, git: bool) -> dict[str, Any]:
 
 @cache
 def _machine() -> dict[str, str]:
-    """Return package versions and platform, which stay the same throughout a process; finding them takes a while."""
+    """Return package versions and platform, which stay the same throughout a process."""
     versions = {"edgefl": edgefl_version()}
-    versions |= {package: _installed_version(package) for package in PACKAGES}
+    versions |= {package: version(package) for package in PACKAGES}
     return {**versions, "python": platform.python_version(), "platform": platform.platform()}
 
 
-def _installed_version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def _git_revision() -> str | None:
-    """Return the commit that the working directory is at; None without git, or outside a repository."""
+    """Return the commit of the working directory; None without git, or outside a repository."""
     command = ["git", "rev-parse", "HEAD"]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command

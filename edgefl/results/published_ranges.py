@@ -1,6 +1,6 @@
-"""What published radios and processors do, by quantity: the one table that runs are held against.
+"""Published ranges of radios and processors, with which runs are compared.
 
-A value outside is not wrong, but no device that was measured or standardised does it, so it is worth a second look.
+A value outside is not wrong, but no measured or standardised device has it, so it deserves a second look.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 
 class PublishedRange(NamedTuple):
-    """A quantity of a run, and the least and the largest published value of it."""
+    """A quantity of a run, and its least and largest published values."""
 
-    said: str  # after a number: its unit and what it is
-    name: str  # the same as the heading of a row, and its unit
+    said: str  # the unit and quantity after a number
+    name: str  # the heading of a row
     unit: str
     least: float
     most: float

@@ -1,6 +1,6 @@
-"""The one reader of result folders: documents whole, tables row by row or as arrays.
+"""The reader of result folders: documents whole, tables row by row or as arrays.
 
-A result that is read back (`edgefl.results.result`), the report and the exports build on it.
+Results that are read back (`edgefl.results.result`), the report and the exports build on it.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from edgefl.results.result_tables import columns_of_files, described_in, measure
 TableRow = dict[str, Any]
 ColumnArrays = dict[str, npt.NDArray[Any]]
 
-ROWS_AT_A_TIME = 20_000  # that are held as text: a million rows of strings would not fit in memory
+ROWS_AT_A_TIME = 20_000  # in memory as text
 FINISHED_STATUS = "finished"
 EVENTS_FILE = "events.parquet"
 _NUMPY_TYPES: dict[type, type[np.generic]] = {str: np.str_, int: np.int64, float: np.float64}
-_YAML_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # C's is much faster
+_YAML_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader is much faster
 
 
 class Documents(NamedTuple):
-    """The files of a result folder that are no tables."""
+    """The files of a result folder besides its tables."""
 
-    scenario_text: str  # as it stands in the file
+    scenario_text: str  # the file's text
     scenario: Mapping[str, Any]
     manifest: Mapping[str, Any]
-    summary: Mapping[str, Any]  # empty where the run did not finish and left none
+    summary: Mapping[str, Any]  # empty if an unfinished run left none
 
 
 def read_documents(folder: Path) -> Documents:
     """Return scenario, manifest and summary of a result folder.
 
     Raises:
-        InputError: one of them is missing or unreadable, in one line.
+        InputError: one of them is missing or unreadable.
     """
     text = text_of(folder, "scenario.yaml")
     manifest = json_of(folder, "manifest.json")
-    # A run that was cut short may lack its summary, a whole one may not.
+    # Only an unfinished run may lack its summary.
     finished = manifest.get("status") == FINISHED_STATUS
     summary: Mapping[str, Any] = {}
     if finished or (folder / "summary.json").is_file():
@@ -76,10 +76,10 @@ def text_of(folder: Path, name: str) -> str:
 
 
 def json_of(folder: Path, name: str) -> Mapping[str, Any]:
-    """Return the object that a JSON file holds.
+    """Return the object in a JSON file.
 
     Raises:
-        InputError: it does not exist, or holds something else.
+        InputError: the file does not exist, or holds something else.
     """
     try:
         value = strict_json(text_of(folder, name))
@@ -89,10 +89,10 @@ def json_of(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
-    """Return the mapping that the `text` of a YAML file holds.
+    """Return the mapping in the `text` of a YAML file.
 
     Raises:
-        InputError: it holds something else.
+        InputError: the text holds something else.
     """
     try:
         value = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506 - both loaders are safe ones
@@ -103,11 +103,6 @@ def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
 
 
 def _check_targets(folder: Path, summary: Mapping[str, Any]) -> None:
-    """Check that the targets of a summary are a list of mappings.
-
-    Raises:
-        InputError: they are not.
-    """
     targets = summary.get("targets") or []
     if not isinstance(targets, list) or not all(isinstance(target, dict) for target in targets):
         raise InputError(f"{folder}/summary.json: targets: expected a list of mappings; the file is damaged")
@@ -121,11 +116,6 @@ def _mapping(folder: Path, name: str, value: Any) -> Mapping[str, Any]:
 
 @contextmanager
 def _opened(folder: Path, name: str) -> Iterator[Any]:
-    """Open a text file of the folder.
-
-    Raises:
-        InputError: it does not exist, cannot be read, or is not as the run wrote it.
-    """
     if not folder.is_dir():
         raise InputError(f"{folder}: not a result folder: no such folder")
     check_file(folder, name)
@@ -142,7 +132,7 @@ def _opened(folder: Path, name: str) -> Iterator[Any]:
 
 
 def columns_of(folder: Path, name: str) -> tuple[ResultColumn, ...]:
-    """Return the columns that a table of a result folder may have.
+    """Return the possible columns of a table of a result folder.
 
     Raises:
         InputError: the manifest is damaged.
@@ -155,7 +145,7 @@ def columns_of(folder: Path, name: str) -> tuple[ResultColumn, ...]:
 
 
 def tables_by_rows(folder: Path) -> tuple[ResultFile, ...]:
-    """Return the tables that a run may have rows of: those of edgefl's measures, and of its own from outside.
+    """Return the tables that a run may have by rows: those of edgefl's measures and of measures from outside.
 
     Raises:
         InputError: the manifest is damaged.
@@ -175,18 +165,18 @@ def header_of(folder: Path, name: str) -> list[str]:
 
 
 def rows_of(folder: Path, name: str) -> Iterator[TableRow]:
-    """Yield the rows of a CSV file, typed as the table of columns says; None for an empty cell.
+    """Yield the rows of a CSV file, with the types of its columns; None for an empty cell.
 
     Raises:
         InputError: it does not exist.
-        ValueError: a cell is not of its column's type, or a row has more or fewer cells than the header.
+        ValueError: a cell does not have its column's type, or a row and the header differ in length.
     """
     types = {column.name: column.type for column in columns_of(folder, name)}
-    # The file stays open between the rows: a table may not fit in memory.
+    # The file stays open, as a table may not fit in memory.
     with _opened(folder, name) as stream:
         lines = csv.reader(stream)
         header = _header(lines, name)
-        # What the table does not know is a trace of an algorithm from outside, which is a number.
+        # Unknown columns are traces of algorithms from outside, which are numbers.
         parsers = [_PARSERS[types.get(column, float)] for column in header]
         for line in lines:
             values = [parse(cell) if cell else None for parse, cell in zip(parsers, line, strict=True)]
@@ -194,7 +184,6 @@ def rows_of(folder: Path, name: str) -> Iterator[TableRow]:
 
 
 def _header(lines: Iterator[list[str]], name: str) -> list[str]:
-    """Return the first line, which even a table without rows has."""
     header = next(lines, [])
     if not header:
         raise ValueError(f"{name} is empty")
@@ -205,7 +194,7 @@ _PARSERS: dict[type, Callable[[str], Any]] = {
     str: str,
     int: int,
     float: float,
-    bool: {"true": True, "false": False}.__getitem__,  # a KeyError for everything else; bool("false") would be True
+    bool: {"true": True, "false": False}.__getitem__,
 }
 
 
@@ -213,12 +202,12 @@ _PARSERS: dict[type, Callable[[str], Any]] = {
 
 
 def arrays_of(folder: Path, name: str) -> ColumnArrays:
-    """Return the columns [rows] of a CSV file that the table of columns knows.
+    """Return the known columns [rows] of a CSV file.
 
-    An empty cell is NaN. So is a whole column that only some runs, or only later versions, write. Flags stay texts.
+    An empty cell is NaN, and so is each column that only other runs write. Flags stay texts.
 
     Raises:
-        InputError: the file or a column that every run writes is missing, or a cell is damaged, in one line.
+        InputError: the file or a column of all runs is missing, or a cell is damaged.
     """
     columns = columns_of_files()[name]
     with _opened(folder, name) as stream:
@@ -229,12 +218,12 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
             places = [header.index(column.name) for column in present]
             pieces = list(_pieces(lines, present, places))
         except IndexError:
-            reason = "ends too early: the file was cut off, as of a run that was killed or a copy that was not finished"
+            reason = "ends too early: the file was cut off, perhaps by a killed run or an unfinished copy"
             raise InputError(f"{folder}/{name}: line {lines.line_num} {reason}") from None
         except (ValueError, csv.Error) as error:
             raise InputError(f"{folder}/{name}: near line {lines.line_num}: {error}") from None
     arrays = {column.name: np.concatenate([piece[column.name] for piece in pieces]) for column in present}
-    # All columns that the file lacks share one array, which nobody writes to.
+    # All missing columns share one array, which is never written to.
     unknown = np.full(len(arrays[present[0].name]), np.nan)
     for column in columns:
         arrays.setdefault(column.name, unknown)
@@ -242,10 +231,10 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
 
 
 def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
-    """Return the columns [events] of the event log, of these kinds alone; None where the folder has no event log.
+    """Return the columns [events] of the event log for some kinds of events; None without an event log.
 
     Raises:
-        InputError: it has been changed or cannot be read, in one line.
+        InputError: the file was changed or cannot be read.
     """
     path = folder / EVENTS_FILE
     if not path.is_file():
@@ -257,20 +246,20 @@ def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
     found: dict[str, list[Any]] = {name: [] for name in names}
     try:
         with opened(path) as stream:
-            # Filters of pyarrow would import pandas; batch by batch, the other kinds take no memory.
+            # Filters of pyarrow would import pandas.
             for batch in pq.ParquetFile(stream).iter_batches(columns=names):
                 rows = [row for row, kind in enumerate(batch["kind"].to_pylist()) if kind in kinds]
                 for name in names:
                     values = batch[name].to_pylist()
                     found[name] += [values[row] for row in rows]
-    except (OSError, ValueError, KeyError) as error:  # those of pyarrow are among them
+    except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are among them
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read: {reason}") from None
     return _event_arrays(found)
 
 
 def events_from(columns: Mapping[str, Sequence[Any]], kinds: Collection[str]) -> ColumnArrays:
-    """Return an event log that is in memory as `events_of` returns that of a folder."""
+    """Return an event log in memory in the form of `events_of`."""
     arrays = _event_arrays(columns)
     wanted = np.isin(arrays["kind"], list(kinds))
     return {name: values[wanted] for name, values in arrays.items()}
@@ -284,7 +273,7 @@ def _event_arrays(columns: Mapping[str, Sequence[Any]]) -> ColumnArrays:
 
 
 def arrays_from(columns: Mapping[str, Sequence[Any]], name: str) -> ColumnArrays:
-    """Return columns [rows] that are in memory as `arrays_of` returns those of the file of that name."""
+    """Return columns [rows] in memory in the form of `arrays_of` for the file of that name."""
     arrays = {}
     for column in columns_of_files()[name]:
         if column.name in columns:
@@ -296,16 +285,11 @@ def arrays_from(columns: Mapping[str, Sequence[Any]], name: str) -> ColumnArrays
 
 
 def _present(columns: Sequence[ResultColumn], header: Sequence[str], file: str) -> list[ResultColumn]:
-    """Return the columns that a file has.
-
-    Raises:
-        InputError: it lacks one that every run of every version has written.
-    """
     present = []
     for column in columns:
         if column.name in header:
             present.append(column)
-        elif not (column.optional or column.added_later):
+        elif not column.optional:
             raise InputError(f"{file}: column {column.name} is missing")
     return present
 
@@ -313,7 +297,7 @@ def _present(columns: Sequence[ResultColumn], header: Sequence[str], file: str) 
 def _pieces(
     lines: Iterator[list[str]], columns: Sequence[ResultColumn], places: Sequence[int]
 ) -> Iterator[ColumnArrays]:
-    """Yield the columns of a few thousand lines at a time; at least one piece, which may be empty."""
+    """Yield the columns of some thousand lines at a time, at least one piece."""
     while True:
         rows = [row for row in islice(lines, ROWS_AT_A_TIME) if row]  # csv gives an empty row for a blank line
         yield {

@@ -1,4 +1,4 @@
-"""A run's results as Python users get them: DataFrames, a summary, the final model, a page, a plot."""
+"""A run's results for Python users: DataFrames, a summary, the final model, a page, a plot."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
 from edgefl.results.integrity import check_file
 from edgefl.results.reader import EVENTS_FILE, FINISHED_STATUS, Documents, read_documents
 from edgefl.results.result_tables import described_in, measured_tables
-from edgefl.results.run_folder import DEVICE_ACCURACY_FILE
-from edgefl.results.saved_model import no_model, read_model, read_parameters
+from edgefl.results.run_folder import DEVICE_ACCURACY_FILE, MODEL_FILE
+from edgefl.results.saved_model import no_model, read_model
 from edgefl.scenario import Scenario, dump, load_model
 
 if TYPE_CHECKING:
@@ -41,17 +41,17 @@ PlotOver = Literal["rounds", "time", "energy", "phases"]
 
 @dataclass(repr=False)
 class Result:
-    """A run's results; its tables come from the ledger or, where it was read from a folder, from its files."""
+    """A run's results; its tables come from the ledger or, if it was read from a folder, from its files."""
 
     scenario: dict[str, Any]  # complete, with all defaults
-    summary: dict[str, Any]  # what summary.json holds
+    summary: dict[str, Any]  # as in summary.json
     trained: TrainedModel | None  # the final global model; None without learning, or if it is in the folder
     status: str  # finished | interrupted | failed
-    ledger: Ledger | None  # None where it was read from a folder
+    ledger: Ledger | None  # None if the result was read from a folder
     error: str | None = None  # of a run that failed
     folder: Path | None = None  # that the run wrote to; None: it wrote nothing
-    manifest: dict[str, Any] = field(default_factory=dict)  # what manifest.json holds; digests only if from a folder
-    # The rest of what a run in memory leaves, which a folder holds as files
+    manifest: dict[str, Any] = field(default_factory=dict)  # as in manifest.json; digests only if from a folder
+    # Of a run in memory; a folder has files for them
     resolved: Scenario | None = None  # the scenario with objects that were made in Python
     more_tables: Mapping[str, Callable[[], Columns]] = field(default_factory=dict)  # by file: labels, tracks, ...
 
@@ -61,7 +61,7 @@ class Result:
         if self.summary:
             if self.summary["final_accuracy"] is not None:
                 facts.append(f"accuracy {score(self.summary['final_accuracy'])}")
-            elif self.rounds["test_loss"].notna().any():  # samples without classes
+            elif self.rounds["test_loss"].notna().any():
                 facts.append(f"test loss {digits(self.rounds['test_loss'].dropna().iloc[-1])}")
             facts += [quantity(self.summary["time_s"], TIME), quantity(self.summary["energy_j"], ENERGY)]
         return f"<Result {self._name!r}: {', '.join(facts)}>"
@@ -73,23 +73,21 @@ class Result:
         """The final global model as a flat vector [d]; None without learning.
 
         Raises:
-            InputError: the file of the result folder cannot be read.
+            InputError: the model in the result folder is damaged.
         """
-        if self.trained is not None:
-            return self.trained.flat()
-        if self.folder is None:
+        if self.trained is None and (self.folder is None or not (self.folder / MODEL_FILE).exists()):
             return None
-        return read_parameters(self.folder)
+        return self.saved_model().flat()
 
     def model(self) -> nn.Module:
         """Return the final global model as a torch module in evaluation mode, with its statistics.
 
-        It takes samples [B, *sample_shape] as training does: normalised, (x - mean) / std of the dataset.
-        `saved_model().prepared` makes them of stored samples.
+        It takes normalised samples [B, *sample_shape], (x - mean) / std of the dataset. `saved_model().prepared` makes
+        them from stored samples.
 
         Raises:
-            InputError: nothing was learned, the file of the result folder is missing or damaged, or the module of an
-                own model cannot be made any more.
+            InputError: nothing was learned, the model in the result folder is damaged, or the module of a model from
+                outside can no longer be made.
         """
         from edgefl.learning.learner.networks.rebuilt import rebuilt  # imports torch
 
@@ -99,7 +97,7 @@ class Result:
         """Return the tensors of the final global model by name, from memory or from the result folder.
 
         Raises:
-            InputError: nothing was learned, or the file of the result folder is missing or damaged.
+            InputError: nothing was learned, or the model in the result folder is damaged.
         """
         if self.trained is not None:
             return self.trained
@@ -108,7 +106,6 @@ class Result:
         return read_model(self.folder)
 
     def _model_section(self) -> Model:
-        """Return the section `model` of the scenario."""
         if self.resolved is not None:
             return self.resolved.model
         return load_model(self.scenario, self.folder or Path())
@@ -120,7 +117,7 @@ class Result:
     # Pictures
 
     def _repr_html_(self) -> str | None:
-        """Return the run as notebooks show it: tiles with its main results, and curves; None if it is under way."""
+        """Return the run for notebooks: tiles with its main results, and curves; None if it is under way."""
         from edgefl.results.report import notebook
 
         if self.ledger is None and not (self.folder and (self.folder / ROUNDS_FILE).exists()):
@@ -131,12 +128,12 @@ class Result:
     def plot(self, over: PlotOver | None = None, *, axes: Axes | None = None, label: str | None = None) -> Figure:
         """Return a figure of the accuracy (or test loss) over rounds, time and energy, and of the energy by phase.
 
-        pyplot takes no part in it: nothing is left behind, and `figure.savefig("accuracy.pdf")` writes it.
+        It is independent of pyplot; `figure.savefig("accuracy.pdf")` writes it.
 
         Args:
-            over: one panel: the accuracy over `rounds`, `time` or `energy`; or `phases`. All of them if None.
-            axes: Matplotlib's axes to which one curve, by default over time, is added, such as those of another run.
-            label: of the curve in the legend of the axes; what the run is called if None.
+            over: one panel: the accuracy over `rounds`, `time` or `energy`; or `phases`. All panels if None.
+            axes: Matplotlib's axes, such as another run's, to which one curve is added, by default over time.
+            label: of the curve in the legend of the axes; the name of the run if None.
 
         Raises:
             InputError: Matplotlib is missing, there is no such panel, the run was not tested, or the axes show
@@ -157,7 +154,7 @@ class Result:
         if axes is None and over not in views:
             return figures.draw(groups, over)
         if over == figures.ENERGY_BY_PHASE:
-            raise InputError(f"plot: over={over!r}: are bars, which need a figure of their own: leave out axes")
+            raise InputError(f"plot: over={over!r}: bars need a separate figure: leave out axes")
         measure = figures.measure_of([run])
         if measure is None:
             raise InputError(f"plot: over={over!r}: no accuracy was measured; there is {figures.ENERGY_BY_PHASE!r}")
@@ -166,17 +163,17 @@ class Result:
         return figures.add_curve(axes, run, measure, views[over or "time"], label)
 
     def plausibility(self) -> list[Plausible]:
-        """Return what the run's radios and processors do, as medians over participations, beside published values.
+        """Return quantities of the run's radios and processors, as medians over participations, with published ranges.
 
-        Each has `value`, `published` (name, unit, least, most, and the sources of both) and `within`; what the run does
-        not have, or what its tables do not tell, is left out.
+        Each has `value`, `published` (name, unit, least, most, and the sources of both) and `within`. Quantities that
+        the run or its tables lack are left out.
         """
         from edgefl.results.report.run.plausibility import plausibility
 
         return plausibility(self.as_run())
 
     def as_run(self) -> Run:
-        """Return the run as reports, figures and comparisons see it: documents, and tables as arrays."""
+        """Return the run for reports, figures and comparisons: documents, and tables as arrays."""
         from edgefl.results.report.shared.read import from_memory, load
 
         if self.folder is not None:
@@ -209,12 +206,12 @@ class Result:
 
     @cached_property
     def contributions(self) -> pd.DataFrame:
-        """Each participant's contribution to the model's value, where the scenario asks for it."""
+        """Each participant's contribution to the model's value, if the scenario asks for it."""
         return self.table("contributions")
 
     @cached_property
     def device_losses(self) -> pd.DataFrame:
-        """Losses on each participant's training samples around its local training, where the scenario asks for them."""
+        """Losses on each participant's training samples around its local training, if the scenario asks for them."""
         return self.table("device_losses")
 
     @cached_property
@@ -224,7 +221,7 @@ class Result:
 
     @cached_property
     def labels_by_round(self) -> pd.DataFrame:
-        """The samples of each label that each participant held in each round, where the scenario asks for it."""
+        """The samples of each label that each participant held in each round, if the scenario asks for them."""
         return self.table("labels_by_round")
 
     @cached_property
@@ -240,14 +237,14 @@ class Result:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of the tables of measures that the run has rows of, such as f1; `table` returns them."""
+        """The names of the run's tables of measures, such as f1; `table` returns them."""
         if self.ledger is not None:
             return tuple(table.name.removesuffix(".csv") for table in self.ledger.tables)
         folder = self.folder or Path()
         return tuple(name for name, table in self._known_tables.items() if (folder / table.name).exists())
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return the table of a measure by its name, such as f1; empty where the run has no rows of it.
+        """Return the table of a measure by its name, such as f1; empty if the run has no rows of it.
 
         Raises:
             InputError: there is no measure of this name, or the file cannot be read.
@@ -259,20 +256,20 @@ class Result:
 
     @property
     def _known_tables(self) -> dict[str, ResultFile]:
-        """The tables that are kept by rows, by their names: edgefl's own, and those of this run's own measures."""
+        """The tables that are kept by rows, by name: edgefl's, and those of this run's measures from outside."""
         tables = [LABELS_BY_ROUND, *measured_tables(), *described_in(self.manifest, self.folder or Path())]
         if self.ledger is not None:
             tables += self.ledger.tables
         return {table.name.removesuffix(".csv"): table for table in tables}
 
     def _frame(self, name: str, columns: Callable[[Ledger], Columns]) -> pd.DataFrame:
-        """Return columns of the ledger, or else the file of that name as a table."""
+        """Return columns of the ledger, or else the table in the file of that name."""
         import pandas as pd
 
         if self.ledger is not None:
             frame = {}
             for key, values in columns(self.ledger).items():
-                # pandas cannot tell the type of a column without rows and would take it for text
+                # pandas would take a column without rows for text.
                 frame[key] = pd.Series(values, dtype=None if values else "float64")
             return pd.DataFrame(frame)
         path = (self.folder or Path()) / name
@@ -284,13 +281,13 @@ class Result:
                 if path.suffix == ".parquet":
                     return pd.read_parquet(stream)
                 return pd.read_csv(stream)
-        except (OSError, ValueError) as error:  # those of pandas and pyarrow are among them
+        except (OSError, ValueError) as error:  # errors of pandas and pyarrow are among them
             reason = " ".join(str(error).split())
             raise InputError(f"{path}: cannot be read: {reason}") from None
 
 
 def read_result(folder: Path) -> Result:
-    """Return the results of a folder; its tables and its model are read when they are asked for.
+    """Return the results of a folder; its tables and its model are read when they are needed.
 
     Raises:
         InputError: a file is missing or unreadable.
@@ -299,7 +296,7 @@ def read_result(folder: Path) -> Result:
     status = documents.manifest.get("status")
     if not isinstance(status, str):
         raise InputError(f"{folder}/manifest.json: status: is missing, so this is not the manifest of a run")
-    # An unfinished run's summary, if it left one, sums up the rounds that it finished; only a whole run's counts.
+    # The summary of an unfinished run does not count.
     summary = {}
     if status == FINISHED_STATUS:
         summary = dict(documents.summary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from edgefl.records.columns import ResultColumn
 from edgefl.records.result_files import RESULT_FILES, ResultFile
 
 ROUNDS_FILE = "rounds.csv"
-MEASURED_TABLES = "measured_tables"  # in the manifest: those of measures from outside, which nothing else describes
+MEASURED_TABLES = "measured_tables"  # in the manifest: the tables of measures from outside
 TABLE_NAME = r"[a-z][a-z0-9_]*\.csv"
 _TYPES: dict[str, type[bool | int | float | str]] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
@@ -24,13 +25,9 @@ _TYPES: dict[str, type[bool | int | float | str]] = {kind.__name__: kind for kin
 @cache
 def result_files() -> tuple[ResultFile, ...]:
     """Return the files that a run without code from outside may write, in the order of the pages about them."""
-    found = []
-    for file in RESULT_FILES:
-        if file.name == ROUNDS_FILE:
-            found.append(_with_measured_columns(file))
-            continue
-        found.append(file)
-    return (*found, *measured_tables())
+    more = tuple(column for name in MEASURES.members for column in MEASURES.load(name).round_columns)
+    files = [replace(file, columns=file.columns + more) if file.name == ROUNDS_FILE else file for file in RESULT_FILES]
+    return (*files, *measured_tables())
 
 
 @cache
@@ -46,12 +43,6 @@ def columns_of_files() -> Mapping[str, tuple[ResultColumn, ...]]:
     return {file.name: file.columns for file in result_files() if file.columns}
 
 
-def _with_measured_columns(rounds: ResultFile) -> ResultFile:
-    """Return rounds.csv with the columns that measures add."""
-    more = [column for name in MEASURES.members for column in MEASURES.load(name).round_columns]
-    return ResultFile(rounds.name, rounds.meaning, rounds.digested, (*rounds.columns, *more))
-
-
 def own_tables(report: ReportSection) -> list[ResultFile]:
     """Return the tables of the measures from outside that a report asks for."""
     tables = [asked.measure.table() for asked in report.asked if is_outside(type(asked.measure))]
@@ -59,7 +50,7 @@ def own_tables(report: ReportSection) -> list[ResultFile]:
 
 
 def description_of(table: ResultFile) -> dict[str, Any]:
-    """Return a table of a measure from outside as the manifest describes it."""
+    """Return the manifest's description of a table of a measure from outside."""
     columns = [
         {"name": column.name, "type": column.type.__name__, "unit": column.unit, "meaning": column.meaning}
         for column in table.columns
@@ -71,22 +62,16 @@ def described_in(manifest: Mapping[str, Any], folder: Path) -> list[ResultFile]:
     """Return the tables of measures from outside that the manifest of a folder describes.
 
     Raises:
-        InputError: it describes one wrongly.
+        InputError: the manifest is damaged.
     """
     try:
         return [_described(table) for table in manifest.get(MEASURED_TABLES, ())]
     except (KeyError, TypeError, AttributeError):
-        text = "does not describe tables as edgefl does; the manifest is damaged: restore it, or run the scenario again"
+        text = "is damaged: restore the manifest, or run the scenario again"
         raise InputError(f"{folder}/manifest.json: {MEASURED_TABLES}: {text}") from None
 
 
 def _described(table: Mapping[str, Any]) -> ResultFile:
-    """Return a table that the manifest describes.
-
-    Raises:
-        KeyError: something is missing.
-        TypeError: something is of another type, or the file is none that a measure has.
-    """
     columns = [
         ResultColumn(str(column["name"]), _TYPES[column["type"]], str(column["unit"]), str(column["meaning"]))
         for column in table["columns"]

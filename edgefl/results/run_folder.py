@@ -1,4 +1,4 @@
-"""The folder of a run: which files edgefl writes there, how it tells them from a user's, and how they are removed."""
+"""The folder of a run: the files that edgefl writes there, how it recognises them, and their removal."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ SCENARIO_FILE = "scenario.yaml"
 LABELS_FILE = "labels.csv"
 TRACKS_FILE = "tracks.csv"
 DEVICE_ACCURACY_FILE = "device_accuracy.csv"
-PARAMETERS_FILE = "parameters.npy"
 MODEL_FILE = "model.safetensors"
 REPORT_FILE = "report.html"
-CHECKPOINTS = "checkpoints"  # folder of what a run can be resumed from
+CHECKPOINTS = "checkpoints"  # folder of the record from which a run can be resumed
 LOCK = Path(CHECKPOINTS) / JOURNAL  # locked by the process that works in the folder: with a run, a sweep or a study
 PROGRESS = Path(CHECKPOINTS) / "progress"  # folder of the rows of a run under way
 
 
 def _begins_like(form: bytes) -> Mark:
-    """Return the mark of files whose beginning has a form, a regular expression."""
+    """Return the mark of files whose beginning matches a regular expression."""
     return lambda head: re.match(form, head) is not None
 
 
@@ -46,13 +45,12 @@ def _is_saved_model(head: bytes) -> bool:
 
 
 def _marks_of(tables: Iterable[ResultFile]) -> dict[str, Mark]:
-    """Return the marks of tables that the ledger keeps by rows, by their files."""
     return {table.name: first_line_has(*(column.name for column in table.columns[1:])) for table in tables}
 
 
 PAGE: Mark = _is_page
 STATISTICS: Mark = first_line_has("runs", "finished")  # of a sweep's statistics.csv
-RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same folder replaces
+RESULT_MARKS: dict[str, Mark] = {  # of the files that a new run in the same folder replaces
     MANIFEST_FILE: _begins_like(rb'\{\s*"edgefl":\s*"'),
     SCENARIO_FILE: begins_with(b"name: "),
     LABELS_FILE: first_line_has("device", "label", "samples"),
@@ -62,7 +60,6 @@ RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same fo
     TRACKS_FILE: first_line_has("device", "time_s", "x_m", "y_m"),
     "events.parquet": begins_with(b"PAR1"),
     SUMMARY_FILE: _begins_like(rb'\{\s*"rounds":\s*\d'),
-    PARAMETERS_FILE: begins_with(b"\x93NUMPY"),
     MODEL_FILE: _is_saved_model,
     WHAT_IF_FILE: first_line_has("key", "value", "refused"),
     REPORT_FILE: PAGE,
@@ -70,17 +67,17 @@ RESULT_MARKS: dict[str, Mark] = {  # of the files which a new run in the same fo
 }
 RESULT_FILES = tuple(RESULT_MARKS)
 PROGRESS_FILES = ("rounds.csv", "devices.csv", TRACKS_FILE, SUMMARY_FILE)
-# Other programs' files begin like these: they are the run's only if its manifest has their digests, or has none yet.
-COMMON_FORMATS = {SCENARIO_FILE, "events.parquet", PARAMETERS_FILE}
+# Other programs' files begin like these: they belong to a finished run only if its manifest has their digests.
+COMMON_FORMATS = {SCENARIO_FILE, "events.parquet"}
 FILES_OF_MANY_RUNS = ("sweep.yaml", "measured.csv")  # of a sweep's folder, and of a study's
-TELLING = (MANIFEST_FILE, SUMMARY_FILE, "rounds.csv", "devices.csv", MODEL_FILE)  # one of them makes a folder a run's
+TELLING = (MANIFEST_FILE, SUMMARY_FILE, "rounds.csv", "devices.csv", MODEL_FILE)  # any of them identifies a run
 
 
 def check_usable(folder: Path, *, may_hold_files: bool) -> None:
-    """Check that results can be written to a folder, before anything is run.
+    """Check that results can be written to a folder, before a run begins.
 
     Raises:
-        InputError: it holds files already and may not, or it cannot be written.
+        InputError: it holds files and must not, or it cannot be written.
     """
     try:
         if folder.exists() and not folder.is_dir():
@@ -93,8 +90,8 @@ def check_usable(folder: Path, *, may_hold_files: bool) -> None:
 
 
 def _check_permission(folder: Path) -> None:
-    """Check that the folder can be written or, as long as it does not exist, made."""
-    existing = folder.absolute()  # or the nearest folder above it that exists, in which it will be made
+    """Check that the folder can be written, or made if it does not exist."""
+    existing = folder.absolute()  # or the nearest existing folder above it
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
@@ -102,12 +99,12 @@ def _check_permission(folder: Path) -> None:
 
 
 def check_folder(folder: Path, *, may_hold_run: bool, beside_others: bool = False) -> None:
-    """Check that a run can write its results to a folder, before anything is run; see also `check_files`.
+    """Check that a run can write its results to a folder, before it begins; see also `check_files`.
 
     Args:
         folder: the folder; it need not exist.
-        may_hold_run: a run that is there is replaced or continued.
-        beside_others: it may hold anything that has no name of a result.
+        may_hold_run: whether a run in it is replaced or continued.
+        beside_others: whether it may hold other files, without names of results.
 
     Raises:
         InputError: it holds other files than a run's, or it cannot be written.
@@ -119,9 +116,9 @@ def check_folder(folder: Path, *, may_hold_run: bool, beside_others: bool = Fals
 
 
 def names_in(folder: Path) -> set[str]:
-    """Return the names of what is in a folder; nothing if there is none.
+    """Return the names in a folder, if it exists.
 
-    Files that were being written count only where there is nothing else: no killed process leaves them alone.
+    Half-written files count only if there is nothing else, as no killed process leaves them alone.
     """
     try:
         paths = list(folder.iterdir())
@@ -131,7 +128,7 @@ def names_in(folder: Path) -> set[str]:
 
 
 def holds_others(folder: Path, kind: str, names: Collection[str]) -> InputError:
-    """Return the refusal to run something in a folder with files of another kind; it names some of them."""
+    """Return the refusal to use a folder with files of another kind; it names some of them."""
     shown = ", ".join(sorted(names)[:3])
     if len(names) > 3:
         shown = f"{shown}, ..."
@@ -139,7 +136,7 @@ def holds_others(folder: Path, kind: str, names: Collection[str]) -> InputError:
 
 
 def _holds_run(folder: Path, names: Collection[str]) -> bool:
-    """Return whether a folder is that of a run, also of one that was killed as it began."""
+    """Return whether a folder belongs to a run, perhaps one that was killed as it began."""
     if any(is_own(folder / name, RESULT_MARKS[name]) for name in TELLING):
         return True
     journal = folder / LOCK
@@ -149,7 +146,7 @@ def _holds_run(folder: Path, names: Collection[str]) -> bool:
 
 
 def holds_only_lock(folder: Path) -> bool:
-    """Return whether there is nothing in the folder of a folder's checkpoints but an empty lock, if that."""
+    """Return whether the checkpoints of a folder hold nothing but perhaps an empty lock."""
     lock = folder / LOCK
     free = not os.path.lexists(lock) or own_files.is_empty_file(lock)
     return free and lock.parent.is_dir() and names_in(lock.parent) <= {JOURNAL}
@@ -160,31 +157,29 @@ def check_files(folder: Path, more: Iterable[ResultFile] = ()) -> None:
 
     Args:
         folder: the folder.
-        more: tables of measures from outside that are to be written there.
+        more: tables of measures from outside that will be written there.
 
     Raises:
-        InputError: there is another one, which must not be replaced.
+        InputError: another program has written one of them, so it must not be replaced.
     """
     manifest = _manifest(folder)
     finished = manifest.get("status") == FINISHED_STATUS
     own_files.check_replaceable(folder, RESULT_MARKS | _marks_of([*described_in(manifest, folder), *more]))
     if finished:
-        listed = manifest.get("digests")
-        unlisted = COMMON_FORMATS.difference(listed) if isinstance(listed, dict) else ()  # earlier versions listed none
-        for name in unlisted:
+        for name in COMMON_FORMATS.difference(manifest["digests"]):
             if os.path.lexists(folder / name):
                 raise own_files.foreign_file(folder / name)
     own_files.check_replaceable(folder / PROGRESS, {name: RESULT_MARKS[name] for name in PROGRESS_FILES})
     checkpoints = folder / CHECKPOINTS
     if os.path.lexists(checkpoints) and not checkpoints.is_dir():
         raise own_files.foreign_file(checkpoints)
-    # The record of a run that was killed may be damaged anywhere, and is the run's.
+    # The record of a killed run may be damaged anywhere.
     if (finished or not manifest) and own_files.is_foreign(folder / LOCK, begins_record):
         raise own_files.foreign_file(folder / LOCK)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a folder; nothing if there is none of edgefl's that can be read."""
+    """Return the manifest of a folder; an empty mapping if edgefl cannot read it or has not written it."""
     path = folder / MANIFEST_FILE
     if not is_own(path, RESULT_MARKS[MANIFEST_FILE]):
         return {}
@@ -207,7 +202,7 @@ def remove_results(folder: Path) -> None:
 
 
 def remove_files(folder: Path, names: Iterable[str]) -> None:
-    """Remove some results of a run from its folder, as far as edgefl has written them.
+    """Remove some results of a run from its folder, if edgefl has written them.
 
     Raises:
         OSError: the system does not allow it.
@@ -217,17 +212,17 @@ def remove_files(folder: Path, names: Iterable[str]) -> None:
 
 
 def remove_progress(folder: Path) -> None:
-    """Remove the rows of a run that was under way from its result folder, as far as the system allows it."""
+    """Remove the rows of a run under way from its result folder, as far as the system allows it."""
     place = folder / PROGRESS
     try:
         remove_files(place, PROGRESS_FILES)
         own_files.remove_half_written(place)
-    except OSError:  # such as: there is none
+    except OSError:  # there may be none
         return
     own_files.remove_empty(place)
 
 
 def remove_checkpoints(folder: Path) -> None:
-    """Remove what a run that has finished has on record, as far as the system allows it; call this under its lock."""
+    """Remove the record of a finished run, as far as the system allows it; call this under its lock."""
     remove_progress(folder)
     remove_record(folder / CHECKPOINTS)

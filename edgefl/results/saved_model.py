@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from edgefl.core.errors import InputError
-from edgefl.core.files import opened, read_bytes
+from edgefl.core.files import read_bytes
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.results.integrity import check_file
-from edgefl.results.run_folder import MODEL_FILE, PARAMETERS_FILE
+from edgefl.results.run_folder import MODEL_FILE
 from edgefl.scenario import load_model
 
 if TYPE_CHECKING:
@@ -22,36 +19,15 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-def read_parameters(folder: Path) -> npt.NDArray[np.float32] | None:
-    """Return the final model as a flat vector [d]; None where nothing was learned.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
-    path = folder / PARAMETERS_FILE
-    if not path.exists():
-        return None
-    check_file(folder, PARAMETERS_FILE)
-    try:
-        with opened(path) as stream:
-            parameters: npt.NDArray[np.float32] = np.load(stream, allow_pickle=False)
-    # A damaged header may be read as anything.
-    except (OSError, ValueError, EOFError, TypeError, SyntaxError, MemoryError, OverflowError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    return parameters
-
-
 def read_model(folder: Path) -> TrainedModel:
     """Return the final model's tensors.
 
     Raises:
-        InputError: nothing was learned, or the file is missing or damaged.
+        InputError: nothing was learned, or the file is damaged.
     """
     path = folder / MODEL_FILE
     if not path.exists():
-        if not (folder / PARAMETERS_FILE).exists():
-            raise no_model(str(folder))
-        raise InputError(f"{path}: is missing; edgefl 0.2.0 and earlier did not write it: run the scenario again")
+        raise no_model(str(folder))
     check_file(folder, MODEL_FILE)
     try:
         return TrainedModel.from_bytes(read_bytes(path))
@@ -60,7 +36,7 @@ def read_model(folder: Path) -> TrainedModel:
 
 
 def no_model(run: str) -> InputError:
-    """Return the error about a run that has no model."""
+    """Return the error about a run without a model."""
     return InputError(f"{run}: has no model, as nothing was learned")
 
 

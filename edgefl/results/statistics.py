@@ -12,16 +12,16 @@ from edgefl.core.arrays import Floats
 from edgefl.results import metrics
 
 CONFIDENCE = 0.95
-# On charts. For the same deviation, Student's interval of two runs is 6.5 times as wide as a normal one, and that of
-# three runs 2.2 times: it would cover the chart, and the runs themselves say more.
+# On charts. For the same deviation, Student's interval is 6.5 times as wide as a normal one with two runs and 2.2 times
+# with three: it would cover the chart, and the runs themselves say more.
 FEWEST_FOR_INTERVAL = 4
-SAME_RELATIVE = 1e-12  # numbers that differ by less, relative to the largest, count as equal
+SAME_RELATIVE = 1e-12  # numbers closer than this, relative to the largest, count as equal
 
 
 class SeedEstimate(NamedTuple):
-    """Mean, standard deviation and half the confidence interval of n runs if all of them reached it; else NaN.
+    """Mean, standard deviation and half the confidence interval of n runs; NaN unless all of them reached the target.
 
-    The median is Kaplan and Meier's; where half of the runs or more never reached it, it is NaN, and larger than
+    The median is Kaplan and Meier's; if half of the runs or more never reached the target, it is NaN, and larger than
     `above`.
     """
 
@@ -31,18 +31,16 @@ class SeedEstimate(NamedTuple):
     std: float  # with n - 1 degrees of freedom; NaN of a single run, as is `half`
     half: float
     median: float
-    above: float  # a bound of a median that is not known; NaN of one that is
+    above: float  # a lower bound of an unknown median; else NaN
 
     @property
     def central(self) -> float:
-        """The mean where all runs reached it, else the median; NaN where that is not known either."""
-        if self.reached == self.n:
-            return self.mean
-        return self.median
+        """The mean if all runs reached the target, else the median; NaN if that is unknown, too."""
+        return self.mean if self.reached == self.n else self.median
 
 
 class Paired(NamedTuple):
-    """Differences of n pairs: mean, half the confidence interval, p of the two-sided t-test; NaN where undefined."""
+    """Differences of n pairs: mean, half the confidence interval, p of the two-sided t-test; NaN if undefined."""
 
     n: int
     mean: float
@@ -52,12 +50,12 @@ class Paired(NamedTuple):
 
 
 def estimate(values: Floats, bounds: Floats | None = None) -> SeedEstimate:
-    """Return mean and median of runs [n], some of which may be known by a lower bound only.
+    """Return mean and median of runs [n], some of which may have only a lower bound.
 
     Args:
-        values: one number for each run; NaN where it never reached what is counted.
-        bounds: what such runs took in all, of which the value is then known to be larger (right-censored); not needed
-            where there is none.
+        values: the cost of the target for each run; NaN if the run never reached it.
+        bounds: the cost of the whole runs, which is less than a missing value (right-censored); needed only if there
+            are missing values.
     """
     n = len(values)
     reached = int(np.isfinite(values).sum())
@@ -77,29 +75,28 @@ def estimate(values: Floats, bounds: Floats | None = None) -> SeedEstimate:
 
 
 def _half_interval(std: float, n: int) -> float:
-    """Return half of Student's confidence interval of a mean."""
     from scipy.special import stdtrit  # scipy.stats would take much longer to import
 
     return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2) * std / math.sqrt(n))
 
 
 def _median(values: Floats, bounds: Floats) -> tuple[float, float]:
-    """Return Kaplan and Meier's median, and the bound that it exceeds where it is unknown; NaN for the other one.
+    """Return Kaplan and Meier's median, or else a lower bound of it; NaN for the other one.
 
-    The estimate is the share of runs that have not reached it yet; the median is where that share falls to a half.
-    Where it stays at a half between two values, the median is their middle, as of numbers that are all known. The bound
-    is the median of what each run took at least, which holds whatever the censored runs would have taken.
+    The estimate is the share of runs that have not reached the target yet; the median is where that share falls to a
+    half. If it stays at a half between two values, the median is their middle. The bound is the median of the costs
+    that are known or at least bounded, which holds whatever the censored runs would have needed.
     """
     n = len(values)
     if n == 0:
         return math.nan, math.nan
     known = np.isfinite(values)
     least = np.where(known, values, bounds)
-    order = np.lexsort((~known, least))  # of equal numbers those that reached it come first
+    order = np.lexsort((~known, least))  # of equal numbers, known ones come first
     ends = known[order]
-    at_risk = np.arange(n, 0, -1)  # runs that took at least as much
+    at_risk = np.arange(n, 0, -1)  # runs that needed at least as much
     share_left = np.cumprod(1 - ends / at_risk)
-    # The tolerance, as a product of fractions may miss a half by a rounding error.
+    # With a tolerance, as a product of fractions may miss a half by a rounding error.
     falls = np.flatnonzero(ends & (share_left < 0.5 + SAME_RELATIVE))
     if not falls.size:
         return math.nan, float(np.median(least))
@@ -112,9 +109,9 @@ def _median(values: Floats, bounds: Floats) -> tuple[float, float]:
 
 
 def paired(reference: Mapping[int, float], run: Mapping[int, float]) -> Paired:
-    """Compare run and reference seed by seed: under one seed both met the same devices, channels and batches.
+    """Compare run and reference seed by seed: under one seed both had the same devices, channels and batches.
 
-    Seeds that only one of them has are left out. Where one never reached it (NaN), nothing can be said.
+    Seeds that only one of them has are left out. If one of them never reached the target (NaN), there is no result.
     """
     seeds = [seed for seed in reference if seed in run]
     ours = np.array([run[seed] for seed in seeds], np.float64)
@@ -126,25 +123,22 @@ def paired(reference: Mapping[int, float], run: Mapping[int, float]) -> Paired:
     if n < 2:
         mean = float(difference[0]) if n else math.nan
         return Paired(n, mean, math.nan, math.nan, "fewer than two common seeds")
-    size = float(np.abs([ours, theirs]).max()) or 1.0  # all are 0: any size will do
+    size = float(np.abs([ours, theirs]).max()) or 1.0  # any size if all are 0
     tolerance = SAME_RELATIVE * size
     if np.ptp(difference) <= tolerance:
         if abs(difference[0]) <= tolerance:
             return Paired(n, 0.0, 0.0, math.nan, "identical under every seed")
         return Paired(n, float(difference[0]), 0.0, math.nan, "the same difference under every seed")
-    p = metrics.paired_t(theirs / size, ours / size).p  # the test's tolerance is absolute, made for numbers up to 1
+    p = metrics.paired_t(theirs / size, ours / size).p  # scaled, as its tolerance is absolute
     return Paired(n, float(difference.mean()), _half_interval(float(difference.std(ddof=1)), n), p)
 
 
 def holm(p: Sequence[float]) -> Floats:
-    """Return p-values [n], adjusted so that one false alarm among n tests stays as rare as p says (Holm 1979).
-
-    NaN stays NaN and does not count as a test.
-    """
+    """Return p-values [n] adjusted for n tests (Holm 1979); NaN stays NaN and does not count as a test."""
     values = np.array(p, np.float64)
     tests = np.flatnonzero(np.isfinite(values))
     order = tests[np.argsort(values[tests], kind="stable")]
     factors = np.arange(len(order), 0, -1)
-    # An adjusted value is never below that of a smaller p, hence the running maximum.
+    # An adjusted value is never below the one of a smaller p, hence the running maximum.
     values[order] = np.minimum(1.0, np.maximum.accumulate(factors * values[order]))
     return values

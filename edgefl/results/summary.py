@@ -16,7 +16,7 @@ from edgefl.results.participation import of_rounds
 from edgefl.scenario import RelativeTarget
 
 BATTERY_TOTALS = ("charged_j", "drained_j")  # columns of runs with batteries
-DROP_COLUMNS = ("late", "departed", "failed")  # how a participation may end without an update
+DROP_COLUMNS = ("late", "departed", "failed")  # of participations that ended without an update
 
 
 def summarize(
@@ -28,15 +28,15 @@ def summarize(
     by_session: bool = False,
     devices: int | None = None,
 ) -> dict[str, Any]:
-    """Return what summary.json holds, without the wall-clock times.
+    """Return the content of summary.json, without the wall-clock times.
 
     Args:
         ledger: the finished rounds.
-        targets: accuracies whose time and energy are wanted.
-        last_tests: over how many of the last tests mean and standard deviation are taken.
+        targets: accuracies whose time and energy are reported.
+        last_tests: the number of last tests for mean and standard deviation.
         accuracies: [devices] accuracy of the final model on each device's own samples; None without learning.
         by_session: whether to sum up each session, too.
-        devices: how many there are, to tell how evenly they took part; None: it is not told.
+        devices: their number, for the spread of participations; None leaves it out.
     """
     rounds = ledger.rounds
     curve = metrics.accuracy_curve(ledger.round_columns())
@@ -50,7 +50,7 @@ def summarize(
         "last": _last_tests(curve, last_tests),
         "targets": [_target(curve, target, bs_energy_j=bs_energy_j) for target in targets],
     }
-    # Keys that only some runs have stand where they stand in the file; its order is fixed.
+    # The order of keys is that of the file.
     if by_session:
         summary["sessions"] = [_session(one, targets) for one in metrics.sessions(curve)]
     for column in ("bytes_down", "bytes_up", "wasted_j"):
@@ -63,14 +63,12 @@ def summarize(
     if devices is not None:
         summary.update(_spread(ledger, devices))
     summary["drops"] = _drops(rounds)
-    summary["fairness"] = None
-    if accuracies is not None:
-        summary["fairness"] = metrics.fairness(accuracies)
+    summary["fairness"] = None if accuracies is None else metrics.fairness(accuracies)
     return summary
 
 
 def _spread(ledger: Ledger, devices: int) -> dict[str, float | None]:
-    """Return how evenly devices took part, and how old their updates were on average."""
+    """Return how evenly devices took part, and the mean age of their updates."""
     found = of_rounds(ledger.participant_blocks(["device", "status"]), devices, ledger.finished)
     return {"jain_index": _number(found.jain_index), "mean_age_rounds": found.mean_age}
 
@@ -91,24 +89,20 @@ def _session(curve: AccuracyCurve, targets: Sequence[float | RelativeTarget]) ->
 
 
 def _number(value: float) -> float | None:
-    """Return None for NaN, which JSON does not have."""
-    if math.isnan(value):
-        return None
-    return value
+    return None if math.isnan(value) else value
 
 
 def _drops(rounds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Return how many participations ended without an update, by reason."""
     drops = {column: sum(row[column] for row in rounds) for column in DROP_COLUMNS}
-    # Each selected device's participation ends in one way, so what no column counts was still under way.
+    # Each participation ends in one way; the rest was still under way.
     selected = sum(row["selected"] for row in rounds)
     received = sum(row["received"] for row in rounds)
-    drops["unfinished"] = selected - received - sum(drops.values())  # the end of the run cut these short
+    drops["unfinished"] = selected - received - sum(drops.values())
     return drops
 
 
 def _last_tests(curve: AccuracyCurve, count: int) -> dict[str, Any] | None:
-    """Return mean and standard deviation of the last tests; None where there was no test."""
     spread = metrics.last(curve, count)
     if spread.n == 0:
         return None
@@ -121,19 +115,19 @@ def _target(
     session: int | None = None,
     bs_energy_j: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    """Return what a target took, None where it was not reached; a relative target also tells what it is relative to.
+    """Return the cost of a target, None if it was not reached; a relative target also names its reference.
 
     Args:
         curve: of the run, or of a session.
         target: an accuracy, or a fraction of the best accuracy of a reference.
         session: the number of the session; None for the whole run.
-        bs_energy_j: [rounds] energy of base stations since the beginning; None where it was not measured.
+        bs_energy_j: [rounds] energy of base stations since the beginning; None if it was not measured.
     """
     accuracy = _wanted_accuracy(target, session)
     summary: dict[str, Any] = {"accuracy": accuracy, "round": None, "time_s": None, "energy_j": None}
     if bs_energy_j is not None:
         summary["bs_energy_j"] = None
-    if accuracy is not None:  # None: there is nothing to reach in this session
+    if accuracy is not None:  # None: the session has no target
         reach = metrics.reach(curve, accuracy)
         if reach.reached:
             summary.update(round=reach.round, time_s=reach.time_s, energy_j=reach.energy_j)
@@ -146,9 +140,9 @@ def _target(
 
 
 def _wanted_accuracy(target: float | RelativeTarget, session: int | None) -> float | None:
-    """Return the accuracy that a target asks for; None where the reference did not have the session."""
+    """Return the accuracy of a target; None if the reference lacks the session."""
     if not isinstance(target, RelativeTarget):
         return target
     if session is None:
-        return target.accuracy  # a fraction of the reference's best over its whole run
+        return target.accuracy
     return target.within(session)

@@ -1,4 +1,4 @@
-"""The table of what a finished run would cost with other values of some keys: `what_if.csv`."""
+"""The table `what_if.csv`: the costs of a finished run with other values of some keys."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class WhatIfRow:
     """A row: the run itself, or the run with another value of one key."""
 
     key: str = ""  # empty: the run itself
-    value: str = ""  # as the cell has it
-    refused: str = ""  # why it is not priced; empty if it is
+    value: str = ""  # the text of the cell
+    refused: str = ""  # why it is not priced
     costs: Mapping[str, float | None] = field(default_factory=dict)  # by column; empty if it is not priced
 
 
 class Measure(NamedTuple):
-    """The thing whose cost a row tells: the whole run, or the way to a target."""
+    """A part of a run with a cost in each row: the whole run, or the way to a target."""
 
     name: str
     time: str  # the column of its virtual time
@@ -44,7 +44,7 @@ class Measure(NamedTuple):
 
 
 def measures_of(own: WhatIfRow) -> list[Measure]:
-    """Return what the row of a run tells the cost of: the whole run, and each target that it has reached."""
+    """Return the measures in the row of a run: the whole run, and each target that it reached."""
     found = [Measure("whole run", "time_s", "energy_j", "rounds")]
     for column, value in own.costs.items():
         accuracy = column.removeprefix("target_").removesuffix("_round")
@@ -55,7 +55,7 @@ def measures_of(own: WhatIfRow) -> list[Measure]:
 
 
 def value_text(key: str, cell: str) -> str:
-    """Return a value of a key for people: with its unit if it is a number, as it stands in the table otherwise."""
+    """Return a value of a key for readers: a number with its unit, anything else as in the table."""
     number = as_number(cell)
     if number is None:
         return cell.strip('"')
@@ -63,14 +63,14 @@ def value_text(key: str, cell: str) -> str:
 
 
 def ratio(value: float | None, own: float | None) -> str:
-    """Return how many times the run's own cost a cost is: "× 1.23"; an empty text where that has no meaning."""
+    """Return the ratio of a cost to the run's own cost: "× 1.23"; an empty text if it is undefined."""
     if value is None or not own:
         return ""
     return f"× {digits(value / own)}"
 
 
 def ratio_text(value: float | None, own: float | None, units: Sequence[Unit]) -> str:
-    """Return a cost with its unit, and how many times the run's own cost it is."""
+    """Return a cost with its unit, and its ratio to the run's own cost."""
     return f"{quantity(value, units)} {ratio(value, own)}".rstrip()
 
 
@@ -78,9 +78,9 @@ def row_of(key: str, value: Any, summary: Mapping[str, Any]) -> WhatIfRow:
     """Return the row of a run that has been priced.
 
     Args:
-        key: with another value than the run has; empty for the run itself.
+        key: with another value; empty for the run itself.
         value: of the key.
-        summary: of the run with that value, as summary.json would hold it.
+        summary: of the run with that value, as in summary.json.
     """
     totals = [*TOTALS]
     of_target = [*OF_TARGET]
@@ -95,12 +95,12 @@ def row_of(key: str, value: Any, summary: Mapping[str, Any]) -> WhatIfRow:
 
 
 def target_column(accuracy: float, name: str) -> str:
-    """Return the column of what a target took, as the index of a sweep calls it."""
+    """Return the column of a cost of a target, as in the index of a sweep."""
     return f"target_{accuracy:.6g}_{name}"
 
 
 def value_cell(value: Any) -> str:
-    """Return a value of a scenario as a cell: numbers and texts as they are, mappings and lists as JSON."""
+    """Return a value of a scenario as a cell: numbers and texts plain, mappings and lists as JSON."""
     if value is None or isinstance(value, bool | dict | list | tuple):
         return json.dumps(value)
     return csv_cell(value)
@@ -115,9 +115,9 @@ def columns_of(rows: Sequence[WhatIfRow]) -> Columns:
 
 
 def merged(before: Sequence[WhatIfRow], now: Sequence[WhatIfRow]) -> list[WhatIfRow]:
-    """Return the rows of an earlier table, but for those of keys that have new ones, and the new ones.
+    """Return the new rows, and the rows of an earlier table with other keys.
 
-    Earlier rows count only if they are of the same run: if their first rows are alike.
+    Earlier rows count only if they belong to the same run: if their first rows are equal.
     """
     if not before or cells(before[0]) != cells(now[0]):
         return list(now)
@@ -126,7 +126,7 @@ def merged(before: Sequence[WhatIfRow], now: Sequence[WhatIfRow]) -> list[WhatIf
 
 
 def cells(row: WhatIfRow) -> dict[str, str]:
-    """Return a row as its cells stand in the file, by column."""
+    """Return the cells of a row by column."""
     texts = {name: csv_cell(getattr(row, name)) for name in TEXTS}
     return texts | {name: csv_cell(value) for name, value in row.costs.items()}
 
@@ -135,7 +135,7 @@ def read_table(folder: Path) -> list[WhatIfRow]:
     """Return the rows of a result folder's table, the run itself first; none if the folder has no table.
 
     Raises:
-        InputError: the table is damaged, in one line.
+        InputError: the table is damaged.
     """
     if not (folder / WHAT_IF_FILE).is_file():
         return []
@@ -149,12 +149,6 @@ def read_table(folder: Path) -> list[WhatIfRow]:
 
 
 def _row(line: Mapping[str, str]) -> WhatIfRow:
-    """Return a line of the file as a row.
-
-    Raises:
-        ValueError: a cell is no number.
-        TypeError: a line has more or fewer cells than the header.
-    """
     if None in line or None in line.values():
         raise ValueError("a line has more or fewer cells than the header")
     if not {*TEXTS, *TOTALS} <= line.keys():
@@ -167,13 +161,9 @@ def _row(line: Mapping[str, str]) -> WhatIfRow:
 
 
 def _check(rows: Iterable[WhatIfRow]) -> None:
-    """Check that the first row, and no other one, is the run itself, and that all rows have their totals.
-
-    Raises:
-        ValueError: they do not.
-    """
+    """Check that the first row, and no other, is the run itself, and that all rows have totals."""
     for place, row in enumerate(rows):
         if (row.key == "") != (place == 0):
-            raise ValueError("the first row, and no other one, must be the run itself")
+            raise ValueError("the first row, and no other, must be the run itself")
         if not row.refused and any(as_number(row.costs[name]) is None for name in TOTALS):
-            raise ValueError("a total is no number")
+            raise ValueError("a total is not a number")

@@ -1,9 +1,8 @@
-"""The one writer of result folders: each file is whole or absent."""
+"""The writer of result folders: each file is whole or absent."""
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,19 +19,19 @@ from edgefl.records.ledger import Columns, Ledger
 from edgefl.results import run_folder
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_DIGEST, WHAT_IF_FILE
-from edgefl.results.run_folder import DEVICE_ACCURACY_FILE, LABELS_FILE, MODEL_FILE, PARAMETERS_FILE, TRACKS_FILE
+from edgefl.results.run_folder import MODEL_FILE
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROW_GROUP = 2**20  # rows of events.parquet that are compressed together, as Arrow does by itself
+ROW_GROUP = 2**20  # rows of events.parquet that are compressed together: Arrow's default
 
 
 def open_folder(folder: Path) -> None:
     """Make the folder, and remove the results of an earlier run from it.
 
     Raises:
-        RunError: the system does not allow it; what was removed by then is gone.
+        RunError: the system does not allow it; some files may have been removed.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,23 +40,8 @@ def open_folder(folder: Path) -> None:
         raise RunError(f"{folder}: cannot be written: {error.strerror}; choose another folder with -o") from None
 
 
-def write_labels(files: FileGroup, holdings: Mapping[str, list[Any]]) -> None:
-    """Write how many samples of each label each device holds: columns device, label, samples."""
-    files.write(LABELS_FILE, csv_bytes(holdings))
-
-
-def write_tracks(files: FileGroup, tracks: Columns) -> None:
-    """Write where devices have moved: columns device, time_s, x_m, y_m."""
-    files.write(TRACKS_FILE, csv_bytes(tracks))
-
-
-def write_device_accuracies(files: FileGroup, accuracies: Columns) -> None:
-    """Write how accurate the final model is for each device: columns device, samples, accuracy."""
-    files.write(DEVICE_ACCURACY_FILE, csv_bytes(accuracies))
-
-
 def write_ledger(files: FileGroup, ledger: Ledger) -> None:
-    """Write rounds, devices and events, and of the tables that are kept by rows those that have some."""
+    """Write rounds, devices, events and the tables that are kept by rows."""
     files.write("rounds.csv", csv_bytes(ledger.round_columns()))
     with files.open("devices.csv") as stream:
         stream.writelines(csv_pieces(ledger.device_names, ledger.device_blocks()))
@@ -68,10 +52,7 @@ def write_ledger(files: FileGroup, ledger: Ledger) -> None:
 
 
 def write_model(files: FileGroup, trained: TrainedModel, scenario: Mapping[str, Any]) -> None:
-    """Write the final model: its parameters as a flat vector, and all its tensors by name."""
-    stream = io.BytesIO()
-    np.save(stream, trained.flat())
-    files.write(PARAMETERS_FILE, stream.getvalue())
+    """Write the tensors of the final model by name."""
     # No times and no machines: equal runs give equal bytes.
     content = trained.to_bytes(
         version=edgefl_version(), scenario=str(scenario["name"]), model=str(scenario["model"]["kind"])
@@ -80,7 +61,7 @@ def write_model(files: FileGroup, trained: TrainedModel, scenario: Mapping[str, 
 
 
 def write_what_if(folder: Path, columns: Columns) -> None:
-    """Write what a finished run would cost with other values, and note the file's digest in the manifest.
+    """Write the costs of a finished run with other values, and note the file's digest in the manifest.
 
     Raises:
         RunError: the folder cannot be written.
@@ -89,7 +70,7 @@ def write_what_if(folder: Path, columns: Columns) -> None:
     content = csv_bytes(columns)
     try:
         manifest = json.loads(read_bytes(manifest_file))
-        # A kill between two of these steps leaves a file without a digest, and never one with the digest of another.
+        # A kill between two steps may leave a file without a digest, but never with a wrong one.
         if manifest.pop(WHAT_IF_DIGEST, None) is not None:
             write_json(manifest_file, manifest)
         write_atomically(folder / WHAT_IF_FILE, content)
@@ -104,16 +85,15 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return indented JSON; NaN and infinity are refused, as JSON has none."""
+    """Return indented JSON; NaN and infinity are refused."""
     return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()
 
 
 def _write_events(stream: BinaryIO, blocks: Iterable[Columns]) -> None:
-    """Write the event log as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # Types come from the table of columns: a run without events would otherwise have columns of type null.
+    # With explicit types, as a run may have no events.
     types = {float: pa.float64(), int: pa.int64(), str: pa.string()}
     schema = pa.schema([(column.name, types[column.type]) for column in EVENT_COLUMNS])
     with pq.ParquetWriter(stream, schema) as file:
@@ -122,7 +102,6 @@ def _write_events(stream: BinaryIO, blocks: Iterable[Columns]) -> None:
 
 
 def _arrow_tables(blocks: Iterable[Columns], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield blocks of columns as Arrow tables."""
     import pyarrow as pa
 
     for columns in blocks:
@@ -131,10 +110,10 @@ def _arrow_tables(blocks: Iterable[Columns], schema: pa.Schema) -> Iterator[pa.T
 
 
 def _row_groups(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield the rows of tables in groups of `ROW_GROUP`, the last one being the rest."""
+    """Yield the rows of tables in groups of `ROW_GROUP` rows, then the rest."""
     import pyarrow as pa
 
-    # `schema.empty_table()` would do, and import all of pandas; see `_arrow_array`.
+    # Not by `schema.empty_table()`, which imports pandas; see `_arrow_array`.
     waiting = pa.table([_arrow_array((), field.type) for field in schema], schema=schema)
     for table in tables:
         waiting = pa.concat_tables([waiting, table])
@@ -145,16 +124,13 @@ def _row_groups(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Ta
 
 
 def _arrow_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return values, of which none is missing, as an Arrow array.
-
-    `pa.array` would do the same, and import all of pandas first to see whether the values come from there.
-    """
+    """Return values, none of them missing, as an Arrow array; `pa.array` would import pandas first."""
     import pyarrow as pa
 
     if kind == pa.string():
         encoded = [value.encode() for value in values]
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
         return pa.StringArray.from_buffers(len(values), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
-    # `kind.to_pandas_dtype()` imports pandas, too, in pyarrow 18.
+    # `kind.to_pandas_dtype()` imports pandas in pyarrow 18.
     numbers = np.asarray(values, dtype={"double": np.float64, "int64": np.int64}[str(kind)])
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(numbers)])

@@ -55,20 +55,20 @@ def build(
         train: whether anything is learned; otherwise the world is only priced.
         progress: called with each round's row when it is complete.
         divided: the data of all devices; None: they are loaded and divided here.
-        keeping: what has been learned before, and when states are put on record; None keeps nothing.
+        keeping: the record of earlier learning, and when states are recorded; None keeps nothing.
         control: takes decisions in place of the scenario.
-        env: the clock; None: one is made.
-        known: what a finished run has learned, which takes the place of learning; `train` must be False.
+        env: the clock; None: a new one.
+        known: the learning of a finished run, used instead of learning; `train` must be False.
         cluster: a Ray cluster whose machines train, see `core.ray_cluster.connected`; None: this machine.
-        processors: the types of processors that compute, if anything is kept: a record is of these alone.
-        rows_in: the folder whose disk takes rows that are too many for the memory; None: memory holds all of them.
+        processors: the types of processors that compute, to which a record is bound.
+        rows_in: the folder whose disk takes rows that need too much memory; None: memory holds all of them.
 
     Raises:
-        InputError: the data, partition, model or devices cannot be what the scenario says.
+        InputError: the data, partition, model or devices do not fit the scenario.
     """
     if divided is None:
         divided = divide(scenario)
-    # Only now is it known that nothing is learned: --no-train is no key of the scenario.
+    # Not a rule of the scenario, as --no-train is not one of its keys.
     if scenario.server.selection.needs_losses and not train and known is None:
         name = SELECTIONS.name_of(scenario.server.selection)
         raise InputError(
@@ -92,15 +92,15 @@ def build(
 
 
 def rehearse(scenario: Scenario, access: Access | None = None) -> None:
-    """Do all that a run does before it learns, except for reading data that would take long.
+    """Do everything that a run does before it learns, except for reading data that would take long.
 
     Args:
-        scenario: what is to be run.
-        access: whether code from outside is imported that only a value of `report.what_if` names.
+        scenario: the scenario to check.
+        access: whether code from outside that only a value of `report.what_if` names is imported.
 
     Raises:
         Unavailable: the data are not on this machine, or were never read before.
-        InputError: the data, partition, model or devices cannot be what the scenario says.
+        InputError: the data, partition, model or devices do not fit the scenario.
     """
     with attributing(plugins_in(scenario), InputError), without_reading():
         divided = divide(scenario)

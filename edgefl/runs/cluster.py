@@ -10,19 +10,19 @@ from edgefl.core.errors import InputError
 from edgefl.core.ray_cluster import connected, on_one_line
 from edgefl.runs.workers import Answer, Died, answered
 
-RETRIES = 5  # how often a task begins again if its machine or process is lost
-CANCEL_S = 10.0  # how long interrupted tasks have to write their results
+RETRIES = 5  # of a task whose machine or process is lost
+CANCEL_S = 10.0  # in which interrupted tasks write their results
 
 
 class Cluster:
-    """Runs as many tasks at once as the CPUs, or GPUs, of a Ray cluster allow; see `WorkerPool`.
+    """Runs as many tasks together as the CPUs, or GPUs, of a Ray cluster allow; see `WorkerPool`.
 
     Args:
         work: called with each task; must be importable on all machines. It must write where all machines can read, and
-            continue from the files that an earlier attempt has left.
-        address: host:port of the head node, or auto: the address in RAY_ADDRESS, or else this machine's own cluster.
-        gpus: GPUs of each task: a part of one, or whole ones; None: one if the cluster has any.
-        most: how many tasks may run at once; None: as many as the cluster allows.
+            continue from the files of an earlier attempt.
+        address: host:port of the head node, or auto: the address in RAY_ADDRESS, or else this machine's cluster.
+        gpus: GPUs of each task: a part of one, or a whole number; None: one if the cluster has any.
+        most: how many tasks may run together; None: as many as the cluster allows.
         settings: environment variables of each task.
 
     Raises:
@@ -51,7 +51,7 @@ class Cluster:
         self._gpus = gpus
         self._settings = dict(settings)
         if not self._gpus:
-            # A task without a GPU must not train on one that other tasks have been given.
+            # A task without a GPU must not train on one of another task.
             self._settings["CUDA_VISIBLE_DEVICES"] = ""
         self._busy: dict[Any, int] = {}  # the number of each running task, by Ray's reference
         if self._capacity() < 1:
@@ -64,11 +64,10 @@ class Cluster:
         self._serve = self._ray.remote(num_cpus=1, num_gpus=self._gpus, max_retries=RETRIES)(_serve)
 
     def _total(self, kind: str) -> float:
-        """Return the number of CPUs or GPUs of all machines that are in the cluster now."""
         return float(self._ray.cluster_resources().get(kind, 0.0))
 
     def _capacity(self) -> int:
-        """Return how many tasks can run at once now; this changes when machines join or leave."""
+        """Return how many tasks can run together now; this changes when machines join or leave."""
         count = self._total("CPU")
         if self._gpus:
             count = min(count, self._total("GPU") / self._gpus)
@@ -78,12 +77,12 @@ class Cluster:
 
     @property
     def room(self) -> bool:
-        """True if another task can begin now; if all machines have left, one task may wait for a machine."""
+        """Whether another task can begin now; if all machines have left, one task may wait for a machine."""
         return not self._busy or len(self._busy) < self._capacity()
 
     @property
     def busy(self) -> bool:
-        """True if any task is under way."""
+        """Whether any task is under way."""
         return bool(self._busy)
 
     def begin(self, number: int, task: Any) -> None:
@@ -96,18 +95,18 @@ class Cluster:
         for reference in ended:
             try:
                 value = self._ray.get(reference)
-            # The work's own exceptions are values; this one is the cluster's, after the last retry.
+            # Exceptions of the work are values; this one is the cluster's, after the last retry.
             except self._ray.exceptions.RayError as error:
                 value = Died(_reason(error))
             yield Answer(self._busy.pop(reference), value)
 
     def close(self) -> None:
-        """Leave the cluster; running tasks are interrupted, and write what they have."""
+        """Leave the cluster; running tasks are interrupted, and write their finished rounds."""
         if not self._ray.is_initialized():
             return
         under_way = list(self._busy)
         for reference in under_way:
-            self._ray.cancel(reference)  # raises KeyboardInterrupt in the task, which then writes what it has
+            self._ray.cancel(reference)  # raises KeyboardInterrupt in the task
         if under_way:
             self._ray.wait(under_way, num_returns=len(under_way), timeout=CANCEL_S)
         self._busy = {}
@@ -115,7 +114,6 @@ class Cluster:
 
 
 def _serve(work: Callable[[Any], Any], task: Any, settings: Mapping[str, str]) -> Any:
-    """Run a task on one of the machines."""
     os.environ.update(settings)
     return answered(work, task)
 

@@ -1,4 +1,4 @@
-"""Turns what devices compute into operations that take each of them as long as `devices.compute` says."""
+"""Scales the operations of devices so that they take as long as `devices.compute` says."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from edgefl.world.world import World
 
 
 def timed(payload: Payload, scenario: Scenario, data: Data, world: World, streams: Streams) -> Payload:
-    """Return a payload whose operations take as long as `devices.compute` says; the same one where it says nothing.
+    """Return a payload whose operations take as long as `devices.compute` says, or the same one if it says nothing.
 
     Raises:
         InputError: the network's operations cannot be counted by kind, or a table of times lacks a row.
@@ -35,13 +35,13 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
     forward_s = payload.loss_flops / flops_per_s / law.speed
     if any(hardware.compute.needs_counts for hardware in groups):
         forward_s = _by_law(forward_s, law, scenario, data)
-    # The solver's own operations are done at the usual speed.
+    # The solver's operations run at the usual speed.
     step_flops = (payload.step_flops / flops_per_s / law.speed + law.each_step_s()) * flops_per_s
     for place, ((first, end), hardware) in enumerate(zip(scenario.devices.borders, groups, strict=True)):
         if hardware.compute.measured is None:
             continue
         rows = slice(first, end)
-        # The measured time is that of the whole step, with the solver.
+        # The measured time includes the solver.
         measured_s = _measured_step_s(scenario, hardware, place) / law.speed[rows]
         forward_s[rows] = forward_share(measured_s, scenario.training.work.batch_size or 1, passes)
         step_flops[rows] = 0.0
@@ -58,7 +58,7 @@ def _steps(scenario: Scenario, payload: Payload) -> tuple[Floats, Ints]:
 
 
 def _by_law(forward_s: Floats, law: ComputeLaw, scenario: Scenario, data: Data) -> Floats:
-    """Return the seconds [devices] of one sample's forward pass, by the law where a group has one."""
+    """Return the seconds [devices] of one sample's forward pass, by the law for groups that have one."""
     counts = scenario.model.forward_counts(data.shape, data.outputs, tokens=data.tokens)
     by_law_s = law.forward_s(counts)
     chosen = forward_s.copy()
@@ -69,16 +69,15 @@ def _by_law(forward_s: Floats, law: ComputeLaw, scenario: Scenario, data: Data) 
 
 
 def _measured_step_s(scenario: Scenario, hardware: Hardware, place: int) -> float:
-    """Return the seconds of a step that the table of a group has."""
     table = hardware.compute.measured
     batch_size = scenario.training.work.batch_size
     if table is None or batch_size is None:
-        raise InputError("devices.compute.measured: holds steps of a batch size: set training.batch_size")
+        raise InputError("devices.compute.measured: has the steps of each batch size: set training.batch_size")
     device = table.device or hardware.preset
     if table.device is None and scenario.devices.groups:
         device = scenario.devices.groups[place].name
     if device is None:
-        raise InputError("devices.compute.measured: whose times are the devices'? Give device, as the table has it")
+        raise InputError("devices.compute.measured: needs device, a name in the table")
     network = table.network or _network(scenario)
     try:
         return step_s_of(table.path, device, network, batch_size)
@@ -87,7 +86,7 @@ def _measured_step_s(scenario: Scenario, hardware: Hardware, place: int) -> floa
 
 
 def _network(scenario: Scenario) -> str:
-    """Return the name of the model, of an imported one what follows the colon of its path."""
+    """Return the name of the model, or the part of an imported model's path after the colon."""
     model = scenario.model
     if isinstance(model, Imported):
         return model.import_path.rpartition(":")[2]

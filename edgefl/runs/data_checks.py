@@ -1,4 +1,4 @@
-"""Checks that the data suit a scenario, once they are there."""
+"""Checks that the data suit a scenario."""
 
 from __future__ import annotations
 
@@ -35,22 +35,18 @@ def check(scenario: Scenario, data: Data) -> None:
     _check_report(scenario.report, data)
     if scenario.server.selection.needs_labels and not data.classes:
         name = SELECTIONS.name_of(scenario.server.selection)
-        raise InputError(f"server.selection: {name} looks at the classes of samples, and these have none: take another")
+        raise InputError(f"server.selection: {name} needs the classes of samples, and these have none: choose another")
     if scenario.learning.sent_once() and (data.ranked or not data.classes):
         raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
     if scenario.model.init.kind != "default":
-        # A vector of the wrong length is an error even in a run without learning, which never uses it.
+        # A wrong length is an error even without learning.
         vector = scenario.model.init.vector(scenario.model.parameters(data.shape, data.outputs))
         _check_initial(vector, data.dtype, scenario.model.init.kind)
 
 
 def _check_model(model: Model, data: Data, streams: Streams) -> None:
-    """Check that the model can learn from the data; a user's network is tried.
-
-    Raises:
-        InputError: it cannot.
-    """
-    # What a model says of classes does not matter to a regression: it is asked as for the fewest classes there are.
+    """Check that the model can learn from the data; a user's network is tried."""
+    # A regression has no classes: the model is checked for the smallest number.
     classes = 2 if data.regression else data.classes
     for samples in (data.train_x, data.test_x):
         reason = model.misfit(samples, classes)
@@ -68,14 +64,9 @@ def _check_model(model: Model, data: Data, streams: Streams) -> None:
 
 
 def _check_report(report: ReportSection, data: Data) -> None:
-    """Check that the data have what the report asks for.
-
-    Raises:
-        InputError: they do not.
-    """
     for key, asked in report.asked:
         if reason := asked.refusal(data):
-            raise InputError(f"{dotted(key)}: {reason}: leave it out, or take other data")
+            raise InputError(f"{dotted(key)}: {reason}: leave it out, or use other data")
     if report.train_accuracy and not data.classes:
         raise InputError("report.train_accuracy: needs samples with classes: leave it out")
     if report.labels_by_round and not data.classes:
@@ -85,28 +76,19 @@ def _check_report(report: ReportSection, data: Data) -> None:
 
 
 def _check_initial(vector: npt.NDArray[np.floating], dtype: str, kind: str) -> None:
-    """Check that the model that training begins with can be multiplied.
-
-    Raises:
-        InputError: its numbers are too large.
-    """
+    """Check that the initial model's numbers can be multiplied."""
     with np.errstate(over="ignore"):
         squares = np.square(vector.astype(dtype))
     if not np.isfinite(squares).all():
         key = "path" if kind == "file" else "value"
-        raise InputError(f"model.init.{key}: products of such large numbers exceed {dtype}: begin with smaller ones")
+        raise InputError(f"model.init.{key}: products of such large numbers exceed {dtype}: use smaller ones")
 
 
 def _check_loss(scenario: Scenario, data: Data) -> None:
-    """Check that loss, model and labels go together.
-
-    Raises:
-        InputError: they do not.
-    """
     model = scenario.model
     loss = scenario.training.loss
     if loss is not None and model.has_own_loss:
-        raise InputError(f"training.loss: the model {MODELS.name_of(model)} has a loss of its own: leave it out")
+        raise InputError(f"training.loss: the model {MODELS.name_of(model)} has its own loss: leave it out")
     if model.has_own_loss:
         return
     wanted = (loss or model.loss).labels
@@ -119,18 +101,14 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
         raise InputError(f"training.loss: {text}: leave it out, or make the labels floating-point numbers")
     if loss is not None and (reason := loss.refusal(data.outputs, data.train_y)):
         raise InputError(f"training.loss: {reason}")
-    # What a user's network gives is tried.
+    # The output of a user's network is tried instead.
     if loss is not None and loss.takes_log_probabilities and not has_own_network(model):
-        text = f"nll_loss takes logarithms of probabilities, and {MODELS.name_of(model)} gives none"
+        text = f"nll_loss needs logarithms of probabilities, which {MODELS.name_of(model)} does not return"
         raise InputError(f"training.loss: {text}: leave it out, for the cross-entropy")
 
 
 def _check_regression(scenario: Scenario) -> None:
-    """Check that nothing in the scenario needs classes, as a regression has none.
-
-    Raises:
-        InputError: something does.
-    """
+    """Check that nothing in the scenario needs classes, as a regression has none."""
     text = "labels of a regression are numbers, and no accuracy is measured"
     if scenario.targets:
         raise InputError(f"targets: {text}: leave them out")
@@ -138,6 +116,6 @@ def _check_regression(scenario: Scenario) -> None:
         raise InputError(f"stop.accuracy: {text}: leave it out")
     if scenario.learning.needs_classes:
         name = ALGORITHMS.name_of(scenario.algorithm)
-        raise InputError(f"algorithm: {name} needs classes, and labels of a regression are numbers: take another")
+        raise InputError(f"algorithm: {name} needs classes, and labels of a regression are numbers: choose another")
     if scenario.churn.by_classes:
-        raise InputError("churn.p_min: labels of a regression are numbers, and no classes: set churn.probability")
+        raise InputError("churn.p_min: labels of a regression are numbers, not classes: set churn.probability")

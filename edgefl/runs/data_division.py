@@ -27,21 +27,19 @@ class Divided(NamedTuple):
     data: Data
     parts: Sequence[Indices]  # [devices] the training samples of each device
     test_parts: Sequence[Indices] | None = None  # [devices] the test samples of each device; None: not divided
-    redivision: Redivision | None = None  # divides the samples of a round's participants anew; None: they keep theirs
+    redivision: Redivision | None = None  # divides the participants' samples again each round; None: they keep them
 
     @property
     def own_parts(self) -> Sequence[Indices]:
-        """The samples [devices] that a device's own accuracy is measured on."""
-        if self.test_parts is None:
-            return self.parts
-        return self.test_parts
+        """The samples [devices] on which each device's accuracy is measured."""
+        return self.parts if self.test_parts is None else self.test_parts
 
 
 def divide(scenario: Scenario) -> Divided:
     """Load the data and divide them among the devices.
 
     Raises:
-        InputError: the dataset does not exist, or cannot be divided as the scenario says.
+        InputError: the dataset does not exist, or cannot be divided as the scenario demands.
     """
     section = scenario.data
     streams = Streams(scenario.seed)
@@ -52,7 +50,7 @@ def divide(scenario: Scenario) -> Divided:
             raise InputError(f"data.partition: {PARTITIONS.name_of(section.partition)} {reason}")
         if section.redivide is not None and (reason := section.redivide.check_classes()):
             raise InputError(f"data.redivide: {PARTITIONS.name_of(section.redivide)} {reason}")
-        labels = np.zeros(len(labels), dtype=np.int64)  # no partition is to see them, but how many there are
+        labels = np.zeros(len(labels), dtype=np.int64)  # partitions only need their number
     partition = section.partition
     with watching_draws(partition, dividing_hook(partition)):
         parts = partition.assign(labels, data.owner, scenario.devices.count, streams.generator("partition"))
@@ -75,11 +73,11 @@ def divide(scenario: Scenario) -> Divided:
 
 
 def accuracy_columns(accuracies: Floats, own_parts: Sequence[Indices]) -> Columns:
-    """Return the columns of device_accuracy.csv; a device without samples of its own has no row.
+    """Return the columns of device_accuracy.csv; a device without samples has no row.
 
     Args:
-        accuracies: [n] accuracies of the n devices that have samples of their own.
-        own_parts: [devices] the samples of each device that they are measured on.
+        accuracies: [n] accuracies of the n devices with samples.
+        own_parts: [devices] the samples of each device on which they are measured.
     """
     samples = part_sizes(own_parts)
     ids = np.flatnonzero(samples)

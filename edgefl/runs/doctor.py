@@ -1,4 +1,4 @@
-"""Reports what edgefl finds on this machine: versions, devices, cores, memory, cache, data, optional packages."""
+"""Reports on this machine: versions, devices, cores, memory, cache, data, optional packages."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ EXTRAS = {
     "onnx": "onnx",
     "docs": "mkdocs",
 }
-"""A package of each extra that only the extra installs."""
+"""For each extra, a package that only this extra installs."""
 
 Findings = dict[str, dict[str, Any]]  # heading -> name -> value
 
 
 def examine() -> Findings:
-    """Return what there is on this machine, under headings."""
+    """Return the findings under headings."""
     return {
         "versions": {
             "edgefl": _version(DISTRIBUTION),
@@ -58,7 +58,6 @@ def examine() -> Findings:
 
 
 def _version(package: str) -> str:
-    """Return the installed version of a package."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -66,7 +65,6 @@ def _version(package: str) -> str:
 
 
 def _cores() -> str:
-    """Return how many cores there are, and how many a container allows."""
     text = f"{cores()} usable"
     quota = core_quota()
     if quota is not None:
@@ -75,7 +73,7 @@ def _cores() -> str:
 
 
 def _extra(name: str, package: str) -> str:
-    """Return the version of an extra's package, or how to install it."""
+    """Return the version of an extra's package, or the command that installs it."""
     if find_spec(package) is None:
         return f"not installed: pip install '{DISTRIBUTION}[{name}]'"
     # mlflow-skinny installs the module mlflow
@@ -87,7 +85,6 @@ def _extra(name: str, package: str) -> str:
 
 
 def _cache() -> dict[str, Any]:
-    """Return the cache folder, and how much each part of it takes."""
     home = cache_folder()
     sizes: dict[str, Any] = {"folder": str(home)}
     for part in ("arrays", "plans"):

@@ -1,4 +1,4 @@
-"""One emulation, from a scenario to its results: build the parts, run the event loop, write the folder."""
+"""An emulation from scenario to results: builds the parts, runs the event loop, writes the folder."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ log = logging.getLogger(__name__)
 
 Status = Literal["running", "finished", "interrupted", "failed"]
 
-RESULTS = Path("results")  # below which results are written, unless the user names a folder
+RESULTS = Path("results")  # the parent of all result folders, unless the user names one
 
 
 @dataclass(frozen=True)
 class Options:
-    """Choices about how to run; none changes a result, apart from rounding between CPU and GPU."""
+    """Options of a run; none changes a result, apart from rounding between CPU and GPU."""
 
     out: Path | None = None  # the result folder; None keeps the results in memory
     device: str = "auto"  # auto | cpu | cuda | cuda:i
     train: bool = True  # False prices the world without any learning
     overwrite: bool = False  # replace the results in the folder
     resume: bool = False  # continue the run in the folder
-    pace: Pace | None = None  # how often checkpoints are written; None: they take at most two per cent of the time
-    share: bool = False  # keep the record of what has been learned, for other runs
-    shared: tuple[Path, ...] = ()  # result folders of other runs that have kept theirs
+    pace: Pace | None = None  # of checkpoints; None: they take at most two per cent of the time
+    share: bool = False  # keep the record of learning for other runs
+    shared: tuple[Path, ...] = ()  # result folders of other runs with such records
     cluster: str | None = None  # address of a Ray cluster whose machines train, or auto; None: this machine
-    beside_others: bool = False  # what is in the folder, and has no name of a result, may be anything
-    extendable: bool = True  # keep the last state of a finished run that took long, for further rounds
+    beside_others: bool = False  # the folder may hold other files, without names of results
+    extendable: bool = True  # keep the last state of a long finished run, for further rounds
 
 
 def silent(row: Mapping[str, Any]) -> None:
@@ -71,14 +71,14 @@ def silent(row: Mapping[str, Any]) -> None:
 
 
 def default_folder(scenario: Scenario) -> Path:
-    """Return the folder for a scenario's results if the user names none."""
+    """Return the default folder of a scenario's results."""
     return RESULTS / cut_to_bytes(scenario.name, MOST_NAME_BYTES) / f"seed-{scenario.seed}"
 
 
 def run(scenario: Scenario, options: Options, progress: RoundListener = silent) -> Result:
-    """Run a scenario until it ends or something stops it; finished rounds are never lost.
+    """Run a scenario until it ends or is stopped; finished rounds are never lost.
 
-    A resumed run runs the world again from the beginning; what it has learned is on record and is not learned again.
+    A resumed run runs the world again from the beginning, and takes recorded learning from its record.
 
     Raises:
         InputError: the scenario cannot be run; nothing was written.
@@ -91,7 +91,7 @@ def run(scenario: Scenario, options: Options, progress: RoundListener = silent) 
             tidy_finished(options.out, keeps_record=options.extendable or options.share)
             return before
     with Emulation(scenario, options, progress) as emulation:
-        with suppress(Exception, KeyboardInterrupt):  # `finish` knows what ended the run, and tells it
+        with suppress(Exception, KeyboardInterrupt):  # `finish` reports it
             emulation.advance()
         result = emulation.finish()
         if note := emulation.server.link.channel.border_note():
@@ -106,9 +106,9 @@ def begin(
     control: Control = BY_SCENARIO,
     env: clock.Clock | None = None,
 ) -> Emulation:
-    """Begin a run that somebody else drives: its parts are built, its folder is open, its clock stands at 0.
+    """Begin a run that the caller drives: its parts are built, its folder is open, its clock is at 0.
 
-    `run` does the same and drives it to its end, with the same results, byte by byte::
+    `run` does the same and drives the run to its end, with the same results, byte by byte::
 
         with begin(scenario, options) as emulation:
             emulation.advance()
@@ -118,8 +118,8 @@ def begin(
         scenario: what to run.
         options: how to run it.
         progress: called with each round's row when it is complete.
-        control: takes decisions in place of the scenario; by default nothing does.
-        env: the clock, if the control waits on it; None: a clock of its own.
+        control: takes decisions in place of the scenario.
+        env: the clock, if the control waits on it; None: a new one.
 
     Raises:
         InputError: the scenario cannot be run; nothing was written.
@@ -141,12 +141,9 @@ def _anchored(options: Options) -> Options:
 
 
 def _looked_at(folder: Path, options: Options, scenario: Scenario) -> tuple[Scenario, Result | None]:
-    """Return what is to be run in a folder, and the finished result that it holds of that; None: it holds none.
+    """Return the scenario to run in a folder, and its finished result if the folder has it.
 
-    A resumed run keeps the choices with which it was begun.
-
-    Raises:
-        InputError: nothing can be run there.
+    A resumed run keeps the training plan with which it was begun.
     """
     overwrite = options.overwrite
     check_place(
@@ -171,8 +168,8 @@ class Emulation:
         scenario: what to run.
         options: how to run it.
         progress: called with each round's row when it is complete.
-        control: takes decisions in place of the scenario; by default nothing does.
-        env: the clock, if the control waits on it; None: a clock of its own.
+        control: takes decisions in place of the scenario.
+        env: the clock, if the control waits on it; None: a new one.
 
     Raises:
         InputError: the scenario cannot be run; nothing was written.
@@ -189,16 +186,13 @@ class Emulation:
         self.scenario = scenario
         self.options = options
         self.status: Status = "running"
-        self.error: str | None = None  # what ended a run that failed or was interrupted
-        self.diverged: str | None = None  # what diverged, and in which round, if that is why it failed
-        self._bug: Exception | None = None  # an error in edgefl itself that ended it
+        self.error: str | None = None  # why a run failed or was interrupted
+        self.diverged: str | None = None  # what diverged, and in which round
+        self._bug: Exception | None = None  # an error in edgefl that ended the run
         self._plugins = plugins_in(scenario)
-        with (
-            attributing(self._plugins, InputError),
-            ExitStack() as undo,
-        ):
+        with attributing(self._plugins, InputError), ExitStack() as undo:
             # A run that cannot begin releases what it holds.
-            undo.enter_context(one_numpy_thread())  # to the end: models are tested in the background, after `advance`
+            undo.enter_context(one_numpy_thread())  # to the end, as models are tested in the background
             self._folder: ResultFolder | None = None
             if options.out is not None:
                 own = own_tables(scenario.report)
@@ -207,7 +201,7 @@ class Emulation:
             cluster = joined(options.cluster, options.device, undo, train=options.train)
             self._begin(progress, control, env or clock.new_clock(), cluster)
             undo.callback(self.server.replay.close)
-            rounds: object = scenario.server.policy.run(self.server)  # what a plug-in returns is not known
+            rounds: object = scenario.server.policy.run(self.server)
             if not isinstance(rounds, Generator):
                 name = POLICIES.name_of(scenario.server.policy)
                 raise InputError(f"server.policy: {name}: run must be a generator that yields events of server.env")
@@ -224,7 +218,7 @@ class Emulation:
         if self.options.out is not None:
             self._rows_so_far = Progress(self.options.out)
         self._manifest = {
-            # To ask git would take longer than many an episode of an agent, which stays in memory.
+            # Not for results in memory: git takes longer than many an agent's episode.
             **provenance.environment(git=self.options.out is not None),
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "plugins": [plugin.described() for plugin in self._plugins],
@@ -242,8 +236,8 @@ class Emulation:
         check_points(self.scenario)
         if self.options.out is not None:
             check_loads("pyarrow.parquet")  # which writes the event log
-        # Only now, as torch takes long to import: most scenarios that cannot be run have been refused by then.
-        if self.options.train and not self.options.shared:  # what others have learned needs no torch
+        # Last, as torch takes long to import: most wrong scenarios have been refused by now.
+        if self.options.train and not self.options.shared:  # shared learning needs no torch
             check_loads("torch")
         options = self.options
         device = learning_device(options.device, options.cluster, train=options.train)
@@ -251,7 +245,7 @@ class Emulation:
         processors = [self._manifest[PROCESSOR]]
         if cluster is not None:
             self._manifest["cluster_processors"] = told_by_machines(cluster, processor)
-            # Where all machines are alike, it does not matter to the record which of them trained.
+            # If all machines are alike, the record does not depend on which of them trained.
             processors += [found for found in self._manifest["cluster_processors"] if found not in processors]
         self.server = build(
             self.scenario,
@@ -267,29 +261,29 @@ class Emulation:
             rows_in=self.options.out,
         )
         self._recorded = Recorded(self.scenario, self._divided, self.server, may_ask=not self._plugins)
-        if self.options.out is not None:  # only now that the scenario's classes from outside have been tried
+        if self.options.out is not None:  # after classes from outside have been tried
             check_disk(self.options.out, disk_needs(self.scenario, self._divided, rows, train=self.options.train))
-        # What results name as their scenario: it says by which plan was trained, where the user's leaves that open.
+        # The scenario of the results names the training plan, even if the user's leaves it open.
         self._resolved = self.scenario
         if plan := self._learner_described():
             self._resolved = with_keys(self.scenario, keys_of_plan(plan))
         self._setup_s = time.perf_counter() - self._began_s
 
     def _note_data(self, folder: Path) -> None:
-        """Note the digest of the data in the manifest; a run that goes on must go on with the same data."""
+        """Note the digest of the data in the manifest; a resumed run must have the same data."""
         digest = self._divided.data.digest
         if self.options.resume:
             check_data(folder, self.scenario.data.dataset, digest)
         self._manifest[DATA_DIGEST] = digest
 
     def _note_round(self, progress: RoundListener, row: Mapping[str, Any]) -> None:
-        """Hand on the row of a round, and let pages about the run under way have it now and then."""
+        """Pass on the row of a round, and write the tables for pages about the run now and then."""
         progress(row)
         if self._rows_so_far is not None:
             self._rows_so_far.note_round(self._recorded.so_far)
 
     def _guarded(self, rounds: Generator[clock.Event, Any, None]) -> Generator[clock.Event, Any, None]:
-        """Run the policy's process; an exception of a plug-in gets its line before SimPy makes a copy of it."""
+        """Run the policy's process; plug-ins' exceptions get their lines before SimPy copies them."""
         with attributing(self._plugins, RunError):
             yield from rounds
 
@@ -304,16 +298,16 @@ class Emulation:
         self._held.close()
 
     def advance(self, until: clock.Event | float | None = None) -> bool:
-        """Run the event loop, and return True as long as the run goes on.
+        """Run the event loop, and return True until the run has ended.
 
         Args:
-            until: an event of the clock `server.env`, or a virtual time [s]: the loop stops when it has come. The
-                loop stops at the end of the run in any case; None: only there.
+            until: an event of the clock `server.env`, or a virtual time [s], at which the loop stops; None: it only
+                stops at the end of the run.
 
         Raises:
-            RunError: something has stopped the run.
-            KeyboardInterrupt: the user has.
-            Exception: an error in edgefl itself, or in the driver's own code that the event loop called.
+            RunError: the run failed.
+            KeyboardInterrupt: the user has stopped it.
+            Exception: an error in edgefl, or in the driver's code that the event loop called.
         """
         if self.status != "running":
             return False
@@ -324,7 +318,7 @@ class Emulation:
         return not ended
 
     def settle(self) -> None:
-        """Wait until the accuracies of all rounds that have ended are known, and stand in the ledger.
+        """Wait until the ledger has the accuracies of all finished rounds.
 
         Raises:
             RunError: learning has failed.
@@ -334,7 +328,7 @@ class Emulation:
 
     @contextmanager
     def _noting_errors(self) -> Iterator[None]:
-        """Note what stops the run, and let it pass on to whoever drives the run."""
+        """Note the error that stops the run, and raise it again."""
         try:
             with attributing(self._plugins, RunError):
                 yield
@@ -352,31 +346,31 @@ class Emulation:
             raise
 
     def fail(self, error: RunError) -> None:
-        """Note an error that has stopped the run; what has stopped it before stays its reason."""
+        """Note an error that has stopped the run, unless another error has stopped it before."""
         self.stop("failed", self.error or str(error))
         if isinstance(error, DivergedError):
             self.diverged = error.what
 
     def stop(self, status: Status, message: str) -> None:
-        """Note what has stopped the run before its end; a driver calls this when its own code has failed."""
+        """Note why the run stopped early; a driver calls this if its own code fails."""
         self.status = status
         self.error = message
 
     def finish(self) -> Result:
-        """Wait for learning, write the results, release what the run holds, and return the results.
+        """Wait for learning, write and return the results, and release the run's resources.
 
-        A run that has not come to its end counts as interrupted; its finished rounds are its results.
+        A run that has not ended counts as interrupted; its finished rounds are its results.
 
         Raises:
             RunError: the results cannot be written.
-            Exception: the error in edgefl itself that ended the run; it is raised once the finished rounds are on disk.
+            Exception: an error in edgefl ended the run; it is raised once the finished rounds are on disk.
         """
         if self.status == "running":
             self.stop("interrupted", f"stopped at {self.server.env.now:.6g} s, before its end")
-        # A second signal must not destroy what the first one has left to be written.
+        # A second signal must not interrupt the writing.
         with self._held, interrupts.deferred():
             result = self._collect()
-            # Only now that the finished rounds are on disk: a bug in round 900 must not lose the 899 before it.
+            # Only now: a bug in round 900 must not lose the 899 rounds before it.
             if self._bug is not None:
                 raise self._bug
             if self._folder is not None and result.status == "finished" and not self.options.share:
@@ -384,12 +378,11 @@ class Emulation:
             return result
 
     def _collect(self) -> Result:
-        """Wait for learning, write the results, and return them."""
         server = self.server
         scenario = self.scenario
         trained = None
         accuracies = None
-        # Learning is lazy: the last rounds may still have to be learned, which may fail as well.
+        # Learning is lazy: the last rounds may not be learned yet, and learning may fail.
         try:
             with attributing(self._plugins, RunError):
                 trained = server.replay.trained()
@@ -422,25 +415,23 @@ class Emulation:
 
     @property
     def _worth_keeping(self) -> bool:
-        """True if a finished run keeps its last state, from which it can be extended by further rounds."""
+        """Whether a finished run keeps its last state, from which it can be extended by further rounds."""
         if not self.options.extendable or self.options.share:
             return False
-        # A short run is learned again faster than its state is written, and leaves nothing behind.
+        # A short run is learned again faster than its state is written.
         return self.options.pace is not None or self.server.replay.learning_s > Pace.FIRST_S
 
     def _described_manifest(self) -> dict[str, Any]:
-        """Return what the manifest says about machine, time and learner."""
         return {**self._manifest, "learner": self._learner_described()}
 
     def _described_end(self, wall_s: float) -> dict[str, Any]:
-        """Return what the manifest says about the run's end."""
         described: dict[str, Any] = {"wall_s": wall_s, "status": self.status, "error": self.error}
         if self.diverged is not None:
             described["diverged"] = self.diverged
         return described | {"resources": provenance.used_resources(self._cpu_began_s)}
 
     def _learner_described(self) -> Mapping[str, Any] | None:
-        """Return how devices' updates are trained; the plan on record if this process has trained none."""
+        """Return the training plan; the recorded one if this process has trained nothing."""
         described = self.server.replay.described()
         if described is None and self._folder is not None:
             plan: Mapping[str, Any] | None = self._folder.record.outcome("plan")

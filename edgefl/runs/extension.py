@@ -1,31 +1,38 @@
-"""Checks that the run in a folder is the same as a scenario, or its beginning: a run may be extended by rounds."""
+"""Checks that the run in a folder is that of a scenario, or its beginning: a run may be extended by rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError
 from edgefl.core.machine import processor
 from edgefl.core.plugins import Plugin
-from edgefl.core.version import edgefl_version
+from edgefl.core.section import KeyPath, dotted, shown
 from edgefl.learning.datasets import DATASETS, Dataset
 from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, manifest_of
 from edgefl.results.provenance import PROCESSOR
-from edgefl.results.reader import text_of
-from edgefl.results.run_folder import SCENARIO_FILE
-from edgefl.runs.known_keys import differences
 from edgefl.runs.learning_key import rounds_matter
-from edgefl.runs.plan_keys import as_begun
 from edgefl.scenario import Scenario, dump
 from edgefl.scenario.yaml_reader import NotYaml, parse
 
 OTHERWISE = "choose another folder with -o, or replace it with --overwrite"
-# Keys that only say when a run ends: what comes before does not depend on them.
+# Keys that only set when a run ends: what comes before does not depend on them.
 LENGTHS = (("rounds",), ("sessions", "count"), ("sessions", "rounds"))
 STOP = ("stop",)
+
+
+class Difference(NamedTuple):
+    """A key whose values differ."""
+
+    key: KeyPath
+    before: Any
+    now: Any
+
+    def __str__(self) -> str:
+        name = dotted(self.key)
+        return f"with '{name}: {shown(self.before)}' in place of '{name}: {shown(self.now)}'"
 
 
 def check_begun(folder: Path, text: str, scenario: Scenario) -> bool:
@@ -37,31 +44,36 @@ def check_begun(folder: Path, text: str, scenario: Scenario) -> bool:
         scenario: what is to be run in it now.
 
     Raises:
-        InputError: it is the run of another scenario, has more rounds, has other rounds than this one, or has keys of
-            another version, which this one does not know.
+        InputError: it is the run of another scenario, or has more rounds or other rounds than this one.
     """
     if text == dump(scenario):
         return False
-    found = differences(_parsed(folder, text), scenario)
+    now, _ = parse(dump(scenario))
+    found = list(_differences(_parsed(folder, text), now))
     lengths = [each for each in found if each.key in LENGTHS and type(each.before) is type(each.now) is int]
-    unknown = [each for each in found if each.is_unknown]
-    # Another member of a catalogue has other keys: only where nothing else differs, a key is another version's.
     for each in found:
-        if each not in lengths and each not in unknown and each.key[: len(STOP)] != STOP:
+        if each not in lengths and each.key[: len(STOP)] != STOP:
             raise InputError(f"{folder}: was begun with another scenario, {each}; {OTHERWISE}")
-    if unknown:
-        names = ", ".join(each.name for each in unknown)
-        by = f"edgefl {manifest_of(folder).get('edgefl', 'of another version')}"
-        what = f"was begun by {by} with {names}, which edgefl {edgefl_version()} does not know"
-        raise InputError(f"{folder}: {what}: go on with the version that began it, {OTHERWISE}")
     for each in lengths:
         if each.now < each.before:
-            text = f"was begun with {each.name}: {each.before}, which cannot become {each.now}"
+            text = f"was begun with {dotted(each.key)}: {each.before}, which cannot become {each.now}"
             raise InputError(f"{folder}: {text}; {OTHERWISE}")
     if lengths and (culprit := rounds_matter(scenario)):
-        text = f"{culprit} depends on the number of rounds, so that the rounds in it would have been others"
+        text = f"{culprit} depends on the number of rounds, so its rounds would have been different"
         raise InputError(f"{folder}: cannot be extended: {text}; {OTHERWISE}")
     return bool(found)
+
+
+def _differences(before: Any, now: Any, key: KeyPath = ()) -> Iterator[Difference]:
+    """Yield the keys with different values; a key without a value counts as missing."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in {**now, **before}:
+            yield from _differences(before.get(name), now.get(name), (*key, name))
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for index, values in enumerate(zip(before, now, strict=True)):
+            yield from _differences(*values, (*key, index))
+    elif before != now:
+        yield Difference(key, before, now)
 
 
 def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
@@ -69,18 +81,18 @@ def check_data(folder: Path, dataset: Dataset, digest: str) -> None:
 
     Args:
         folder: the folder.
-        dataset: what gives the data.
-        digest: of the data that it gives now.
+        dataset: the source of the data.
+        digest: of the data now.
 
     Raises:
-        InputError: the run was begun with others.
+        InputError: the run was begun with other data.
     """
-    before = manifest_of(folder).get(DATA_DIGEST, digest)  # earlier versions noted none
+    before = manifest_of(folder).get(DATA_DIGEST, digest)  # runs without learning note none
     if before != digest:
         text = f"was begun with other data than data.dataset: {DATASETS.name_of(dataset)} gives now"
         remedy = "if it draws them, seed its generator"
-        if not is_of_this_processor(folder):  # what is computed, as by a sine, may be rounded otherwise
-            remedy = "it was begun on another type of processor, which may round otherwise: go on with it there"
+        if not is_of_this_processor(folder):  # computed data, such as a sine, may be rounded differently
+            remedy = "it was begun on another type of processor, which may round differently: continue it there"
         raise InputError(f"{folder}: {text}: {remedy}; {OTHERWISE}")
 
 
@@ -94,35 +106,19 @@ def check_plugins(folder: Path, plugins: Sequence[Plugin]) -> None:
     try:
         before = {str(plugin["key"]): plugin["sha256"] for plugin in listed}
     except (KeyError, TypeError):
-        text = "plugins: must be a list of what the run was made by, each with key and sha256; the file is damaged"
+        text = "plugins: must be a list of the run's plug-ins, each with key and sha256; the file is damaged"
         raise InputError(f"{folder / MANIFEST_FILE}: {text}") from None
     for plugin in plugins:
         if before.get(plugin.key) != plugin.sha256():
             raise InputError(f"{folder}: its run was finished with another version of {plugin.path}; {OTHERWISE}")
 
 
-def is_begun(folder: Path, scenario: Scenario) -> bool:
-    """Return whether a folder holds a run of a scenario, which may have been begun by another version.
-
-    Raises:
-        InputError: it holds the run of another scenario, or of other plug-ins.
-    """
-    if not (folder / SCENARIO_FILE).exists():
-        return False
-    text = text_of(folder, SCENARIO_FILE)
-    if check_begun(folder, text, as_begun(scenario, _parsed(folder, text))):
-        raise InputError(f"{folder}: was begun with another number of rounds, or another end; {OTHERWISE}")
-    check_plugins(folder, plugins_in(scenario))
-    return True
-
-
 def is_of_this_processor(folder: Path) -> bool:
     """Return whether a folder's run was begun on this type of processor, as far as its manifest says."""
-    return bool(manifest_of(folder).get(PROCESSOR, processor()) == processor())  # earlier versions noted none
+    return bool(manifest_of(folder).get(PROCESSOR, processor()) == processor())
 
 
 def _parsed(folder: Path, text: str) -> dict[str, Any]:
-    """Return a resolved scenario as nested mappings."""
     try:
         content, _ = parse(text)
     except NotYaml as error:

@@ -1,7 +1,7 @@
-"""Families of a sweep: runs that learn the same as long as the same updates arrive, such as those of two bandwidths.
+"""Families of a sweep: runs that learn the same if the same updates arrive, such as runs of two bandwidths.
 
-The first run of a family learns alone, and leaves on record what it has learned. The others find it there, and learn
-only what differs.
+The first run of a family learns alone and leaves a record of its learning. The others use it, and learn only what
+differs.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ class Family:
 
     def ready(self) -> list[SweepRun]:
         """Return the runs that may begin now: a single one until one has finished, then all."""
-        # A second run that began together with the first would learn all of it once more.
+        # A second run at the same time would learn everything again.
         pending = [run for run in self.runs if run.status == "pending"]
         if self.records():
             return pending
-        # A first run that failed leaves nothing on record: then the next one leads.
+        # A failed first run leaves no record: then the next one leads.
         if any(run.status == "running" for run in self.runs):
             return []
         return pending[:1]
 
     def records(self) -> list[Path]:
-        """Return the folders of the finished runs that have left on record what they learned."""
+        """Return the folders of the finished runs with a record of their learning."""
         return [run.folder for run in self.runs if run.record is not None]
 
     @property
     def over(self) -> bool:
-        """True if nothing is left to run."""
+        """Whether all runs are over."""
         return all(run.over for run in self.runs)
 
     def remove_records(self) -> None:
-        """Remove the records that finished runs have left for the others."""
+        """Remove the records of finished runs."""
         for run in self.runs:
             if run.record is not None:
                 remove_checkpoints(run.folder)
@@ -52,7 +52,7 @@ def families_of(runs: Sequence[SweepRun], *, learning: bool) -> list[Family]:
     """Return the families of a sweep's runs; without learning each run is a family of its own."""
     members: dict[str, list[SweepRun]] = defaultdict(list)
     for run in runs:
-        key = str(run.number)  # nothing to share without learning: all may begin at once
+        key = str(run.number)  # without learning there is nothing to share
         if learning:
             key = learning_setting(run.point.scenario)
         members[key].append(run)
@@ -60,7 +60,7 @@ def families_of(runs: Sequence[SweepRun], *, learning: bool) -> list[Family]:
 
 
 def unfinished(families: Sequence[Family]) -> list[Family]:
-    """Return the families that are not over; remove the records of the others, which nobody needs any more."""
+    """Return the families that are not over, and remove the records of the others."""
     left = []
     for family in families:
         if family.over:

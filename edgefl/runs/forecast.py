@@ -1,4 +1,4 @@
-"""Forecasts what a run would do, how long it would take here and what it would need, from its first rounds."""
+"""Forecasts of a run from its first rounds: its results, its time on this machine and its needs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from edgefl.runs.result_needs import disk_needs, expected_participants, free_byt
 from edgefl.scenario import Scenario
 
 TRIAL_ROUNDS = 4
-TRIAL_S = 20.0  # of wall-clock, after which no further round of the trial begins
+TRIAL_S = 20.0  # wall-clock, after which the trial ends with its round
 
-Rows = list[tuple[str, str]]  # what is told, and the text
+Rows = list[tuple[str, str]]  # heading and text
 
 
 class _EnoughError(Exception):
@@ -44,25 +44,25 @@ class _Trial:
     ended_s: list[float] = field(default_factory=list)  # wall-clock since the beginning
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Note a round that has ended, and end the trial if it has told enough."""
+        """Note a finished round, and end the trial if there are enough."""
         self.rows.append(row)
         self.ended_s.append(time.monotonic() - self.began_s)
         if len(self.rows) >= TRIAL_ROUNDS or self.ended_s[-1] > TRIAL_S:
             raise _EnoughError
 
     def wall_s(self, rounds: int) -> float:
-        """Return how long a run of so many rounds takes, if all later rounds are like those after the first one."""
+        """Return the duration of a run, if all later rounds are like those after the first one."""
         first_s = self.ended_s[0]
-        if len(self.ended_s) == 1:  # includes start-up, so that it is an upper bound
+        if len(self.ended_s) == 1:  # an upper bound, as it includes start-up
             return rounds * first_s
         later_s = (self.ended_s[-1] - first_s) / (len(self.ended_s) - 1)
         return first_s + (rounds - 1) * later_s
 
 
 def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
-    """Return what a run would do and need; a part of it is run in memory, and no result is written.
+    """Return a forecast of a run; its first rounds are run in memory, and no results are written.
 
-    A training plan that is measured on the way is kept in the cache, as in any run.
+    As in any run, a measured training plan is kept in the cache.
 
     Args:
         scenario: what would be run.
@@ -103,7 +103,7 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
 
 
 def whole_run_s(scenario: Scenario, options: Options) -> float:
-    """Return how long a run takes here [s of wall-clock], told by its first rounds, which are run in memory.
+    """Return the wall-clock time of a run on this machine [s], estimated from its first rounds, run in memory.
 
     Raises:
         InputError: the scenario cannot be run.
@@ -111,13 +111,13 @@ def whole_run_s(scenario: Scenario, options: Options) -> float:
     """
     began_s = time.monotonic()
     trial, _ = _tried(scenario, options)
-    if not trial.rows:  # it ended before its first round
+    if not trial.rows:
         return time.monotonic() - began_s
     return trial.wall_s(scenario.in_sessions.total)
 
 
 def _tried(scenario: Scenario, options: Options) -> tuple[_Trial, Payload]:
-    """Run the first rounds of a scenario; return them, and what its messages hold."""
+    """Run the first rounds of a scenario; return them and the payload."""
     trial = _Trial()
     with begin(scenario, replace(options, out=None), trial) as emulation:
         payload = emulation.server.payload
@@ -128,14 +128,13 @@ def _tried(scenario: Scenario, options: Options) -> tuple[_Trial, Payload]:
 
 
 def _folder(folder: Path) -> str:
-    """Return where results are written, and whether there are any."""
     if folder.exists() and any(folder.iterdir()):
         return f"{folder}, which is not empty: --resume or --overwrite"
     return str(folder)
 
 
 def _participants(scenario: Scenario) -> str:
-    """Return how many devices take part in a round; with churn at most."""
+    """Return how many devices take part in a round; with churn, at most."""
     count = f"about {expected_participants(scenario):.3g}"
     if scenario.churn.always_present:
         return count
@@ -143,7 +142,6 @@ def _participants(scenario: Scenario) -> str:
 
 
 def _data(scenario: Scenario, divided: Divided) -> str:
-    """Return the dataset, where it is, and how many samples it has."""
     dataset = scenario.data.dataset
     name = DATASETS.name_of(dataset)
     counts = part_sizes(divided.parts)
@@ -156,7 +154,6 @@ def _data(scenario: Scenario, divided: Divided) -> str:
 
 
 def _model(scenario: Scenario, divided: Divided) -> str:
-    """Return the model and its number of parameters."""
     data = divided.data
     count = scenario.model.parameters(data.shape, data.outputs)
     frozen = scenario.model.frozen_parameters(data.shape, data.outputs)
@@ -167,7 +164,6 @@ def _model(scenario: Scenario, divided: Divided) -> str:
 
 
 def _messages(payload: Payload) -> str:
-    """Return what a participant receives and sends."""
     text = f"{quantity(payload.down_bits / 8, BYTES)} down, {quantity(payload.up_bits / 8, BYTES)} up, each"
     if payload.first_bits:
         text += f"; {quantity(payload.first_bits / 8, BYTES)} more with the first download, for what is frozen"
@@ -175,14 +171,12 @@ def _messages(payload: Payload) -> str:
 
 
 def _algorithm(scenario: Scenario) -> str:
-    """Return who learns how."""
     policy = POLICIES.name_of(scenario.server.policy)
     selection = SELECTIONS.name_of(scenario.server.selection)
     return f"{ALGORITHMS.name_of(scenario.algorithm)}, policy {policy}, selection {selection}"
 
 
 def _disk(scenario: Scenario, divided: Divided, folder: Path, *, train: bool) -> str:
-    """Return how large the results become, and what is free."""
     needs = disk_needs(scenario, divided, rows_of(scenario), train=train)
     text = f"about {quantity(sum(need.likely_bytes for need in needs), BYTES)} as far as it is known"
     free = free_bytes(folder)
@@ -192,7 +186,6 @@ def _disk(scenario: Scenario, divided: Divided, folder: Path, *, train: bool) ->
 
 
 def _memory(scenario: Scenario, divided: Divided) -> str:
-    """Return the least memory of learning, and the limit."""
     needs = needed_memory(scenario, divided)
     limits = memory_limits()
     name = min(limits, key=lambda limit: limits[limit])

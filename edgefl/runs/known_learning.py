@@ -1,8 +1,8 @@
-"""The learning of a finished run, for runs that are priced in its place and learn nothing themselves.
+"""The learning of a finished run, for runs that are priced with it and learn nothing themselves.
 
-A folder has the outcome of each round's learning in its `rounds.csv`, whether or not it has kept a record. Under which
-digest of commands an outcome belongs is not in the folder: `RowsOfRun` finds it out when the run's own scenario is run
-again, and from then on gives each outcome under its digest alone. So a run whose commands differ gets none.
+The `rounds.csv` of a folder has the outcome of each round's learning, but not the digest of commands to which it
+belongs. `RowsOfRun` learns the digests when the run's own scenario is run again, and afterwards returns each outcome
+only under its digest. So a run with other commands gets none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from edgefl.learning.record import JOURNAL, Journal, Record
 from edgefl.results.run_folder import CHECKPOINTS
 from edgefl.server.global_model import NOT_EVALUATED
 
-LEARNED_COLUMNS = tuple(NOT_EVALUATED)  # of rounds.csv: what the world may depend on
+LEARNED_COLUMNS = tuple(NOT_EVALUATED)  # of rounds.csv, on which the world may depend
 
 
 class KnownLearning(NamedTuple):
@@ -27,20 +27,20 @@ class KnownLearning(NamedTuple):
 
 
 class LearnsOtherwise(RunError):  # noqa: N818 - the name says what is wrong
-    """A run would learn something else than the run in whose place it is priced."""
+    """A run would learn something else than the finished run."""
 
 
 def refuse_to_learn() -> NoReturn:
-    """Stand in for the global model of a run that is to learn nothing.
+    """Stand in for the global model of a run that must not learn.
 
     Raises:
-        LearnsOtherwise: always, as it is only called for what is not on record.
+        LearnsOtherwise: always, as it is only called for outcomes that are not on record.
     """
     raise LearnsOtherwise("it learns something else")
 
 
 class RowsOfRun(Record):
-    """A record of what the rows of a `rounds.csv` tell; it takes in nothing else.
+    """A record of the outcomes in a `rounds.csv`; it records nothing else.
 
     Args:
         rows: of the finished rounds, in order.
@@ -49,11 +49,11 @@ class RowsOfRun(Record):
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         super().__init__()
         self._rows = rows
-        self._begun = 0  # how many rows have been given under a key
+        self._begun = 0  # the number of rows with a key
         self._open = True
 
     def close_keys(self) -> None:
-        """Give outcomes only under the keys that have been asked for so far: those of the run itself."""
+        """Return outcomes only under the keys so far: those of the run itself."""
         self._open = False
 
     def outcome(self, key: str) -> Any:
@@ -63,7 +63,7 @@ class RowsOfRun(Record):
         return self._outcomes.get(key)
 
     def _next(self, kind: str) -> Any:
-        """Return the next outcome of a kind: of learning (an empty text), of a test, or of the last one."""
+        """Return the next outcome of a kind: of learning (an empty text), of a test, or of the last test."""
         if kind == "":
             self._begun += 1
         if not 0 < self._begun <= len(self._rows):
@@ -74,17 +74,17 @@ class RowsOfRun(Record):
         if kind in {"test", "last"}:
             return {name: row.get(name) for name in ("test_loss", "test_accuracy")}
         if kind == "devices":
-            return {"accuracies": None}  # which no price depends on
+            return {"accuracies": None}  # prices do not depend on them
         return None
 
 
 def known_learning(folder: Path, rows: Sequence[Mapping[str, Any]], *, needs_losses: bool) -> KnownLearning:
-    """Return what the finished run in a folder has learned.
+    """Return the learning of the finished run in a folder.
 
     Args:
         folder: its result folder.
         rows: of its `rounds.csv`.
-        needs_losses: whether its selection asks for losses of devices, which only a record has.
+        needs_losses: whether its selection needs losses of devices, which only a record has.
 
     Raises:
         InputError: the selection needs losses, and the run has kept no record.
@@ -93,7 +93,7 @@ def known_learning(folder: Path, rows: Sequence[Mapping[str, Any]], *, needs_los
         return KnownLearning(RowsOfRun(rows), "")
     text = "chooses by losses, of which the run has kept no record (checkpoints/)"
     if (folder / CHECKPOINTS / JOURNAL).exists():
-        # Read as the journal of another run: nothing is locked, and nothing is ever written.
+        # Read as the journal of another run, without locking or writing anything.
         record = Journal(folder / CHECKPOINTS / "none", fresh=True, others=[folder / CHECKPOINTS])
         base = record.outcome("base")
         if isinstance(base, str):

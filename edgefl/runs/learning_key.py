@@ -1,7 +1,7 @@
-"""The key of what a run learns: runs with the same key and the same commands learn the same.
+"""The learning key of a run: runs with the same key and the same commands learn the same.
 
-Resuming a run and sharing learning between the runs of a sweep both rely on it. Radio, cells and movement are not in
-the key, because they affect learning only through the commands.
+Resumed runs and sweeps that share learning rely on it. Radio, cells and movement are not in the key, as they affect
+learning only through the commands.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ from edgefl.learning.torch_device import gpu_names
 from edgefl.runs.data_division import Divided
 from edgefl.scenario import Scenario
 
-# Sections of a scenario that learning depends on, whatever commands it is given.
+# Sections of a scenario on which learning depends, besides the commands.
 LEARNING_SECTIONS = ("seed", "rounds", "sessions", "data", "model", "training", "algorithm", "churn", "report")
 
-# Keys of devices, or of a group of them, that say which data they hold.
 PROBED_ROUNDS = 10_000  # of a schedule
-
-DATA_KEYS = ("count", "share", "data_share")
+DATA_KEYS = ("count", "share", "data_share")  # of devices or groups, on which their data depend
 
 Processor = Mapping[str, str]  # see `core.machine.processor`
 
@@ -35,7 +33,7 @@ Processor = Mapping[str, str]  # see `core.machine.processor`
 def learning_key(
     scenario: Scenario, device: str, processors: Sequence[Processor], divided: Divided, probabilities: list[float]
 ) -> str:
-    """Return a digest of all that learning depends on besides the commands.
+    """Return a digest of everything on which learning depends besides the commands.
 
     Args:
         scenario: what to run.
@@ -55,7 +53,7 @@ def learning_key(
 
 
 def rounds_matter(scenario: Scenario) -> str | None:
-    """Return what makes the learning of a round depend on how many rounds follow; None if nothing does."""
+    """Return the key that makes a round's learning depend on the number of rounds; None without one."""
     if properties.depends_on_rounds(scenario.learning):
         return f"algorithm: {ALGORITHMS.name_of(scenario.algorithm)}"
     schedule = scenario.training.lr_schedule
@@ -67,19 +65,16 @@ def rounds_matter(scenario: Scenario) -> str | None:
 
 
 def learning_setting(scenario: Scenario) -> str:
-    """Return the parts of a scenario that learning depends on besides the commands, as text.
-
-    Runs whose texts differ share nothing of what they learn.
-    """
+    """Return the parts of a scenario on which learning depends, as text; runs with equal texts share learning."""
     content = scenario.model_dump(mode="json")
     policy = scenario.server.policy
     edges = None
-    if policy.edge_models:  # models of base stations are learned, so their number matters
+    if policy.edge_models:  # base stations have models, so their number matters
         edges = len(scenario.cells.sites_m)
     devices = content["devices"]
-    content["model"]["cost"] = None  # a price tag: what is learned does not depend on it
-    content["report"].pop("what_if", None)  # priced when everything has been learned
-    if rounds_matter(scenario) is None:  # then a longer run learns the same as a shorter one in the rounds of that one
+    content["model"]["cost"] = None  # only a price
+    content["report"].pop("what_if", None)  # priced after learning
+    if rounds_matter(scenario) is None:  # a longer run begins like a shorter one
         content["rounds"] = None
         if content["sessions"] is not None:
             content["sessions"] |= {"count": None, "rounds": None}
@@ -98,5 +93,5 @@ def learning_setting(scenario: Scenario) -> str:
 
 
 def _concerns_learning(key: str) -> bool:
-    """Return whether learning depends on what stands at a key of the scenario, whatever commands it is given."""
+    """Return whether learning depends on a key of the scenario, besides the commands."""
     return key.partition(".")[0] in LEARNING_SECTIONS or key == "server.selection"

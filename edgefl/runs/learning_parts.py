@@ -1,9 +1,9 @@
-"""Builds the server's side of learning: the global model with its learner, and the replay of what is on record."""
+"""Builds the server's side of learning: the global model with its learner, and the replay of the record."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Place(NamedTuple):
-    """The place where devices' models are trained."""
+    """The place of training."""
 
     device: str  # cpu, cuda or cuda:i
     cluster: Any  # a Ray cluster, see `core.ray_cluster.connected`; None: this machine
@@ -42,7 +42,7 @@ def needed_memory(scenario: Scenario, divided: Divided) -> MemoryNeeds:
     """Return the least memory that learning a scenario needs."""
     policy = scenario.server.policy
     together = 1
-    # With churn, or where rounds overlap, the number of updates that meet is unknown; one is the least.
+    # With churn, or with overlapping rounds, the number of updates in memory is unknown.
     if policy.averages and not policy.overlapping and scenario.churn.always_present:
         together = max(1, int(expected_participants(scenario)))
     devices = len(divided.parts)
@@ -55,22 +55,9 @@ def needed_memory(scenario: Scenario, divided: Divided) -> MemoryNeeds:
 def replay_of_known(
     scenario: Scenario, known: KnownLearning, ledger: Ledger, streams: Streams, progress: RoundListener
 ) -> Replay:
-    """Build the server's side of learning for a run that learns nothing but what another run has learned."""
-    return Replay(
-        build=refuse_to_learn,
-        algorithm=scenario.learning,
-        sessions=scenario.in_sessions,
-        devices=scenario.devices.count,
-        report=scenario.report,
-        ledger=ledger,
-        streams=streams,
-        progress=progress,
-        edge_models=scenario.server.policy.edge_models,
-        sectors=scenario.cells.sectors,
-        learning_rates="training.lr",  # which no message names, as nothing is learned
-        keeping=(known.record, Pace()),
-        base=known.base,
-    )
+    """Build the server's side of learning for a run that repeats the learning of another run."""
+    replay = partial(_replay, scenario, ledger, streams, progress)
+    return replay(refuse_to_learn, learning_rates="training.lr", keeping=(known.record, Pace()), base=known.base)
 
 
 def replay_of(
@@ -85,17 +72,14 @@ def replay_of(
     *,
     train: bool,
 ) -> Replay:
-    """Build the server's side of learning; clear a record that belongs to other learning."""
-    record = Record()  # a record that keeps nothing
-    if keeping:
-        record = keeping[0]
-    edge_models = scenario.server.policy.edge_models
+    """Build the server's side of learning; clear a record of other learning."""
+    record = keeping[0] if keeping else Record()  # which keeps nothing
     probabilities = around.world.presence.probabilities
     learning_rates = "training.lr"
     if "server_lr" in type(scenario.algorithm).model_fields:
         learning_rates = "training.lr or algorithm.server_lr"
 
-    # Called only when an outcome is not on record. Until then there is no learner, and no worker is started.
+    # Called only for outcomes that are not on record. Until then there are no learner and no workers.
     def model() -> GlobalModel:
         return GlobalModel(
             learner=_learner(scenario, place, divided, around.cut, record),
@@ -107,7 +91,7 @@ def replay_of(
             probabilities=scenario.server.selection.asked(probabilities),
             expected=partial(scenario.server.selection.expected, scenario.participants),
             cells=scenario.cells.sites,
-            edge_models=edge_models,
+            edge_models=scenario.server.policy.edge_models,
             learning_rates=learning_rates,
         )
 
@@ -115,11 +99,28 @@ def replay_of(
     begins = True
     if train and keeping:
         base, begins = _base(record, scenario, place, divided, probabilities.tolist())
-    build_model = None
-    if train:
-        build_model = model
-    replay = Replay(
-        build=build_model,
+    build = model if train else None
+    replay = _replay(
+        scenario, ledger, streams, progress, build, learning_rates=learning_rates, keeping=keeping, base=base
+    )
+    if begins:
+        replay.prepare()  # find faults of model and data before anything is written
+    return replay
+
+
+def _replay(
+    scenario: Scenario,
+    ledger: Ledger,
+    streams: Streams,
+    progress: RoundListener,
+    build: Callable[[], GlobalModel] | None,
+    *,
+    learning_rates: str,
+    keeping: Keeping | None,
+    base: str,
+) -> Replay:
+    return Replay(
+        build=build,
         algorithm=scenario.learning,
         sessions=scenario.in_sessions,
         devices=scenario.devices.count,
@@ -127,40 +128,37 @@ def replay_of(
         ledger=ledger,
         streams=streams,
         progress=progress,
-        edge_models=edge_models,
+        edge_models=scenario.server.policy.edge_models,
         sectors=scenario.cells.sectors,
         learning_rates=learning_rates,
         keeping=keeping,
         base=base,
     )
-    if begins:
-        replay.prepare()  # find faults of model and data before anything is written
-    return replay
 
 
 def _base(
     record: Record, scenario: Scenario, place: Place, divided: Divided, probabilities: list[float]
 ) -> tuple[str, bool]:
     """Return the first key of the record, and whether learning begins; clear a record of other learning."""
-    # A resumed run may name the plan that its first attempt has chosen by itself: that is the same learning.
+    # A resumed run may name the plan that its first attempt chose: that is the same learning.
     asked = keys_of(scenario)
     if (recorded := record.outcome("asked")) is not None:
         asked = PlanKeys(*recorded)
     base = learning_key(with_keys(scenario, asked), place.device, place.processors, divided, probabilities)
     before = record.outcome("base")
     if before == base:
-        # A full disk may have cut the record before the plan, which the result's scenario names.
+        # A full disk may have cut the record before the plan.
         return base, record.outcome("plan") is None
     if before is not None:
         log.warning(
-            "the record was made by other versions, of edgefl or a plug-in, with other data, or on another device or "
+            "the record was made by other versions of edgefl or a plug-in, with other data, or on another device or "
             "type of processor: learning starts over"
         )
     if asked != keys_of(scenario):
         asked = keys_of(scenario)
         base = learning_key(scenario, place.device, place.processors, divided, probabilities)
     record.clear()
-    record.note("asked", asked)  # first, as a record that ends before the base is an empty one
+    record.note("asked", asked)  # first, as a record without base counts as empty
     record.note("base", base)
     return base, True
 
@@ -186,7 +184,7 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
         redivision=divided.redivision,
         participants=expected_participants(scenario),
     )
-    # Another plan would round differently, so a resumed run keeps that of its first attempt.
+    # Another plan would round differently, so a resumed run keeps its first plan.
     recorded = record.outcome("plan")
     plan = None
     if recorded:
@@ -197,8 +195,7 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-        # The least that it needs would fit into this machine, but not beside what is there already.
-        text = "the memory that is left is too small for the model and its copies: use a smaller model, or end others"
-        raise RunError(f"{text} that use it") from error
+        text = "the free memory is too small for the model and its copies: use a smaller model, or end other programs"
+        raise RunError(text) from error
     record.note("plan", asdict(learner.plan))
     return learner

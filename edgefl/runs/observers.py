@@ -1,4 +1,4 @@
-"""The optional parts of a run: which ones a scenario asks for, in the order of their columns."""
+"""The optional parts of a run that a scenario asks for, in the order of their columns."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class Parts(NamedTuple):
 
 
 def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Observer]:
-    """Return the observers of a run, in the order in which they are called and in which their columns stand."""
+    """Return the observers of a run, in the order of their calls and columns."""
     observers: list[Observer] = [_population(scenario, parts)]
     if parts.forecaster is not None:
         observers.append(parts.forecaster.knowledge)
-    if parts.meter is not None:  # before departures, which take a device off the meter
+    if parts.meter is not None:  # before departures, which remove a device from the meter
         observers.append(parts.meter)
     # With on_departure: completes, a participation outlasts its device's presence.
     if scenario.server.on_departure == "lost":
@@ -81,7 +81,7 @@ def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Obs
 
 
 def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
-    """Return the observers that only add columns, but for the one that asks for reports on channels."""
+    """Return the observers of reports on channels, and those that only add columns."""
     policy = scenario.server.policy
     model_bytes = int(parts.around.payload.model_bits / 8)
     observers: list[Observer] = []
@@ -105,7 +105,6 @@ def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
 
 
 def _with_device_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
-    """Return the observers that only add columns of devices.csv."""
     observers: list[Observer] = []
     if scenario.devices.sets_up:
         observers.append(SettingUp())
@@ -115,7 +114,6 @@ def _with_device_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
 
 
 def _population(scenario: Scenario, parts: Parts) -> Population:
-    """Build what counts arrivals and departures."""
     return Population(
         env=parts.env,
         world=parts.around.world,
@@ -128,14 +126,12 @@ def _population(scenario: Scenario, parts: Parts) -> Population:
 
 
 def _departures(parts: Parts) -> Departures:
-    """Build what ends participations whose devices leave."""
     if parts.meter is None:
         return Departures(parts.env, parts.around.world.presence)
     return Departures(parts.env, parts.around.world.presence, parts.meter.leave)
 
 
 def _channel_reports(scenario: Scenario, parts: Parts, forecaster: Forecaster) -> ChannelReports:
-    """Build what asks for reports on channels."""
     return ChannelReports(
         env=parts.env,
         report_bits=scenario.server.csi.request_bits,
@@ -150,7 +146,6 @@ def _channel_reports(scenario: Scenario, parts: Parts, forecaster: Forecaster) -
 
 
 def _base_station_energy(scenario: Scenario, section: BaseStationEnergySection, parts: Parts) -> BaseStationEnergy:
-    """Build what accounts for the energy of base stations."""
     return BaseStationEnergy(
         section,
         scenario.cells.sites,
@@ -160,7 +155,6 @@ def _base_station_energy(scenario: Scenario, section: BaseStationEnergySection, 
 
 
 def _polls(scenario: Scenario, parts: Parts, streams: Streams) -> Polls:
-    """Build what polls candidates."""
     return Polls(
         env=parts.env,
         selection=scenario.server.selection,
@@ -176,7 +170,6 @@ def _polls(scenario: Scenario, parts: Parts, streams: Streams) -> Polls:
 
 
 def _device_evaluation(scenario: Scenario, parts: Parts) -> list[Observer]:
-    """Build what lets devices evaluate new models, if the scenario asks for it."""
     section = scenario.server.device_evaluation
     if section is None or parts.evaluating is None:
         return []
@@ -194,7 +187,6 @@ def _device_evaluation(scenario: Scenario, parts: Parts) -> list[Observer]:
 
 
 def _advice(scenario: Scenario, parts: Parts) -> FastTransferAdvice:
-    """Build what advises on faster transfers."""
     rounds = scenario.in_sessions.total
     if scenario.server.policy.exchanges:  # a driver from outside may end the run at any time
         rounds = 0

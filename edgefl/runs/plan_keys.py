@@ -1,7 +1,7 @@
-"""The training plan of a run as keys of its scenario: results name it, and a run that goes on keeps it.
+"""The training plan of a run as keys of its scenario: results name it, and a resumed run keeps it.
 
-Plans differ from each other by rounding. A scenario that leaves the choice open would therefore not say how to get the
-same bytes again, so that the scenario.yaml of a result names the plan that was used.
+Plans differ by rounding, so the scenario.yaml of a result names the plan that was used. Otherwise it would not
+reproduce the same bytes.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ def with_keys(scenario: Scenario, keys: PlanKeys) -> Scenario:
 
 
 def keys_of_plan(plan: Mapping[str, Any]) -> PlanKeys:
-    """Return the keys that ask for a plan and for no other.
+    """Return the keys that select exactly one plan.
 
     Args:
         plan: its engine, kernel and width, as manifests have them.
     """
     if plan["engine"] == "serial":
         return PlanKeys("serial", None)
-    if plan["kernel"] == "vmap":  # `batched` would take gradients by hand where there are some
+    if plan["kernel"] == "vmap":  # `batched` prefers gradients by hand
         return PlanKeys("vmap", plan["width"])
     return PlanKeys("batched", plan["width"])
 
 
 def as_begun(scenario: Scenario, before: Any) -> Scenario:
-    """Return a scenario with the plan of an earlier run, as far as the scenario leaves the choice open.
+    """Return a scenario with the plan of an earlier run, if the scenario leaves it open.
 
     Args:
-        scenario: what is to be run.
+        scenario: what to run.
         before: the content of the earlier run's scenario.yaml.
     """
     keys = _named(before)
@@ -64,7 +64,7 @@ def as_begun(scenario: Scenario, before: Any) -> Scenario:
 
 
 def _named(before: Any) -> PlanKeys | None:
-    """Return the plan that a scenario.yaml names; None if it names none, as that of a run without learning."""
+    """Return the plan that a scenario.yaml names; None without one, as of a run without learning."""
     if not isinstance(before, dict) or not isinstance(before.get("training"), dict):
         return None
     engine = before["training"].get("engine")

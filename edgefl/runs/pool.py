@@ -1,4 +1,4 @@
-"""A worker pool on this machine: processes that run one task after another; if one dies, only its task is lost."""
+"""A worker pool on this machine: processes that run tasks one after another; a dying one loses only its task."""
 
 from __future__ import annotations
 
@@ -18,72 +18,64 @@ from edgefl.core import interrupts
 from edgefl.core.machine import available_bytes, collect_rarely
 from edgefl.runs.workers import Answer, Died, answered
 
-HEADROOM = 1.2  # free memory before another process is started, relative to the most that any has taken
-AHEAD_BYTES = 2**31  # free memory before a process is started that has no task yet; with torch it takes half a gigabyte
-EXIT_S = 10.0  # how long a process has to end by itself before it is killed
+HEADROOM = 1.2  # free memory before another process is started, relative to the peak of any process
+AHEAD_BYTES = 2**31  # free memory before a process without a task is started; with torch it needs 0.5 GB
+EXIT_S = 10.0  # after which a process that should end is killed
 
 
 class Pool:
-    """Runs at most `count` processes at once, and no more than memory has room for; see `WorkerPool`.
+    """Runs at most `count` processes together, and no more than fit into the memory; see `WorkerPool`.
 
     Args:
         work: called with each task in one of the processes; must be importable there.
-        count: how many processes may run at once.
+        count: how many processes may run together.
         settings: returns the environment variables of a process, given its number from 0.
-        reuse: whether a process runs further tasks after its first one.
+        reuse: whether a process runs several tasks.
     """
 
     def __init__(
-        self,
-        work: Callable[[Any], Any],
-        count: int,
-        settings: Callable[[int], dict[str, str]],
-        *,
-        reuse: bool = True,
+        self, work: Callable[[Any], Any], count: int, settings: Callable[[int], dict[str, str]], *, reuse: bool = True
     ) -> None:
         self._work = work
         self._count = count
         self._settings = settings
         self._reuse = reuse
-        # torch's thread pools and CUDA contexts do not survive a fork, so processes are started afresh.
+        # torch's thread pools and CUDA contexts do not survive a fork.
         self._context = multiprocessing.get_context("spawn")
         self._idle: list[_Process] = []
         self._busy: dict[Connection, _Process] = {}
-        self._most_bytes = 0  # the most memory that any process has taken
+        self._most_bytes = 0  # the peak memory of any process
 
     @property
     def room(self) -> bool:
-        """True if another task can begin now."""
+        """Whether another task can begin now."""
         if self._idle:
             return True
         if len(self._busy) >= self._count:
             return False
-        # The first process always begins, as it is not known yet how much memory a task takes.
+        # The first process always begins, as the memory of a task is still unknown.
         return not self._busy or available_bytes() > HEADROOM * self._most_bytes
 
     @property
     def busy(self) -> bool:
-        """True if any task is under way."""
+        """Whether any task is under way."""
         return bool(self._busy)
 
     def begin(self, number: int, task: Any) -> None:
         """Begin a task; there must be room."""
         while True:
-            if self._idle:
-                process = self._idle.pop()
-            else:
-                process = self._started()
+            process = self._idle.pop() if self._idle else self._started()
             try:
                 process.connection.send(task)
                 break
-            except OSError:  # the process was killed while it was idle
+            except OSError:  # the idle process was killed
                 process.end()
         process.number = number
         self._busy[process.connection] = process
         self._start_ahead()
 
     def _start_ahead(self) -> None:
-        """Start a second process while the first one is at its first task, so that it is ready when that ends."""
+        """Start a second process during the first task, so that it is ready when that ends."""
         is_first = len(self._busy) == 1 and not self._idle and not self._most_bytes
         if is_first and self._count > 1 and available_bytes() > AHEAD_BYTES:
             self._idle.append(self._started())
@@ -93,10 +85,10 @@ class Pool:
         slot = next(number for number in range(self._count) if number not in used)
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, self._work, self._settings(slot)))
-        resource_tracker.ensure_running()  # by `start` otherwise, which then lets signals in again
-        with interrupts.blocked():  # until the process can end as it should
+        resource_tracker.ensure_running()  # otherwise `start` would do it, and unblock signals
+        with interrupts.blocked():  # until the process can handle signals
             process.start()
-        theirs.close()  # otherwise our end would not see the process die
+        theirs.close()  # otherwise our end would not notice the end of the process
         return _Process(process, ours, slot)
 
     def answers(self) -> Iterator[Answer]:
@@ -118,9 +110,9 @@ class Pool:
     def close(self) -> None:
         """End all processes; busy ones end their task as an interrupt would."""
         for process in self._busy.values():
-            process.process.terminate()  # all at once, as each may take a while to write what it has
+            process.process.terminate()  # all together, as each may take a while to write its results
         for process in self._idle:
-            process.connection.close()  # all at once here, too
+            process.connection.close()
         for process in (*self._busy.values(), *self._idle):
             process.end()
         self._busy = {}
@@ -129,11 +121,11 @@ class Pool:
 
 @dataclass
 class _Process:
-    """A process of the pool, and the task that it runs or ran last."""
+    """A process of the pool, with its current or last task."""
 
     process: Any
     connection: Connection
-    slot: int  # its place in the pool, from 0, which decides on its cores and its GPU
+    slot: int  # its place in the pool, from 0, which sets its cores and its GPU
     number: int = -1  # of the task
 
     def cause_of_death(self) -> str:
@@ -141,7 +133,7 @@ class _Process:
         code = self.process.exitcode
         if code is not None and code < 0:
             hint = ""
-            if -code == signal.SIGKILL:  # the signal of a system that has run out of memory
+            if -code == signal.SIGKILL:  # sent by a system without free memory
                 hint = "; was there too little memory?"
             return f"its process was killed by {signal.Signals(-code).name}{hint}"
         return f"its process ended with exit code {code}"
@@ -162,21 +154,21 @@ def _serve(connection: Connection, work: Callable[[Any], Any], settings: dict[st
     collect_rarely()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     interrupts.listen()
-    # OSError: the parent has closed the connection, or is gone
+    # OSError: the parent has closed the connection or ended.
     with suppress(EOFError, KeyboardInterrupt, OSError):
         interrupts.unblock()
         while True:
             value = answered(work, connection.recv())
-            # The learner of a task may have worker processes of its own, whose memory counts too.
+            # The learner of a task may have worker processes, whose memory counts, too.
             own = resource.getrusage(resource.RUSAGE_SELF)
             children = resource.getrusage(resource.RUSAGE_CHILDREN)
             taken_kb = own.ru_maxrss + children.ru_maxrss
             connection.send((value, taken_kb * 1024))
-    gc.freeze()  # Python would look for garbage before it ends, a second's work once torch is there
+    gc.freeze()  # a last collection would take a second with torch
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has been killed; otherwise it would keep the lock of a folder to be resumed."""
+    """End this process when its parent is killed; otherwise it would keep the lock of a folder."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

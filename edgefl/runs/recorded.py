@@ -1,4 +1,4 @@
-"""What a run has recorded, as parts of its result: its summary, and the tables that the ledger does not have."""
+"""Parts of a run's result: its summary, and the tables outside the ledger."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from edgefl.server.trajectories import trajectories
 
 
 class Recorded:
-    """Makes parts of a result of what a run has recorded so far.
+    """Makes parts of a result from the records of a run so far.
 
     Args:
         scenario: what is run.
         divided: the data of all devices.
         server: has the ledger.
-        may_ask: whether models from outside may be asked more often than the run needs it: they may draw or remember.
+        may_ask: whether mobility may be asked more often than the run needs; a class from outside may remember it.
     """
 
     def __init__(self, scenario: Scenario, divided: Divided, server: Server, *, may_ask: bool) -> None:
@@ -37,7 +37,7 @@ class Recorded:
         self._may_ask = may_ask
 
     def so_far(self) -> SoFar:
-        """Return what the run has recorded so far."""
+        """Return the tables and the summary so far."""
         ledger = self._server.ledger
         tables: dict[str, Iterable[bytes]] = {
             "rounds.csv": [csv_bytes(ledger.round_columns())],
@@ -52,7 +52,7 @@ class Recorded:
         """Return the summary of the rounds that have ended.
 
         Args:
-            accuracies: accuracy of the final model on each device's own samples; None if they are not known.
+            accuracies: accuracy of the final model on each device's own samples; None if unknown.
         """
         return summarize(
             self._server.ledger,
@@ -64,17 +64,17 @@ class Recorded:
         )
 
     def storage(self) -> dict[str, int]:
-        """Return what the server and a device keep from round to round, see `storage`."""
+        """Return the storage of the server and a device between rounds, see `storage`."""
         scenario = self._scenario
         known = len(self._divided.parts)
         if not scenario.in_sessions.keep_state:
-            known = known // scenario.groups  # the server's state is about one group at a time
+            known = known // scenario.groups  # the server's state concerns one group at a time
         history_bytes = max((row["history_bytes"] for row in self._server.ledger.rounds), default=0)
         model_bytes = int(self._server.payload.model_bits / 8)
         return storage(scenario.algorithm, scenario.learning, model_bytes, known, history_bytes)
 
     def more_tables(self, accuracies: Floats | None) -> dict[str, Callable[[], Columns]]:
-        """Return what makes the tables that are not in the ledger, by their files: few results are asked for them.
+        """Return functions that make the tables outside the ledger, by their files: they are rarely needed.
 
         Args:
             accuracies: accuracy of the final model on each device's own samples; None without learning.
@@ -95,7 +95,7 @@ class Recorded:
 
 def divided_wall_s(total: float, setup: float, learning: float) -> dict[str, float]:
     """Return how the wall-clock time [s] divides into setup, learning and world."""
-    # The world (event loop, radio, ledger) is not measured: it is what the others leave.
+    # The world (event loop, radio, ledger) is not measured: it is the rest.
     world = total - setup - learning
     parts = {"total": total, "setup": setup, "learning": learning, "world": world}
     return {name: round(value, 3) for name, value in parts.items()}

@@ -15,10 +15,10 @@ def write_report(folder: Path) -> Path:
     """Write the report of the results in a folder, and return its path.
 
     Raises:
-        RunError: it cannot be written, or would replace a file of the user's. The input was not wrong, as the run
-            itself has ended and is on disk.
+        RunError: it cannot be written, or would replace a user's file. This is not an `InputError`, as the results are
+            on disk.
     """
-    from edgefl.results import report  # imported late: the processes of a sweep never write pages
+    from edgefl.results import report  # late: the processes of a sweep write no pages
 
     try:
         check_replaceable(folder, {REPORT: PAGE})

@@ -1,4 +1,4 @@
-"""The folder of one run, from the moment a run looks at it until its results are written."""
+"""The folder of one run, from its first check until its results are written."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from edgefl.learning.partitions.base import holdings
 from edgefl.learning.record import Journal
 from edgefl.records.result_files import ResultFile
 from edgefl.results import provenance, run_folder, writer
+from edgefl.results.csv_format import csv_bytes
 from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_DIGEST, SUMMARY_FILE, check_all
 from edgefl.results.progress import is_under_way
 from edgefl.results.reader import text_of
@@ -32,13 +33,13 @@ FolderState = tuple[tuple[str, int], ...]  # names of the result files in a fold
 
 
 class ResultFolder:
-    """A run's folder, with the record of what the run learns; `lock` it before anything in it is changed.
+    """A run's folder, with the record of its learning.
 
     Args:
         path: the folder.
-        own: tables of measures from outside that the run is to write.
-        resume: whether the run in the folder goes on.
-        shared: result folders of other runs that have kept their records.
+        own: tables of measures from outside that the run will write.
+        resume: whether the run in the folder is continued.
+        shared: result folders of other runs with records.
 
     Raises:
         InputError: another process uses the record, or it cannot be read.
@@ -58,13 +59,13 @@ class ResultFolder:
         """Keep other processes out of the folder, and write the files that are known before the first round.
 
         Args:
-            scenario: what results name as their scenario.
+            scenario: the scenario in the results.
             divided: the data of all devices.
-            manifest: what is known of machine, time and learner.
+            manifest: the entries about machine, time and learner.
 
         Raises:
             Taken: another process runs there, or has run there since this one began.
-            InputError: a file of the user's has a name of a result.
+            InputError: a user's file has the name of a result.
         """
         self._lock()
         self.record.open()
@@ -72,20 +73,19 @@ class ResultFolder:
         run_folder.remove_progress(self.path)
         running = {**manifest, "wall_s": None, "status": "running", "error": None}
         with FileGroup(self.path) as files:
-            # The manifest appears first: a folder with nothing else is that of a run which was killed here.
+            # The manifest appears first: a folder with nothing else belongs to a run that was killed here.
             files.write(MANIFEST_FILE, _manifest(self.path, running))
             files.write(run_folder.SCENARIO_FILE, dump(scenario).encode())
             if divided.data.classes:
-                writer.write_labels(files, holdings(divided.data.train_y, divided.parts))
+                files.write(run_folder.LABELS_FILE, csv_bytes(holdings(divided.data.train_y, divided.parts)))
 
     def _lock(self) -> None:
-        """Keep other processes out of the folder, before anything in it is changed."""
         self.record.lock()
         try:
             if _state_of(self.path) != self._before:
                 text = "another process has run there meanwhile; choose another folder with -o, or resume it"
                 raise Taken(f"{self.path}: {text}")
-            run_folder.check_files(self.path, self._own)  # a user's file may have come since
+            run_folder.check_files(self.path, self._own)  # there may be new files of the user
         except InputError:
             self.record.withdraw()
             raise
@@ -94,17 +94,13 @@ class ResultFolder:
         """Write a result.
 
         Raises:
-            RunError: the folder cannot be written, or is not this run's any more.
+            RunError: the folder cannot be written, or no longer belongs to this run.
         """
         self._check_place()
         _write(self.path, result)
 
     def _check_place(self) -> None:
-        """Check that the folder is still this run's, even if it was removed and another one of its name was made.
-
-        Raises:
-            RunError: another process is running there now, or a file of the user's has a name of a result.
-        """
+        """Check that the folder still belongs to this run, even if it was removed and made again."""
         if self.record.holds_lock:
             return
         if is_under_way(self.path):
@@ -115,7 +111,7 @@ class ResultFolder:
             raise RunError(f"{error}; the results of the run are lost") from None
 
     def tidy_record(self, *, extendable: bool) -> None:
-        """Delete what a finished run has on record, but for the state from which it can be extended."""
+        """Delete the record of a finished run, except for the state from which it can be extended."""
         if not self.record.holds_lock:
             return
         if not extendable or not self.record.conclude():
@@ -126,40 +122,40 @@ class ResultFolder:
 
 
 def check_place(folder: Path, own: Sequence[ResultFile], *, overwrite: bool, resume: bool, beside_others: bool) -> None:
-    """Check that results can be written to a folder, and that no file of the user's would be replaced there.
+    """Check that results can be written to a folder without replacing a user's file.
 
     Args:
         folder: the folder.
-        own: tables of measures from outside that the run is to write.
+        own: tables of measures from outside that the run will write.
         overwrite: whether results in the folder are replaced.
-        resume: whether the run in the folder goes on.
-        beside_others: a run may begin beside what else is in the folder.
+        resume: whether the run in the folder is continued.
+        beside_others: whether a run may begin beside other files in the folder.
 
     Raises:
-        InputError: they cannot, or one would.
+        InputError: they cannot.
     """
     run_folder.check_folder(folder, may_hold_run=overwrite or resume, beside_others=beside_others)
     if resume:
-        check_all(folder)  # first: it knows which of the run's files are damaged
+        check_all(folder)  # first, as it names damaged files
     run_folder.check_files(folder, own)
 
 
 def begun(folder: Path) -> Any:
-    """Return the content of the scenario.yaml in a folder; None if there is none that can be read."""
+    """Return the content of the scenario.yaml in a folder; None if it cannot be read."""
     try:
         content, _ = parse(read_text(folder / run_folder.SCENARIO_FILE))
     except (OSError, ValueError, NotYaml):
-        return None  # `finished` says what is wrong
+        return None  # `finished` reports it
     return content
 
 
 def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result | None:
-    """Return the finished result that a folder holds; None if its run is unfinished, to be extended, or not begun.
+    """Return the finished result in a folder; None if its run is unfinished, to be extended, or not begun.
 
     Args:
         folder: the folder.
-        scenario: what is to be run in it.
-        beside_others: a run may begin beside what else is in the folder.
+        scenario: what to run in it.
+        beside_others: whether a run may begin beside other files in the folder.
 
     Raises:
         InputError: the folder holds something else, or a run of another scenario.
@@ -179,69 +175,52 @@ def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result
     check_plugins(folder, plugins_in(scenario))
     if extends:
         if not (folder / run_folder.CHECKPOINTS).exists():
-            log.info("%s: kept no record of what it learned: its rounds are learned again", folder)
+            log.info("%s: has no record of its learning: its rounds are learned again", folder)
         return None
     return result
 
 
 def tidy_finished(folder: Path, *, keeps_record: bool) -> None:
-    """Remove what the end of a finished run has left behind.
+    """Remove the remains of a finished run.
 
     Args:
         folder: the folder.
-        keeps_record: whether what it has on record stays.
+        keeps_record: whether its record stays.
 
     Raises:
-        Taken: another process is going on with the run.
+        Taken: another process is continuing the run.
     """
-    if not keeps_record:
-        _drop_record(folder)
-    with suppress(OSError):  # results may lie where nothing can be changed any more
+    if not keeps_record and (folder / run_folder.LOCK).exists():
+        with closing(locked(folder / run_folder.LOCK, make=False)):
+            run_folder.remove_checkpoints(folder)
+    with suppress(OSError):  # the results may be read-only
         remove_half_written(folder)  # of the report, which is written last
-
-
-def _drop_record(folder: Path) -> None:
-    """Delete what a finished run has on record.
-
-    Raises:
-        Taken: another process is going on with the run.
-    """
-    if not (folder / run_folder.LOCK).exists():
-        return
-    with closing(locked(folder / run_folder.LOCK, make=False)):
-        run_folder.remove_checkpoints(folder)
 
 
 # Its record and its files
 
 
 def _journal(folder: Path, shared: tuple[Path, ...], *, resume: bool) -> Journal:
-    """Open the record of what a run learns, in its result folder."""
-    # On a cluster, others may have learned on another type of processor: that is not joined with what is learned here.
+    # On a cluster, others may have learned on another type of processor: such learning is not shared.
     alike = [other for other in shared if is_of_this_processor(other)]
     if shared and not alike:
-        log.warning("what other runs have learned is of another type of processor: it is learned again on this one")
+        log.warning("other runs have learned on another type of processor: their learning is repeated on this one")
     records_of_others = [other / run_folder.CHECKPOINTS for other in alike]
     return Journal(folder / run_folder.CHECKPOINTS, fresh=not resume, others=records_of_others)
 
 
 def _state_of(folder: Path) -> FolderState:
-    """Return which result files a folder holds, and when each was written."""
+    """Return the result files in a folder, and when each was written."""
     found = []
     for name in (*run_folder.RESULT_FILES, *run_folder.FILES_OF_MANY_RUNS):
         if name == run_folder.REPORT_FILE:
-            continue  # a user who looks at a run may write its page at any time
+            continue  # a user may write the page at any time
         with suppress(FileNotFoundError, NotADirectoryError):
             found.append((name, (folder / name).stat().st_mtime_ns))
     return tuple(found)
 
 
 def _write(folder: Path, result: Result) -> None:
-    """Write a result to its folder.
-
-    Raises:
-        RunError: the folder cannot be written.
-    """
     if result.ledger is None:
         return
     try:
@@ -250,12 +229,11 @@ def _write(folder: Path, result: Result) -> None:
             writer.write_ledger(files, result.ledger)
             if result.trained is not None:
                 writer.write_model(files, result.trained, result.scenario)
-            if run_folder.DEVICE_ACCURACY_FILE in result.more_tables:
-                writer.write_device_accuracies(files, result.more_tables[run_folder.DEVICE_ACCURACY_FILE]())
-            if run_folder.TRACKS_FILE in result.more_tables:
-                writer.write_tracks(files, result.more_tables[run_folder.TRACKS_FILE]())
+            for name, columns in result.more_tables.items():
+                if name != run_folder.LABELS_FILE:  # written at the beginning
+                    files.write(name, csv_bytes(columns()))
             files.write(SUMMARY_FILE, writer.json_bytes(result.summary))
-        # Before the manifest says that the run has ended: nothing must be left of it then.
+        # Before the manifest says that the run has ended.
         run_folder.remove_progress(folder)
         write_atomically(folder / MANIFEST_FILE, _manifest(folder, result.manifest))
     except OSError as error:
@@ -263,18 +241,18 @@ def _write(folder: Path, result: Result) -> None:
 
 
 def _write_beginnings_again(files: FileGroup, result: Result) -> None:
-    """Write what was known before the first round, if the folder has been removed since."""
+    """Write the files of the beginning again, if the folder has been removed since."""
     folder = files.folder
     if (folder / run_folder.SCENARIO_FILE).exists() or result.resolved is None:
         return
     log.warning("%s: was removed while the run was under way; its results are written, its record is lost", folder)
     files.write(run_folder.SCENARIO_FILE, dump(result.resolved).encode())
     if run_folder.LABELS_FILE in result.more_tables:
-        writer.write_labels(files, result.more_tables[run_folder.LABELS_FILE]())
+        files.write(run_folder.LABELS_FILE, csv_bytes(result.more_tables[run_folder.LABELS_FILE]()))
 
 
 def _manifest(folder: Path, manifest: Mapping[str, Any]) -> bytes:
-    """Return the manifest as JSON, with digests of the files that the folder holds now."""
+    """Return the manifest as JSON, with digests of the files in the folder now."""
     digests: dict[str, Any] = {"digests": provenance.digests(folder, described_in(manifest, folder))}
     if (folder / SUMMARY_FILE).exists():
         digests[SUMMARY_DIGEST] = provenance.digest(folder / SUMMARY_FILE)

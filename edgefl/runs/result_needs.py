@@ -1,7 +1,7 @@
-"""The memory that a run's ledger takes, and the disk space of its results: estimated before the run begins.
+"""Estimates of a ledger's memory and of the results' disk space, before a run begins.
 
-What is certain refuses a run: rows of rounds that no key of the scenario can end early, and the files of the model.
-What is likely only warns: nobody knows how many devices will take part, or how long a checkpoint's clients go on.
+Certain needs refuse a run: rows of rounds that nothing in the scenario can end early, and the model's file. Likely
+needs only warn: the number of participants is unknown, as is the size of checkpoints.
 """
 
 from __future__ import annotations
@@ -24,55 +24,55 @@ from edgefl.scenario import Scenario
 
 log = logging.getLogger(__name__)
 
-# Measured on runs of 1 to 50 participants; every row has the columns of all runs, the least ones no others.
+# Measured on runs of 1 to 50 participants; the least values are for rows with the columns of all runs only.
 LEAST_ROUND_BYTES = 40  # of rounds.csv: 20 columns, each of a character and a separator
 ROUND_BYTES = 99  # of rounds.csv
 PARTICIPANT_BYTES = 190  # of devices.csv
 EVENT_BYTES = 12  # of events.parquet, for all events of a participant
 LEAST_LEDGER_BYTES = 1200  # of memory for a round: a mapping of 20 numbers
 LEDGER_ROUND_BYTES = 3500  # of memory for a round
-LEDGER_PARTICIPANT_BYTES = 220  # for a participant and its events, of memory or of the file to which they move
+LEDGER_PARTICIPANT_BYTES = 220  # for a participant and its events, of memory or of the file of moved rows
 MOST_PARTICIPANT_BYTES = 2 * MOST_HELD_BYTES  # of memory, if they can move: participants, and events
 
 
 class DiskNeed(NamedTuple):
-    """A part of a result folder, and how large it becomes."""
+    """A part of a result folder, and its size."""
 
     what: str
-    least_bytes: float  # which it becomes if the run comes to its end
+    least_bytes: float  # if the run reaches its end
     likely_bytes: float
 
 
 class Expected(NamedTuple):
-    """The numbers of rows that a run writes, as far as its scenario says."""
+    """The numbers of rows of a run that follow from its scenario."""
 
-    rounds: int  # 0 if something may end the run early
+    rounds: int  # 0 if the run may end early
     participants: float  # in all rounds
 
 
 def expected_participants(scenario: Scenario) -> float:
-    """Return how many devices take part in a round on average if all devices of a group are present."""
+    """Return the mean number of participants of a round if all devices of a group are present."""
     present = scenario.devices.count / scenario.groups
     return scenario.server.selection.expected(min(scenario.participants, int(present)), present)
 
 
 def rows_of(scenario: Scenario) -> Expected:
-    """Return how many rows a run of a scenario writes; none are certain where something may end it early."""
-    # A key `stop` often stands beside a number of rounds that nobody means to reach.
+    """Return the numbers of rows of a run; 0 if it may end early."""
+    # With a key `stop`, the number of rounds is often not meant to be reached.
     may_stop = bool(scenario.stop.model_dump(exclude_none=True))
     if may_stop or not scenario.churn.always_present or scenario.devices.battery is not None:
         return Expected(0, 0.0)
     if scenario.server.policy.exchanges:
-        return Expected(0, 0.0)  # somebody outside drives the rounds, and ends them when they like
+        return Expected(0, 0.0)  # a driver from outside ends the run
     rounds = scenario.in_sessions.total
     participants = expected_participants(scenario)
     rows = participants
     candidates = scenario.devices.count / scenario.groups
     if scenario.server.policy.overlapping:
-        rows = 1.0  # an aggregation takes what has arrived
+        rows = 1.0  # of each aggregation
         candidates = max(candidates - participants, 0.0)
     if scenario.server.csi.request_bits:
-        rows += candidates  # each of them reports its channel
+        rows += candidates  # each reports its channel
     evaluation = scenario.server.device_evaluation
     if evaluation is not None:
         asked = participants
@@ -83,11 +83,11 @@ def rows_of(scenario: Scenario) -> Expected:
 
 
 def check_ledger(rows: Expected, *, on_disk: bool) -> None:
-    """Check that a run's rows fit into the memory; warn if they are likely not to.
+    """Check that a run's rows fit into the memory; warn if they probably do not.
 
     Args:
-        rows: how many there are.
-        on_disk: whether there is a folder to which participants move when they are too many.
+        rows: their numbers.
+        on_disk: whether a folder takes participants that need too much memory.
 
     Raises:
         InputError: they cannot.
@@ -111,12 +111,12 @@ def check_ledger(rows: Expected, *, on_disk: bool) -> None:
 
 
 def disk_needs(scenario: Scenario, divided: Divided, rows: Expected, *, train: bool) -> list[DiskNeed]:
-    """Return what a result folder needs.
+    """Return the disk space that a result folder needs.
 
     Args:
         scenario: what is run.
         divided: the samples.
-        rows: how many rows it writes.
+        rows: the numbers of rows.
         train: whether anything is learned.
     """
     needs = [
@@ -137,14 +137,14 @@ def disk_needs(scenario: Scenario, divided: Divided, rows: Expected, *, train: b
     state_bytes = model_bytes * (1 + vectors.kept + vectors.rows * devices + vectors.states * part_takers)
     return [
         *needs,
-        DiskNeed("the trained model", 2 * model_bytes, 2 * model_bytes),  # parameters.npy and model.safetensors
-        # One more is written before the oldest is deleted. A run without room for checkpoints goes on without them.
+        DiskNeed("the trained model", model_bytes, model_bytes),
+        # One more is written before the oldest is deleted. A run without room for checkpoints continues without them.
         DiskNeed("checkpoints", 0.0, (KEPT_STATES + 1) * state_bytes),
     ]
 
 
 def check_disk(folder: Path, needs: Sequence[DiskNeed]) -> None:
-    """Check that results fit on the disk; warn if they are likely not to.
+    """Check that results fit on the disk; warn if they probably do not.
 
     Raises:
         InputError: they cannot.
@@ -165,7 +165,7 @@ def check_disk(folder: Path, needs: Sequence[DiskNeed]) -> None:
 
 
 def free_bytes(folder: Path) -> float | None:
-    """Return how much room there is for a folder's results, those of an earlier run included; None if not known."""
+    """Return the room for a folder's results, including replaced ones of an earlier run; None if it is unknown."""
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
@@ -173,13 +173,12 @@ def free_bytes(folder: Path) -> float | None:
         system = os.statvfs(existing)
     except OSError:
         return None
-    if system.f_blocks == 0:  # a file system that does not count
+    if system.f_blocks == 0:  # the file system does not tell
         return None
     return float(system.f_bavail * system.f_frsize) + _earlier_bytes(folder)
 
 
 def _earlier_bytes(folder: Path) -> int:
-    """Return the size of the results of an earlier run, which a new one replaces."""
     paths = [folder / name for name in run_folder.RESULT_FILES]
     paths += (folder / run_folder.CHECKPOINTS).glob("*")
     return sum(path.stat().st_size for path in paths if path.is_file())

@@ -1,4 +1,4 @@
-"""Builds all parts whose processes run on the clock: radio, dispatcher, choosing, the server."""
+"""Builds the parts whose processes run on the clock: radio, dispatcher, choosing, server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from edgefl.world.control import BY_SCENARIO, Control
 
 
 class Radio(NamedTuple):
-    """All ways of a run's messages."""
+    """The links and routes of a run's messages."""
 
     link: Link
     polling: Link  # for polls, with draws of its own
@@ -53,7 +53,7 @@ class Radio(NamedTuple):
 
 
 def decider_of(scenario: Scenario) -> Decider | None:
-    """Return what decides on participants by forecasts of them; None: nothing does."""
+    """Return the part of the scenario that decides by forecasts of participants; None without one."""
     if scenario.server.optimiser.decides:
         return scenario.server.optimiser
     if scenario.radio.allocation.by_forecast:
@@ -180,7 +180,6 @@ def server_of(
 def _radio(
     scenario: Scenario, around: Outside, streams: Streams, on_air: OnAir, control: Control, ends_s: float | None
 ) -> Radio:
-    """Build the links and the backhaul."""
     world = around.world
     recorded: RecordedLinks | None = None
     if scenario.radio.trace is not None:
@@ -196,7 +195,7 @@ def _radio(
         where=world,
         ends_s=ends_s,
     )
-    # Polls have draws of their own, but for whose link was recorded where.
+    # Polls have separate draws, except for recorded links.
     polling = Link(
         radio=scenario.radio,
         cells=scenario.cells,
@@ -209,7 +208,7 @@ def _radio(
     evaluating = None
     evaluation = scenario.server.device_evaluation
     if evaluation is not None:
-        # A device stands where it stood in the round, and no band has been divided for answers by forecasts.
+        # Devices keep their places of the round, and forecasts divide no band for answers.
         evaluating = Link(
             radio=scenario.radio,
             cells=scenario.cells,
@@ -222,7 +221,7 @@ def _radio(
             ends_s=evaluation.deadline_s,
         )
     backhaul = routes(scenario.effective_backhaul, scenario.cells.sites, scenario.cells.sectors)
-    # If base stations have models of their own, only those models cross the backhaul, and no participant waits for it.
+    # If base stations have models, only those models cross the backhaul, and participants do not wait for it.
     participants_routes = backhaul
     if scenario.server.policy.edge_models:
         participants_routes = routes(None, scenario.cells.sites, scenario.cells.sectors)
@@ -230,20 +229,11 @@ def _radio(
 
 
 def _dispatcher(
-    env: Clock,
-    scenario: Scenario,
-    divided: Divided,
-    around: Outside,
-    radio: Radio,
-    ledger: Ledger,
-    streams: Streams,
+    env: Clock, scenario: Scenario, divided: Divided, around: Outside, radio: Radio, ledger: Ledger, streams: Streams
 ) -> Dispatcher:
-    """Build what makes the participants' processes."""
     world = around.world
     payload = around.payload
-    labels = None
-    if scenario.report.labels_by_round:
-        labels = divided.data.train_y
+    labels = divided.data.train_y if scenario.report.labels_by_round else None
     several = scenario.in_sessions.several
     same_steps = properties.takes_same_steps(scenario.algorithm)
     return Dispatcher(
@@ -267,7 +257,7 @@ def _dispatcher(
 def _choosing_control(
     scenario: Scenario, control: Control, held: HeldDecisions | None, forecaster: Forecaster | None
 ) -> Control:
-    """Return the control that is asked when devices are chosen; it decides on them, if anything does by forecasts."""
+    """Return the control of choosing devices, which decides by forecasts if the scenario does."""
     decider = decider_of(scenario)
     if decider is None or held is None or forecaster is None:
         return control
@@ -275,7 +265,7 @@ def _choosing_control(
 
 
 def _labels_at_registration(scenario: Scenario, divided: Divided) -> Indices | None:
-    """Return how many samples of each class [devices, classes] devices hold; None if the selection does not ask."""
+    """Return the samples of each class [devices, classes] that devices hold; None if the selection needs none."""
     if not scenario.server.selection.needs_labels:
         return None
     labels = divided.data.train_y
@@ -284,9 +274,9 @@ def _labels_at_registration(scenario: Scenario, divided: Divided) -> Indices | N
 
 
 def _cut_after_s(scenario: Scenario, control: Control) -> float | None:
-    """Return the time after which the policy has cut every participation short; None if it may last longer."""
+    """Return the time after which the policy has ended every participation; None if it may last longer."""
     policy = scenario.server.policy
-    # A driver from outside may set another deadline, and a policy from outside may take it in another way.
+    # A driver from outside may set another deadline, and a policy from outside may treat it differently.
     if control is not BY_SCENARIO or type(policy) is not Deadline or policy.late != "drop":
         return None
     return scenario.server.deadline_s

@@ -1,4 +1,4 @@
-"""Calls side by side in forked processes, which have all that this process has in memory."""
+"""Calls side by side in forked processes, which share this process's memory."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 from edgefl.core.machine import cores
 
-LEAST_S = 1.0  # calls that take less in all are not worth a second process
+LEAST_S = 1.0  # of all calls, below which a second process does not pay
 
-_calls: list[Callable[[int], Any]] = []  # in a forked process: what it is to call
+_calls: list[Callable[[int], Any]] = []  # in a forked process: the function
 
 
 def processes(wanted: int | None, calls: int, call_s: float) -> int:
-    """Return how many processes are worth their start for a number of calls; 1: this process makes them itself.
+    """Return how many processes pay for a number of calls; 1: this process makes the calls.
 
     Args:
-        wanted: at most so many; None: one for each core.
-        calls: how many calls there are.
-        call_s: how long one takes [s of wall-clock].
+        wanted: the upper bound; None: one for each core.
+        calls: the number of calls.
+        call_s: the wall-clock time of a call [s].
     """
-    # torch's threads do not survive a fork, and a process of a pool must not have processes of its own.
+    # torch's threads do not survive a fork, and a pool's process must not have child processes.
     cannot_fork = "torch" in sys.modules or multiprocessing.current_process().daemon
     if cannot_fork or "fork" not in multiprocessing.get_all_start_methods():
         return 1
@@ -33,12 +33,12 @@ def processes(wanted: int | None, calls: int, call_s: float) -> int:
 
 
 def each(call: Callable[[int], Any], count: int, workers: int) -> Iterator[Any]:
-    """Yield `call(0)`, `call(1)`, ... in this order, computed by a number of processes.
+    """Yield `call(0)`, `call(1)`, ... in this order, computed by several processes.
 
     Args:
-        call: returns something that can be sent between processes; it need not be sendable itself.
-        count: how many calls there are.
-        workers: how many processes; 1: this one.
+        call: its return value must be sendable between processes; the function need not be.
+        count: the number of calls.
+        workers: the number of processes; 1: this one.
     """
     if workers == 1:
         yield from map(call, range(count))
@@ -49,7 +49,7 @@ def each(call: Callable[[int], Any], count: int, workers: int) -> Iterator[Any]:
 
 
 def _begin(call: Callable[[int], Any]) -> None:
-    """Prepare a forked process; the parent alone answers to Ctrl-C, and ends its processes."""
+    """Prepare a forked process; only the parent handles Ctrl-C, and ends its processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _calls.append(call)

@@ -1,11 +1,10 @@
-"""The folder of a sweep: a file that says what it is, an index, and a folder for each run."""
+"""The folder of a sweep: a file that describes it, an index, and a folder for each run."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -15,7 +14,7 @@ from edgefl.core.files import read_bytes, read_text
 from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, is_own, remove, remove_empty
 from edgefl.results import run_folder
 from edgefl.results.run_folder import CHECKPOINTS, LOCK
-from edgefl.runs import extension
+from edgefl.runs.extension import OTHERWISE
 from edgefl.runs.report_page import REPORT
 from edgefl.runs.sweep_index import INDEX
 from edgefl.scenario import Scenario, Sweep
@@ -37,65 +36,36 @@ MARKS: dict[str, Mark] = {  # of a sweep's own files
 
 
 def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
-    """Check that a sweep can be run in a folder, before anything is run.
+    """Check that a sweep can be run in a folder, before it begins.
 
     Args:
         out: the folder.
-        sweep: what is to be run there.
-        resume: the sweep in the folder is continued.
-        overwrite: the sweep in the folder is replaced.
-        growing: a sweep that is continued may have other points than the one in the folder, such as more seeds; those
-            that both have must be the same.
+        sweep: what to run there.
+        resume: whether the sweep in the folder is continued.
+        overwrite: whether the sweep in the folder is replaced.
+        growing: whether a continued sweep may have other points, such as more seeds; common points must be the same.
 
     Raises:
         InputError: the folder holds another sweep or other files, or cannot be written.
     """
     run_folder.check_usable(out, may_hold_files=overwrite or resume)
     _check_files(out, content_of(sweep))
-    if not resume or not (out / CONTENT).exists():
-        return
-    if not _is_same(out, sweep, growing=growing):
-        raise InputError(f"{out}: was begun with another sweep; {extension.OTHERWISE}")
-
-
-def _is_same(out: Path, sweep: Sweep, *, growing: bool) -> bool:
-    """Return whether a sweep is the one that a folder holds, which may have been begun by another version.
-
-    Raises:
-        InputError: a run in it is of another scenario, or of other plug-ins; the message says of which.
-    """
-    # Compared as bytes first: a damaged file may be no text at all.
     content = content_of(sweep)
-    earlier = read_bytes(out / CONTENT)
-    if earlier == content.encode():
-        return True
+    if not resume or not (out / CONTENT).exists() or read_bytes(out / CONTENT) == content.encode():
+        return
     before = _points_of(out)
-    if not growing and _without_digests(earlier) != _without_digests(content):
-        return False
     now = _digests(content)
-    # Another version may write other digests of the same scenarios. These themselves are in the folders of their runs.
-    others = {place for place in now.keys() & before.keys() if now[place] != before[place]}
-    begun = [
-        extension.is_begun(out / point.place, point.scenario) for point in sweep.points if str(point.place) in others
-    ]
-    return not others or any(begun)
-
-
-def _without_digests(content: str | bytes) -> Any:
-    """Return what a sweep's file says besides the digests of its points."""
-    parsed = yaml.safe_load(content)
-    for point in parsed["points"]:
-        del point["digest"]
-    return parsed
+    if not growing or any(now[place] != before[place] for place in now.keys() & before.keys()):
+        raise InputError(f"{out}: was begun with another sweep; {OTHERWISE}")
 
 
 def check_still(out: Path, content: str, before: int | None) -> None:
-    """Check under the lock that a folder is still what `check_folder` has found there.
+    """Check under the lock that a folder has not changed since `check_folder`.
 
     Args:
         out: the folder.
-        content: what `content_of` says of the sweep.
-        before: what `begun_ns` has said before that.
+        content: the sweep as `content_of` returns it.
+        before: the earlier value of `begun_ns`.
 
     Raises:
         Taken: another process has run there meanwhile.
@@ -113,7 +83,7 @@ def is_begun(out: Path) -> bool:
 
 
 def begun_ns(out: Path) -> int | None:
-    """Return when the sweep in a folder was begun, resumed or replaced the last time [ns]; None if there is none."""
+    """Return when the sweep in a folder was last begun, resumed or replaced [ns]; None without one."""
     try:
         return (out / CONTENT).stat().st_mtime_ns
     except (FileNotFoundError, NotADirectoryError):
@@ -121,11 +91,7 @@ def begun_ns(out: Path) -> int | None:
 
 
 def _check_files(out: Path, content: str) -> None:
-    """Check that a folder holds a sweep, or nothing yet, and that no file in it with a name of edgefl's is another's.
-
-    Raises:
-        InputError: it does not, or the file that names the runs is damaged.
-    """
+    """Check that a folder holds a sweep or nothing yet, and that edgefl wrote each file with a name of edgefl's."""
     names = run_folder.names_in(out)
     begun = is_begun(out)
     only_lock = names <= {CHECKPOINTS} and run_folder.holds_only_lock(out)
@@ -144,7 +110,7 @@ def _check_files(out: Path, content: str) -> None:
 
 
 def clear(out: Path) -> None:
-    """Remove an earlier sweep: its own files and those of its runs, and nothing else.
+    """Remove the files of an earlier sweep and of its runs, and nothing else.
 
     Raises:
         InputError: the file that names its runs is damaged.
@@ -160,7 +126,7 @@ def clear(out: Path) -> None:
                 run_folder.remove_results(folder)
             for emptied in (folder, folder.parent):
                 remove_empty(emptied)
-        # Last: as long as something is left of the sweep, it says what.
+        # Last, as this file names the rest.
         for name in (INDEX, STATISTICS_FILE, REPORT, CONTENT):
             remove(out / name, MARKS[name])
     except OSError as error:
@@ -168,14 +134,9 @@ def clear(out: Path) -> None:
 
 
 def _points_of(out: Path) -> dict[str, str]:
-    """Return the points of the sweep in a folder: the digest of each one's scenario by its result folder.
-
-    Raises:
-        InputError: the file that names them is damaged.
-    """
     try:
         found = _digests(read_text(out / CONTENT))
-        # The file may have been edited: it must never make edgefl remove anything outside of `out`.
+        # An edited file must not make edgefl remove files outside of `out`.
         if all(len(Path(place).parts) == 2 and not {"..", "/"} & set(Path(place).parts) for place in found):
             return found
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError):
@@ -184,12 +145,11 @@ def _points_of(out: Path) -> dict[str, str]:
 
 
 def _digests(content: str) -> dict[str, str]:
-    """Return the digest of each point's scenario by its result folder, from what `content_of` has written."""
     return {str(point["folder"]): str(point["digest"]) for point in yaml.safe_load(content)["points"]}
 
 
 def content_of(sweep: Sweep) -> str:
-    """Return a sweep as YAML, with a digest of every point's scenario; a resumed sweep must have the same text."""
+    """Return a sweep as YAML, with a digest of every scenario; a resumed sweep must have the same text."""
     points = []
     for point in sweep.points:
         digest = scenario_digest(point.scenario)  # the base file may change between two attempts

@@ -1,4 +1,4 @@
-"""The index of a sweep: a row for each run, with its values, its status and its totals."""
+"""The index of a sweep: a row for each run, with its values, status and totals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BS_ENERGY = "bs_energy_j"  # a further one of both, where a run accounts for bas
 class SweepIndex:
     """Keeps the index in the folder of a sweep up to date.
 
-    The file is as long as the sweep has runs. To write it after each of thousands would take longer than short runs do.
+    It is not written after each of thousands of runs, which could take longer than the runs.
 
     Args:
         folder: of the sweep.
@@ -54,21 +54,18 @@ class SweepIndex:
         self._writing_s += monotonic() - began_s
 
     def note_end(self) -> None:
-        """Write the index after the end of a run, unless runs end faster than that: `write` has the last word.
+        """Write the index after the end of a run, unless that would take too much time.
 
         Raises:
             OSError: see `write`.
         """
-        # The share counts from the beginning, so that runs that take long stand in the index as soon as they end.
+        # The share counts from the beginning, so long runs appear in the index as soon as they end.
         if self._writing_s <= TIME_SHARE * (monotonic() - self._began_s):
             self.write()
 
 
 def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
-    """Return the index of a sweep as CSV: one row for each run, with its values, status, totals and targets.
-
-    A cell is empty if a run has no such value.
-    """
+    """Return the index of a sweep as CSV: one row for each run, with its values, status, totals and targets."""
     reached = [_targets(run) for run in runs]
     targets = dict.fromkeys(target for of_run in reached for target in of_run)  # without duplicates, in order
     totals = list(INDEX_TOTALS)
@@ -101,7 +98,7 @@ def _targets(run: SweepRun) -> dict[str, Mapping[str, Any]]:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a cell shows it: numbers and text as they are, mappings and lists as JSON."""
+    """Return a value for a cell: numbers and texts plain, mappings and lists as JSON."""
     if value is None or isinstance(value, (int, float, str)):
         return value
     return json.dumps(value)

@@ -28,7 +28,7 @@ class SweepRun:
     status: Status = "pending"
     error: str | None = None  # why it failed
     summary: Mapping[str, Any] | None = None  # None until it has finished
-    begun_before: bool = False  # by an earlier attempt, which did not finish it
+    begun_before: bool = False  # by an earlier, unfinished attempt
 
     def read_folder(self) -> None:
         """Read the result if the run has finished before."""
@@ -36,7 +36,7 @@ class SweepRun:
             manifest = json.loads(read_bytes(self.folder / "manifest.json"))
             self.begun_before = manifest["status"] != "finished"
             if self.point.scenario.report.what_if and not (self.folder / WHAT_IF_FILE).exists():
-                return  # it was stopped before its other values were priced, which is all that is left to do
+                return  # its other values are still to be priced
             if not self.begun_before:
                 self.summary = json.loads(read_bytes(self.folder / "summary.json"))
                 self.status = "finished"
@@ -57,26 +57,26 @@ class SweepRun:
             self.status = "failed"
             self.error = repr(answer)
             if isinstance(answer, (InputError, RunError, Died)):
-                self.error = str(answer)  # our own exceptions are sentences; others need their type to be understood
+                self.error = str(answer)  # these are sentences; others need their type
             return
         self.status, self.error, summary = answer
         if self.status == "finished":
             self.summary = summary
 
     def interrupt(self) -> None:
-        """Note that the sweep was interrupted; a run that has ended, or was never begun, keeps its status."""
+        """Note that the sweep was interrupted; a run that has ended or not begun keeps its status."""
         half_done = self.status == "pending" and self.begun_before
         if self.status == "running" or half_done:
             self.status = "interrupted"
 
     @property
     def over(self) -> bool:
-        """True if nothing is left to run."""
+        """Whether nothing is left to run."""
         return self.status not in {"pending", "running"}
 
     @property
     def record(self) -> Path | None:
-        """The folder in which a finished run has left what it learned for others; None if there is none."""
+        """The folder with the record of a finished run's learning; None without one."""
         folder = self.folder / CHECKPOINTS
         if self.status != "finished" or not folder.is_dir():
             return None

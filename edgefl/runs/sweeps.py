@@ -1,4 +1,4 @@
-"""Sweeps: many runs side by side, with an index of their results; what several runs learn alike is learned once."""
+"""Sweeps: many runs side by side, with an index of their results; common learning is done once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LOG_FORMAT = "edgefl: %(message)s"  # as on the command line
 THREAD_VARIABLES = (THREADS, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 OnRunEnd = Callable[[Sequence[str], str, str], None]
-"""Called with the statuses of all runs, and the folder and status of the one that has ended."""
+"""Called with the statuses of all runs, and the folder and status of the run that has ended."""
 
 
 def ignore(statuses: Sequence[str], folder: str, status: str) -> None:
@@ -45,19 +45,19 @@ def ignore(statuses: Sequence[str], folder: str, status: str) -> None:
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """Choices about how to run a sweep; none changes a result, apart from rounding between CPU and GPU."""
+    """Options of a sweep; none changes a result, apart from rounding between CPU and GPU."""
 
     out: Path | None = None  # the folder of the sweep; None: results/<name>
     workers: int | None = None  # how many runs at a time; None: one for each GPU, or else for each core
     device: str = "auto"  # auto | cpu | cuda | cuda:i
     cluster: str | None = None  # address of a Ray cluster, or auto; None: this machine
     gpus_per_run: float | None = None  # on a cluster; None: one if the cluster has any
-    train: bool = True  # False prices the worlds without any learning, whatever the sweep file says
+    train: bool = True  # False prices the worlds without learning, whatever the sweep file says
     resume: bool = False  # continue the sweep in the folder
     overwrite: bool = False  # replace the sweep in the folder
-    growing: bool = False  # a resumed sweep may have other points than before, as long as common ones are the same
+    growing: bool = False  # a resumed sweep may have other points, if common ones are the same
     report: bool = True  # write a page about all runs at the end
-    apart: bool = False  # each run has a process of its own, and learns all by itself: their times can be compared
+    apart: bool = False  # each run has its own process and shares no learning, so their times can be compared
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class SweepResult:
 
     folder: Path
     runs: list[SweepRun]
-    report: Path | None  # None if no run has finished, or none was asked for
+    report: Path | None  # None if no run has finished, or no page was wanted
 
     @property
     def index(self) -> Path:
@@ -75,14 +75,14 @@ class SweepResult:
 
 
 class Task(NamedTuple):
-    """A run as it is sent to a process, perhaps on another machine."""
+    """A run to be sent to a process, perhaps on another machine."""
 
     scenario: dict[str, Any]
     out: Path  # the result folder, absolute
     device: str
     train: bool
-    share: bool  # keep the record of what is learned, for other runs
-    shared: tuple[Path, ...]  # result folders of runs that have kept theirs, absolute
+    share: bool  # keep the record of learning for other runs
+    shared: tuple[Path, ...]  # result folders of runs with such records, absolute
     log_level: int  # least level of the messages that the process shows
 
 
@@ -93,13 +93,13 @@ def do_nothing() -> None:
 def run(
     sweep: Sweep, options: SweepOptions, on_run_end: OnRunEnd = ignore, on_begin: Callable[[], None] = do_nothing
 ) -> SweepResult:
-    """Run all points of a sweep, and write a report of those that finished; a point that fails does not stop others.
+    """Run all points of a sweep, and report on finished ones; a point that fails does not stop others.
 
     Args:
         sweep: the points.
         options: how to run them.
         on_run_end: called after each run.
-        on_begin: called when the sweep can no longer be refused, before anything is changed.
+        on_begin: called when the sweep can no longer be refused, before any change.
 
     Raises:
         InputError: the options or the folder do not allow the sweep to run; nothing was written.
@@ -114,7 +114,7 @@ def run(
     before = begun_ns(out)
     check_folder(out, sweep, resume=options.resume, overwrite=options.overwrite, growing=options.growing)
     gpus = _gpus(options, train=sweep.train)
-    # The lock keeps a second process out of the folder while this one runs the sweep.
+    # The lock keeps other processes out of the folder.
     with _joined(options, train=sweep.train) as cluster, alone(out / LOCK):
         check_still(out, content, before)
         on_begin()
@@ -132,7 +132,7 @@ def run(
             statuses = [sweep_run.status for sweep_run in runs]
             on_run_end(statuses, str(ended.point.place), ended.status)
 
-        # Whatever happens from here on, the index says which runs there are.
+        # From here on, there is always an index of all runs.
         index.write()
         try:
             with _until_interrupted():
@@ -155,7 +155,7 @@ def _until_interrupted() -> Iterator[None]:
     except KeyboardInterrupt:
         return
     except PydanticSerializationError as error:
-        # An interrupt that arrives while pydantic writes a scenario comes out as an error of its own.
+        # Pydantic turns an interrupt while it writes a scenario into this error.
         if "KeyboardInterrupt" not in str(error):
             raise
 
@@ -173,7 +173,7 @@ def _joined(options: SweepOptions, *, train: bool) -> Iterator[Cluster | None]:
     data_folder = os.environ.get("EDGEFL_DATA")
     settings: dict[str, str] = {}
     if data_folder:
-        # A task runs in another working directory, where a relative path would lead elsewhere.
+        # A task has another working directory.
         settings["EDGEFL_DATA"] = str(Path(data_folder).absolute())
     if NO_PLUGINS in os.environ:
         settings[NO_PLUGINS] = os.environ[NO_PLUGINS]
@@ -194,7 +194,6 @@ def _run_all(
     train: bool,
     on_end: Callable[[SweepRun], None],
 ) -> None:
-    """Begin a run whenever there is room for one, until all have ended."""
     families = unfinished(families_of(runs, learning=train and not options.apart))
     workers: WorkerPool = cluster or _processes(len(families), options, gpus)
     with closing(workers):
@@ -209,7 +208,6 @@ def _run_all(
 
 
 def _begin_ready(families: Sequence[Family], workers: WorkerPool, device: str, *, train: bool) -> None:
-    """Begin the runs that are ready, as long as there is room."""
     for family in families:
         for sweep_run in family.ready():
             if not workers.room:
@@ -222,16 +220,16 @@ def _task(sweep_run: SweepRun, family: Family, device: str, *, train: bool) -> T
     scenario = sweep_run.point.scenario.model_dump(mode="json")
     share = train and len(family.runs) > 1
     shared = tuple(folder.absolute() for folder in family.records())
-    # A process of its own knows nothing of this one's --quiet.
+    # The other process does not know --quiet.
     log_level = logging.getLogger("edgefl").getEffectiveLevel()
     return Task(scenario, sweep_run.folder.absolute(), device, train, share, shared, log_level)
 
 
 def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
-    """Run a point in a process of its own; return its status, why it failed (if it did) and its summary."""
+    """Run a point in its own process; return its status, the reason of a failure, and its summary."""
     logging.basicConfig(format=LOG_FORMAT, level=max(task.log_level, logging.WARNING))
     logging.getLogger("edgefl").setLevel(task.log_level)
-    # If a machine is lost, its task begins again elsewhere, and resumes what the first attempt left in the folder.
+    # If a machine is lost, its task begins again elsewhere, and resumes the first attempt.
     options = Options(
         task.out,
         task.device,
@@ -245,29 +243,25 @@ def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
     scenario = load(task.scenario)
     result = emulation.run(scenario, options)
     if result.status == "finished":
-        what_if.price_at_end(task.out, scenario, workers=1)  # the sweep keeps all cores busy
+        what_if.price_at_end(task.out, scenario, workers=1)  # the sweep uses all cores
     return result.status, result.error, result.summary
 
 
 def _gpus(options: SweepOptions, *, train: bool) -> int:
-    """Return how many GPUs of this machine the runs may use.
-
-    Raises:
-        InputError: torch cannot be loaded here, and so in no run.
-    """
+    """Return how many GPUs of this machine the runs may use; check that torch loads if memory is limited."""
     if not train or options.cluster is not None:
         return 0
     if ADDRESS_SPACE in memory_limits():
-        check_loads("torch")  # or each run would fail for it
+        check_loads("torch")  # or each run would fail
     if options.device == "cpu":
         return 0
     return gpu_count()
 
 
 def _processes(families: int, options: SweepOptions, gpus: int) -> Pool:
-    """Return a pool of processes on this machine, which divide its cores and GPUs among them."""
+    """Return a pool of processes on this machine, which share its cores and GPUs."""
     workers = options.workers or gpus or cores()
-    # At first one run of each family is busy, so there is no use in keeping cores for more runs than that.
+    # At first only one run of each family is busy, so no cores are kept for more.
     threads = max(1, cores() // min(workers, max(1, families)))
 
     def settings(slot: int) -> dict[str, str]:

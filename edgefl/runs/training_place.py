@@ -1,4 +1,4 @@
-"""Where a run trains: on this machine's processor or GPU, or on the machines of a Ray cluster."""
+"""The place of training: this machine's processor or GPU, or the machines of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def learning_device(device: str, cluster: str | None, *, train: bool) -> str:
     """Return the torch device that trains: cpu, cuda or cuda:i.
 
     Args:
-        device: the one that the user names; auto: the best one there is.
+        device: the user's device; auto: the best one.
         cluster: address of a Ray cluster whose machines train; None: this machine.
         train: whether anything is learned.
     """
@@ -28,17 +28,17 @@ def joined(cluster: str | None, device: str, undo: ExitStack, *, train: bool) ->
 
     Args:
         cluster: its address; None: this machine trains.
-        device: the torch device that the user names.
+        device: the user's torch device.
         undo: leaves the cluster at the end.
         train: whether anything is learned.
 
     Raises:
-        InputError: it cannot be joined, or the options do not go together.
+        InputError: it cannot be joined, or the options exclude each other.
     """
     if cluster is None:
         return None
     if not train:
-        raise InputError("--cluster: its machines train, and --no-train trains nothing: leave one of them out")
+        raise InputError("--cluster: its machines train, but --no-train trains nothing: leave one of them out")
     if device not in {"auto", "cpu"}:
         raise InputError(
             f"--device {device}: a run on a cluster trains on its processors: leave it out, "

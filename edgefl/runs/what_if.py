@@ -1,8 +1,8 @@
 """Prices a finished run again with other values of a key, without learning (`edgefl what-if`).
 
-A run is a world and what is learned in it. The world is run again for each value, which takes as long as `--no-train`;
-what was learned is known. That is right only if the server gives the same commands to learning as in the run: the same
-updates, from the same models, in the same rounds. Their digest says so, and a value for which it differs is refused.
+The world is run again for each value, which takes as long as `--no-train`; the learning is known. This is right only if
+the server gives learning the same commands as in the run: the same updates, from the same models, in the same rounds.
+Values with another digest of commands are refused.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from edgefl.results.what_if_table import WhatIfRow
 from edgefl.runs import side_by_side
 from edgefl.runs.assembly import build
 from edgefl.runs.data_division import Divided, divide
+from edgefl.runs.emulation import silent
 from edgefl.runs.known_learning import KnownLearning, LearnsOtherwise, RowsOfRun, known_learning
 from edgefl.runs.what_if_points import Over, WhatIfPoint, Where, points_of
 from edgefl.scenario import Scenario, load
@@ -42,7 +43,7 @@ log = logging.getLogger(__name__)
 
 ROUNDS_FILE = "rounds.csv"
 LOCK = Path(".what-if") / "lock"  # locked by the process that prices the run
-OnPoint = Callable[[int, int], None]  # called with how many points have been priced, and how many there are
+OnPoint = Callable[[int, int], None]  # called with the number of priced points, and of all points
 
 
 def ignore(done: int, points: int) -> None:
@@ -58,7 +59,7 @@ class Priced(NamedTuple):
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A finished run of a folder, as its prices need it."""
+    """The finished run of a folder."""
 
     folder: Path
     scenario: Scenario
@@ -79,17 +80,17 @@ def price_folder(
     Args:
         folder: of the run.
         over: the values of each key.
-        where: names the place where a key's values were given, for messages.
+        where: returns the place of a key's values, for messages.
         out: file for the table; None: the table of the folder, in which rows of other keys stay.
         workers: points at a time, at most; None: one for each core.
         on_point: called after each point.
 
     Returns:
-        The rows that were asked for, after one of the run itself.
+        A row of the run itself, and the rows of the values.
 
     Raises:
-        InputError: the folder holds no finished run, a key or value makes no sense, or no value of a key can be priced.
-            Nothing was written.
+        InputError: the folder holds no finished run, a key or value is wrong, or no value of a key can be priced;
+            nothing was written.
         RunError: the table cannot be written.
     """
     if workers is not None and workers < 1:
@@ -111,9 +112,9 @@ def price_folder(
 
 
 def price_at_end(folder: Path, scenario: Scenario, workers: int | None = None) -> None:
-    """Price what the scenario of a run that has just finished asks for, unless its folder has it already.
+    """Price the values of `report.what_if` after a run, unless its folder has them already.
 
-    A value that cannot be priced is named in a warning: the run itself has finished, and its results are right.
+    Values that cannot be priced only cause warnings, as the run has finished.
 
     Args:
         folder: of the run.
@@ -148,24 +149,19 @@ def read_finished(folder: Path) -> FinishedRun:
     """Return the finished run of a folder.
 
     Raises:
-        InputError: it holds none, or a run whose scenario cannot be loaded here.
+        InputError: there is none, or its scenario cannot be loaded here.
     """
-    text_of(folder, "scenario.yaml")  # which says what is wrong with a folder that holds no results
+    text_of(folder, "scenario.yaml")  # refuses a folder without results
     manifest = json_of(folder, MANIFEST_FILE)
     status = manifest.get("status")
     if status != FINISHED_STATUS:
         text = f"its run is {status}, and only a finished one can be priced again"
-        raise InputError(f"{folder}: {text}: go on with edgefl run --resume")
+        raise InputError(f"{folder}: {text}: continue it with edgefl run --resume")
     scenario = load(folder / "scenario.yaml")
     return FinishedRun(folder, scenario, _rows(folder))
 
 
 def _rows(folder: Path) -> list[Mapping[str, Any]]:
-    """Return the rows of a folder's rounds.csv.
-
-    Raises:
-        InputError: it is missing or damaged.
-    """
     try:
         return list(rows_of(folder, ROUNDS_FILE))
     except (ValueError, KeyError) as error:
@@ -173,11 +169,7 @@ def _rows(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def _check_any(rows: Sequence[WhatIfRow], where: Where) -> None:
-    """Check that each key has a value that could be priced.
-
-    Raises:
-        InputError: one line for each key that has none.
-    """
+    """Check that each key has a value that could be priced."""
     faults = []
     for key in dict.fromkeys(row.key for row in rows[1:]):
         of_key = [row for row in rows if row.key == key]
@@ -190,12 +182,6 @@ def _check_any(rows: Sequence[WhatIfRow], where: Where) -> None:
 
 
 def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
-    """Write the rows into the table of the folder.
-
-    Raises:
-        InputError: another process does the same.
-        RunError: the folder cannot be written.
-    """
     try:
         before = what_if_table.read_table(folder)
     except InputError:
@@ -210,15 +196,11 @@ def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
 def _priced_rows(
     run: FinishedRun, points: Sequence[WhatIfPoint], workers: int | None, on_point: OnPoint
 ) -> list[WhatIfRow]:
-    """Return a row of the run itself, and one for each point.
-
-    Raises:
-        InputError: the run cannot be run again, or gives other results here than its folder has.
-    """
+    """Return a row of the run itself, and a row for each point."""
     selection = run.scenario.server.selection
     known = known_learning(run.folder, run.rows, needs_losses=selection.needs_losses)
     with attributing(plugins_in(run.scenario), InputError), rare_collections(), one_numpy_thread():
-        divided = divide(run.scenario)  # the same for all points, which learn the same
+        divided = divide(run.scenario)  # the same for all points
         began_s = time.monotonic()
         own = _priced_itself(run, divided, known)
         count = side_by_side.processes(workers, len(points), time.monotonic() - began_s)
@@ -234,11 +216,7 @@ def _priced_rows(
 
 
 def _priced_itself(run: FinishedRun, divided: Divided, known: KnownLearning) -> Priced:
-    """Price the run as it was, which tells under which commands it has learned what.
-
-    Raises:
-        InputError: that gives other results than the folder has.
-    """
+    """Price the run itself, which gives the digests of its commands."""
     try:
         server = _finished_server(run.scenario, divided, known)
     except RunError as error:
@@ -248,18 +226,18 @@ def _priced_itself(run: FinishedRun, divided: Divided, known: KnownLearning) -> 
     difference = _difference(run.rows, server.ledger.rounds)
     if difference:
         text = f"gives other results here than its folder has ({difference}), so it is not priced"
-        causes = "by another version, on another type of processor, with other data, or steered from outside"
+        causes = "by another version, on another type of processor, with other data, or with a driver from outside"
         hint = f"it was made {causes}; run its scenario again"
         raise InputError(f"{run.folder}: {text}: {hint}")
     return Priced(_summary(run.scenario, server), server.replay.key)
 
 
 def _difference(rows: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first difference between the rows of a rounds.csv and those computed here, or an empty text."""
+    """Return the first difference between the rows of a rounds.csv and the rows computed here, or an empty text."""
     if len(rows) != len(here):
         return f"{len(here)} rounds instead of {len(rows)}"
     for number, (row, row_here) in enumerate(zip(rows, here, strict=True), 1):
-        # Only what both have: earlier versions wrote fewer columns, and what was learned is not all told here.
+        # Only common columns: not all that was learned is known here.
         for name in row.keys() & row_here.keys():
             if csv_cell(row[name]) != csv_cell(row_here[name]):
                 return f"row {number}, {name}: {csv_cell(row_here[name])} instead of {csv_cell(row[name])}"
@@ -283,26 +261,21 @@ def _priced_point(point: WhatIfPoint, divided: Divided, known: KnownLearning, ow
 
 
 def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning, own: Priced | None = None) -> Server:
-    """Run a scenario to its end, with what another run has learned, and return its server.
+    """Run a scenario to its end with the learning of a finished run, and return its server.
 
     Args:
         scenario: what to run.
         divided: the data of all devices.
-        known: what the other run has learned.
-        own: the other run; None if it is this one.
-
-    Raises:
-        LearnsOtherwise: it would learn something else than the other run.
-        InputError: it cannot be run.
-        RunError: it has failed.
+        known: the learning of the finished run.
+        own: the finished run; None if it is this one.
     """
-    server = build(scenario, "cpu", train=False, progress=_silent, divided=divided, known=known)
+    server = build(scenario, "cpu", train=False, progress=silent, divided=divided, known=known)
     rounds = scenario.server.policy.run(server)
     try:
         clock.advance(server.env, server.env.process(rounds))
     except LearnsOtherwise:
         number = len(server.ledger.rounds) + 1
-        raise LearnsOtherwise(f"from round {number} on other updates arrive than in the run") from None
+        raise LearnsOtherwise(f"from round {number} on, other updates arrive than in the run") from None
     if own is not None and server.replay.key != own.key:
         count = len(server.ledger.rounds)
         if count != own.summary["rounds"]:
@@ -312,10 +285,5 @@ def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning,
     return server
 
 
-def _silent(row: Mapping[str, Any]) -> None:
-    """Report no progress."""
-
-
 def _summary(scenario: Scenario, server: Server) -> Mapping[str, Any]:
-    """Return what the summary of a run would hold."""
     return summarize(server.ledger, scenario.targets, scenario.report.last_tests, None)

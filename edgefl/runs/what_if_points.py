@@ -1,4 +1,4 @@
-"""The points of a what-if: a finished run with another value of one key, which must not change what is learned."""
+"""The points of a what-if: a finished run with another value of one key that does not change its learning."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from edgefl.scenario.overrides import Override
 from edgefl.scenario.yaml_reader import NotYaml, parse
 
 SWEEP = "use `edgefl sweep`"
-# Keys that are no price, and change nothing of what is learned either.
+# Keys that do not affect costs, or decide when the run ends.
 NO_PRICES = {
     "name": "is only a name",
-    "targets": "says what is reported, and is no price",
-    "report": "says what is reported, and is no price",
-    "rounds": f"says when the run ends, and so what is learned: {SWEEP}",
-    "sessions": f"says when the run ends, and what its sessions begin with: {SWEEP}",
-    "stop": f"says when the run ends, and so what is learned: {SWEEP}",
-    "import_from": "says where code is found, and is no price",
+    "targets": "only changes the report",
+    "report": "only changes the report",
+    "rounds": f"decides when the run ends, and so what is learned: {SWEEP}",
+    "sessions": f"decides when the run ends, and how its sessions begin: {SWEEP}",
+    "stop": f"decides when the run ends, and so what is learned: {SWEEP}",
+    "import_from": "only names the place of code",
 }
 CODEC = "training.codec"
-LEARNED_FROM = "changes what is learned, so that a run has to learn with it"
+LEARNED_FROM = "changes what is learned, so it needs another run"
 PAYLOADS = "to price another payload of the same learning, vary model.cost.parameters or cost"
 
 Over = Mapping[str, Sequence[Any]]  # the values of each key
-Where = Callable[[str], str]  # names the place where the values of a key were given
+Where = Callable[[str], str]  # returns the place of a key's values
 
 
 class WhatIfPoint(NamedTuple):
@@ -57,7 +57,7 @@ def parse_over(text: str) -> tuple[str, list[Any]]:
         except ValueError as error:
             raise InputError(f"--over {text}: {values.strip()}: {error}") from None
     try:
-        listed, _ = parse(f"[{values}]")  # as a file would be read: names and mappings work here too
+        listed, _ = parse(f"[{values}]")  # as a file: names and mappings work here, too
     except NotYaml as error:
         raise InputError(f"--over {text}: not valid YAML: {error.problem}") from None
     if not isinstance(listed, list):  # a bracket in the text has closed the list
@@ -70,13 +70,12 @@ def points_of(scenario: Scenario, over: Over, where: Where, access: Access | Non
 
     Args:
         scenario: of the run.
-        over: the values of each key; equal ones count once, and numbers are put in order.
-        where: names the place of a key's values, for messages.
+        over: the values of each key; equal ones count once, and numbers are sorted.
+        where: returns the place of a key's values, for messages.
         access: whether code from outside that a value names is imported.
 
     Raises:
-        InputError: one finished line for every fault: a key that does not exist, that changes what is learned, or a
-            value that it cannot have.
+        InputError: one line for every fault: an unknown key, a key that changes the learning, or a wrong value.
     """
     learned = learning_setting(scenario)
     faults: list[str] = []
@@ -92,17 +91,17 @@ def points_of(scenario: Scenario, over: Over, where: Where, access: Access | Non
 
 
 def check_points(scenario: Scenario, access: Access | None = None) -> None:
-    """Check what a scenario asks to be priced when it ends (`report.what_if`); `access` is that of `points_of`.
+    """Check the key `report.what_if` of a scenario; see `points_of`.
 
     Raises:
-        InputError: one finished line for every fault.
+        InputError: one line for every fault.
     """
     if scenario.report.what_if:
         points_of(scenario, scenario.report.what_if, lambda _: "report.what_if", access)
 
 
 def _in_order(values: Sequence[Any]) -> list[Any]:
-    """Return the values without repetitions; numbers alone are put in order."""
+    """Return the distinct values, sorted if all are numbers."""
     distinct: list[Any] = []
     for value in values:
         if isinstance(value, float):
@@ -123,8 +122,8 @@ def _points(
         scenario: of the run.
         key: dotted.
         values: of the key.
-        where: the place where they were given, for messages.
-        learned: what the learning of the run depends on.
+        where: their place, for messages.
+        learned: the `learning_setting` of the run.
         access: whether code from outside that a value names is imported.
     """
     parts = tuple(key.split("."))
@@ -146,9 +145,7 @@ def _points(
 
 
 def _placed(fault: str, where: str, key: str, value: Any) -> str:
-    """Return a fault of a point with the place of its value; faults at other keys do not know it."""
+    """Return a fault of a point with the place of its value."""
     if fault.startswith(f"{where}: "):
         return fault
-    return (
-        f"{where}: {key}: {shown(value)} does not go with the rest of the scenario: {fault.removeprefix('scenario: ')}"
-    )
+    return f"{where}: {key}: {shown(value)} does not fit the scenario: {fault.removeprefix('scenario: ')}"

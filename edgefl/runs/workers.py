@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 from edgefl.core.errors import Taken
 
-RELEASE_S = 300.0  # how long the processes of a lost machine may keep their files locked
-POLL_EVERY_S = 0.5  # how often to try again, or to look whether the parent process is alive
+RELEASE_S = 300.0  # for which the processes of a lost machine may keep their files locked
+POLL_EVERY_S = 0.5
 
 
 class Died(Exception):  # noqa: N818 - the name says what happened
@@ -28,11 +28,11 @@ class WorkerPool(Protocol):
 
     @property
     def room(self) -> bool:
-        """True if another task can begin now."""
+        """Whether another task can begin now."""
 
     @property
     def busy(self) -> bool:
-        """True if any task is under way."""
+        """Whether any task is under way."""
 
     def begin(self, number: int, task: Any) -> None:
         """Begin a task; there must be room."""
@@ -47,8 +47,7 @@ class WorkerPool(Protocol):
 def answered(work: Callable[[Any], Any], task: Any) -> Any:
     """Return the result of `work` for a task, or the exception that it raises.
 
-    The process of an earlier attempt on a lost machine may keep the task's folder locked until that machine notices. So
-    a locked folder is tried again for some minutes.
+    A locked folder is tried again for some minutes, as an earlier attempt on a lost machine may still hold the lock.
     """
     give_up_s = time.monotonic() + RELEASE_S
     while True:
@@ -57,6 +56,6 @@ def answered(work: Callable[[Any], Any], task: Any) -> Any:
         except Taken as error:
             if time.monotonic() > give_up_s:
                 return error
-        except Exception as error:  # noqa: BLE001 - the caller decides what it means
+        except Exception as error:  # noqa: BLE001 - the caller handles it
             return error
         time.sleep(POLL_EVERY_S)

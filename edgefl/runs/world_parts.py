@@ -1,4 +1,4 @@
-"""Builds the parts of a run besides learning, the radio and the server: devices, their groups and their payloads."""
+"""Builds the parts of a run besides learning, radio and server: devices, their groups and payloads."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ log = logging.getLogger(__name__)
 
 
 class Outside(NamedTuple):
-    """All parts of a run besides learning, the radio and the server."""
+    """The parts of a run besides learning, radio and server."""
 
     world: World
     groups: SessionGroups
-    payload: Payload  # what a participant sends and computes
-    split: SplitPayload | None  # the same for each half of a model that is cut in two; None if it is not cut
+    payload: Payload  # the messages and operations of a participant
+    split: SplitPayload | None  # the same for each half of a cut model; None if it is not cut
     cut: int | None  # number of parameters of the front half; None if the model is not cut
 
 
 def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Control = BY_SCENARIO) -> Outside:
-    """Build all parts besides learning, the radio and the server.
+    """Build the parts besides learning, radio and server.
 
     Raises:
-        InputError: the data or the devices cannot be what the scenario says.
+        InputError: the data or the devices do not fit the scenario.
     """
     data = divided.data
     parts = divided.parts
@@ -69,7 +69,7 @@ def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Con
 
 
 def _heights(scenario: Scenario) -> PerDevice:
-    """Return the heights for which the path-loss model holds; all of them where links were recorded."""
+    """Return the heights for which the path-loss model holds; all heights for recorded links."""
     if scenario.radio.trace is not None:
         return HEIGHT_M
     least_m, most_m = scenario.radio.propagation.validity().ut_height_m
@@ -77,7 +77,6 @@ def _heights(scenario: Scenario) -> PerDevice:
 
 
 def _presence(scenario: Scenario, divided: Divided, streams: Streams) -> Presence:
-    """Build the presence of devices, which is checked if the churn is from outside."""
     churn = scenario.churn
     data = divided.data
     count = len(divided.parts)
@@ -90,11 +89,7 @@ def _presence(scenario: Scenario, divided: Divided, streams: Streams) -> Presenc
 
 
 def _check_devices(scenario: Scenario, world: World, payload: Payload) -> None:
-    """Check that devices can do what the optimiser needs; warn if they will be late.
-
-    Raises:
-        InputError: they cannot.
-    """
+    """Check that devices meet the optimiser's needs; warn if they will be late."""
     all_ids = np.arange(world.count)
     speeds = world.flops_per_s(all_ids)
     refusal = scenario.server.optimiser.refusal(
@@ -109,7 +104,7 @@ def _check_devices(scenario: Scenario, world: World, payload: Payload) -> None:
 
 
 def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, SplitPayload | None, int | None]:
-    """Return what a participant sends and computes; the same for each half of a cut model; the front's parameters.
+    """Return the payload of a participant, of each half of a cut model, and the number of the front's parameters.
 
     Args:
         scenario: what to run.
@@ -119,7 +114,7 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, 
     measured = (scenario.learning, scenario.training, data, sizes, scenario.cost)
     payload = measure(scenario.model, *measured)
     report_bits = BITS_PER_FLOAT * scenario.server.selection.report_floats + scenario.server.csi.update_bits
-    # What a selection asks devices to report, such as losses, travels with the update.
+    # Reports to a selection, such as losses, travel with the update.
     payload = replace(payload, up_bits=payload.up_bits + report_bits)
     policy = scenario.server.policy
     if not policy.splits_model:
@@ -129,11 +124,11 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, 
 
 
 def _lowest_labels(data: Data, parts: Sequence[Indices]) -> Indices:
-    """Return the lowest class [devices] of which each device has samples; 0 without labels."""
+    """Return the lowest class [devices] of each device's samples; 0 without labels."""
     if not data.classes:
         return np.zeros(len(parts), dtype=np.int64)
     labels = data.train_y[joined(parts)]
-    # All labels at once, device after device: a loop over devices would be slow with a million of them.
+    # All labels together: a loop would be slow with a million devices.
     sizes = part_sizes(parts)
     starts = np.cumsum(sizes) - sizes  # where each device's labels begin
     return np.asarray(np.minimum.reduceat(labels, starts), dtype=np.int64)

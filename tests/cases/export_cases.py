@@ -6,6 +6,7 @@ import json
 
 import yaml
 
+from edgefl.records.columns import ROUND_COLUMNS, fixed_names
 from edgefl.results.export import export
 
 BASE = {
@@ -91,7 +92,7 @@ def made(folder, *, accuracies, seed=1, algorithm="fedavg", targets=(), **scenar
     whole = {"name": "made", "seed": seed, "targets": list(targets), "algorithm": {"kind": algorithm}, **scenario}
     folder.mkdir(parents=True)
     with (folder / "rounds.csv").open("w", newline="") as stream:
-        table = csv.DictWriter(stream, list(rounds[0]))
+        table = csv.DictWriter(stream, fixed_names(ROUND_COLUMNS))
         table.writeheader()
         table.writerows(rounds)
     (folder / "scenario.yaml").write_text(yaml.safe_dump(whole))

@@ -10,7 +10,7 @@ import yaml
 from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS, fixed_names
 
 LEARNING = ("train_loss", "test_loss", "test_accuracy")
-ROUNDS = [column.name for column in ROUND_COLUMNS if not column.optional and not column.added_later]
+ROUNDS = list(fixed_names(ROUND_COLUMNS))
 DEVICES = list(fixed_names(DEVICE_COLUMNS))
 CELL = {"layout": "single", "radius_m": 250.0, "min_distance_m": 10.0, "bs_height_m": 10.0}
 

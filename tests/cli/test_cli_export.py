@@ -238,7 +238,7 @@ def test_binary_formats_are_not_written_to_a_terminal(finished):
             pass
     os.close(ours)
     assert process.returncode == 2
-    assert shown == b"edgefl: export: --format parquet is nothing for a terminal: name a file with -o\r\n"
+    assert shown == b"edgefl: export: --format parquet cannot be shown in a terminal: name a file with -o\r\n"
 
 
 def test_binary_goes_through_a_pipe_and_over_an_earlier_file(finished):

@@ -86,14 +86,23 @@ def test_a_value_to_be_priced_is_imported_only_where_the_scenario_may_be(own):
 
 
 OWN_MODULES = [
-    ('"edgefl.results.provenance:subprocess.run", args: [touch, made]', "subprocess.run is no dataset; known: "),
-    ('"edgefl.results.export:shutil.rmtree", path: mine.py', "shutil.rmtree is no dataset; known: "),
-    ('"edgefl.core.files:write_for_user", path: made, content: x', "write_for_user is no dataset; known: "),
-    ('"edgefl.learning.datasets.loaded:Loaded", import_path: "subprocess:run"', "Loaded is no dataset; known: "),
-    ('"edgefl.learning.datasets.base:Dataset.load.__globals__.clear"', "__globals__.clear is no dataset; known: "),
-    ('"edgefl.__main__:program"', "edgefl.__main__:program is no dataset; known: "),
-    ('"edgefl:os.system", command: touch made', "edgefl:os.system is no dataset; known: "),
-    ('"channel._compiled:find_spec", name: os', "channel._compiled:find_spec is no dataset; known: "),
+    (
+        '"edgefl.results.provenance:subprocess.run", args: [touch, made]',
+        "subprocess.run is an unknown dataset; known: ",
+    ),
+    ('"edgefl.results.export:shutil.rmtree", path: mine.py', "shutil.rmtree is an unknown dataset; known"),
+    ('"edgefl.core.files:write_for_user", path: made, content: x', "write_for_user is an unknown dataset; known"),
+    (
+        '"edgefl.learning.datasets.loaded:Loaded", import_path: "subprocess:run"',
+        "Loaded is an unknown dataset; known: ",
+    ),
+    (
+        '"edgefl.learning.datasets.base:Dataset.load.__globals__.clear"',
+        "__globals__.clear is an unknown dataset; known: ",
+    ),
+    ('"edgefl.__main__:program"', "edgefl.__main__:program is an unknown dataset; known"),
+    ('"edgefl:os.system", command: touch made', "edgefl:os.system is an unknown dataset; known"),
+    ('"channel._compiled:find_spec", name: os', "channel._compiled:find_spec is an unknown dataset; known"),
 ]
 COMMANDS = [
     ["validate"],
@@ -124,14 +133,14 @@ def test_a_sweep_follows_no_path_into_edgefl_either(own):
     own.write("base.yaml", "rounds: 1\n")
     own.write("sweep.yaml", "base: base.yaml\ngrid: {data.dataset: [digits, 'edgefl.results.export:shutil.rmtree']}\n")
     (line,) = own.refused("sweep", "sweep.yaml")
-    assert line.startswith("sweep.yaml:2: data.dataset: edgefl.results.export:shutil.rmtree is no dataset")
+    assert line.startswith("sweep.yaml:2: data.dataset: edgefl.results.export:shutil.rmtree is an unknown dataset")
 
 
 def test_a_class_of_edgefl_that_imports_others_has_no_name(own):
     imported = "edgefl.learning.models.imported:Imported"
     own.write("own.yaml", f"rounds: 1\nmodel: {{kind: '{imported}', import_path: 'mine:helper'}}\n")
     (line,) = own.refused("run", "--no-plugins", "own.yaml")
-    assert line.startswith("own.yaml:2: model: edgefl.learning.models.imported:Imported is no model; known: ")
+    assert line.startswith("own.yaml:2: model: edgefl.learning.models.imported:Imported is an unknown model; known: ")
 
 
 @pytest.mark.parametrize("raised", ["SystemExit(0)", "BaseException(0)"])
@@ -147,28 +156,6 @@ def test_a_plugin_cannot_end_the_program(own, raised):
     own.write("mine.py", SELECTION.replace("    def choose", f"{validated}\n    def choose"))
     (line,) = own.refused("run", "own.yaml")
     assert line == f"mine.py:14: {name}: 0 (in selection mine:Mine)"
-
-
-@pytest.mark.parametrize(
-    ("patch", "what"),
-    [
-        ("json.dumps = lambda *a, **k: '{}'", "json.dumps"),
-        ("json.loads = None", "json.loads"),
-        ("json.JSONEncoder = None", "json.JSONEncoder"),
-        ("json.JSONEncoder.encode = None", "JSONEncoder.encode"),
-        ("del json.JSONDecoder.decode", "JSONDecoder.decode"),
-    ],
-)
-def test_a_plugin_that_replaces_json_is_refused(own, patch, what):
-    own.write("mine.py", f"import json\n{patch}\n{SELECTION}")
-    (line,) = own.refused("run", "own.yaml", "-o", "out")
-    assert line.startswith("own.yaml:7: server.selection: mine:Mine cannot be imported: it replaces ")
-    assert f" {what} of Python, by which results are written and read" in line
-
-
-def test_a_plugin_may_say_how_json_encodes_its_own(own):
-    own.write("mine.py", f"import json\njson.JSONEncoder.default = lambda self, value: str(value)\n{SELECTION}")
-    assert own("run", "own.yaml", "--quiet", "-o", "out", "--no-train").returncode == 0
 
 
 def test_a_manifest_with_odd_plugins_is_refused(own):
@@ -190,14 +177,14 @@ UNUSABLE = [
     ("mine:Mine", "import sys\nsys.exit(3)", "mine.py:2: SystemExit: 3"),
     ("mine:Mine", "import neighbour", "neighbour.py:1: NameError: name 'y' is not defined"),
     ("mine:Min", SELECTION, 'mine.py has no Min (did you mean "Mine"?)'),
-    ("mine:helper", SELECTION, f"mine:helper is no subclass of {SELECTED}"),
+    ("mine:helper", SELECTION, f"mine:helper is not a subclass of {SELECTED}"),
     ("mine:Mine", SELECTION.replace("share:", "part:"), "selection.share: unknown key; known: part"),
     ("mine:Mine", SELECTION.replace("le=1", "le=0.1"), "selection.share: must be <= 0.1, got 0.5"),
     ("mien:Mine", SELECTION, 'there is no module mien (did you mean "mine"?)'),
     ("os:system", SELECTION, "os:system: os comes with Python, and holds nothing that a scenario can name"),
     ("mine:os.system", "import os", "mine:os.system: os is a module: name a class or function as os:MyClass"),
     ("mine:Mine.__init__.__globals__", SELECTION, "__init__ is Python's own: name a class or function of mine"),
-    ("mine:1", SELECTION, '"mine:1" is no path such as my_package.my_module:MyClass'),
+    ("mine:1", SELECTION, '"mine:1" is not a path such as my_package.my_module:MyClass'),
     (
         "mine:Mine",
         SELECTION.replace(

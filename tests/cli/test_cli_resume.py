@@ -21,7 +21,7 @@ algorithm: feddyn
 devices: {count: 20}
 server: {participants: 5}
 """
-FILES = ("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "events.parquet", "parameters.npy")
+FILES = ("scenario.yaml", "labels.csv", "rounds.csv", "devices.csv", "events.parquet", "model.safetensors")
 SWEEP = "base: s.yaml\nset: {rounds: 5}\ngrid: {radio.bandwidth_hz: [1e8, 2e8], algorithm: [fedavg, feddyn]}\n"
 HOW = ("--device", "cpu", "--workers", "2", "--quiet")
 EVERY = ("--checkpoint-every", "2", "--device", "cpu", "--quiet")

@@ -45,7 +45,7 @@ def test_a_finished_run_is_not_overwritten_unless_asked(finished):
     done = finished("run", "small.yaml", "-o", "third", "--no-train", "--overwrite", "--quiet")
     assert done.returncode == 0
     assert len(rows((finished.folder / "third/rounds.csv").read_text())) == 3
-    assert not (finished.folder / "third/parameters.npy").exists()
+    assert not (finished.folder / "third/model.safetensors").exists()
 
 
 def test_default_folder_and_overrides(edgefl):

@@ -39,7 +39,7 @@ def test_rows_for_other_programs(shell):
 
 
 def test_wrong_input_is_refused_in_one_line_each(shell):
-    reason = "changes what is learned, so that a run has to learn with it: use `edgefl sweep`"
+    reason = "changes what is learned, so it needs another run: use `edgefl sweep`"
     (line,) = shell.refused("what-if", "out", "--over", "algorithm.kind=fedprox")
     assert line == f"--over algorithm.kind=fedprox: algorithm.kind: {reason}"
     assert shell.refused("what-if", "out", "--over", BAND, "--over", "radio.bandwidth_hz=0", "--over", "seed=3") == [

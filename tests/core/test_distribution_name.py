@@ -1,4 +1,4 @@
-"""The name `edgefl` on the Python package index belongs to another project: nothing tells anybody to install it."""
+"""The name `edgefl` on the Python package index belongs to another project: no page tells users to install it."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ PLACES = (
 STRANGER = re.compile(r"""install[^\n`]*[\s'"=]edgefl(?![-\w./])|(?<![-\w./])edgefl\[[a-z]""")
 
 
-def test_no_text_names_the_stranger():
+def test_no_text_names_the_other_project():
     found = []
     for path in sorted({path for place in PLACES for path in ROOT.glob(place) if path.is_file()}):
         if path.suffix in {".png", ".gz", ".npz"}:
@@ -44,5 +44,5 @@ def test_no_text_names_the_stranger():
         ("edgefl run quickstart", False),
     ],
 )
-def test_the_search_finds_it(line, is_stranger):
+def test_search_finds_the_name(line, is_stranger):
     assert bool(STRANGER.search(line)) == is_stranger

@@ -76,7 +76,7 @@ def test_a_device_draws_the_same_whatever_the_population():
         ("tx_power_dbm", "devices.tx_power_dbm", {"lognormal": [10, 1]}, REAL),
     ],
 )
-def test_impossible_draws(key, name, value, bound):
+def test_impossible_draws_are_refused(key, name, value, bound):
     with pytest.raises(InputError, match=rf"{name}: device \d+ draws \S+, must be from \S+ to \S+: use another"):
         draw(key, parsed(value, key), bound, np.arange(50), Streams(1))
 
@@ -106,7 +106,7 @@ def test_impossible_draws(key, name, value, bound):
         {"column": "a"},
     ],
 )
-def test_impossible_distributions(value):
+def test_impossible_distributions_are_refused(value):
     with pytest.raises(InputError) as caught:
         load({"devices": {"cpu_hz": value}})
     (fault,) = caught.value.faults

@@ -70,7 +70,7 @@ def test_the_set_up_completes_what_the_demo_has_installed(clone):
 
 
 @pytest.mark.process
-def test_a_set_up_of_its_own_serves_the_demo(clone):
+def test_separate_set_up_serves_the_demo(clone):
     assert clone.make("setup")[0] == [LIGHT, FULL]
     assert clone.make("demo")[0] == DEMO
 

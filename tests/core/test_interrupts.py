@@ -38,19 +38,19 @@ def listening(monkeypatch):
 
 
 @pytest.mark.parametrize("number", interrupts.STOPPING)
-def test_the_first_one_interrupts(number):
+def test_first_signal_interrupts(number):
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(number)
 
 
-def test_a_repeated_one_is_the_same():
+def test_repeated_signal_counts_as_the_same():
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
     for number in (*interrupts.STOPPING, *interrupts.STOPPING):
         signal.raise_signal(number)
 
 
-def test_a_later_one_interrupts_again(monkeypatch):
+def test_later_signal_interrupts_again(monkeypatch):
     monkeypatch.setattr(interrupts, "REPEATED_S", 0.01)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
@@ -60,7 +60,7 @@ def test_a_later_one_interrupts_again(monkeypatch):
         signal.raise_signal(signal.SIGINT)
 
 
-def test_what_is_written_is_written_whole():
+def test_deferred_writing_is_whole():
     done = []
 
     def write():
@@ -91,7 +91,7 @@ def test_nothing_is_raised_without_a_signal():
         pass
 
 
-def test_shells_background_jobs_stay_deaf_to_ctrl_c():
+def test_background_jobs_ignore_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     interrupts.listen()
     assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
@@ -119,7 +119,7 @@ def test_signals_wait_outside_of_a_block():
     assert reached == ["end"]
 
 
-def test_one_that_c_code_drops_comes_again(capfd):
+def test_interrupt_dropped_by_c_code_is_raised_again(capfd):
     """Python cannot raise out of a function that C has called: numba's compiler calls such ones."""
     dropped = []
 
@@ -135,7 +135,7 @@ def test_one_that_c_code_drops_comes_again(capfd):
     assert not capfd.readouterr().err
 
 
-def test_other_errors_that_c_code_drops_are_told(capfd):
+def test_other_errors_dropped_by_c_code_are_printed(capfd):
     ctypes.CFUNCTYPE(None)(lambda: 1 / 0)()
     assert "ZeroDivisionError" in capfd.readouterr().err
 

@@ -68,12 +68,12 @@ def test_pipes_and_devices_are_refused(tmp_path, read):
             read(endless)
 
 
-def test_a_pipe_in_place_of_a_lock_is_not_waited_for(tmp_path):
+def test_pipe_in_place_of_a_lock_does_not_block(tmp_path):
     os.mkfifo(tmp_path / "lock")
     assert not is_locked(tmp_path / "lock")
 
 
-def test_lines_end(tmp_path):
+def test_endless_lines_are_refused(tmp_path):
     path = tmp_path / "lines"
     path.write_bytes(b"a" * (MOST_LINE_BYTES - 1) + b"\nb\n\nc")
     with opened(path) as stream:
@@ -100,7 +100,7 @@ def test_a_small_file_may_unpack_to_a_large_one(tmp_path):
     assert len(read_unpacked(path)) == LEAST_BOUND_BYTES
 
 
-def test_a_bomb_is_refused_long_before_its_end(tmp_path):
+def test_gzip_bomb_is_refused_early(tmp_path):
     """Its end is cut off: a reader that got there would complain of that."""
     path = tmp_path / "zeros.gz"
     path.write_bytes(gzip.compress(bytes(4 * LEAST_BOUND_BYTES))[:-20])
@@ -111,7 +111,7 @@ def test_a_bomb_is_refused_long_before_its_end(tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"plain", gzip.compress(b"some text", mtime=0)[:-4], gzip.compress(b"a", mtime=0)[:-8] + bytes(8)]
 )
-def test_what_is_no_gzip_file(tmp_path, content):
+def test_files_that_are_not_gzip_are_refused(tmp_path, content):
     path = tmp_path / "trace.gz"
     path.write_bytes(content)
     if not content:

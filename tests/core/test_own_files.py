@@ -62,7 +62,7 @@ def test_a_file_is_deleted_by_its_beginning(content, own, tmp_path):
     assert path.exists() != own
 
 
-def test_a_link_is_not_edgefls(tmp_path):
+def test_links_are_never_deleted(tmp_path):
     (tmp_path / "there").write_bytes(b"edgefl's")
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "there")
@@ -98,14 +98,14 @@ def test_half_written_files_have_a_name_of_edgefls(name, own, tmp_path):
     assert path.exists() != own
 
 
-def test_a_lock_leaves_nothing_that_was_made_for_it(tmp_path):
+def test_lock_removes_its_folders(tmp_path):
     lock = tmp_path / "a" / "b" / "checkpoints" / "lock"
     with alone(lock), pytest.raises(Taken), alone(lock):
         pass
     assert not (tmp_path / "a").exists()
 
 
-def test_a_lock_leaves_what_was_there(tmp_path):
+def test_lock_keeps_earlier_files(tmp_path):
     lock = tmp_path / "a" / "checkpoints" / "lock"
     (tmp_path / "a").mkdir()
     with alone(lock):

@@ -17,11 +17,11 @@ import pytest
         multiprocessing.get_context("spawn").Process().start,
     ],
 )
-def test_starting_one_fails_a_test(start):
+def test_unmarked_test_cannot_start_a_process(start):
     with pytest.raises(pytest.fail.Exception, match="mark the test with `process`"):
         start()
 
 
 @pytest.mark.process
-def test_a_marked_test_starts_one():
+def test_marked_test_may_start_a_process():
     subprocess.run([sys.executable, "-c", ""], check=True)

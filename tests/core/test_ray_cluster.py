@@ -19,7 +19,7 @@ LINE = "this program listens at all addresses of this machine, without a token"
         ("127.0.0.1", None, False),
     ],
 )
-def test_who_may_connect_is_told(monkeypatch, caplog, address, mode, is_told):
+def test_open_cluster_is_reported(monkeypatch, caplog, address, mode, is_told):
     util = SimpleNamespace(get_node_ip_address=lambda: address)
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=lambda **_: None, util=util))
     monkeypatch.delenv("RAY_ADDRESS", raising=False)

@@ -133,12 +133,3 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tiny, monkeypatch, tmp_path):
     store.make_room()
     for found, wanted in zip(store.since(0), entries, strict=True):
         check_same(found, wanted)
-
-
-def test_a_file_that_cannot_be_read_is_one_line(tiny, monkeypatch, tmp_path):
-    store = RowStore(tmp_path)
-    store.append({"device": np.arange(9)})
-    store.make_room()
-    monkeypatch.setattr(os, "pread", lambda *_: b"")
-    with pytest.raises(RunError, match="the rows of the run cannot be read: the file has been cut off"):
-        store.since(0)

@@ -42,7 +42,7 @@ def test_a_fault_is_one_sentence_at_its_key(values, key, text):
     assert faults(**values) == [(key, text)]
 
 
-def test_a_key_that_holds_nothing_is_not_given():
+def test_empty_key_counts_as_missing():
     assert Outer.model_validate({"count": None}).count == 3
     assert faults(other=None)[0][0] == "other"
 
@@ -73,6 +73,6 @@ def test_lists_of_a_file_fill_keys_that_hold_tuples():
 
 
 @pytest.mark.parametrize("keys", [{"sizes": ["a"]}, {"sizes": [1.5]}, {"corners": [[0.0]]}, {"sizes": 3}])
-def test_what_is_in_such_a_list_is_checked(keys):
+def test_entries_of_lists_are_checked(keys):
     with pytest.raises(ValidationError):
         WithTuples.model_validate(keys)

@@ -6,7 +6,7 @@ from edgefl.core.strict_json import strict_json
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}', "1e400", '{"a": [-1e400]}', "{"])
-def test_numbers_that_are_not_finite_are_no_json(text):
+def test_infinite_numbers_are_refused(text):
     with pytest.raises(ValueError):  # noqa: PT011 - of json, too, which has a text of its own
         strict_json(text)
 

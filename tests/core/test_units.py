@@ -42,7 +42,7 @@ def test_digits(value, text):
     assert units.digits(value) == text
 
 
-def test_a_target_is_told_as_given_a_score_with_one_decimal():
+def test_targets_keep_their_digits_and_scores_have_one_decimal():
     assert units.percent(0.8) == "80 %"
     assert units.percent(0.925) == "92.5 %"
     assert units.score(0.94) == "94.0 %"

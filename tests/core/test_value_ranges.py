@@ -42,6 +42,6 @@ def test_whole_ends_give_whole_numbers():
         ("1..1e999", "finite"),
     ],
 )
-def test_no_range(text, reason):
+def test_malformed_ranges_are_refused(text, reason):
     with pytest.raises(ValueError, match=reason):
         values_of_range(text)

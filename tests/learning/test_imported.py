@@ -128,7 +128,7 @@ def test_an_imported_network_is_priced_by_its_products():
     [
         ("Missing", {}, r"model: .*py has no Missing"),
         ("Net", {"hiden": 3}, r"model: .* takes other keys: got an unexpected keyword argument 'hiden'"),
-        ("constant", {}, r"is no subclass of .*Model, and not a class or function that makes a torch.nn.Module"),
+        ("constant", {}, r"is not a subclass of .*Model, nor a class or function that makes a torch.nn.Module"),
         ("nothing", {}, r"has no parameters to train"),
         ("text", {}, r"gives a str, must give a torch.nn.Module"),
         ("words", {}, r"on samples of shape \[8, 8\]: RuntimeError"),
@@ -152,7 +152,7 @@ def test_the_negative_log_likelihood_of_logarithms_is_the_cross_entropy(run):
 def test_the_negative_log_likelihood_of_anything_else_is_refused(run):
     with pytest.raises(InputError, match=r"gives no logarithms of probabilities, as nll_loss takes them: end with"):
         run("stack", f"training.loss={LIKELIHOOD}")
-    with pytest.raises(InputError, match=r"nll_loss takes logarithms of probabilities, and mlp gives none"):
+    with pytest.raises(InputError, match=r"nll_loss needs logarithms of probabilities, which mlp does not return"):
         edgefl.run({**SMALL, "model": "mlp"}, overrides=[f"training.loss={LIKELIHOOD}"])
 
 

@@ -291,5 +291,5 @@ def test_a_damaged_description_of_own_tables_is_one_line(tmp_path):
     manifest = json.loads(path.read_text())
     manifest["measured_tables"][0]["file"] = "../../moves.csv"
     path.write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match=r"manifest\.json: measured_tables: does not describe tables"):
+    with pytest.raises(InputError, match=r"manifest\.json: measured_tables: is damaged"):
         edgefl.read(tmp_path / "run").table("moves")

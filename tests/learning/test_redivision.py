@@ -156,7 +156,7 @@ class TestLearning:
             )
             alone = edgefl.run(tmp_path / "base.yaml", overrides=[f"radio.bandwidth_hz={bandwidth}"], device="cpu")
             together = edgefl.read(folder)
-            assert np.array_equal(np.load(folder / "parameters.npy"), alone.parameters), number
+            assert np.array_equal(edgefl.read(folder).parameters, alone.parameters), number
             assert together.rounds["received"].tolist() == alone.rounds["received"].tolist()
             assert (alone.rounds["received"].sum() < 18) == (bandwidth == bandwidths[0])
 

@@ -239,7 +239,7 @@ def test_a_loss_that_broadcasts_outputs_over_labels_is_refused(own_loss, tmp_pat
 
 def test_models_with_a_separate_loss_take_no_other():
     quadratic = {"dataset": "quadratic", "coefficients": [[1, 0, 0], [2, 1, 0]]}
-    with pytest.raises(InputError, match=r"training.loss: the model quadratic has a loss of its own: leave it out"):
+    with pytest.raises(InputError, match=r"training.loss: the model quadratic has its own loss: leave it out"):
         edgefl.run({"data": quadratic, "training": {"loss": "cross_entropy"}})
 
 

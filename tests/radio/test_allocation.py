@@ -64,7 +64,7 @@ def test_allocations_match_their_names():
 
 @pytest.mark.parametrize("name", ["min_energy", "min_time", "fedl"])
 def test_optimisers_are_pointed_to(name):
-    with pytest.raises(ValidationError, match=f"{name} is no allocation: write server.optimiser: {name}"):
+    with pytest.raises(ValidationError, match=f"{name} is an unknown allocation: write server.optimiser: {name}"):
         allocation(name)
 
 

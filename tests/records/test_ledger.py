@@ -8,17 +8,17 @@ from edgefl.records.ledger import Ledger
 ROW = {"session": 1, "round": 1, "time_s": 2.0, "energy_j": 3.0, "arrivals": 1, "test_loss": None}
 
 
-def test_nobody_can_write_into_a_closed_row():
+def test_closed_rows_are_read_only():
     ledger = Ledger()
     ledger.close_round(ROW, {})
     for row in (ledger.rounds[0], ledger.row(0), ledger.last_row):
         with pytest.raises(TypeError):
             row["energy_j"] = 0.0
-    ledger.rounds.clear()  # a list of its own for everybody who asks
+    ledger.rounds.clear()  # a copy
     assert len(ledger.rounds) == 1
 
 
-def test_a_row_does_not_follow_the_mapping_that_it_was_made_of():
+def test_row_is_a_copy_of_its_mapping():
     ledger = Ledger()
     row = dict(ROW)
     ledger.close_round(row, {})
@@ -39,7 +39,7 @@ def test_an_evaluation_is_an_entry_of_its_own():
     assert (ledger.row(0)["test_loss"], ledger.row(0)["test_auc"]) == (0.25, 0.75)
 
 
-def test_what_is_added_to_the_last_round():
+def test_additions_to_the_last_round():
     ledger = Ledger()
     for number in (1, 2):
         ledger.close_round({**ROW, "round": number}, {})

@@ -180,14 +180,14 @@ def test_the_same_sweep_gives_the_same_bytes(tmp_path, form):
     [
         (
             {"over": "bandwidth"},
-            "--over bandwidth: is no key of the sweep: one of radio.bandwidth_hz, server.participants",
+            "--over bandwidth: is not a key of the sweep: use one of radio.bandwidth_hz, server.participants",
         ),
-        ({"target": "0.7"}, "--target 0.7: is no target of the sweep: one of 0.8, 0.9, none"),
-        ({"target": "high"}, "--target high: is no target of the sweep"),
-        ({}, "--figure sweep: has 13 settings of the other keys, of which a figure shows 12"),
+        ({"target": "0.7"}, "--target 0.7: is not a target of the sweep: use one of 0.8, 0.9, none"),
+        ({"target": "high"}, "--target high: is not a target of the sweep"),
+        ({}, "--figure sweep: has 13 settings of the other keys, and a figure shows at most 12"),
     ],
 )
-def test_what_a_figure_cannot_show(tmp_path, choice, message):
+def test_impossible_figures_are_refused(tmp_path, choice, message):
     folder = make(tmp_path / "sweep", BANDWIDTHS | {"server.participants": list(range(1, 14))}, seeds=(1,))
     with pytest.raises(InputError, match=message):
         export([folder], "png", None, tmp_path / "out.png", choice)

@@ -1,4 +1,4 @@
-"""Files of a result folder that are not as the run wrote them are named, in one line each."""
+"""Damaged or edited files of a result folder are named, in one line each."""
 
 import io
 import json
@@ -13,7 +13,6 @@ from edgefl.core.errors import InputError
 from edgefl.results.export import as_csv
 from edgefl.results.integrity import SUMMARY_DIGEST, expected
 from edgefl.results.provenance import digest
-from edgefl.results.saved_model import read_parameters
 
 KEYS = {**BASE, "rounds": 2, "targets": [0.1]}
 
@@ -48,7 +47,6 @@ READERS = {  # what reads which file
     "labels.csv": lambda folder: edgefl.report([folder], out=folder / "page.html"),
     "device_accuracy.csv": lambda folder: edgefl.read(folder).device_accuracy,
     "events.parquet": lambda folder: edgefl.read(folder).events,
-    "parameters.npy": lambda folder: edgefl.read(folder).parameters,
     "model.safetensors": lambda folder: edgefl.read(folder).saved_model(),
 }
 DAMAGES = {
@@ -74,7 +72,7 @@ def test_a_damaged_file_is_named(name, how, folder):
     file.write_bytes(DAMAGES[how](file.read_bytes()))
     for call in (READERS[name], resume):
         (line,) = lines_of(lambda call=call: call(folder))
-        assert line.startswith(f"{file}: is not as the run wrote it")
+        assert line.startswith(f"{file}: was damaged or edited after the run")
         assert "--overwrite" in line
 
 
@@ -101,10 +99,10 @@ def test_export_refuses_an_edited_table(folder):
         lambda: edgefl.compare([folder, folder]),
     ):
         line, *_ = lines_of(call)
-        assert line.startswith(f"{table}: is not as the run wrote it")
+        assert line.startswith(f"{table}: was damaged or edited after the run")
 
 
-def test_the_damaged_run_is_done_again(folder, whole):
+def test_overwrite_repeats_a_damaged_run(folder, whole):
     table = (folder / "rounds.csv").read_bytes()
     (folder / "rounds.csv").write_bytes(table[: len(table) // 2])
     edgefl.run(KEYS, out=folder, device="cpu", overwrite=True)
@@ -130,22 +128,6 @@ def without_digests(folder):
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
-def test_a_folder_of_an_earlier_version_is_read(folder):
-    without_digests(folder)
-    assert resume(folder).status == "finished"
-    assert len(edgefl.read(folder).rounds) == 2
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1", b"x"]
-)
-def test_without_digests_damaged_parameters_are_one_line(content, folder):
-    without_digests(folder)
-    (folder / "parameters.npy").write_bytes(content)
-    (line,) = lines_of(lambda: read_parameters(folder))
-    assert "parameters.npy: cannot be read" in line
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -157,7 +139,7 @@ def test_without_digests_damaged_parameters_are_one_line(content, folder):
         ("summary.json", b'{"targets": {"a": 1}}'),
     ],
 )
-def test_without_digests_nonsense_is_one_line(name, content, folder):
+def test_nonsense_without_digests_is_one_line(name, content, folder):
     without_digests(folder)
     (folder / name).write_bytes(content)
     (line,) = lines_of(lambda: READERS["rounds.csv"](folder))
@@ -166,7 +148,7 @@ def test_without_digests_nonsense_is_one_line(name, content, folder):
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1"])
-def test_without_digests_truncated_events_are_one_line(content, folder):
+def test_truncated_events_without_digests_are_one_line(content, folder):
     without_digests(folder)
     (folder / "events.parquet").write_bytes(content)
     (line,) = lines_of(lambda: edgefl.read(folder).events)

@@ -34,14 +34,14 @@ class TestReach:
         [(0.05, 1), (0.1, 1), (0.4, 3), (0.5, 3), (0.500001, 6), (0.7, 6)],
         ids=["below", "tie at the start", "before a fall", "tie", "above a tie", "tie at the end"],
     )
-    def test_the_first_test_that_is_as_good(self, target, first):
+    def test_first_test_with_the_accuracy_counts(self, target, first):
         assert metrics.reach(self.run, target) == costs(first, reached=True)
 
-    def test_never_is_all_that_the_run_took(self):
+    def test_missed_target_costs_the_whole_run(self):
         assert metrics.reach(self.run, 0.71) == costs(6, reached=False) == metrics.total(self.run)
 
     @pytest.mark.parametrize("run", [curve(), curve(None, None)], ids=["no round", "no test"])
-    def test_without_a_test_nothing_is_reached(self, run):
+    def test_untested_run_reaches_no_target(self, run):
         assert metrics.reach(run, 1e-9) == costs(len(run.number), reached=False)
         assert math.isnan(run.best)
         assert math.isnan(run.final)
@@ -74,7 +74,7 @@ def test_speed_ups_of_the_fedssg_paper(reference, run, published):
     assert [f"{ratio:.2f}" for ratio in metrics.speed_up(reference, run)] == [published] * 3
 
 
-def test_nothing_over_nothing_is_no_speed_up():
+def test_zero_over_zero_has_no_speed_up():
     assert all(map(math.isnan, metrics.speed_up(metrics.total(curve()), metrics.total(curve()))))
 
 
@@ -89,7 +89,7 @@ def test_last_and_initial_count_tests_and_rounds():
     assert (run.best, run.final) == (0.7, 0.7)
 
 
-def test_first_rounds_are_those_of_each_session_and_extra_ones_are_none():
+def test_first_rounds_exclude_extra_rounds():
     places = {"session": [1, 1, 2, 2, 2], "rounds": [1, 2, 0, 1, 2]}
     run = curve(0.1, 0.2, 0.9, 0.5, 0.6, **places)
     assert metrics.initial(run, 1) == pytest.approx((2, 0.3, 0.2))
@@ -133,7 +133,7 @@ class TestPairedT:
         assert test.note == ""
 
     @given(ACCURACIES, st.randoms(use_true_random=False))
-    def test_is_that_of_scipy(self, accuracies, random):
+    def test_paired_t_agrees_with_scipy(self, accuracies, random):
         reference = np.array(accuracies)
         run = np.array([random.randint(0, 1000) / 1000 for _ in accuracies])
         assume(np.ptp(run - reference) > 1e-6)
@@ -152,7 +152,7 @@ class TestPairedT:
             ([0.1, 0.7, 0.3], [0.2, 0.8, 0.4], "the same difference in every round"),
         ],
     )
-    def test_where_it_is_undefined_it_says_why(self, reference, run, note):
+    def test_undefined_test_has_a_note(self, reference, run, note):
         test = metrics.paired_t(np.array(reference), np.array(run))
         assert math.isnan(test.t)
         assert math.isnan(test.p)

@@ -36,7 +36,7 @@ def test_jain_index_has_its_limits() -> None:
     assert np.isnan(jain_index([0, 0]))
 
 
-def test_ages_are_those_of_counting() -> None:
+def test_ages_agree_with_counting() -> None:
     generator = np.random.default_rng(3)
     chosen = [np.flatnonzero(generator.random(7) < 0.3).tolist() for _ in range(40)]
     age = np.zeros(7)
@@ -66,7 +66,7 @@ def test_uniform_choice_has_geometric_ages() -> None:
     assert of(chosen, 50).mean_age == pytest.approx(4.0, abs=0.4)
 
 
-def test_updates_that_are_lost_make_nothing_younger_and_polls_choose_nobody() -> None:
+def test_lost_updates_and_polls_do_not_count() -> None:
     rounds = np.array([1, 2, 2])
     device = np.array([0, 0, 1])
     status = np.array(["received", "late", "polled"])
@@ -103,7 +103,7 @@ def test_many_times_share_bars() -> None:
     assert len(bars["y"]) <= times_chosen.MOST_BARS
 
 
-def test_reports_on_channels_are_no_participations_on_the_page(tmp_path: Path) -> None:
+def test_reports_on_channels_do_not_count_on_the_page(tmp_path: Path) -> None:
     world = {"rounds": 4, "devices": {"count": 8}, "server": {"participants": 2, "selection": "uniform"}}
     runs = {}
     for csi in ("none", "perfect"):

@@ -238,7 +238,7 @@ def test_nothing_is_divided_by_nothing():
 # What is said
 
 
-def test_what_is_outside_is_said_with_what_was_published():
+def test_values_outside_are_shown_with_published_ranges():
     inside = Plausible(SENDING, 0.87)
     edge = Plausible(DOWNLINK, 7.4063)  # the last digit of the table's rounding
     outside = Plausible(WAITING, 0.0)

@@ -9,7 +9,6 @@ import yaml
 from result_folders import make, read_csv, scenario, write_csv
 
 from edgefl.cli import main
-from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS
 from edgefl.results.report import page
 from edgefl.results.report.shared.read import load
 
@@ -46,20 +45,8 @@ def without_columns(folder, name, columns):
     write_csv(folder / name, kept, [{column: row[column] for column in kept} for row in rows])
 
 
-class TestOlderVersions:
-    def test_columns_that_came_later_are_missing(self, report, tmp_path):
-        folder = make(tmp_path / "old")
-        for name, columns in (("rounds.csv", ROUND_COLUMNS), ("devices.csv", DEVICE_COLUMNS)):
-            without_columns(folder, name, {column.name for column in columns if column.added_later})
-        (folder / "manifest.json").write_text('{"status": "finished"}', encoding="utf-8")
-        (folder / "summary.json").write_text("{}", encoding="utf-8")
-        (folder / "scenario.yaml").write_text("name: old\nseed: 1\n", encoding="utf-8")
-        code, text, _ = report(folder)
-        assert code == 0
-        assert "<h1>old</h1>" in text
-        assert "60 rounds in" in text.replace("\N{NO-BREAK SPACE}", " ")
-
-    def test_a_column_that_every_version_had_is_missing(self, report, tmp_path):
+class TestDamagedFolders:
+    def test_missing_column_is_refused(self, report, tmp_path):
         folder = make(tmp_path / "old")
         without_columns(folder, "devices.csv", {"distance_m"})
         assert "devices.csv: column distance_m is missing" in refused(report(folder))

@@ -77,7 +77,7 @@ if __name__ == "__main__":
     assert run.scenario["radio"]["bandwidth_hz"] == index["radio.bandwidth_hz"][1] == 5e6
 
 
-def test_what_is_no_result_folder(tmp_path):
+def test_folders_without_results_are_refused(tmp_path):
     with pytest.raises(InputError, match="not a result folder"):
         edgefl.read(tmp_path / "nowhere")
     with pytest.raises(InputError, match="not a result folder"):
@@ -100,7 +100,7 @@ def stopped(keys, tmp_path):
     return run_scenario(edgefl.load(keys), Options(tmp_path, "cpu"), interrupt)
 
 
-def test_a_run_that_was_interrupted(tmp_path):
+def test_interrupted_run_is_read(tmp_path):
     result = stopped(KEYS, tmp_path)
     assert result.status == "interrupted"
     assert "interrupted" in repr(result)
@@ -109,7 +109,7 @@ def test_a_run_that_was_interrupted(tmp_path):
     assert "interrupted" in repr(edgefl.read(tmp_path))
 
 
-def test_a_run_that_is_under_way(tmp_path):
+def test_run_under_way_is_read(tmp_path):
     with Emulation(edgefl.load(KEYS), Options(tmp_path, train=False)) as emulation:
         emulation.advance(1e-3)
         read = edgefl.read(tmp_path)
@@ -210,7 +210,7 @@ def test_a_page_about_a_result_in_memory(tmp_path):
     assert "2 runs" in both
 
 
-def test_where_a_page_is_written(result, folder, tmp_path, monkeypatch):
+def test_place_of_a_page(result, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert edgefl.report(folder) == folder / "report.html"
     assert edgefl.report(edgefl.read(folder)) == folder / "report.html"
@@ -275,7 +275,7 @@ def test_several_results_share_axes_and_unit(result):
     assert axes.get_xlim()[0] == 0
 
 
-def test_plots_that_cannot_be(result, priced, monkeypatch):
+def test_impossible_plots_are_refused(result, priced, monkeypatch):
     with pytest.raises(InputError, match="over='seconds': must be one of rounds, time, energy, phases"):
         result.plot("seconds")
     with pytest.raises(InputError, match="no accuracy was measured; there is 'phases'"):

@@ -1,4 +1,4 @@
-"""Statistics over seeds against cases by hand, and against SciPy's."""
+"""Statistics over seeds against cases by hand, SciPy and statsmodels."""
 
 import itertools
 import math
@@ -20,7 +20,7 @@ def array(*values):
 
 
 class TestEstimate:
-    def test_by_hand(self):
+    def test_estimate_by_hand(self):
         found = estimate(array(2, 4, 9))
         assert (found.n, found.reached, found.mean, found.median) == (3, 3, 5, 4)
         assert found.std == pytest.approx(math.sqrt((9 + 1 + 16) / 2))
@@ -33,13 +33,13 @@ class TestEstimate:
         assert math.isnan(found.std)
         assert math.isnan(found.half)
 
-    def test_no_run_says_nothing(self):
+    def test_no_run_gives_nan(self):
         found = estimate(array())
         assert (found.n, found.reached) == (0, 0)
         assert all(map(math.isnan, found[2:]))
 
     @given(st.lists(numbers, min_size=2, max_size=12))
-    def test_all_known_is_numpy_and_scipy(self, values):
+    def test_known_values_agree_with_numpy_and_scipy(self, values):
         found = estimate(array(*values))
         assert found.median == pytest.approx(np.median(values))
         assume(np.ptp(values) > 0)
@@ -54,7 +54,7 @@ CENSORED = {  # values, bounds of those that are not known, median, above
     "none is": ([NAN, NAN], [8, 10], NAN, 9),
     "given up early": ([NAN, 60, 70], [50, 0, 0], 65, NAN),  # S: 1 after 50, 1/2 from 60, 0 from 70
     "given up between": ([10, NAN, 30, 40], [0, 20, 0, 0], 30, NAN),  # S: 3/4 from 10, 3/8 from 30
-    "at the same moment": ([5, NAN, 5], [0, 5, 0], 5, NAN),  # got there before the other gave up: 2/3, 1/3
+    "at the same moment": ([5, NAN, 5], [0, 5, 0], 5, NAN),  # reached before the other run was censored: 2/3, 1/3
 }
 
 
@@ -66,13 +66,13 @@ class TestCensored:
         assert (found.median, found.above) == pytest.approx((median, above), nan_ok=True)
         assert found.reached == np.isfinite(values).sum()
 
-    def test_is_never_averaged(self):
+    def test_censored_values_have_no_mean(self):
         found = estimate(array(1, 2, 3, NAN), array(0, 0, 0, 9))
         assert all(map(math.isnan, (found.mean, found.std, found.half)))
         assert found.central == found.median == 2.5
 
     @given(st.lists(st.tuples(st.integers(1, 30), st.booleans()), min_size=1, max_size=15))
-    def test_is_where_scipys_curve_falls_to_a_half(self, runs):
+    def test_median_lies_where_scipys_curve_falls_to_a_half(self, runs):
         values = array(*(time if known else NAN for time, known in runs))
         bounds = array(*(time for time, _ in runs))
         found = estimate(values, bounds)
@@ -87,7 +87,7 @@ class TestCensored:
             assert found.above <= bounds.max()
 
     @given(st.lists(st.tuples(numbers, st.booleans(), st.floats(1, 10)), min_size=1, max_size=12))
-    def test_whatever_it_would_have_taken_the_median_is_above(self, runs):
+    def test_bound_holds_for_any_censored_values(self, runs):
         values = array(*(time if known else NAN for time, known, _ in runs))
         found = estimate(values, array(*(time for time, _, _ in runs)))
         truth = np.median([time if known else time * more for time, known, more in runs])
@@ -117,7 +117,7 @@ class TestPaired:
             ({1: 1.0, 2: NAN}, {1: 2.0, 2: 2.0}, Paired(2, NAN, NAN, NAN, "not reached under every seed")),
         ],
     )
-    def test_where_it_is_undefined_it_says_why(self, theirs, ours, found):
+    def test_undefined_differences_have_a_note(self, theirs, ours, found):
         assert paired(theirs, ours) == pytest.approx(found, nan_ok=True)
 
     @given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=8), st.sampled_from([1e-9, 1.0, 1e9]))
@@ -140,7 +140,41 @@ class TestHolm:
         assert holm([0.9, 0.8]) == pytest.approx([1, 1])
 
     @given(st.lists(st.floats(0, 1), max_size=10))
-    def test_is_never_smaller_and_keeps_the_order(self, p):
+    def test_adjusted_values_are_not_smaller_and_keep_their_order(self, p):
         adjusted = holm(p)
         assert (adjusted >= np.array(p)).all()
         assert (np.diff(adjusted[np.argsort(p, kind="stable")]) >= 0).all()
+
+
+@pytest.fixture(scope="module")
+def statsmodels():
+    return pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+
+
+class TestStatsmodels:
+    @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=10))
+    def test_holm_adjusts_the_same(self, p, statsmodels):
+        assert holm(p) == pytest.approx(statsmodels.stats.multipletests(p, method="holm")[1])
+
+    @given(pairs=st.lists(st.tuples(st.floats(1, 9), st.floats(1, 9)), min_size=2, max_size=8))
+    def test_paired_test_and_interval_are_the_same(self, pairs, statsmodels):
+        difference = np.array([ours - theirs for theirs, ours in pairs])
+        assume(np.ptp(difference) > 1e-3)
+        theirs, ours = (dict(enumerate(column)) for column in zip(*pairs, strict=True))
+        found = paired(theirs, ours)
+        described = statsmodels.stats.DescrStatsW(difference)
+        low, high = described.tconfint_mean(0.05)
+        assert found.p == pytest.approx(described.ttest_mean(0)[1])
+        assert (found.mean - found.half, found.mean + found.half) == pytest.approx((low, high))
+
+    @given(runs=st.lists(st.tuples(st.integers(1, 30), st.booleans()), min_size=1, max_size=15))
+    def test_median_lies_where_the_survival_curve_falls_to_a_half(self, runs, statsmodels):
+        times = array(*(time for time, _ in runs))
+        known = np.array([known for _, known in runs])
+        found = estimate(np.where(known, times, NAN), times)
+        curve = statsmodels.SurvfuncRight(times, known)
+        falls = curve.surv_times[curve.surv_prob < 0.5 + 1e-9]
+        below = curve.surv_times[curve.surv_prob < 0.5 - 1e-9]
+        assert below.size > 0 or not math.isnan(found.above)
+        if below.size:
+            assert found.median == (falls[0] + below[0]) / 2  # a curve may stay at a half

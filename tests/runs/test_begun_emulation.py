@@ -1,4 +1,4 @@
-"""A run that somebody else drives: the same results as a run in one go, wherever its clock stood still."""
+"""A run with a driver from outside has the same results as a run in one go, wherever its clock stops."""
 
 import json
 
@@ -11,7 +11,7 @@ from edgefl.core.errors import InputError, RunError
 from edgefl.runs.emulation import Emulation, Options, begin
 from edgefl.scenario import load
 
-FILES = ("rounds.csv", "devices.csv", "events.parquet", "scenario.yaml", "parameters.npy", "summary.json")
+FILES = ("rounds.csv", "devices.csv", "events.parquet", "scenario.yaml", "model.safetensors", "summary.json")
 TRAINED = {**BASE, "rounds": 2, "devices": {**BASE["devices"], "count": 6}, "server": {"participants": 3}}
 
 
@@ -36,7 +36,7 @@ def test_a_run_that_stops_at_times_and_at_events_gives_the_same_as_one_in_one_go
         assert chimes.processed
         assert env.now == pytest.approx(0.8 * end_s)
         assert emulation.status == "running"
-        assert not emulation.advance(env.event())  # nobody triggers it, so the loop stops at the run's end
+        assert not emulation.advance(env.event())  # never triggered, so the loop stops at the run's end
         assert not emulation.advance()
         assert_same(emulation.finish(), plain)
 
@@ -71,7 +71,7 @@ def test_a_run_that_is_finished_before_its_end_keeps_its_finished_rounds():
     ("raised", "status"),
     [(RunError("no device"), "failed"), (KeyboardInterrupt(), "interrupted"), (KeyError(1), "failed")],
 )
-def test_a_driver_hears_what_stops_a_run_and_finished_rounds_are_kept(tmp_path, raised, status):
+def test_driver_gets_the_error_and_finished_rounds_are_kept(tmp_path, raised, status):
     def trouble(env):
         yield env.timeout(0.3)
         raise raised
@@ -82,7 +82,7 @@ def test_a_driver_hears_what_stops_a_run_and_finished_rounds_are_kept(tmp_path, 
         with pytest.raises(type(raised)):
             emulation.advance()
         assert not emulation.advance()
-        if isinstance(raised, KeyError):  # an error in the code goes on as it is, once the rounds are on disk
+        if isinstance(raised, KeyError):  # a bug is raised again, once the rounds are on disk
             with pytest.raises(KeyError):
                 emulation.finish()
         else:
@@ -92,7 +92,7 @@ def test_a_driver_hears_what_stops_a_run_and_finished_rounds_are_kept(tmp_path, 
     assert len((tmp_path / "rounds.csv").read_text().splitlines()) > 1
 
 
-def test_a_run_that_cannot_begin_leaves_its_folder_to_others(tmp_path):
+def test_run_that_cannot_begin_releases_its_folder(tmp_path):
     impossible = load({**BASE, "server": {"participants": 6, "selection": "power_of_choice"}})
     with pytest.raises(InputError, match="chooses by losses"):
         begin(impossible, Options(tmp_path / "out", train=False))

@@ -34,7 +34,7 @@ def refused(tmp_path, pattern, **options):
     assert not (tmp_path / "out").exists()
 
 
-def test_without_ray_the_extra_is_named(tmp_path, monkeypatch):
+def test_missing_ray_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     refused(tmp_path, r"pip install 'edgefl-emulator\[ray\]'", cluster="auto")
 
@@ -46,7 +46,7 @@ def test_options_that_make_no_sense(tmp_path):
     refused(tmp_path, "leave the number out", cluster="auto", device="cuda:1")
 
 
-def test_nobody_answers(tmp_path):
+def test_address_without_an_answer_is_refused(tmp_path):
     pytest.importorskip("ray")
     with closing(socket.socket()) as silent:
         silent.bind(("127.0.0.1", 0))  # not listening
@@ -58,7 +58,7 @@ def test_nobody_answers(tmp_path):
 # What a lost machine leaves behind
 
 
-def test_what_another_process_holds_is_waited_for(monkeypatch):
+def test_locked_task_is_tried_again(monkeypatch):
     waited = []
     monkeypatch.setattr(time, "sleep", waited.append)
 
@@ -129,12 +129,12 @@ def act(task):
 
 
 @pytest.mark.process
-def test_nobody_has_room(head, tmp_path):
+def test_cluster_without_room_is_refused(head, tmp_path):
     refused(tmp_path, "takes 1 CPU, which the cluster does not have", cluster=head.address)
 
 
 @pytest.mark.process
-def test_what_becomes_of_tasks(head, nodes, monkeypatch):
+def test_answers_of_tasks(head, nodes, monkeypatch):
     monkeypatch.setattr(cluster, "RETRIES", 1)
     nodes(num_cpus=2, num_gpus=1)
     with closing(Cluster(act, head.address, gpus=0.5, settings={"HERE": "yes"})) as pool:
@@ -185,7 +185,7 @@ def ancestors(process):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_machine_is_lost(head, nodes, tmp_path):
+def test_tasks_of_a_lost_machine_begin_again(head, nodes, tmp_path):
     (tmp_path / "base.yaml").write_text(yaml.safe_dump({**SWEEP_BASE, "rounds": ROUNDS}))
     keys = {"base": "base.yaml", "grid": {"training.lr": [0.1, 0.2, 0.3], "radio.bandwidth_hz": [1e6, 2e6]}}
     (tmp_path / "sweep.yaml").write_text(yaml.safe_dump(keys))

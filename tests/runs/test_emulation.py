@@ -91,7 +91,7 @@ def test_slots_are_whole(result):
         assert (slots >= 1).all()
 
 
-def test_events_tell_the_same_story(result):
+def test_events_agree_with_the_tables(result):
     """Two events a round and three a participant; in order of time, ties by kind and device."""
     events = result.events
     assert len(events) == 4 * 2 + 3 * len(result.devices)
@@ -133,7 +133,7 @@ def test_fairness_by_hand():
 def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path):
     for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
         edgefl.run(BASE, out=tmp_path / folder, seed=seed)
-    for name in ("rounds.csv", "devices.csv", "parameters.npy", "events.parquet", "scenario.yaml"):
+    for name in ("rounds.csv", "devices.csv", "model.safetensors", "events.parquet", "scenario.yaml"):
         a, b, c = ((tmp_path / folder / name).read_bytes() for folder in "abc")
         assert a == b
         assert a != c
@@ -177,11 +177,11 @@ def test_bernoulli_participation_has_its_mean():
     """400 rounds of 30 coins with 0.2: the mean has standard error 0.11."""
     selection = {"kind": "bernoulli", "probability": 0.2}
     result = run(rounds=400, server={"selection": selection}, train=False)
-    expected = 6 / (1 - 0.8**30)  # redrawn while nobody is in
+    expected = 6 / (1 - 0.8**30)  # redrawn while no device is present
     assert result.rounds["selected"].mean() == pytest.approx(expected, abs=4 * 0.11)
 
 
-def test_bernoulli_draws_again_while_nobody_is_in():
+def test_bernoulli_draws_again_while_no_device_is_present():
     """Three coins with 0.05 leave a round empty six times out of seven."""
     selection = {"kind": "bernoulli", "probability": 0.05}
     result = run(rounds=100, devices={"count": 3}, server={"selection": selection}, train=False)
@@ -264,7 +264,7 @@ def test_the_number_of_cores_changes_no_byte(tmp_path, model):
         environment = {**os.environ, "OMP_NUM_THREADS": threads}
         options = ["--set", f"model={model}", "-o", str(tmp_path / threads)]
         subprocess.run([*command, *options], check=True, env=environment)
-    for name in ("rounds.csv", "devices.csv", "parameters.npy"):
+    for name in ("rounds.csv", "devices.csv", "model.safetensors"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "3" / name).read_bytes()
 
 
@@ -314,7 +314,7 @@ def test_only_images_are_augmented():
         edgefl.run(scenario)
 
 
-def test_garbage_is_looked_for_as_before_when_a_run_is_over():
+def test_garbage_collection_is_restored_after_a_run():
     import gc
 
     before = gc.get_threshold()

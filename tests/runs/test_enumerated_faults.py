@@ -61,7 +61,7 @@ def whole(server, tmp_path):
     return enumeration.truth
 
 
-def test_without_a_home_and_with_nowhere_for_temporary_files(whole, tmp_path):
+def test_run_without_home_and_temporary_folder(whole, tmp_path):
     poor = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "USER", "LOGNAME"))
     done = _run(tmp_path, "out", **poor, TMPDIR="/nonexistent")
     assert done.returncode == 0, done.stderr
@@ -69,7 +69,7 @@ def test_without_a_home_and_with_nowhere_for_temporary_files(whole, tmp_path):
     assert results(tmp_path / "out") == whole
 
 
-def test_without_shared_memory(whole, tmp_path):
+def test_run_without_shared_memory(whole, tmp_path):
     """Workers' tensors travel in anonymous memory, so containers may leave /dev/shm out."""
     if shutil.which("unshare") is None:
         pytest.skip("needs unshare")

@@ -19,7 +19,7 @@ def told(keys, folder=Path("nowhere"), **options):
 
 
 @pytest.mark.parametrize("train", [True, False])
-def test_it_tells_what_the_first_rounds_cost(train, tmp_path):
+def test_forecast_extrapolates_the_first_rounds(train, tmp_path):
     rows = told({**BASE, "rounds": 100}, tmp_path / "out", train=train)
     part = edgefl.run({**BASE, "rounds": TRIAL_ROUNDS}, train=False).rounds.iloc[-1]
     scale = 100 / TRIAL_ROUNDS
@@ -45,7 +45,7 @@ def test_the_wall_clock_of_a_run_follows_from_its_first_rounds():
     assert _Trial(rows=[{}], ended_s=[10.0]).wall_s(3) == 30
 
 
-def test_it_says_that_there_are_results(tmp_path):
+def test_forecast_names_existing_results(tmp_path):
     (tmp_path / "rounds.csv").write_text("")
     assert "--overwrite" in told(BASE, tmp_path, train=False)["results"]
 

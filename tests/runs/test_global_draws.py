@@ -139,5 +139,5 @@ def test_a_tracker_may_draw(tmp_path):
     assert edgefl.run(file, progress=progress).status == "finished"
 
 
-def test_members_of_ours_cost_nothing():
+def test_shipped_members_are_not_watched():
     assert isinstance(global_draws.watching_draws(UniformSelection(), "choose"), nullcontext)

@@ -32,11 +32,11 @@ def of_regression():
     return edgefl.run(of_numbers(), device="cpu")
 
 
-def test_its_run_asks_for_every_key_of_the_report():
+def test_run_uses_every_key_of_the_report():
     assert EVERYTHING["report"].keys() == set(ReportSection.model_fields) - OTHER_KEYS
 
 
-def test_it_reads_every_table(result, of_regression):
+def test_guard_reads_every_table(result, of_regression):
     tables = tables_of(result)
     assert tables.keys() == columns_of_files().keys() - NUMBERS
     tables |= {file: tables_of(of_regression)[file] for file in NUMBERS}

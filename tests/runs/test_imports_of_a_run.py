@@ -44,7 +44,7 @@ def test_a_sweep_leaves_torch_to_its_processes(tmp_path):
 
 @pytest.mark.process
 @pytest.mark.parametrize("command", [["list", "algorithms"], ["schema"], ["validate", str(SCENARIO)]])
-def test_what_computes_nothing_imports_no_scipy(command):
+def test_verbs_without_computation_import_no_scipy(command):
     """Its import takes longer than all else that these commands do."""
     program = f"import sys\nfrom edgefl.cli import main\nassert main({command!r}) == 0\nprint('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

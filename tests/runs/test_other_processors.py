@@ -1,4 +1,4 @@
-"""A run that goes on, or learns what another has learned, on another type of processor, which may round otherwise."""
+"""A run that is resumed on another type of processor, or shares learning with one, as that may round differently."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ from edgefl.runs.emulation import Options
 from edgefl.scenario import load
 
 WARNING = "another device or type of processor: learning starts over"
-SHARED_WARNING = "another type of processor: it is learned again on this one"
+SHARED_WARNING = "another type of processor: their learning is repeated on this one"
 CPUINFO = "processor: 0\nvendor_id: {vendor}\ncpu family: 6\nmodel: {number}\nmodel name: {name}\n"
 
 
@@ -50,7 +50,7 @@ def begin(out, keys=BASE):
     edgefl.run(keys, out=out, device="cpu", pace=Pace(rounds=2), progress=interrupt)
 
 
-def test_what_another_type_has_learned_is_learned_again(tmp_path, processors, jobs, caplog):
+def test_learning_of_another_type_is_repeated(tmp_path, processors, jobs, caplog):
     processors("First")
     begin(tmp_path)
     assert json.loads((tmp_path / "manifest.json").read_text())["processor"]["model"] == "First"
@@ -63,7 +63,7 @@ def test_what_another_type_has_learned_is_learned_again(tmp_path, processors, jo
     assert json.loads((tmp_path / "manifest.json").read_text())["processor"]["model"] == "Second"
 
 
-def test_what_the_same_type_has_learned_is_not(tmp_path, processors, jobs, caplog):
+def test_learning_of_the_same_type_is_shared(tmp_path, processors, jobs, caplog):
     processors("First")
     begin(tmp_path)
     processors("First")  # asked again, as another process does
@@ -107,7 +107,7 @@ def test_gpus_are_told_apart(monkeypatch):
     assert gpu_names("cuda:1") == ["GPU 1"]
 
 
-def test_data_that_it_computes_otherwise_are_not_called_drawn(tmp_path, processors):
+def test_differently_rounded_data_are_not_called_drawn(tmp_path, processors):
     arrays = {"train_y": np.arange(24) % 3, "test_y": np.arange(24) % 3, "test_x": np.ones((24, 5), np.float32)}
     keys = {**BASE, "data": {"dataset": "npz", "path": str(tmp_path / "d.npz")}}
     processors("First")
@@ -115,7 +115,7 @@ def test_data_that_it_computes_otherwise_are_not_called_drawn(tmp_path, processo
     begin(tmp_path / "out", keys)
     processors("Second")
     np.savez(tmp_path / "d.npz", train_x=np.full((24, 5), 1 + 2.0**-23, np.float32), **arrays)
-    text = "on another type of processor, which may round otherwise: go on with it there; choose another folder"
+    text = "on another type of processor, which may round differently: continue it there; choose another folder"
     with pytest.raises(InputError, match=text):
         edgefl.run(keys, out=tmp_path / "out", device="cpu", resume=True)
 
@@ -136,8 +136,8 @@ def follower(out, *shared):
     return out
 
 
-def test_a_run_shares_with_those_of_its_own_type(tmp_path, processors, jobs, caplog):
-    """A cluster has machines of two types: the second one learns once, too, and the first type's record is no use."""
+def test_runs_share_learning_with_their_processor_type(tmp_path, processors, jobs, caplog):
+    """A cluster has machines of two types: the second type learns once, too, without the record of the first."""
     processors("First")
     first = leader(tmp_path / "first")
     processors("Second")

@@ -1,4 +1,4 @@
-"""Results name the plan by which they were trained, and whoever runs them again or goes on gets it."""
+"""Results name their training plan; repeated and resumed runs keep it."""
 
 import itertools
 import json
@@ -147,7 +147,7 @@ def test_another_plan_that_is_asked_for_is_another_scenario(tmp_path):
 
 
 @pytest.mark.parametrize("before", [None, 5, [], {}, {"training": 5}, {"training": {"engine": "vmap", "width": "a"}}])
-def test_what_names_no_plan_changes_nothing(before):
+def test_scenario_without_a_plan_changes_nothing(before):
     scenario = load(OPEN)
     assert as_begun(scenario, before) is scenario
 
@@ -168,7 +168,7 @@ def test_a_run_without_learning_names_no_plan(tmp_path):
     ids=["a large model", "states", "a loss of its own", "a codec"],
 )
 def test_bytes_do_not_depend_on_the_number_of_workers(keys, tmp_path, monkeypatch):
-    """Cohorts are the same whoever trains them; a process without workers of its own trains them itself."""
+    """Cohorts do not depend on the process that trains them."""
     folders = []
     for workers in (0, 1, 2, 3):
         monkeypatch.setattr("edgefl.learning.learner.learner.cores", lambda workers=workers: workers)

@@ -87,7 +87,7 @@ def line_of(case, folder, *, learned):
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: f"{case[2]}-{case[4]}")
-def test_what_a_plug_in_returns_is_checked(case, tmp_path):
+def test_return_values_of_plug_ins_are_checked(case, tmp_path):
     line = line_of(case, tmp_path, learned=False)
     assert f"mine.py:14: Mine.{case[2]} returned " in line
     assert case[4] in line
@@ -95,7 +95,7 @@ def test_what_a_plug_in_returns_is_checked(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", LEARNED, ids=lambda case: f"{case[2]}-{case[4]}")
-def test_what_a_plug_in_returns_to_learning_is_checked(case, tmp_path):
+def test_return_values_of_plug_ins_to_learning_are_checked(case, tmp_path):
     line = line_of(case, tmp_path, learned=True)
     assert f"mine.py:14: Mine.{case[2]} returned " in line
     assert case[4] in line

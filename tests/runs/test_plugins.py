@@ -103,7 +103,7 @@ def test_a_class_from_outside_gives_the_bytes_of_ours(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [*LEARNED, *UNLEARNED])
-def test_what_is_not_imported_is_not_asked(kind):
+def test_members_that_are_not_imported_are_not_checked(kind):
     access = Access(mode="skip")
     scenario = load(scenario_with(kind, "nowhere:Mine"), access=access)
     assert set(access.skipped) == {"nowhere:Mine"}
@@ -200,7 +200,7 @@ def test_a_page_of_results_runs_no_code(tmp_path):
     assert "mine:Mine" in page.read_text()
 
 
-def test_what_runs_share_depends_on_the_source(tmp_path):
+def test_shared_learning_depends_on_the_source(tmp_path):
     file = written(tmp_path, OWN, my_nova=NOVA)
     before = learning_setting(load(file))
     assert before == learning_setting(load(file))
@@ -225,7 +225,7 @@ def test_a_finished_run_of_another_version_is_not_taken_for_this_one(tmp_path):
         edgefl.run(file, out=tmp_path / "out", resume=True)
 
 
-def test_a_run_that_goes_on_with_other_code_learns_anew(tmp_path):
+def test_resumed_run_with_other_code_learns_again(tmp_path):
     changed = (
         NOVA
         + """
@@ -273,7 +273,7 @@ def test_a_module_of_another_scenario_is_not_found(tmp_path):
         load(written(tmp_path / "b", OWN))
 
 
-def test_a_module_that_the_program_has_imported_must_not_have_changed(tmp_path, monkeypatch):
+def test_changed_module_of_the_program_is_refused(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     file = written(tmp_path, {**OWN, "algorithm": "my_imported:MyNova"}, my_imported=NOVA)
     import my_imported
@@ -287,7 +287,7 @@ def test_a_module_that_the_program_has_imported_must_not_have_changed(tmp_path, 
     assert load(file).algorithm.boost == 12.5
 
 
-def test_a_module_changed_meanwhile_is_imported_anew(tmp_path):
+def test_changed_module_is_imported_again(tmp_path):
     file = written(tmp_path, OWN, my_nova=NOVA)
     assert load(file).algorithm.boost == 1.0
     written(tmp_path, OWN, my_nova=NOVA.replace("1.0", "2.5"))
@@ -340,7 +340,7 @@ def test_an_exception_in_a_worker_process_has_its_line(tmp_path, monkeypatch):
     assert result.error.endswith("nets.py:19: Tired: tired after 31 calls (in model nets:Net)"), result.error
 
 
-def test_one_of_our_members_made_in_python_is_no_plug_in():
+def test_shipped_member_made_in_python_is_not_a_plug_in():
     """The file of the fault would otherwise be one of ours, with an internal name in place of the key."""
     from edgefl.coordination.policies.synchronous import Synchronous
 

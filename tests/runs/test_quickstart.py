@@ -12,7 +12,7 @@ def priced():
     return edgefl.run("quickstart", overrides=["rounds=12"], train=False)
 
 
-def test_its_price_is_that_of_the_cnn_of_the_fedavg_paper():
+def test_price_of_the_fedavg_papers_cnn():
     # McMahan et al. (2017): padded 5x5 convolutions of 32 and 64, each with 2x2 pooling, dense 512, 10 classes.
     parameters = (25 * 32 + 32) + (25 * 32 * 64 + 64) + (7 * 7 * 64 * 512 + 512) + (512 * 10 + 10)
     multiplications = 28 * 28 * 25 * 32 + 14 * 14 * 25 * 32 * 64 + 7 * 7 * 64 * 512 + 512 * 10
@@ -42,14 +42,14 @@ def test_clocks_and_radios_draw_what_the_preset_says(priced):
     assert (rows.tx_energy_j / rows.upload_s).to_numpy() == pytest.approx(sending_w * uplink, rel=0.01)
 
 
-def test_no_number_is_outside_of_what_was_measured(priced):
+def test_numbers_are_within_measured_ranges(priced):
     """Bits a second and hertz, watts of radios, operations a joule, beside published ranges."""
     quantities = priced.plausibility()
     assert len(quantities) >= 6
     assert [each.published.name for each in quantities if not each.within] == []
 
 
-def test_devices_are_seen_to_move(priced):
+def test_devices_move(priced):
     longest_m = 0.0
     for _, visits in priced.devices.groupby("device"):
         moved_m = math.hypot(visits.x_m.max() - visits.x_m.min(), visits.y_m.max() - visits.y_m.min())

@@ -126,7 +126,7 @@ def test_pairs_keep_their_books_and_repeat(pair):
 
 @pytest.mark.parametrize("name", ["background", "open_loop", "outage", "bler"])
 def test_at_rest_time_is_round(name):
-    """A channel that is looked at again and again is the same one if nobody moves."""
+    """A channel stays the same while no device moves."""
     # On a shared band both begin at slots of the clock.
     still = {"mobility": {"kind": "static"}, "radio": {"sharing": "processor"}}
     once = merged(still, {"radio": {"large_scale": "round"}})

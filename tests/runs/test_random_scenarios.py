@@ -1,7 +1,7 @@
 """Scenarios that `edgefl validate` accepts run to their end, and their results are consistent.
 
 Books balance, prices are the same without learning, and a run that was killed gives the same bytes when it is resumed.
-Each scenario combines keys at random, which finds pairs that nobody thought of.
+Each scenario combines keys at random, which finds untested pairs.
 """
 
 import numpy as np

@@ -180,7 +180,7 @@ def test_the_warning_names_the_line(copy, whole, caplog):
     assert f"{file}:4: does not fit the lines before it" in warning
 
 
-def test_a_journal_without_digests_resets_state_and_says_so(copy, whole, caplog):
+def test_journal_without_digests_restarts_with_a_warning(copy, whole, caplog):
     file = journal_of(copy)
     entries = [json.loads(line) for line in file.read_bytes().splitlines()]
     for entry in entries:
@@ -281,7 +281,7 @@ def test_a_state_that_is_saved_again_is_the_newest_one(tmp_path):
     again.close()
 
 
-def test_a_record_that_is_cleared_resets_state_with_states_too(tmp_path):
+def test_cleared_record_has_no_states(tmp_path):
     """Its former states are forgotten: they are not looked for when newer ones push them out."""
     journal = Journal(tmp_path)
     journal.open()
@@ -297,7 +297,7 @@ def test_a_record_that_is_cleared_resets_state_with_states_too(tmp_path):
     journal.close()
 
 
-def test_a_run_of_another_version_resets_state_with_checkpoints(tmp_path, monkeypatch):
+def test_run_of_another_version_restarts_with_checkpoints(tmp_path, monkeypatch):
     with monkeypatch.context() as earlier:
         earlier.setattr("edgefl.runs.learning_key.edgefl_version", lambda: "0.1.0")
         with pytest.raises(Killed):
@@ -315,7 +315,7 @@ def files_of(folder):
 
 
 def enter_meanwhile(monkeypatch, act):
-    """While a run builds its parts, somebody else does something in its folder."""
+    """While a run builds its parts, another process changes its folder."""
     from edgefl.runs import emulation
 
     build = emulation.build
@@ -331,7 +331,7 @@ def enter_meanwhile(monkeypatch, act):
 
 
 @pytest.mark.parametrize("how", [{}, {"overwrite": True}, {"resume": True}])
-def test_whoever_comes_second_touches_nothing(how, tmp_path, monkeypatch, whole):
+def test_second_process_changes_nothing(how, tmp_path, monkeypatch, whole):
     """Both have found an empty folder; the first one has written its first files when the second one is built."""
     before = {}
     with ExitStack() as held:
@@ -365,7 +365,7 @@ def test_a_run_that_has_ended_meanwhile_is_not_replaced(how, tmp_path, monkeypat
     assert not (tmp_path / "out" / run_folder.CHECKPOINTS).exists()
 
 
-def test_a_lock_on_a_file_that_has_been_removed_is_none(tmp_path, monkeypatch):
+def test_lock_on_a_removed_file_does_not_count(tmp_path, monkeypatch):
     """The first process removes the journal when it has finished, between our opening the file and locking it."""
     file = tmp_path / "out" / "checkpoints" / JOURNAL
     flock = fcntl.flock

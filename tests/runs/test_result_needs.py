@@ -53,7 +53,7 @@ def test_results_are_at_least_as_large_as_is_certain_and_about_as_large_as_is_li
     needs = {need.what: need for need in needs_of(scenario, train=train)}
     sizes = {path.name: path.stat().st_size for path in (tmp_path / "out").iterdir() if path.is_file()}
     if train:
-        sizes["the trained model"] = sizes[run_folder.PARAMETERS_FILE] + sizes[run_folder.MODEL_FILE]
+        sizes["the trained model"] = sizes[run_folder.MODEL_FILE]
     assert len(result.rounds) == 60
     for name in needs.keys() - {"checkpoints"}:
         assert needs[name].least_bytes <= sizes[name]
@@ -92,7 +92,7 @@ def test_results_that_are_replaced_count_as_free(disk, tmp_path):
     assert free_bytes(tmp_path / "other" / "folder") == 0
 
 
-def test_a_disk_that_counts_no_blocks_is_not_judged(monkeypatch, tmp_path):
+def test_file_system_without_counts_is_not_checked(monkeypatch, tmp_path):
     monkeypatch.setattr(result_needs.os, "statvfs", lambda _: SimpleNamespace(f_bavail=0, f_frsize=1, f_blocks=0))
     assert free_bytes(tmp_path) is None
     assert edgefl.run({**BASE, "rounds": 1}, out=tmp_path / "out").status == "finished"
@@ -115,7 +115,7 @@ def test_evaluations_on_devices_have_rows_too(devices):
     ],
     ids=["stop", "churn", "battery"],
 )
-def test_nothing_is_certain_of_rows_that_may_never_come(more):
+def test_rows_of_runs_that_may_stop_are_not_certain(more):
     scenario = load({**BASE, "rounds": 10**9, **more})
     assert rows_of(scenario) == (0, 0.0)
 
@@ -133,7 +133,7 @@ def test_rows_that_cannot_fit_into_the_memory_are_refused(caplog):
 
 
 @pytest.mark.slow
-def test_rows_take_at_least_what_is_said():
+def test_rows_need_at_least_the_least_estimate():
     """The least is of the memory that Python counts; what libraries take is not in it."""
     import gc
     import tracemalloc

@@ -39,7 +39,7 @@ def killed(keys, out, *, after=KILLED, pace=EVERY):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_ends_with_the_same_bytes(name, tmp_path, jobs):
+def test_resumed_run_has_the_same_bytes(name, tmp_path, jobs):
     keys = {**BASE, **CASES[name]}
     edgefl.run(keys, out=tmp_path / "whole", device="cpu")
     whole = jobs.total()
@@ -52,14 +52,14 @@ def test_it_ends_with_the_same_bytes(name, tmp_path, jobs):
     assert not (tmp_path / "cut" / "checkpoints").exists()
 
 
-def test_what_is_learned_again_begins_at_the_checkpoint(tmp_path, jobs):
+def test_repeated_learning_begins_at_the_checkpoint(tmp_path, jobs):
     killed(BASE, tmp_path)
     jobs.clear()
     edgefl.run(BASE, out=tmp_path, device="cpu", resume=True)
     assert jobs == dict.fromkeys(range(EVERY, ROUNDS), 4)
 
 
-def test_without_a_checkpoint_it_resets_state(tmp_path, jobs):
+def test_run_without_a_checkpoint_restarts(tmp_path, jobs):
     killed(BASE, tmp_path / "cut", pace=100)
     jobs.clear()
     edgefl.run(BASE, out=tmp_path / "cut", device="cpu", resume=True)
@@ -68,7 +68,7 @@ def test_without_a_checkpoint_it_resets_state(tmp_path, jobs):
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
 
 
-def test_killed_again_and_again(tmp_path):
+def test_repeatedly_killed_run_has_the_same_bytes(tmp_path):
     killed(BASE, tmp_path / "cut", after=3, pace=2)
     for after in (5, 8):
         how = {"pace": Pace(rounds=2), "progress": kill_at(after), "resume": True}
@@ -103,7 +103,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_used(damage, tmp_
 
 
 @pytest.mark.parametrize("keep", range(0, 900, 100))
-def test_a_journal_that_ends_anywhere(keep, tmp_path):
+def test_truncated_journal_gives_the_same_bytes(keep, tmp_path):
     killed(BASE, tmp_path / "cut")
     journal = tmp_path / "cut" / "checkpoints" / "journal.jsonl"
     journal.write_bytes(journal.read_bytes()[: -1 - keep])
@@ -112,7 +112,7 @@ def test_a_journal_that_ends_anywhere(keep, tmp_path):
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
 
 
-def test_a_finished_run_is_left_as_it_is(tmp_path, jobs):
+def test_finished_run_is_unchanged(tmp_path, jobs):
     first = edgefl.run(BASE, out=tmp_path, device="cpu")
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.name != "report.html"}
     jobs.clear()
@@ -128,7 +128,7 @@ def test_resume_begins_where_there_is_nothing(tmp_path):
     assert edgefl.run(BASE, out=tmp_path / "new", device="cpu", resume=True).status == "finished"
 
 
-def test_without_learning_it_is_run_again(tmp_path):
+def test_run_without_learning_is_repeated(tmp_path):
     keys = {**BASE, "rounds": 5}
     with pytest.raises(Killed):
         edgefl.run(keys, out=tmp_path, train=False, progress=kill_at(3))
@@ -218,7 +218,7 @@ def test_a_folder_whose_manifest_names_no_data_goes_on(tmp_path):
     assert edgefl.run(BASE, out=tmp_path, device="cpu", resume=True).status == "finished"
 
 
-def test_what_another_version_has_learned_is_learned_anew(tmp_path, jobs, caplog, monkeypatch):
+def test_learning_of_another_version_is_repeated(tmp_path, jobs, caplog, monkeypatch):
     """Rounding may differ from version to version, so that a mixture would be the result of neither."""
     with monkeypatch.context() as earlier:
         earlier.setattr("edgefl.runs.learning_key.version", {"edgefl": "0.1.0", "torch": "2.0", "numpy": "2.0"}.get)
@@ -261,7 +261,7 @@ def test_wrong_input_leaves_nothing_behind(tmp_path):
 # When checkpoints are written
 
 
-def test_by_default_they_take_at_most_two_per_cent(monkeypatch):
+def test_checkpoints_take_two_per_cent_by_default(monkeypatch):
     """Each takes 3 s of a clock by hand; rounds 1 s."""
     now = [0.0]
     monkeypatch.setattr("edgefl.learning.record.time.monotonic", lambda: now[0])
@@ -273,12 +273,12 @@ def test_by_default_they_take_at_most_two_per_cent(monkeypatch):
             with pace.taking():
                 now[0] += 3.0
             taken += 1
-    assert taken * 3.0 <= 0.02 * now[0] + 3.0  # the first one's cost nobody knows
+    assert taken * 3.0 <= 0.02 * now[0] + 3.0  # the cost of the first one is unknown
     assert taken >= 10
 
 
 @pytest.mark.parametrize("every", [1, 3])
-def test_every_so_many_rounds(every):
+def test_checkpoints_every_so_many_rounds(every):
     pace = Pace(rounds=every)
     due = []
     for number in range(1, 10):

@@ -1,4 +1,4 @@
-"""Rows that move to the disk while a run goes on leave every result as it is, also where the run is cut short."""
+"""Rows that move to the disk during a run do not change results, even if the run is cut short."""
 
 import errno
 import os

@@ -82,7 +82,7 @@ def begun(folder, **more):
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
-def test_results_do_not_depend_on_it(world, at_each_round, monkeypatch, tmp_path):
+def test_results_do_not_depend_on_progress(world, at_each_round, monkeypatch, tmp_path):
     trains = world is LEARNS
     watched = edgefl.run(world, out=tmp_path / "watched", train=trains, device="cpu")
     monkeypatch.setattr(progress, "EVERY_S", 1e9)
@@ -92,7 +92,7 @@ def test_results_do_not_depend_on_it(world, at_each_round, monkeypatch, tmp_path
     assert not (tmp_path / "watched" / CHECKPOINTS).exists()
 
 
-def test_pages_see_the_rounds_that_have_ended(at_each_round, tmp_path):
+def test_pages_show_finished_rounds(at_each_round, tmp_path):
     folder = tmp_path / "out"
     pages = Pages(folder)
     scenario = {**PRICED, "mobility": {"kind": "random_waypoint", "speed_mps": 20}}
@@ -118,7 +118,7 @@ def test_a_page_says_that_the_run_goes_on(at_each_round, tmp_path):
         assert f"This run is still running: {run.length} of 6 rounds." in banner(run, "This run")
 
 
-def test_no_more_than_two_hundredths_of_the_time(monkeypatch, tmp_path):
+def test_progress_takes_two_per_cent_of_the_time(monkeypatch, tmp_path):
     now_s = 0.0
     written = []
 
@@ -177,7 +177,7 @@ def test_a_page_in_the_folder_does_not_disturb_the_run(at_each_round, tmp_path):
     assert "still running" not in (folder / "report.html").read_text()
 
 
-def test_a_run_that_is_interrupted_leaves_nothing_of_it(at_each_round, tmp_path):
+def test_interrupted_run_removes_its_progress(at_each_round, tmp_path):
     folder = tmp_path / "out"
 
     def stop(row):
@@ -190,7 +190,7 @@ def test_a_run_that_is_interrupted_leaves_nothing_of_it(at_each_round, tmp_path)
     assert not run.under_way
 
 
-def test_rows_that_cannot_be_written_are_no_loss(at_each_round, monkeypatch, tmp_path):
+def test_unwritable_rows_do_not_stop_the_run(at_each_round, monkeypatch, tmp_path):
     def full(path, **_):
         raise OSError(28, os.strerror(28), str(path))
 
@@ -202,7 +202,7 @@ def test_rows_that_cannot_be_written_are_no_loss(at_each_round, monkeypatch, tmp
 
 def test_a_folder_that_is_removed_under_way_is_not_made_again(at_each_round, tmp_path):
     rows = progress.Progress(tmp_path / "gone")
-    rows.note_round(lambda: pytest.fail("nobody can read it"))
+    rows.note_round(lambda: pytest.fail("the folder is gone"))
     assert not (tmp_path / "gone").exists()
 
 
@@ -226,7 +226,7 @@ def test_files_that_are_replaced_while_they_are_read(at_each_round, monkeypatch,
     assert not run.under_way
 
 
-def test_a_lock_is_asked_for_without_being_taken(tmp_path):
+def test_lock_is_checked_without_taking_it(tmp_path):
     from edgefl.core.files import is_locked, locked
 
     path = tmp_path / "a" / "lock"
@@ -237,7 +237,7 @@ def test_a_lock_is_asked_for_without_being_taken(tmp_path):
     locked(path).close()
 
 
-def test_the_manifest_tells_them_apart(tmp_path):
+def test_manifest_distinguishes_unfinished_runs(tmp_path):
     assert not progress.is_unfinished(tmp_path)
     (tmp_path / "manifest.json").write_text(json.dumps({"status": "running"}))
     assert progress.is_unfinished(tmp_path)

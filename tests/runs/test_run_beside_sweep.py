@@ -130,7 +130,7 @@ def test_a_run_is_refused_while_a_sweep_runs(sweep_file, monkeypatch):
     assert not (out / LOCK.parent).exists()
 
 
-def test_a_run_whose_folder_is_anothers_by_now_writes_nothing_into_it(sweep_file):
+def test_run_does_not_write_into_another_runs_folder(sweep_file):
     """The folder was removed while the run went on, and a sweep is running in one of the same name."""
     out = sweep_file.parent / "out"
     with begin(load(KEYS), Options(out, "cpu")) as run:
@@ -142,7 +142,7 @@ def test_a_run_whose_folder_is_anothers_by_now_writes_nothing_into_it(sweep_file
             assert list(files_of(out)) == [out / LOCK]
 
 
-def test_a_run_whose_folder_is_the_users_by_now_replaces_nothing_in_it(sweep_file):
+def test_run_does_not_replace_new_files_of_the_user(sweep_file):
     out = sweep_file.parent / "out"
     with begin(load(KEYS), Options(out, "cpu")) as run:
         run.advance()

@@ -136,7 +136,7 @@ def test_it_runs_on_files_of_that_format(name, home):
 
 
 @ALL
-def test_without_its_files_one_line_says_which_go_where(name, home):
+def test_missing_data_files_are_named(name, home):
     with pytest.raises(InputError) as error:
         edgefl.run(FOLDER / f"{name}.yaml")
     (line,) = str(error.value).splitlines()
@@ -146,7 +146,7 @@ def test_without_its_files_one_line_says_which_go_where(name, home):
 
 
 @pytest.mark.process
-def test_they_are_listed_with_where_their_data_are(home):
+def test_scenarios_are_listed_with_their_data(home):
     environment = {**os.environ, "EDGEFL_DATA": str(home)}
 
     def edgefl_says(*arguments):

@@ -26,16 +26,16 @@ def test_answers_come_in_order(workers):
 
 
 @pytest.mark.process
-def test_calls_are_made_elsewhere():
+def test_calls_run_in_other_processes():
     assert printed("os.getpid() in set(side_by_side.each(lambda _: os.getpid(), 3, 2))") is False
 
 
 @pytest.mark.process
-def test_an_error_ends_all():
+def test_error_ends_all_calls():
     found = printed("list(side_by_side.each(lambda number: 1 // (number - 1), 3, 2))")
     assert found == "ZeroDivisionError: integer division or modulo by zero"
 
 
-def test_a_little_work_stays_here():
+def test_little_work_stays_in_this_process():
     assert side_by_side.processes(8, 3, 0.001) == 1
     assert side_by_side.processes(1, 1000, 10.0) == 1

@@ -43,7 +43,7 @@ def statuses(folder):
     return [line.split(",")[place] for line in lines[1:]]
 
 
-def test_runs_that_take_long_stand_in_it_as_soon_as_they_end(tmp_path, runs, clock):
+def test_long_runs_enter_the_index_at_once(tmp_path, runs, clock):
     index = SweepIndex(tmp_path, (), runs)
     index.write()
     for ended, run in enumerate(runs[:6], start=1):
@@ -54,7 +54,7 @@ def test_runs_that_take_long_stand_in_it_as_soon_as_they_end(tmp_path, runs, clo
         assert statuses(tmp_path).count("finished") == ended
 
 
-def test_runs_that_end_fast_leave_most_of_the_time_to_the_others(tmp_path, runs, clock):
+def test_writing_takes_a_small_share_of_short_runs(tmp_path, runs, clock):
     index = SweepIndex(tmp_path, (), runs)
     for run in runs:
         clock.now_s += 5.0

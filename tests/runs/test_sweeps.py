@@ -1,9 +1,7 @@
 """Sweeps: what they run, that nothing is learned twice, and that no point knows of another."""
 
-import hashlib
 import json
 import os
-import shutil
 import signal
 from pathlib import Path
 
@@ -72,7 +70,7 @@ def test_shipped_ones_are_valid(path):
     assert sweep.keys
 
 
-def test_without_keys_it_is_the_base_alone(write):
+def test_sweep_without_keys_is_its_base(write):
     (point,) = load_sweep(write()).points
     assert (point.values, point.scenario.seed) == ({}, 1)
 
@@ -178,7 +176,7 @@ PARTING = {
 
 
 @pytest.mark.parametrize("name", PARTING)
-def test_where_schedules_part_so_do_runs(name, write, tmp_path, in_this_process):
+def test_runs_learn_separately_after_their_schedules_differ(name, write, tmp_path, in_this_process):
     base = {**SWEEP_BASE, "rounds": 6, **PARTING[name], "devices": {"count": 8, "cpu_hz": {"uniform": [1e6, 1e8]}}}
     path = write(base, grid={"radio.bandwidth_hz": [2e5, 4e5, 1e7]})
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
@@ -212,7 +210,7 @@ def test_other_learning_is_not_shared(write, tmp_path, in_this_process):
     ],
     ids=lambda grid: next(iter(grid)),
 )
-def test_what_cannot_be_shared_is_not_waited_for(grid, write, tmp_path, in_this_process, caplog):
+def test_runs_that_share_nothing_do_not_wait(grid, write, tmp_path, in_this_process, caplog):
     path = write({**SWEEP_BASE, "data": {**SWEEP_BASE["data"], "partition": "iid"}}, grid=grid)
     edgefl.sweep(path, out=tmp_path / "out", device="cpu")
     assert len(in_this_process) == 2 * SWEEP_BASE["rounds"]
@@ -221,7 +219,7 @@ def test_what_cannot_be_shared_is_not_waited_for(grid, write, tmp_path, in_this_
         assert content(tmp_path / "out" / point.place) == alone(point, tmp_path / f"alone-{number}")
 
 
-def test_without_learning_worlds_are_priced(write, tmp_path, in_this_process):
+def test_sweep_without_learning_prices_worlds(write, tmp_path, in_this_process):
     edgefl.sweep(write(grid={"radio.bandwidth_hz": [1e6, 2e6]}), out=tmp_path / "out", train=False)
     assert not in_this_process
     assert [row["final_accuracy"] for row in rows(tmp_path / "out")] == ["", ""]
@@ -239,7 +237,7 @@ def test_a_point_that_fails_leaves_the_others_alone(write, tmp_path, in_this_pro
 
 
 @pytest.mark.process
-def test_a_draw_that_cannot_be_fails_its_point_alone(write, tmp_path):
+def test_impossible_draw_fails_only_its_point(write, tmp_path):
     grid = {"devices.data_share": [0.5, {"lognormal": [1.0, 0.1]}]}
     path = write({**SWEEP_BASE, "data": {**SWEEP_BASE["data"], "partition": "iid"}}, grid=grid)
     edgefl.sweep(path, out=tmp_path / "out", device="cpu", workers=1)
@@ -268,52 +266,6 @@ def test_another_sweep_is_refused(write, tmp_path, in_this_process):
         edgefl.sweep(other, out=tmp_path / "out", device="cpu", resume=True)
     with pytest.raises(InputError, match="is not empty"):
         edgefl.sweep(other, out=tmp_path / "out", device="cpu")
-
-
-def written_by_an_earlier_version(out, points, *, lost):
-    """Let a sweep be as a version wrote it that did not know a key."""
-    index = yaml.safe_load((out / "sweep.yaml").read_text())
-    for number, point in enumerate(index["points"]):
-        point["digest"] = f"{number:016}"
-    (out / "sweep.yaml").write_text(yaml.safe_dump(index, sort_keys=False))
-    for point in points:
-        path = out / point.place
-        scenario = yaml.safe_load((path / "scenario.yaml").read_text())
-        del scenario["training"][lost]
-        (path / "scenario.yaml").write_text(yaml.safe_dump(scenario, sort_keys=False))
-        manifest = json.loads((path / "manifest.json").read_text())
-        manifest["digests"]["scenario.yaml"] = hashlib.sha256((path / "scenario.yaml").read_bytes()).hexdigest()
-        (path / "manifest.json").write_text(json.dumps(manifest))
-
-
-def test_a_sweep_of_an_earlier_version_goes_on(write, tmp_path, in_this_process):
-    path = write(grid={"training.lr": [0.1, 0.2]})
-    first = edgefl.sweep(path, out=tmp_path / "out", device="cpu")
-    done, missing = load_sweep(path).points
-    shutil.rmtree(tmp_path / "out" / missing.place)
-    written_by_an_earlier_version(tmp_path / "out", [done], lost="wrap")
-    before = (tmp_path / "out" / "sweep.yaml").read_bytes()
-    changed = write({**SWEEP_BASE, "server": {"participants": 5}}, grid={"training.lr": [0.1, 0.2]})
-    with pytest.raises(InputError, match=r"another scenario, with 'server.participants: 4' in place of"):
-        edgefl.sweep(changed, out=tmp_path / "out", device="cpu", resume=True)
-    longer = write({**SWEEP_BASE, "rounds": 5}, grid={"training.lr": [0.1, 0.2]})
-    with pytest.raises(InputError, match="was begun with another number of rounds"):
-        edgefl.sweep(longer, out=tmp_path / "out", device="cpu", resume=True)
-    assert (tmp_path / "out" / "sweep.yaml").read_bytes() == before
-    in_this_process.clear()
-    path = write(grid={"training.lr": [0.1, 0.2]})
-    assert edgefl.sweep(path, out=tmp_path / "out", device="cpu", resume=True).equals(first)
-    assert len(in_this_process) == SWEEP_BASE["rounds"]
-
-
-def test_a_sweep_of_which_nothing_tells_the_scenario_is_refused(write, tmp_path, in_this_process):
-    path = write(grid={"training.lr": [0.1, 0.2]})
-    edgefl.sweep(path, out=tmp_path / "out", device="cpu")
-    for point in load_sweep(path).points:
-        shutil.rmtree(tmp_path / "out" / point.place)
-    written_by_an_earlier_version(tmp_path / "out", [], lost="wrap")
-    with pytest.raises(InputError, match="another sweep"):
-        edgefl.sweep(path, out=tmp_path / "out", device="cpu", resume=True)
 
 
 def test_overwriting_removes_an_earlier_sweep_and_nothing_else(write, tmp_path, in_this_process):
@@ -354,7 +306,7 @@ def square(number):
 
 
 @pytest.mark.process
-def test_a_process_that_dies_takes_only_its_task_with_it():
+def test_dying_process_loses_only_its_task():
     pool = Pool(square, 2, nothing_set)
     left = list(range(7))
     values = {}
@@ -420,10 +372,10 @@ def test_no_more_processes_than_the_memory_has_room_for(monkeypatch):
 
 
 @pytest.mark.process
-def test_in_processes_of_their_own(write, tmp_path):
+def test_runs_in_separate_processes_share_learning(write, tmp_path):
     index = edgefl.sweep(
         write(grid={"radio.bandwidth_hz": [1e6, 2e6]}, seeds=[1, 2]), out=tmp_path / "out", device="cpu"
     )
     assert index["status"].tolist() == ["finished"] * 4
-    first, second = (np.load(tmp_path / "out" / folder / "parameters.npy") for folder in index["folder"][[0, 2]])
+    first, second = (edgefl.read(tmp_path / "out" / folder).parameters for folder in index["folder"][[0, 2]])
     assert np.array_equal(first, second)

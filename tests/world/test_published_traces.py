@@ -173,7 +173,7 @@ PHONES = {"devices": {"count": 1}, "churn": {"kind": "trace", "path": "FILE", "f
 BACKWARDS = {"1": {"active": [5], "inactive": [4], "finish_time": 9}}
 REFUSED = {
     "code": (CPU, pickle.dumps({1: Attack()}), r"names posix.mkdir, and would run its code: write the file as JSON"),
-    "half a pickle": (CPU, pickle.dumps(CAPACITY)[:30], r"is no whole pickle|pickle data was truncated"),
+    "half a pickle": (CPU, pickle.dumps(CAPACITY)[:30], r"is not a whole pickle|pickle data was truncated"),
     "neither": (CPU, b"1;2;3", r"is neither JSON nor a pickle of protocol 2 or later"),
     "a pointer": (CPU, b"version https://git-lfs.github.com/spec/v1\n", r"is a pointer of Git LFS, not the file"),
     "a list": (CPU, [1], r"must hold a mapping with at least one entry"),

@@ -10,22 +10,20 @@ from edgefl.results.result_tables import columns_of_files, result_files
 INTRODUCTION = """\
 # Results
 
-`edgefl run` writes here: `results/<name>/seed-<N>/`, one folder for each run. Nothing in this folder but this page is
-kept in git. `make pages` writes this page from `edgefl/records/result_files.py` and the measures in
+`edgefl run` writes here: `results/<name>/seed-<N>/`, one folder for each run. Only this page is kept in git.
+`make pages` writes it from `edgefl/records/result_files.py` and the measures in
 `edgefl/learning/measures`.
 """
 NOTES = """\
-Times and energies are virtual. Numbers have 12 significant digits; an empty cell means that nothing was measured. If a
-participation was cut short, its durations, energies and bytes are those until then. Fairness in `summary.json` is the
-accuracy of the final model on each device's own training samples (test samples with
-`data.test_partition: like_train`): mean, variance, worst and best tenth of the devices.
+Times and energies are virtual. Numbers have 12 significant digits; an empty cell means that nothing was measured. The
+durations, energies and bytes of a participation that was cut short count until then. Fairness in `summary.json` is the
+accuracy of the final model on each device's training samples (test samples with `data.test_partition: like_train`):
+mean, variance, worst and best tenth of the devices.
 """
-OUTRO_OF = {
-    "rounds.csv": "An algorithm from outside the package may trace columns of its own, which stand behind these.",
-}
+OUTRO_OF = {"rounds.csv": "Algorithms from outside the package may add columns at the end."}
 INDEX_INTRODUCTION = """\
-The folder of a sweep has a folder for each run, and one row for each of them in `index.csv` (`docs/sweeps.md`). `<key>`
-stands for the dotted keys that the sweep varies, `<A>` for each accuracy in `targets`.
+The folder of a sweep has a folder for each run, and `index.csv` has a row for each run (`docs/sweeps.md`). `<key>`
+stands for each varied key, with dots, and `<A>` for each accuracy in `targets`.
 """
 WHAT_IF_INTRODUCTION = """\
 The first row is the run itself (`docs/what-if.md`). `<A>` stands for each accuracy in `targets`.
@@ -39,7 +37,7 @@ def text() -> str:
 
 
 def sections() -> list[str]:
-    """Return the files of a result folder and the columns of each table, as Markdown."""
+    """Return sections in Markdown: the files of a result folder, and the columns of each table."""
     rows = [("file", "content"), ("---", "---")] + [(f"`{file.name}`", file.meaning) for file in result_files()]
     texts = ["".join(_line(row) for row in rows) + f"\n{NOTES}"]
     for file, columns in columns_of_files().items():
@@ -53,7 +51,7 @@ def sections() -> list[str]:
 
 
 def _table(columns: Sequence[ResultColumn]) -> str:
-    """Return a Markdown table, with a column `only with` if some columns are optional."""
+    """Return a Markdown table; optional columns say which runs have them."""
     some_optional = any(column.optional for column in columns)
     head = ["column", "type", "unit", "meaning"]
     if some_optional:

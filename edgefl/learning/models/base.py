@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from edgefl.core.arrays import Ints
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
-from edgefl.core.files import check_plain
+from edgefl.core.files import check_plain, read_bytes
 from edgefl.core.paths import UserPath
 from edgefl.core.section import Section, fault, fault_at, nearest, shown
 from edgefl.learning.losses import Loss
@@ -66,7 +66,7 @@ class Init(Section):
 
     kind: Literal["default", "zeros", "value", "file"] = "default"  # default: the layers' own initialisation
     value: float | None = None  # of every parameter
-    path: UserPath | None = None  # .npy, a flat vector
+    path: UserPath | None = None  # .npy, a flat vector; or model.safetensors of a run
 
     @model_validator(mode="after")
     def _complete(self) -> Init:
@@ -85,13 +85,18 @@ class Init(Section):
         """
         if self.kind != "file":
             return np.full(count, self.value or 0.0)
+        path = Path(str(self.path))
         try:
-            path = Path(str(self.path))
             check_plain(path)
-            # a memory map reads only the header before a wrong file is refused
-            vector = np.lib.format.open_memmap(path, mode="r")
+            if path.suffix == ".safetensors":
+                from edgefl.learning.trained_model import TrainedModel  # late: most scenarios name no file
+
+                vector: npt.NDArray[Any] = TrainedModel.from_bytes(read_bytes(path)).flat()
+            else:
+                # A memory map reads the header first: a wrong file of any size is refused at once.
+                vector = np.lib.format.open_memmap(path, mode="r")
         except (OSError, ValueError, EOFError):
-            raise InputError(f"model.init.path: {self.path}: cannot be read as a .npy array") from None
+            raise InputError(f"model.init.path: {path}: is neither a .npy array nor the model of a run") from None
         floats = np.issubdtype(vector.dtype, np.floating)
         if vector.shape != (count,) or not floats or not np.isfinite(vector).all():
             found = f"{vector.dtype} {list(vector.shape)}"

@@ -16,7 +16,7 @@ from typing import IO, NamedTuple
 from edgefl.core.errors import InputError
 from edgefl.core.files import atomically
 
-MEMORY = 2**26  # bytes that wait in memory for standard output; more of them wait on disk
+MEMORY = 2**26  # bytes for standard output that wait in memory; more wait on disk
 EXPORT_TABLES = ("rounds", "devices", "phases", "device_accuracy", "summary", "targets")
 PAPER_TABLES = ("summary", "targets")
 PAPER_FIGURES = ("rounds", "time", "energy", "phases", "sweep")
@@ -26,12 +26,12 @@ class ExportFormat(NamedTuple):
     """A way to write results: the module with `write(folders, part, sink, form)`."""
 
     module: str  # in this folder
-    parts: tuple[str, ...] = ()  # the tables or figures that can be asked for
-    option: str = ""  # the command-line option that asks for one of them
+    parts: tuple[str, ...] = ()  # the tables or figures that it offers
+    option: str = ""  # the command-line option that selects one of them
     binary: bool = False
-    measures: bool = False  # whether tables of measures can be asked for, too, by their names
+    measures: bool = False  # whether it also offers tables of measures, by their names
     licensed: bool = False  # whether the licence of the results can be named
-    folder: bool = False  # whether `write_folder(folders, out, form)` writes it, where the output is no .zip
+    folder: bool = False  # whether `write_folder(folders, out, form)` writes it, unless the output is a .zip
 
 
 EXPORT_FORMATS = {
@@ -61,11 +61,11 @@ def export(
     """Write result folders in one of the `EXPORT_FORMATS`: to a file, whole or not at all, or to standard output.
 
     Args:
-        folders: result folders, or those of sweeps, which stand for their finished runs.
+        folders: result folders, or folders of sweeps, which stand for their finished runs.
         form: the format.
-        part: an option and what it asks for, such as ("table", "rounds"); None leaves the choice to the format.
+        part: an option and its value, such as ("table", "rounds"); None leaves the choice to the format.
         out: the file; None for standard output.
-        sweep_choice: what the figure of a sweep shows: `over` a key, `target` accuracy.
+        sweep_choice: the content of a sweep's figure: `over` a key, `target` accuracy.
         licence: the licence of the results, as an SPDX identifier or an address.
 
     Raises:
@@ -74,11 +74,11 @@ def export(
     """
     chosen = EXPORT_FORMATS[form]
     _check_part(chosen, form, part)
-    # Bytes of a picture would garble a terminal; a pipe takes them.
+    # Bytes would garble a terminal.
     if chosen.binary and out is None and sys.stdout.isatty():
-        raise InputError(f"export: --format {form} is nothing for a terminal: name a file with -o")
+        raise InputError(f"export: --format {form} cannot be shown in a terminal: name a file with -o")
     name = None if part is None else part[1]
-    # Formats are imported when they are used: pyarrow and the report take long, and the command line lists them all.
+    # Formats are imported when they are used, as pyarrow and the report take long.
     module = import_module(f"edgefl.results.export.{chosen.module}")
     write = module.write
     if sweep_choice:
@@ -96,19 +96,18 @@ def export(
             return
         with _sink(out) as sink:
             write(folders, name, sink, form)
-    # A reader meets cells and keys that no finished run writes: one line instead of a traceback.
+    # Damaged cells and keys become one line instead of a traceback.
     except (LookupError, TypeError, ValueError, csv.Error) as error:
         names = ", ".join(map(str, folders))
         raise InputError(f"{names}: its files are not those of a finished run ({error!r})") from None
 
 
 def _check_part(chosen: ExportFormat, form: str, part: tuple[str, str] | None) -> None:
-    """Check that the format has what an option asks for."""
     if part is None:
         return
     option, name = part
     if option == chosen.option and (chosen.measures or name in chosen.parts):
-        return  # which measures a run has is seen when it is read
+        return  # measures are checked when a run is read
     advice = "leave it out"
     if chosen.option:
         advice = f"it has --{chosen.option} {', '.join(chosen.parts)}"
@@ -117,7 +116,7 @@ def _check_part(chosen: ExportFormat, form: str, part: tuple[str, str] | None) -
 
 @contextmanager
 def _sink(out: Path | None) -> Iterator[IO[bytes]]:
-    """Open the file; or standard output, which gets nothing before everything has been read without a fault."""
+    """Open the file, or a buffer for standard output, which is written once everything has been read."""
     if out is None:
         with SpooledTemporaryFile(max_size=MEMORY) as spool:
             yield spool

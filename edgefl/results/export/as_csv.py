@@ -1,4 +1,4 @@
-"""CSV: a header, numbers to 12 significant digits, an empty cell where there is no value."""
+"""CSV: a header, numbers with 12 significant digits, an empty cell for a missing value."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from edgefl.results.export.tables import export_table
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """Write a table, that of phases unless another is asked for."""
+    """Write a table, by default the table of phases."""
     table = export_table(folders, part or "phases")
-    # The sink takes bytes, as other formats are binary; csv writes text.
     lines = csv.writer(codecs.getwriter("utf-8")(sink), lineterminator="\n")
     lines.writerow(table.columns)
     for row in table.rows:
-        # As in the files of a result folder, so that an export of a table is that table.
+        # As in result folders, so an exported table equals the table.
         lines.writerow([csv_cell(value) for value in row.values()])

@@ -1,4 +1,4 @@
-"""JSON, one row a line; a number that is not finite is null."""
+"""JSON with one row per line; numbers that are not finite become null."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from edgefl.results.reader import TableRow, json_of, rows_of
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """Write a table as a list of objects; without `part` everything of a run, or of several runs as a list."""
-    # One run is an object, several are a list of objects, each with its folder in front; so is a sweep.
+    """Write a table as a list of objects; without `part` a whole run as an object, or several runs as a list."""
     if part is not None:
         texts = _row_list(export_table(folders, part).rows)
     else:
@@ -24,22 +23,20 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
             texts = _whole_run(folders[0], {})
         else:
             texts = _list_of(_whole_run(run.folder, _head(run)) for run in runs)
-    # The texts are made one by one while they are written, as a whole table may not fit in memory.
+    # Text by text, as a table may not fit in memory.
     sink.writelines(text.encode() for text in texts)
     sink.write(b"\n")
 
 
 def _head(run: ExportedRun) -> TableRow:
-    """Return what stands before the files of one of several runs."""
     head: TableRow = {"run": str(run.folder)}
     if run.values is not None:
-        head["values"] = run.values  # of the swept keys, as the sweep file has them
+        head["values"] = run.values  # of the swept keys
     return head
 
 
 def _whole_run(folder: Path, head: TableRow) -> Iterator[str]:
     """Yield the text of a run: `head`, then manifest, summary, rounds and devices."""
-    # Manifest and summary are small; the tables follow row by row.
     entries = dict(head)
     entries["manifest"] = json_of(folder, "manifest.json")
     entries["summary"] = json_of(folder, "summary.json")
@@ -54,7 +51,6 @@ def _whole_run(folder: Path, head: TableRow) -> Iterator[str]:
 
 
 def _row_list(rows: Iterable[TableRow]) -> Iterator[str]:
-    """Yield the text of a list of rows."""
     return _list_of([_row_text(row)] for row in rows)
 
 
@@ -63,9 +59,9 @@ def _row_text(row: TableRow) -> str:
 
 
 def _list_of(items: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Yield the text of a list whose items come in pieces."""
+    """Yield the text of a list whose items are given in pieces."""
     start = "[\n"
-    end = "[]"  # of a list without items, which is never opened
+    end = "[]"  # of a list without items
     for item in items:
         yield start
         yield from item
@@ -75,11 +71,11 @@ def _list_of(items: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)  # an error rather than a word that other programs cannot read
+    return json.dumps(value, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
-    """Return None for NaN and infinity, which JSON does not have."""
+    """Return None for NaN and infinity, which JSON lacks."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

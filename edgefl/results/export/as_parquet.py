@@ -1,4 +1,4 @@
-"""Parquet, one group of rows after the other."""
+"""Parquet, written in groups of rows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 
 from edgefl.results.export.tables import export_table
 
-ROWS_PER_GROUP = 50_000  # a group is in memory as a whole
+ROWS_PER_GROUP = 50_000  # in memory
 ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """Write a table, that of phases unless another is asked for."""
+    """Write a table, by default the table of phases."""
     table = export_table(folders, part or "phases")
-    # Types come from the table of columns: the first group of rows may have nothing but empty cells in a column.
+    # With explicit types, as a column of the first group may be empty.
     schema = pa.schema([(column, ARROW_TYPES[table.type_of(column)]) for column in table.columns])
     with pq.ParquetWriter(sink, schema) as file:
         while group := list(islice(table.rows, ROWS_PER_GROUP)):

@@ -10,7 +10,7 @@ NOTE = (
     "Mean and standard deviation over seeds. >T: never reached within T. (k/n): k of n seeds reached it, "
     "the number is the median with the others above all; there is no mean then."
 )
-# All at once, as the replacement of one character has others that must stay.
+# All together, as replacements contain characters of other replacements.
 _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -32,24 +32,23 @@ _MARKDOWN = str.maketrans({character: f"\\{character}" for character in r"\`*_[]
 
 
 class Cell(NamedTuple):
-    """A text, bold where it is the best of its column."""
+    """A text, bold if it is the best of its column."""
 
     text: str
     best: bool = False
 
 
 class TextColumn(NamedTuple):
-    """Cells below a name; neighbours of one `block` share a title above theirs."""
+    """Cells below a name; neighbouring columns of a `block` share a title."""
 
     block: str  # empty: no title
     name: str
     cells: Sequence[Cell]  # from the top
-    left: bool = False  # aligned to the left, as texts are; numbers are aligned to the right
+    left: bool = False  # aligned to the left, as texts; numbers are aligned to the right
 
 
 def latex(columns: Sequence[TextColumn], note: str = NOTE) -> str:
-    """Return the tabular alone, to be put into a table with a caption of its own; the note becomes a comment."""
-    # The note is a comment of LaTeX: what belongs into the caption is for the author to say.
+    """Return the tabular, to be put into a table with a caption; the note becomes a comment."""
     alignment = "".join("l" if column.left else "r" for column in columns)
     lines = [
         f"% {note}",
@@ -71,7 +70,7 @@ def _rows(columns: Sequence[TextColumn]) -> list[list[Cell]]:
 
 
 def _latex_block_titles(columns: Sequence[TextColumn]) -> list[str]:
-    """Return the line of titles above the names, and the rules below those titles."""
+    """Return the line of titles above the names, and the rules below it."""
     titles = []
     rules = []
     first = 1  # LaTeX counts columns from 1
@@ -80,7 +79,7 @@ def _latex_block_titles(columns: Sequence[TextColumn]) -> list[str]:
         if block:
             titles.append(f"\\multicolumn{{{width}}}{{c}}{{{_latex_text(block)}}}")
             rules.append(f"\\cmidrule(lr){{{first}-{first + width - 1}}}")
-        else:  # columns of labels have no block, and each stays by itself
+        else:  # columns of labels have no block
             titles += [""] * width
         first += width
     return [_latex_line(titles), " ".join(rules)]
@@ -98,12 +97,12 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def _latex_text(text: str) -> str:
-    """Return a text in which LaTeX finds nothing to interpret, on one line."""
-    return " ".join(text.split()).translate(_LATEX)  # a blank line would end a paragraph, and with it the row
+    """Return a text escaped for LaTeX, on one line."""
+    return " ".join(text.split()).translate(_LATEX)
 
 
 def markdown(columns: Sequence[TextColumn], note: str = NOTE) -> str:
-    """Return a table, and below it a note that says how to read it, if there is one."""
+    """Return a table with a note below it, if there is one."""
     heads = [_markdown_text(_markdown_name(column)) for column in columns]
     rules = ["---" if column.left else "---:" for column in columns]
     lines = [_markdown_line(heads), _markdown_line(rules)]
@@ -114,7 +113,7 @@ def markdown(columns: Sequence[TextColumn], note: str = NOTE) -> str:
 
 
 def _markdown_name(column: TextColumn) -> str:
-    """Return a column's name with the title of its block: Markdown has no cells that span columns."""
+    """Return a column's name with the title of its block, as Markdown cells cannot span columns."""
     if column.block:
         return f"{column.block}: {column.name}"
     return column.name
@@ -132,8 +131,8 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    """Return a text in which Markdown finds nothing to interpret, on one line."""
-    # The ampersand first: what replaces the others has one.
+    """Return a text escaped for Markdown, on one line."""
+    # The ampersand first, as other replacements contain it.
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace("|", "&#124;")
     return text.translate(_MARKDOWN)
 

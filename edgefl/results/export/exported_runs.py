@@ -1,4 +1,4 @@
-"""The runs that are exported: result folders as they are named, and the finished runs of sweeps with their values."""
+"""The exported runs: named result folders, and the finished runs of sweeps with their values."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from edgefl.results.report.sweep.study import Study, load, swept_values
 
 
 class ExportedRun(NamedTuple):
-    """A result folder; of a run of a sweep also its seed, and the values of the keys that the sweep varies."""
+    """A result folder; a run of a sweep also has its seed, and the values of the swept keys."""
 
     folder: Path
     seed: int | None = None
-    values: Mapping[str, Any] | None = None  # by dotted key; None where the run was named itself
+    values: Mapping[str, Any] | None = None  # by dotted key; None for a named folder
 
 
 class KeyColumn(NamedTuple):
@@ -29,7 +29,7 @@ class KeyColumn(NamedTuple):
     type: type
 
     def cell(self, run: ExportedRun) -> Any:
-        """Return the value of a run; None where it has none."""
+        """Return the value of a run; None without one."""
         value = (run.values or {}).get(self.key)
         if value is None:
             return None
@@ -41,7 +41,7 @@ class KeyColumn(NamedTuple):
 
 
 def exported_runs(folders: Sequence[Path]) -> list[ExportedRun]:
-    """Return the runs of result folders, in place of a sweep's folder its finished runs.
+    """Return the runs of result folders; the folder of a sweep stands for its finished runs.
 
     Raises:
         InputError: the files of a sweep cannot be read, or none of its runs has finished.
@@ -61,7 +61,7 @@ def exported_folders(folders: Sequence[Path]) -> list[Path]:
 
 
 def sweep_alone(folders: Sequence[Path]) -> Study | None:
-    """Return the sweep if the only folder is one with finished runs, else None.
+    """Return the sweep if the only folder is a sweep's, else None.
 
     Raises:
         InputError: its files cannot be read, or none of its runs has finished.
@@ -88,8 +88,8 @@ def _runs_of_sweep(folder: Path) -> list[ExportedRun]:
 
 
 def key_columns(runs: Sequence[ExportedRun], others: Container[str]) -> list[KeyColumn]:
-    """Return a column for each key that the runs' sweeps vary, given the names of the table's other columns."""
-    keys = dict.fromkeys(key for run in runs for key in run.values or ())  # without duplicates, in order
+    """Return a column for each swept key of the runs, given the names of the table's other columns."""
+    keys = dict.fromkeys(key for run in runs for key in run.values or ())
     columns = []
     for key in keys:
         values = [run.values[key] for run in runs if run.values and key in run.values]
@@ -101,7 +101,7 @@ def key_columns(runs: Sequence[ExportedRun], others: Container[str]) -> list[Key
 
 
 def _common_type(values: Sequence[Any]) -> type:
-    """Return the type of all values: numbers if all are numbers, flags if all are flags, else text."""
+    """Return the common type of all values, text if there is none."""
     types = {type(value) for value in values if value is not None}
     for common, allowed in ((bool, {bool}), (int, {int}), (float, {int, float})):
         if types and types <= allowed:

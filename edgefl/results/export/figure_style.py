@@ -1,4 +1,4 @@
-"""The look of figures in print quality: sizes, fonts, colours and lines."""
+"""The style of figures in print quality: sizes, fonts, colours and lines."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ STYLE: Any = {  # Matplotlib's type names all of its keys
     "axes.spines.right": False,
     "lines.linewidth": 1.1,
     "legend.frameon": False,
-    "pdf.fonttype": 42,  # TrueType, embedded: what publishers ask for
+    "pdf.fonttype": 42,  # embedded TrueType, as publishers require
     "savefig.dpi": 600,
     "text.parse_math": False,  # a $ in a label stands for itself
 }
 LINE_STYLES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
-MARKERS = ("o", "s", "D", "v")  # filled; open ones and triangles that point up have a meaning of their own
+MARKERS = ("o", "s", "D", "v")  # filled; open markers and upward triangles have other meanings
 # Without dates and versions the same folders give the same bytes.
 NO_DATE: dict[str, dict[str, None]] = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Producer": None}}
 
 
 class LineLook(NamedTuple):
-    """The look of a line: its colour, dashes and marks."""
+    """The look of a line: its colour, dashes and markers."""
 
     colour: str
     line_style: str
@@ -41,7 +41,7 @@ class LineLook(NamedTuple):
 
 
 def look_of(number: int) -> LineLook:
-    """Return the look of a line, given by its number; line and marker change when the colours are used up."""
+    """Return the look of a line by its number; dashes and marker change when the colours are used up."""
     turn, colour = divmod(number, len(RUN_COLOURS))
     return LineLook(RUN_COLOURS[colour], LINE_STYLES[DASHES[turn % len(DASHES)]], MARKERS[turn % len(MARKERS)])
 
@@ -52,6 +52,6 @@ def wrapped(text: str, characters: int) -> str:
 
 
 def legend_height_in(labels: list[str]) -> float:
-    """Return the height of a legend with one label below the other [in]."""
+    """Return the height of a legend with one label per line [in]."""
     lines = sum(wrapped(label, LEGEND_CHARACTERS).count("\n") + 1 for label in labels)
     return lines * TEXT_LINE_IN

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NO_CHOICE = SweepChoice()
-FEWEST_BARS = 3  # for which there is room: a bar alone would fill the panel
+FEWEST_BARS = 3  # for which there is room, as a single bar would fill the panel
 ENERGY_BY_PHASE = "phases"
 SWEEP = "sweep"
 
@@ -56,11 +56,11 @@ class TestMeasure(NamedTuple):
 
 
 ACCURACY = TestMeasure("test_accuracy", "test accuracy [%]", 100.0)
-LOSS = TestMeasure("test_loss", "test loss", 1.0)  # where samples have no classes
+LOSS = TestMeasure("test_loss", "test loss", 1.0)  # for samples without classes
 
 
 class DrawnGroup(NamedTuple):
-    """A group of runs and how it is drawn."""
+    """A group of runs and its look."""
 
     group: SeedGroup
     look: LineLook
@@ -73,7 +73,7 @@ class DrawnGroup(NamedTuple):
 def write(
     folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str, choice: SweepChoice = NO_CHOICE
 ) -> None:
-    """Write one figure at a column's width, or all of them at a page's; of a sweep its own figure unless asked."""
+    """Write one panel at a column's width, or all panels at a page's; the default for a sweep is its figure."""
     require("matplotlib", "plot", f"export --format {form}")
     study = sweep_alone(folders)
     if part == SWEEP and study is None:
@@ -88,7 +88,6 @@ def write(
 
 
 def _save(figure: Figure, sink: IO[bytes], form: str) -> None:
-    """Write a figure in print quality."""
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
@@ -96,7 +95,7 @@ def _save(figure: Figure, sink: IO[bytes], form: str) -> None:
 
 
 def _draw_sweep(study: Study, choice: SweepChoice) -> Figure:
-    """Return the figure of a sweep: two panels at a page's width, and the legend above them."""
+    """Return the figure of a sweep: two panels at a page's width below a legend."""
     panels = panels_of(study, choice)
     with _figure(1, 2, legend_height_in(panels.labels)) as (figure, axes_of_panels):
         for number, axes in enumerate(axes_of_panels):
@@ -112,17 +111,17 @@ def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:
     """Return a figure with a line or a bar for each group of runs: one panel at a column's width, or all at a page's.
 
     Args:
-        groups: runs that differ in nothing but their seed look alike.
-        part: rounds, time, energy or phases; None for all that there is data for.
+        groups: groups of runs that differ only in their seed.
+        part: rounds, time, energy or phases; None for all with data.
 
     Raises:
-        InputError: curves were asked for, and no run was tested.
+        InputError: curves were requested, but no run was tested.
     """
     drawn = [DrawnGroup(group, look_of(number)) for number, group in enumerate(groups)]
     views = accuracy_views()
     measure = measure_of([run for group in groups for run in group.runs])
     names = _panel_names(part, list(views), tested=measure is not None)
-    has_legend = len(drawn) > 1 and names != [ENERGY_BY_PHASE]  # bars have their labels at the axis
+    has_legend = len(drawn) > 1 and names != [ENERGY_BY_PHASE]  # bars have labels at the axis
     legend_in = 0.0
     if has_legend:
         legend_in = legend_height_in([one.group.label for one in drawn])  # the panels keep their height
@@ -140,13 +139,13 @@ def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:
 
 @contextmanager
 def _figure(rows: int, columns: int, legend_in: float) -> Iterator[tuple[Figure, Any]]:
-    """Yield a figure and its panels, to be drawn in our style."""
-    import matplotlib as mpl  # after `require`: an extra that may be missing
+    """Yield a figure and its panels, to be drawn in edgefl's style."""
+    import matplotlib as mpl  # after `require`
 
     from edgefl.results.export.shown_figure import ShownFigure
 
     width_in = COLUMN_IN if columns == 1 else PAGE_IN
-    # No pyplot: it would look for a display and keep every figure.
+    # Not by pyplot, which looks for a display and keeps every figure.
     with mpl.rc_context(STYLE):
         figure = ShownFigure(figsize=(width_in, PANEL_HEIGHT_IN * rows + legend_in), layout="constrained")
         yield figure, np.ravel(figure.subplots(rows, columns))
@@ -158,7 +157,7 @@ def accuracy_views() -> dict[str, View]:
 
 
 def measure_of(runs: Sequence[Run]) -> TestMeasure | None:
-    """Return what curves of the runs show: accuracies, or losses where no run has classes; None if none was tested."""
+    """Return the measure of the runs' curves: accuracies, or losses if no run has classes; None without tests."""
     for measure in (ACCURACY, LOSS):
         if any(run.last(measure.column) is not None for run in runs):
             return measure
@@ -166,11 +165,7 @@ def measure_of(runs: Sequence[Run]) -> TestMeasure | None:
 
 
 def _panel_names(part: str | None, views: Sequence[str], *, tested: bool) -> list[str]:
-    """Return which panels to draw: the part that was asked for, or all that there is data for.
-
-    Raises:
-        InputError: curves were asked for, and no run was tested.
-    """
+    """Return the panels to draw: the requested part, or all with data."""
     if part in views and not tested:
         raise InputError(f"export: --figure {part}: no accuracy was measured; there is --figure {ENERGY_BY_PHASE}")
     if part:
@@ -181,20 +176,20 @@ def _panel_names(part: str | None, views: Sequence[str], *, tested: bool) -> lis
 
 
 def add_curve(axes: Axes, run: Run, measure: TestMeasure, view: View, label: str | None) -> Figure:
-    """Add the tests of a run to axes that may hold others, in the next colour and their unit; return their figure.
+    """Add the tests of a run to axes, in the next colour and the unit of earlier curves; return their figure.
 
     Args:
-        axes: where to draw.
+        axes: the axes.
         run: the run.
-        measure: what is drawn.
+        measure: the measure.
         view: the horizontal axis.
-        label: for the axes' legend; the run's own if None.
+        label: for the axes' legend; the run's label if None.
 
     Raises:
         InputError: the axes hold something else.
     """
     unit = fitting(top([run.rounds[view.column]]), view.units)
-    # The first run has chosen the unit: another one would put the next curve at a wrong place.
+    # The first curve has chosen the unit.
     units = {with_unit(view.title, known): known for known in view.units}
     titles = (axes.get_xlabel(), axes.get_ylabel())
     if any(titles):
@@ -212,14 +207,14 @@ def add_curve(axes: Axes, run: Run, measure: TestMeasure, view: View, label: str
     axes.plot(x, y, look.line_style, color=look.colour, linewidth=width, marker=_marker(x), label=label)
     axes.set_xlabel(with_unit(view.title, unit))
     axes.set_ylabel(measure.title)
-    # The limits that another curve has set may cut this one off.
+    # The limits of another curve may cut this one off.
     axes.autoscale()
     axes.set_xlim(left=0)
     return figure
 
 
 def _draw_tests(axes: Axes, drawn: Sequence[DrawnGroup], view: View, measure: TestMeasure) -> None:
-    """Draw a line for each run, those of a group alike: nothing is averaged or interpolated."""
+    """Draw a line for each run, with the same look in a group; nothing is averaged or interpolated."""
     every_x = [run.rounds[view.column] for one in drawn for run in one.group.runs]
     unit = fitting(top(every_x), view.units)
     for one in drawn:
@@ -227,7 +222,7 @@ def _draw_tests(axes: Axes, drawn: Sequence[DrawnGroup], view: View, measure: Te
         for run in one.group.runs:
             x, y = _points(run, measure, view, unit)
             axes.plot(x, y, one.look.line_style, color=one.look.colour, label=label, marker=_marker(x))
-            label = None  # a group has one entry in the legend
+            label = None  # one entry per group
     axes.set_xlabel(with_unit(view.title, unit))
     axes.set_ylabel(measure.title)
     axes.set_xlim(left=0)
@@ -235,18 +230,17 @@ def _draw_tests(axes: Axes, drawn: Sequence[DrawnGroup], view: View, measure: Te
 
 
 def _points(run: Run, measure: TestMeasure, view: View, unit: Unit) -> tuple[Floats, Floats]:
-    """Return the places [n] on both axes of a run's tests."""
     values = run.rounds[measure.column]
     tested = np.isfinite(values)
     return run.rounds[view.column][tested] / unit.size, measure.factor * values[tested]
 
 
 def _marker(x: Floats) -> str:
-    return "." if len(x) == 1 else ""  # a line of one point would not be seen
+    return "." if len(x) == 1 else ""  # a line of one point is invisible
 
 
 def _draw_energy(axes: Axes, drawn: Sequence[DrawnGroup]) -> None:
-    """Draw a bar for each group: the mean over its runs of what all devices spent, phase by phase."""
+    """Draw a bar for each group: the mean energy of all devices over its runs, phase by phase."""
     spent_j = np.array([_mean_spent_j(one.group) for one in drawn])  # [groups, phases]
     unit = fitting(top([spent_j.sum(axis=1)]), ENERGY)
     count = len(drawn)
@@ -266,20 +260,19 @@ def _draw_energy(axes: Axes, drawn: Sequence[DrawnGroup]) -> None:
         axes.set_yticks([], [])
     middle = (count - 1) / 2
     half_range = max(count, FEWEST_BARS) / 2
-    axes.set_ylim(middle + half_range, middle - half_range)  # downwards: the first group stands at the top
+    axes.set_ylim(middle + half_range, middle - half_range)  # downwards: the first group is at the top
     axes.set_xlabel(with_unit("energy", unit))
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(phases), columnspacing=1, handlelength=1)
 
 
 def _mean_spent_j(group: SeedGroup) -> Floats:
-    """Return joules [phases] of all devices and rounds, mean over the runs of a group."""
+    """Return the joules [phases] of all devices and rounds, mean over the runs of a group."""
     mean: Floats = np.mean([_spent_j(run) for run in group.runs], axis=0)
     return mean
 
 
 def _spent_j(run: Run) -> list[float]:
-    """Return joules [phases] of all devices and rounds of a run."""
-    if run.devices:  # a run in memory has no file
+    if run.devices:  # in memory
         return [float(np.nansum(run.devices[phase.column])) for phase in ENERGY_PHASES]
     total = np.zeros(len(ENERGY_PHASES))
     for row in rows_of(run.folder, "devices.csv"):

@@ -1,4 +1,4 @@
-"""Groups of runs that differ in nothing but their seed."""
+"""Groups of runs that differ only in their seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["SeedGroup", "groups_of"]
 
 
 def groups_of(folders: Sequence[Path]) -> list[SeedGroup]:
-    """Return the groups of the runs in result folders; of a sweep alone, its points.
+    """Return the groups of the runs in result folders; the groups of a single sweep are its points.
 
     Raises:
         InputError: a folder cannot be read, or no run of a sweep has finished.

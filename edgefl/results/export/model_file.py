@@ -31,7 +31,7 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
     if form == "onnx":
         sink.write(_onnx(folder, documents.scenario))
         return
-    read_model(folder)  # a damaged file is an error here, not where it is loaded
+    read_model(folder)  # refuses a damaged file
     sink.write(read_bytes(folder / MODEL_FILE))
 
 

@@ -1,4 +1,4 @@
-"""A table for a paper, in LaTeX or Markdown: one row for all the runs that differ in nothing but their seed."""
+"""A table for a paper, in LaTeX or Markdown: one row for all runs that differ only in their seed."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ COST_COLUMNS = (("rounds", "round", PLAIN), ("time", "time_s", TIME), ("energy",
 
 
 class RunNumber(NamedTuple):
-    """A number of one run: what something took or, where it is a `bound`, more than this."""
+    """A number of one run: a cost, or a lower `bound` of it."""
 
     value: float
     bound: bool = False
 
 
 class SeedStatistic(NamedTuple):
-    """A number of a group: the mean over seeds or, where not every seed reached a target, a median or a bound."""
+    """A number of a group: the mean over seeds, or a median or bound if some seeds missed a target."""
 
     value: float
     std: float | None = None  # over seeds, with n - 1 degrees of freedom
     bound: bool = False  # the number is more than `value`
-    share: str = ""  # of the seeds that reached the target, where not all of them did
+    share: str = ""  # of the seeds that reached the target, if not all did
 
     @property
     def comparable(self) -> bool:
-        """True if the number is known for all seeds, so that it may be the best of its column."""
+        """Whether the number is known for all seeds, so that it may be the best of its column."""
         return not self.bound and not self.share and not math.isnan(self.value)
 
 
 class PaperMeasure(NamedTuple):
-    """A column of the table: how to read its number from a run, and how to write it."""
+    """A column of the table: how its number is read and written."""
 
     block: str  # title above neighbouring columns
     name: str
     read: Callable[[Run], RunNumber | None]  # None: the run has no such number
-    units: Sequence[Unit]  # the one that fits the largest number is taken
-    best: Callable[[Sequence[float]], float] | None = None  # of several numbers: the least, or the greatest
+    units: Sequence[Unit]  # from which the largest number selects one
+    best: Callable[[Sequence[float]], float] | None = None  # min or max
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
@@ -62,7 +62,7 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
 
 
 def _measures(runs: Sequence[Run], part: str | None) -> list[PaperMeasure]:
-    """Return the columns of numbers that a part has; where nothing was measured, the totals."""
+    """Return the columns of numbers of a part, or the totals if nothing was measured."""
     if part == "targets":
         measures = _target_measures(runs)
     elif part == "summary":
@@ -76,10 +76,7 @@ def _measures(runs: Sequence[Run], part: str | None) -> list[PaperMeasure]:
 
 
 def _label_columns(groups: Sequence[SeedGroup], study: Study | None) -> list[TextColumn]:
-    """Return what names a group, and the number of seeds where there are several.
-
-    Of a sweep these are its keys, else the algorithm, and the label where it says more than that.
-    """
+    """Return the keys of a sweep, or else algorithm and label of each group, and the number of seeds if above 1."""
     columns = _name_columns(groups) if study is None else _key_columns(groups, study)
     seeds = [len(group.runs) for group in groups]
     if max(seeds) > 1:
@@ -88,7 +85,6 @@ def _label_columns(groups: Sequence[SeedGroup], study: Study | None) -> list[Tex
 
 
 def _key_columns(groups: Sequence[SeedGroup], study: Study) -> list[TextColumn]:
-    """Return a column for each key of a sweep."""
     columns = []
     for number, key in enumerate(study.keys):
         cells = [Cell(group.key_texts[number]) for group in groups]
@@ -97,7 +93,7 @@ def _key_columns(groups: Sequence[SeedGroup], study: Study) -> list[TextColumn]:
 
 
 def _name_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
-    """Return the algorithm, and the label where it says more than that."""
+    """Return the algorithm, and the label if it says more."""
     algorithms = [describe.kind(group.runs[0].scenario, "algorithm") for group in groups]
     labels = [group.label for group in groups]
     columns = []
@@ -113,7 +109,7 @@ def _name_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
 def _target_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
     """Return rounds, time and energy to each target, the lowest target first."""
     accuracy_of = {}
-    # By title, as the accuracy of a relative target differs from seed to seed.
+    # By title, as the accuracy of a relative target depends on the seed.
     for run in runs:
         for target in run.targets:
             accuracy_of[_target_title(target)] = target["accuracy"]
@@ -125,14 +121,13 @@ def _target_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
 
 
 def _target_title(target: Mapping[str, Any]) -> str:
-    """Return what targets of different seeds have in common."""
     if "relative" in target:
         return f"to {percent(target['relative'])} of the reference's best"
     return f"to {percent(target['accuracy'])}"
 
 
 def _target_reader(title: str, key: str) -> Callable[[Run], RunNumber | None]:
-    """Return a function that reads what a target took or, where it was not reached, what the whole run took."""
+    """Return a function that reads the cost of a target, or of the whole run if it was not reached."""
 
     def read(run: Run) -> RunNumber | None:
         for target in run.targets:
@@ -147,14 +142,13 @@ def _target_reader(title: str, key: str) -> Callable[[Run], RunNumber | None]:
 
 
 def _total(run: Run, key: str) -> float:
-    """Return what a whole run took."""
     if key == "round":
         return float(run.length)
     return float(run.total(key) or 0.0)
 
 
 def _accuracy_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
-    """Return the final accuracy and the mean of the last tests; nothing where no accuracy was measured."""
+    """Return the final accuracy and the mean of the last tests, if accuracies were measured."""
     measures = []
     if any(run.final_accuracy is not None for run in runs):
         measures.append(PaperMeasure("accuracy", "final", _final_accuracy, PERCENT, max))
@@ -166,45 +160,33 @@ def _accuracy_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
 
 
 def _final_accuracy(run: Run) -> RunNumber | None:
-    accuracy = run.final_accuracy
-    if accuracy is None:
-        return None
-    return RunNumber(accuracy)
+    return None if run.final_accuracy is None else RunNumber(run.final_accuracy)
 
 
 def _last_mean_accuracy(run: Run) -> RunNumber | None:
-    last = run.summary.get("last") or {}
-    accuracy = last.get("mean_accuracy")
-    if accuracy is None:
-        return None
-    return RunNumber(accuracy)
+    accuracy = (run.summary.get("last") or {}).get("mean_accuracy")
+    return None if accuracy is None else RunNumber(accuracy)
 
 
 def _total_measures() -> list[PaperMeasure]:
-    """Return rounds, time and energy of whole runs; none is the best, as a shorter run is not a better one."""
-    return [PaperMeasure("in all", name, _total_reader(key), units) for name, key, units in COST_COLUMNS]
-
-
-def _total_reader(key: str) -> Callable[[Run], RunNumber | None]:
-    """Return a function that reads what a whole run took."""
-
-    def read(run: Run) -> RunNumber | None:
-        return RunNumber(_total(run, key))
-
-    return read
+    """Return rounds, time and energy of whole runs; none is the best, as a shorter run is not better."""
+    return [
+        PaperMeasure("in all", name, lambda run, key=key: RunNumber(_total(run, key)), units)  # type: ignore[misc]
+        for name, key, units in COST_COLUMNS
+    ]
 
 
 # Numbers of groups
 
 
 def _number_column(measure: PaperMeasure, groups: Sequence[SeedGroup]) -> TextColumn:
-    """Return the numbers of all groups in one unit; the best of those that are known for all seeds is marked."""
+    """Return the numbers of all groups in one unit, with the best of those known for all seeds marked."""
     statistics = [_statistic(measure, group) for group in groups]
     known = [statistic for statistic in statistics if statistic is not None]
     unit = fitting(max((statistic.value for statistic in known), default=0.0), measure.units)
     rivals = [statistic.value for statistic in known if statistic.comparable]
     best = None
-    if measure.best and rivals and len(groups) > 1:  # a row alone is not the best of anything
+    if measure.best and rivals and len(groups) > 1:
         best = measure.best(rivals)
     cells = []
     for statistic in statistics:
@@ -217,9 +199,9 @@ def _number_column(measure: PaperMeasure, groups: Sequence[SeedGroup]) -> TextCo
 
 
 def _statistic(measure: PaperMeasure, group: SeedGroup) -> SeedStatistic | None:
-    """Return mean and standard deviation over seeds; a target that some did not reach has no mean (docs/export.md)."""
+    """Return mean and standard deviation over seeds; a target that some missed has no mean (docs/export.md)."""
     values = []
-    bounds = []  # what those seeds took that never got there: their value is known to be larger
+    bounds = []  # of seeds that missed the target: their values are larger
     for run in group.runs:
         number = measure.read(run)
         if number is not None and number.bound:
@@ -232,18 +214,18 @@ def _statistic(measure: PaperMeasure, group: SeedGroup) -> SeedStatistic | None:
     if not bounds:
         return SeedStatistic(fmean(values), stdev(values) if count > 1 else None)
     share = f"{len(values)}/{count}" if count > 1 else ""
-    # A seed that never reached the target counts as larger than all that did (right-censored).
+    # A seed that missed the target counts as larger than all others (right-censored).
     ordered = sorted(values) + [math.inf] * len(bounds)
-    median = ordered[count // 2]  # of an even number the upper one of the two in the middle
+    median = ordered[count // 2]  # the upper one of an even number
     if math.isfinite(median):
         return SeedStatistic(median, share=share)
-    return SeedStatistic(min(bounds), bound=True, share=share)  # the most that can be said of all
+    return SeedStatistic(min(bounds), bound=True, share=share)
 
 
 def _statistic_text(statistic: SeedStatistic, unit: Unit) -> str:
-    """Return three digits, of accuracies two decimals; the deviation has as many decimals."""
+    """Return three digits, or two decimals of accuracies; the deviation has as many decimals."""
     value = statistic.value / unit.size
-    is_count = statistic.std is None and not unit.name  # such as rounds to a target; a mean over seeds has decimals
+    is_count = statistic.std is None and not unit.name  # such as rounds to a target
     if is_count:
         places = 0
     elif unit in PERCENT or not value:

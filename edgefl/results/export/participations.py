@@ -1,4 +1,4 @@
-"""Participations and their phases, one after another."""
+"""Participations and their phases."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from edgefl.results.reader import TableRow, rows_of
 
 
 class PhaseColumns(NamedTuple):
-    """A phase of a participation and the columns of devices.csv that tell about it."""
+    """A phase of a participation and its columns of devices.csv."""
 
     name: str
     seconds: str  # column of its duration
     joules: str  # column of its energy
-    bytes: str | None  # None: nothing is carried
+    bytes: str | None  # None: nothing is sent or received
 
 
 class TimedPhase(NamedTuple):
-    """A stretch of a participation."""
+    """A phase of a participation with its time and costs."""
 
     name: str
     start_s: float  # virtual time since the run's beginning
     duration_s: float
     energy_j: float
-    bytes: int  # carried over the air; 0 of computing and waiting
+    bytes: int  # over the air
 
 
 class ParticipationPhases(NamedTuple):
-    """A row of devices.csv and its phases, one after another."""
+    """A row of devices.csv and its phases in order."""
 
     row: TableRow
     phases: tuple[TimedPhase, ...]
 
 
-# Where phases alternate (split learning), the file has their sums only: each stands as one phase, in this order.
+# If phases alternate (split learning), the file has only their sums: each is one phase, in this order.
 PHASES_IN_ORDER = (
     PhaseColumns("set-up", "setup_s", "setup_energy_j", None),
     PhaseColumns("download", "download_s", "rx_energy_j", "bytes_down"),
@@ -46,7 +46,7 @@ PHASES_IN_ORDER = (
 
 
 def participations(folder: Path) -> Iterator[ParticipationPhases]:
-    """Yield all participations, in the order of devices.csv."""
+    """Yield all participations in the order of devices.csv."""
     for row in rows_of(folder, "devices.csv"):
         yield ParticipationPhases(row, tuple(_phases(row)))
 
@@ -55,9 +55,9 @@ def _phases(row: TableRow) -> Iterator[TimedPhase]:
     start_s = row["start_s"]
     for columns in PHASES_IN_ORDER:
         duration_s = row.get(columns.seconds)
-        if duration_s is None:  # only some runs have devices that set up
+        if duration_s is None:  # the phase is optional
             continue
-        energy_j = row.get(columns.joules) or 0.0  # earlier versions had no idle energy
+        energy_j = row[columns.joules]
         carried = 0
         if columns.bytes is not None:
             carried = row[columns.bytes]

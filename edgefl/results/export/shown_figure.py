@@ -1,4 +1,4 @@
-"""A Matplotlib figure that notebooks show; its own module, as importing Matplotlib is for those who plot."""
+"""A Matplotlib figure that notebooks show; a separate module, as it imports Matplotlib."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOTEBOOK_DPI = 144
 
 
 class ShownFigure(Figure):
-    """A figure outside of pyplot, which keeps no list of it; without pyplot notebooks ask the figure itself."""
+    """A figure outside of pyplot, which notebooks show by its own method."""
 
     def _repr_png_(self) -> bytes:
         """Return the figure as PNG."""

@@ -21,29 +21,29 @@ from edgefl.results.report.sweep.study import Study, SweptKey
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NO_TARGET = "none"  # asks for the whole run
-MOST_LINES = 12  # in a figure: readers cannot tell more apart
-MOST_TICKS = 8  # values of a key that are all written at the axis
-MOST_UPRIGHT = 5  # categories whose names stand side by side; of more they would overlap
+NO_TARGET = "none"  # selects the whole run
+MOST_LINES = 12  # that readers can tell apart
+MOST_TICKS = 8  # up to which all values of a key are at the axis
+MOST_UPRIGHT = 5  # categories whose names fit side by side
 MARKER_SIZE = 3.5
 BAND_OPACITY = 0.2
-DODGE = 0.5  # the part of the distance of two categories over which the lines are spread
+DODGE = 0.5  # of the distance of two categories, over which lines are spread
 
 
 class SweepChoice(NamedTuple):
-    """The contents of a sweep's figure; None leaves the choice to what the sweep has."""
+    """The content of a sweep's figure; None: the default."""
 
     over: str | None = None  # the key on the horizontal axis
     target: str | None = None  # an accuracy, or `none` for the whole run
 
 
 class SweepLine(NamedTuple):
-    """Points that differ in the key on the horizontal axis only, and how they are drawn."""
+    """Points that differ only in the key on the horizontal axis, and their look."""
 
     points: Sequence[int]
     label: str  # the values of the other keys
     look: LineLook
-    shift: float  # along a horizontal axis of categories, where points would cover each other
+    shift: float  # along an axis of categories, so that points do not cover each other
 
 
 class SweepPanels(NamedTuple):
@@ -57,7 +57,7 @@ class SweepPanels(NamedTuple):
 
     @property
     def labels(self) -> list[str]:
-        """Return the labels of the legend; none where there is one line only."""
+        """The labels of the legend; none for a single line."""
         return [line.label for line in self.lines if line.label]
 
 
@@ -74,10 +74,8 @@ def panels_of(study: Study, choice: SweepChoice) -> SweepPanels:
     titles = [measure_title(column.measure, goal) for column in columns]
     along = lines_along(study, number)
     if len(along) > MOST_LINES:
-        text = (
-            f"export: --figure sweep: has {len(along)} settings of the other keys, of which a figure shows {MOST_LINES}"
-        )
-        raise InputError(f"{text}: choose another key with --over, or export a table")
+        text = f"has {len(along)} settings of the other keys, and a figure shows at most {MOST_LINES}"
+        raise InputError(f"export: --figure sweep: {text}: choose another key with --over, or export a table")
     lines = []
     for place, points in enumerate(along):
         shift = 0.0
@@ -89,20 +87,20 @@ def panels_of(study: Study, choice: SweepChoice) -> SweepPanels:
 
 
 def _key_number(study: Study, over: str | None) -> int:
-    """Return the number of the key on the horizontal axis; by default the first one that is a range of numbers."""
+    """Return the number of the key on the horizontal axis; by default the first range of numbers."""
     paths = [key.path for key in study.keys]
     if not paths:
         raise InputError(f"export: --figure sweep: {study.folder} varies no key")
     if over is None:
         has_range = [key.numbers is not None and len(key.texts) > 1 for key in study.keys]
-        return int(np.argmax(has_range))  # 0 where no key has one
+        return int(np.argmax(has_range))  # 0 without any
     if over not in paths:
-        raise InputError(f"export: --over {over}: is no key of the sweep: one of {', '.join(paths)}")
+        raise InputError(f"export: --over {over}: is not a key of the sweep: use one of {', '.join(paths)}")
     return paths.index(over)
 
 
 def _goal(study: Study, estimates: dict[str, EstimateColumn], target: str | None) -> Goal:
-    """Return the goal that is asked for, by default the highest target that most points have reached."""
+    """Return the requested goal, by default the highest target that most points reached."""
     every = goals(study)
     if target is None:
         return every[first_goal(estimates, every)]
@@ -114,7 +112,7 @@ def _goal(study: Study, estimates: dict[str, EstimateColumn], target: str | None
         if accuracy is not None and math.isclose(float(name), accuracy, rel_tol=1e-6):
             return goal
     known = ", ".join([*names, NO_TARGET])
-    raise InputError(f"export: --target {target}: is no target of the sweep: one of {known}")
+    raise InputError(f"export: --target {target}: is not a target of the sweep: use one of {known}")
 
 
 def draw_panel(axes: Axes, panels: SweepPanels, number: int) -> None:
@@ -149,7 +147,7 @@ def _draw_line(axes: Axes, panels: SweepPanels, line: SweepLine, column: Estimat
     is_median = np.isfinite(central) & ~np.isfinite(mean)
     is_bound = np.isfinite(above) & ~np.isfinite(central)
     colour = line.look.colour
-    # An interval reaches below zero only because Student's t knows no bound of times and energies.
+    # Student's t ignores that times and energies are positive.
     low = np.maximum(mean - half, np.nanmin(mean) / 10 if np.isfinite(mean).any() else 0.0)
     if panels.key.numbers is not None:
         axes.fill_between(x, low, mean + half, color=colour, alpha=BAND_OPACITY, linewidth=0)
@@ -174,7 +172,6 @@ def _places(panels: SweepPanels, line: SweepLine) -> Floats:
 
 
 def _set_key_axis(axes: Axes, key: SweptKey) -> None:
-    """Set scale, ticks and title of the horizontal axis."""
     axes.set_xlabel(with_unit(key.title, key.unit))
     if key.numbers is None:
         count = len(key.texts)

@@ -1,8 +1,9 @@
-"""The tables that can be exported, of one run or of several below each other."""
+"""The tables that can be exported, of one run or of several runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,8 +20,8 @@ PHASE_FIGURES = ("start_s", "duration_s", "energy_j", "bytes")
 PHASE_COLUMNS = ("session", "round", "device", "phase", *PHASE_FIGURES)
 TARGET_COLUMNS = ("accuracy", "relative", "round", "time_s", "energy_j")
 BS_ENERGY = "bs_energy_j"  # a further one, of runs that account for base stations
-NOT_EXPORTED = ("targets", "sessions", "wall_s")  # of the summary: lists, and what differs from machine to machine
-_TYPES_OF_EXPORTS = {  # of columns that only exported tables have, beside numbers
+NOT_EXPORTED = ("targets", "sessions", "wall_s")  # of the summary: lists, and times of this machine
+_TYPES_OF_EXPORTS = {  # of columns that only exported tables have; the others are numbers
     "run": str,
     "scenario": str,
     "algorithm": str,
@@ -38,10 +39,10 @@ _TYPES_OF_EXPORTS = {  # of columns that only exported tables have, beside numbe
 
 
 class ExportTable(NamedTuple):
-    """Columns, and rows; rows of one run may lack some of them."""
+    """Columns and rows; rows may lack some columns."""
 
     columns: Sequence[str]
-    rows: Iterator[TableRow]  # read while they are written: a table may not fit in memory
+    rows: Iterator[TableRow]  # read during the export, as a table may not fit in memory
     types: Mapping[str, type] = {}  # of columns with swept keys, and of a measure from outside
 
     def type_of(self, column: str) -> type:
@@ -50,7 +51,7 @@ class ExportTable(NamedTuple):
 
 
 def column_type(name: str) -> type:
-    """Return the type of an exported column's values; a column that no table knows holds numbers."""
+    """Return the type of an exported column's values; unknown columns hold numbers."""
     if name in _TYPES_OF_EXPORTS:
         return _TYPES_OF_EXPORTS[name]
     for columns in columns_of_files().values():
@@ -61,14 +62,13 @@ def column_type(name: str) -> type:
 
 
 def export_table(folders: Sequence[Path], kind: str) -> ExportTable:
-    """Return a table of all the runs, with None where a row has no value.
+    """Return a table of all runs, with None for missing values.
 
-    Where there are several runs, the first column, `run`, is their folder. Behind it, runs of sweeps have the swept
-    keys and their seed.
+    With several runs, the first column, `run`, has their folders. Next come the swept keys and seeds of sweeps.
     """
     runs = exported_runs(folders)
     tables = [_table(run.folder, kind) for run in runs]
-    own = dict.fromkeys(column for table in tables for column in table.columns)  # without duplicates, in order
+    own = dict.fromkeys(column for table in tables for column in table.columns)
     keys = key_columns(runs, own)
     columns: dict[str, None] = {}
     if len(runs) > 1 or keys:
@@ -83,14 +83,10 @@ def export_table(folders: Sequence[Path], kind: str) -> ExportTable:
 
 
 def _table(folder: Path, kind: str) -> ExportTable:
-    """Return a table of one run: one of `SOURCES`, or that of a measure by its name.
-
-    Raises:
-        InputError: there is no such table.
-    """
+    """Return a table of one run: one of `SOURCES`, or a measure's by its name."""
     if kind in SOURCES:
         return SOURCES[kind](folder)
-    header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
+    header_of(folder, "rounds.csv")  # refuses a folder without results
     tables = {table.name.removesuffix(".csv"): table for table in tables_by_rows(folder)}
     if kind not in tables:
         raise InputError(f"export: --table {kind}: {folder} has none: use {', '.join([*SOURCES, *tables])}")
@@ -106,32 +102,28 @@ def _below_each_other(
 ) -> Iterator[TableRow]:
     """Yield the rows of all tables, each with all columns."""
     for run, table in zip(runs, tables, strict=True):
-        # Of these only what is among the columns is written.
+        # Only values of existing columns are written.
         of_run = {"run": str(run.folder), "seed": run.seed} | {key.name: key.cell(run) for key in keys}
         for row in table.rows:
             values = of_run | row
             yield {column: values.get(column) for column in columns}
 
 
-def _rounds(folder: Path) -> ExportTable:
-    return ExportTable(header_of(folder, "rounds.csv"), rows_of(folder, "rounds.csv"))
-
-
-def _devices(folder: Path) -> ExportTable:
-    return ExportTable(header_of(folder, "devices.csv"), rows_of(folder, "devices.csv"))
+def _file(name: str, folder: Path) -> ExportTable:
+    return ExportTable(header_of(folder, name), rows_of(folder, name))
 
 
 def _device_accuracy(folder: Path) -> ExportTable:
-    """Return a row for each device with samples of its own; none if the run has learned nothing, or has no classes."""
-    header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
+    """Return a row for each device with samples; none without learning or without classes."""
+    header_of(folder, "rounds.csv")  # refuses a folder without results
     if not (folder / DEVICE_ACCURACY_FILE).is_file():
         return ExportTable([column.name for column in columns_of_files()[DEVICE_ACCURACY_FILE]], iter(()))
-    return ExportTable(header_of(folder, DEVICE_ACCURACY_FILE), rows_of(folder, DEVICE_ACCURACY_FILE))
+    return _file(DEVICE_ACCURACY_FILE, folder)
 
 
 def _phases(folder: Path) -> ExportTable:
-    """Return a row for each device, round and phase: when it began, how long it took, its joules and bytes."""
-    header_of(folder, "rounds.csv")  # a folder without that file is refused before anything is written
+    """Return a row for each device, round and phase, with its start, duration, joules and bytes."""
+    header_of(folder, "rounds.csv")  # refuses a folder without results
     return ExportTable(PHASE_COLUMNS, _phase_rows(folder))
 
 
@@ -144,15 +136,14 @@ def _phase_rows(folder: Path) -> Iterator[TableRow]:
 
 
 def _summary(folder: Path) -> ExportTable:
-    """Return a single row: the run and the totals of its summary."""
-    run = load(folder, details=False)  # a summary needs no devices, which may be many
+    run = load(folder, details=False)  # devices may be many
     totals = {key: value for key, value in run.summary.items() if key not in NOT_EXPORTED}
     row = {**_identity(run), "status": run.manifest.get("status"), **dict(_flat(totals))}
     return ExportTable(list(row), iter([row]))
 
 
 def _targets(folder: Path) -> ExportTable:
-    """Return a row for each target: what it took, or None where it was not reached."""
+    """Return a row for each target with its costs, None if it was not reached."""
     run = load(folder, details=False)
     columns = list(TARGET_COLUMNS)
     if any(BS_ENERGY in target for target in run.targets):
@@ -165,12 +156,7 @@ def _targets(folder: Path) -> ExportTable:
 
 
 def _identity(run: Run) -> TableRow:
-    """Return what names a run."""
-    return {
-        "scenario": name(run),
-        "algorithm": kind(run.scenario, "algorithm"),
-        "seed": at(run.scenario, "seed"),
-    }
+    return {"scenario": name(run), "algorithm": kind(run.scenario, "algorithm"), "seed": at(run.scenario, "seed")}
 
 
 def _flat(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -184,8 +170,8 @@ def _flat(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 SOURCES: dict[str, Callable[[Path], ExportTable]] = {
-    "rounds": _rounds,
-    "devices": _devices,
+    "rounds": partial(_file, "rounds.csv"),
+    "devices": partial(_file, "devices.csv"),
     "phases": _phases,
     "device_accuracy": _device_accuracy,
     "summary": _summary,

@@ -1,6 +1,6 @@
 """A timeline in the Trace Event Format (Google, "Trace Event Format"), for ui.perfetto.dev: JSON, times in µs.
 
-A run is two processes: the server, with its rounds and counters, and the devices, with one thread each.
+A run has two processes: the server, with rounds and counters, and the devices, with one thread each.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ COUNTERS = ("energy_j", "test_accuracy")  # drawn as curves above the rounds
 
 
 def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """Write all runs into one timeline, one below the other."""
-    # The events are written one by one: a timeline of many devices would not fit in memory.
+    """Write all runs into one timeline."""
+    # Event by event, as a timeline may not fit in memory.
     separator = b'{"displayTimeUnit": "ms", "traceEvents": [\n'
     runs = exported_folders(folders)
     for number, folder in enumerate(runs):
-        # Process ids are made up: two for each run, server and devices.
         prefix = f"{folder} " if len(runs) > 1 else ""
         for event in _run_events(folder, prefix, server_pid=2 * number + 1):
             sink.write(separator + json.dumps(event, allow_nan=False).encode())
@@ -34,7 +33,6 @@ def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str)
 
 
 def _run_events(folder: Path, prefix: str, server_pid: int) -> Iterator[TraceEvent]:
-    """Yield the events of a run: first the server's, then those of the devices."""
     server_track = {"pid": server_pid, "tid": 1}
     yield _naming("process", f"{prefix}server", server_track)
     yield _naming("thread", "rounds", server_track)
@@ -46,7 +44,6 @@ def _run_events(folder: Path, prefix: str, server_pid: int) -> Iterator[TraceEve
 
 
 def _naming(kind: str, name: str, track: TraceEvent) -> TraceEvent:
-    """Return the event that names a process or a thread."""
     # "M" is metadata, "X" a complete slice, "C" a counter (Trace Event Format).
     return {"ph": "M", "name": f"{kind}_name", **track, "args": {"name": name}}
 
@@ -63,18 +60,18 @@ def _round_events(row: TableRow, track: TraceEvent) -> Iterator[TraceEvent]:
 
 
 def _device_events(folder: Path, pid: int) -> Iterator[TraceEvent]:
-    """Yield the slices of all participations, each device on a track of its own.
+    """Yield the slices of all participations, with a track for each device.
 
-    Files have 12 digits, so that a participation may seem to begin before the device's last one has ended; slices of a
-    track must not overlap, so it then begins with that end.
+    As files have 12 digits, a participation may seem to begin before the end of the device's last one; slices of a
+    track must not overlap, so it then begins at that end.
     """
     end_ns_of: dict[int, int] = {}  # by device: the end of its last slice
     for participation in participations(folder):
         device = participation.row["device"]
-        track = {"pid": pid, "tid": device + 1}  # from 1: devices count from 0, which stands for the process itself
+        track = {"pid": pid, "tid": device + 1}  # from 1, as 0 is the process itself
         if device not in end_ns_of:
             yield _naming("thread", f"device {device}", track)
-            # In order of devices, not of their first slices.
+            # In the order of devices, not of their first slices.
             yield {"ph": "M", "name": "thread_sort_index", **track, "args": {"sort_index": device}}
         for phase in participation.phases:
             begin_ns = max(_ns(phase.start_s), end_ns_of.get(device, 0))
@@ -85,7 +82,6 @@ def _device_events(folder: Path, pid: int) -> Iterator[TraceEvent]:
 
 
 def _phase_args(participation: ParticipationPhases, phase: TimedPhase) -> TableRow:
-    """Return the ledger's numbers of a phase."""
     row = participation.row
     return {
         "session": row["session"],

@@ -1,4 +1,4 @@
-"""Finished rounds, as they end, for experiment trackers: TensorBoard and MLflow (docs/export.md)."""
+"""Finished rounds for experiment trackers: TensorBoard and MLflow (docs/export.md)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from edgefl.results.report.shared.describe import flatten
 from edgefl.scenario import Scenario
 
-ROUND_NAMES = ("session", "round")  # these columns say which round it is; nothing in them is measured
+ROUND_NAMES = ("session", "round")  # columns that name the round
 FinishedRound = Mapping[str, Any]  # a row of rounds.csv
 
 log = logging.getLogger(__name__)
@@ -19,17 +19,16 @@ log = logging.getLogger(__name__)
 class Tracker:
     """Logs each finished round; the step is the number of the round in the run.
 
-    A context manager, as what was opened must be closed. An error on the way ends the tracking, with a warning, but not
-    the run.
+    It is a context manager. An error ends the tracking with a warning, but not the run.
     """
 
     option: ClassVar[str]  # of the command line
-    failures: tuple[type[Exception], ...] = (OSError,)  # that end the tracking; anything else is a fault of the program
+    failures: tuple[type[Exception], ...] = (OSError,)  # that end the tracking; others are bugs
 
     def __init__(self, scenario: Scenario) -> None:
         self.parameters = dict(flatten(scenario.model_dump(mode="json")))
-        self.status = "failed"  # of the run, until `note_status` says otherwise
-        self._step = 0  # rounds so far; sessions count theirs from 1 again, steps must grow
+        self.status = "failed"  # of the run, until `note_status`
+        self._step = 0  # rounds so far; those of sessions begin again from 1
         self._has_failed = False
 
     def __enter__(self) -> Self:
@@ -38,11 +37,11 @@ class Tracker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._step:  # a run without a finished round leaves no trace
+        if self._step:  # a run without finished rounds logs nothing
             self._try(self.close)
 
     def note_status(self, status: str) -> None:
-        """Take the status with which the run has ended."""
+        """Note the status of the ended run."""
         self.status = status
 
     def __call__(self, row: FinishedRound) -> None:
@@ -63,7 +62,7 @@ class Tracker:
             log.warning("%s: logs no more from round %d on: %s", self.option, self._step, reason)
 
     def open(self) -> None:
-        """Begin, with the scenario's parameters; called when the first round has ended."""
+        """Begin with the scenario's parameters; called when the first round has ended."""
         raise NotImplementedError
 
     def log(self, step: int, figures: Mapping[str, float]) -> None:
@@ -71,12 +70,11 @@ class Tracker:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Log how the run ended; not called if no round did."""
+        """Log the status of the run; not called without finished rounds."""
         raise NotImplementedError
 
 
 def _figures(row: FinishedRound) -> dict[str, float]:
-    """Return the measured numbers of a row; what was not measured is left out."""
     figures = {}
     for name, value in row.items():
         if name not in ROUND_NAMES and isinstance(value, int | float):
@@ -85,7 +83,7 @@ def _figures(row: FinishedRound) -> dict[str, float]:
 
 
 def together(*sinks: Callable[[FinishedRound], None]) -> Callable[[FinishedRound], None]:
-    """Return one sink for rows that hands them to several."""
+    """Return a sink that passes rows to several sinks."""
 
     def each(row: FinishedRound) -> None:
         for sink in sinks:

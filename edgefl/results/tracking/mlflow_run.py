@@ -15,12 +15,12 @@ from edgefl.scenario import Scenario
 PARAMETERS_PER_MESSAGE = 100
 LONGEST_PARAMETER = 6000  # characters
 MLFLOW_STATUS = {"finished": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
-# By itself MLflow waits for minutes; a server that has gone away must not hold up a run. The user's settings win.
+# By default MLflow waits for minutes; a lost server must not delay a run. The user's settings win.
 REQUEST_LIMITS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
 
 
 class MlflowRun(Tracker):
-    """Metrics by round, and the scenario as parameters, in the experiment of the scenario's name.
+    """Metrics by round, and the scenario as parameters, in an experiment with the scenario's name.
 
     Raises:
         InputError: MLflow is not installed, or has no store at `uri`.
@@ -42,12 +42,12 @@ class MlflowRun(Tracker):
             os.environ.setdefault(key, value)
         try:
             self._client = MlflowClient(uri)
-            self._client.get_experiment_by_name(self._experiment)  # a store that does not answer is refused now
+            self._client.get_experiment_by_name(self._experiment)  # refuses a store that does not answer
         except self.failures as error:
             raise InputError(f"{self.option} {uri}: {' '.join(str(error).split())}") from None
 
     def open(self) -> None:
-        """Begin a run, in a new experiment if there is none of the name."""
+        """Begin a run, in a new experiment if there is none with the name."""
         from mlflow.entities import Param
 
         found = self._client.get_experiment_by_name(self._experiment)
@@ -66,5 +66,5 @@ class MlflowRun(Tracker):
         self._client.log_batch(self._run_id, metrics=metrics)
 
     def close(self) -> None:
-        """Log how the run ended."""
+        """Log the status of the run."""
         self._client.set_terminated(self._run_id, MLFLOW_STATUS[self.status])

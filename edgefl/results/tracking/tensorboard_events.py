@@ -15,17 +15,17 @@ from edgefl.results.tracking.base import Tracker
 from edgefl.scenario import Scenario
 
 EVENT_FILES = "events.out.tfevents.*"
-OWN_ENDING = ".edgefl"  # of event files, which name the program that has written them at their end
+OWN_ENDING = ".edgefl"  # of event files that edgefl has written
 OWN_FORM = r"events\.out\.tfevents\..*\.edgefl"
-FLUSH_S = 10  # wall-clock; a reader sees rounds at most this late
+FLUSH_S = 10  # wall-clock, after which a reader sees rounds
 
 
 class TensorBoardEvents(Tracker):
-    """Scalars by round, and the scenario as hyperparameters, in a folder of their own.
+    """Scalars by round, and the scenario as hyperparameters, in a folder.
 
     Raises:
-        InputError: TensorBoard is not installed, or the folder has event files already and `overwrite` is off or
-            another program has written some of them.
+        InputError: TensorBoard is not installed, or the folder has event files, and `overwrite` is off or another
+            program has written some of them.
     """
 
     option = "--tensorboard"
@@ -37,14 +37,14 @@ class TensorBoardEvents(Tracker):
         self._writer: Any = None  # from `open` on
         earlier = list(folder.glob(EVENT_FILES))
         if any(not path.name.endswith(OWN_ENDING) for path in earlier):
-            text = "holds events that another program has written, or edgefl before 0.4: choose another folder"
+            text = "holds events that another program has written: choose another folder"
             raise InputError(f"{self.option} {folder}: {text}")
         if earlier and not overwrite:
             text = "holds TensorBoard's events already; choose another folder, or replace them with --overwrite"
             raise InputError(f"{self.option} {folder}: {text}")
 
     def open(self) -> None:
-        """Begin in place of earlier events, which TensorBoard would show as the same run."""
+        """Begin and remove earlier events, which TensorBoard would show as the same run."""
         from tensorboard.plugins.hparams.summary_v2 import hparams_pb
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
@@ -53,7 +53,7 @@ class TensorBoardEvents(Tracker):
         hyperparameters: dict[str, str | float] = {}
         for key, text in self.parameters.items():
             number = as_number(text)
-            # TensorBoard sorts and plots hyperparameters that are numbers.
+            # TensorBoard sorts and plots numbers.
             hyperparameters[key] = text if number is None else number
         self._add(hparams_pb(hyperparameters), 0)
 
@@ -65,7 +65,7 @@ class TensorBoardEvents(Tracker):
         self._add(Summary(value=scalars), step)
 
     def _add(self, summary: Any, step: int) -> None:
-        # Without TensorFlow: TensorBoard's own classes are enough to write events.
+        # TensorBoard's classes suffice, without TensorFlow.
         from tensorboard.compat.proto.event_pb2 import Event
 
         self._writer.add_event(Event(wall_time=time.time(), step=step, summary=summary))
