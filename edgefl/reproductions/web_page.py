@@ -6,7 +6,6 @@ import base64
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from string import Template
 
 from edgefl.core.files import read_bytes
 from edgefl.reproductions.charts import MEASURED_COLOUR, OUTSIDE_COLOUR, Chart, charts
@@ -24,9 +23,10 @@ from edgefl.reproductions.texts import (
     tolerance_text,
     within_text,
 )
-from edgefl.results.report.shared.resources import as_json, plotly, resource, scripts
-from edgefl.results.report.shared.style import DARK, on_page, prose, template
+from edgefl.results.report.shared import templates
+from edgefl.results.report.shared.style import on_page, prose
 from edgefl.results.report.shared.tables import table
+from edgefl.results.report.shared.templates import Html
 
 RUN_PAGE = "report.html"
 MOST_WIDE = 2  # charts over the whole width
@@ -59,31 +59,27 @@ def render(comparison: Comparison, runs: Path, pictures: Sequence[Path]) -> str:
         pictures: the files of the recipe's figure, if it has one.
     """
     drawn = charts(comparison)
-    values = {
-        "title": escape(f"{comparison.name}: {comparison.title}"),
-        "subtitle": escape(_subtitle(comparison)),
-        "banners": _banner(comparison),
-        "headline": _tiles(comparison) + _story(comparison),
-        "learning": _pictures(pictures) + _charts_section(comparison, drawn),
-        "what_if": "",
-        "details": _cells_section(comparison) + _orders_section(comparison),
-        "results_title": "Runs",
-        "results": _runs_section(comparison, runs),
-        "sources": "",
-        "footer": escape(_footer(comparison)),
-        "style": resource("shared/style.css") + STYLE,
-        "early": resource("shared/theme.js"),
-        "plotly": plotly(),
-        "figures": _data(drawn),
-        "script": scripts("shared/page.js"),
-    }
-    return Template(resource("shared/template.html")).substitute(values)
-
-
-def _data(drawn: Sequence[Chart]) -> str:
-    """Return what the page's script draws."""
-    figures = {chart.name: chart.figure for chart in drawn}
-    return as_json({"template": template(), "dark": DARK, "figures": figures})
+    sections = (
+        _banner(comparison)
+        + _tiles(comparison)
+        + _story(comparison)
+        + _pictures(pictures)
+        + _charts_section(comparison, drawn)
+        + _cells_section(comparison)
+        + _orders_section(comparison)
+    )
+    return templates.render(
+        "reproductions/web_page.html.j2",
+        title=f"{comparison.name}: {comparison.title}",
+        subtitle=_subtitle(comparison),
+        sections=Html(sections),
+        runs=Html(_runs_section(comparison, runs)),
+        footer=_footer(comparison),
+        style=STYLE,
+        styles=[],
+        script_names=["shared/page.js"],
+        data={"figures": {chart.name: chart.figure for chart in drawn}},
+    )
 
 
 # The head of the page
@@ -138,7 +134,7 @@ def _story(comparison: Comparison) -> str:
         sentences.append(f"Tolerance: {tolerance_text(comparison.tolerance)}; {comparison.tolerance.why.strip()}.")
     if comparison.gap is not None:
         sentences.append(f"Known gap: {comparison.gap.strip()}")
-    return "".join(f'<p class="story">{prose(sentence)}</p>' for sentence in sentences)
+    return "".join(f'<p class="story">{escape(prose(sentence))}</p>' for sentence in sentences)
 
 
 # Charts
@@ -261,8 +257,7 @@ def _orders_section(comparison: Comparison) -> str:
         return ""
     answers = {True: "holds", False: "does not hold", None: "not known yet"}
     body = [
-        [escape(order.text), escape(place_text(comparison.row_names, order.row)), answers[order.holds]]
-        for order in comparison.orders
+        [order.text, place_text(comparison.row_names, order.row), answers[order.holds]] for order in comparison.orders
     ]
     content = table(["order, from better to worse", "in", ""], body, "orders", "Orders")
     return f'<section id="orders"><h2>Orders</h2><div class="card">{content}</div></section>'
@@ -285,21 +280,21 @@ def _runs_section(comparison: Comparison, runs: Path) -> str:
             texts.insert(0, row.diverged)
         texts += [row.origin.get(name, "") for name in origin]
         name = ", ".join(row.point.values()) or "run"
-        body.append([escape(name), str(row.seed), *map(escape, texts), _link(row, runs)])
+        body.append([name, str(row.seed), *texts, _link(row, runs)])
     state = ""
     if len(rows) <= MOST_OPEN:
         state = " open"
-    content = table(list(map(escape, heads)), body, "measured", "Runs")
+    content = table(heads, body, "measured", "Runs")
     return f'<details{state}><summary>{len(rows)} runs</summary><div class="card">{content}</div></details>'
 
 
-def _link(row: Row, runs: Path) -> str:
+def _link(row: Row, runs: Path) -> Html:
     place = PlannedRun(dict(row.point), row.seed).place
     if (runs / place / RUN_PAGE).is_file():
-        return f'<a href="{escape((runs.name / place / RUN_PAGE).as_posix())}">page</a>'
+        return Html('<a href="{}">page</a>').format((runs.name / place / RUN_PAGE).as_posix())
     if (runs / place).is_dir():  # `edgefl report` makes a page of it
-        return f'<a href="{escape((runs.name / place).as_posix())}/">folder</a>'
-    return ""
+        return Html('<a href="{}/">folder</a>').format((runs.name / place).as_posix())
+    return Html()
 
 
 def _short(text: str) -> str:

@@ -60,7 +60,7 @@ def test_scenario_and_manifest_are_complete(result, tmp_path):
     folder = result()
     text = write([folder], tmp_path / "page.html").read_text(encoding="utf-8")
     assert (folder / "scenario.yaml").read_text(encoding="utf-8") in text
-    assert "&quot;numpy&quot;: &quot;2.4.0&quot;" in text
+    assert "&#34;numpy&#34;: &#34;2.4.0&#34;" in text
 
 
 def test_many_targets_have_a_row_of_their_own(page):
@@ -87,7 +87,7 @@ def test_a_target_that_a_run_did_not_have_is_not_missed(result, tmp_path):
         ("interrupted", "This run was interrupted after 9 of 60 rounds."),
         ("failed", "This run failed after 9 of 60 rounds."),
         ("running", "`edgefl run --resume` goes on with it; it had written 9 of 60 rounds."),
-        ("odd", "has the status &#x27;odd&#x27;"),
+        ("odd", "has the status &#39;odd&#39;"),
     ],
 )
 def test_a_run_that_did_not_finish_says_so(page, status, said):

@@ -80,7 +80,7 @@ def test_groups_have_a_colour_each(seeds):
 
 def test_the_page_says_what_the_band_is(seeds, tmp_path):
     text = page_of(seeds(4), tmp_path)
-    assert "Bands are the 95 % confidence interval of the mean over seeds (Student&#x27;s t)." in text
+    assert "Bands are the 95 % confidence interval of the mean over seeds (Student&#39;s t)." in text
     assert "Thin lines" not in text
     assert "Only the seed: 1, 2, 3, 4." in text
     assert 'id="comparison"' not in text  # one seed is no better than another

@@ -40,7 +40,7 @@ def test_sessions_have_targets_of_their_own_relative_to_a_reference(result):
         for n, target in enumerate(targets, 1)
     ]
     table = sessions_table(load(with_summary(result("two"), sessions=both)))
-    assert table.count("to 97 % of the reference&#x27;s best") == 1
+    assert table.count("to 97 % of the reference&#39;s best") == 1
     for text in ("first 10 rounds", "51.0 %", "93.0 %", "80.0 %: round 3 · 5 s · 2 J"):
         assert text in table
     assert table.count("not reached") == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
 
 from edgefl.core.arrays import Floats, Rows
@@ -13,28 +11,27 @@ from edgefl.results.report.comparison.learning_curves import HIGH_ACCURACY
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.chart import line_chart
 from edgefl.results.report.shared.read import Run, energy_of
-from edgefl.results.report.shared.resources import resource
 from edgefl.results.report.shared.style import RUN_COLOURS, even_pick
+from edgefl.results.report.shared.templates import Html, render
 from edgefl.results.report.shared.views import VIEWS, View
 
 MOST_POINTS = 300  # of a curve: a notebook keeps every output
 MARGIN = 1.04  # of the vertical axis, above the highest point
 
 
-def html(run: Run) -> str:
+def html(run: Run) -> Html:
     """Return a run as HTML: its name, what ended it too early, the tiles, and curves over time and over energy."""
-    facts = " · ".join(describe.facts(run.scenario))
-    charts = "".join(_charts(run))
-    if charts:
-        charts = f'<div class="charts">{charts}</div>'
-    return (
-        f'<div class="edgefl-run"><style>{resource("notebook.css")}</style>'
-        f"<h3>{escape(describe.name(run))} <small>{escape(facts)}</small></h3>"
-        f"{headline.banner(run, 'This run')}{headline.tiles(run)}{charts}</div>"
+    return render(
+        "notebook.html.j2",
+        name=describe.name(run),
+        facts=describe.facts(run.scenario),
+        banner=headline.banner(run, "This run"),
+        tiles=headline.tiles(run),
+        charts=_charts(run),
     )
 
 
-def _charts(run: Run) -> list[str]:
+def _charts(run: Run) -> list[Html]:
     """Return the accuracy, or else the test loss, over virtual time and energy; the energy over time without tests."""
     views = {view.name: view for view in VIEWS}
     for column, chart in (("test_accuracy", _accuracy), ("test_loss", _loss)):
@@ -48,7 +45,7 @@ def _charts(run: Run) -> list[str]:
     return []
 
 
-def _accuracy(run: Run, rows: Rows, view: View) -> str:
+def _accuracy(run: Run, rows: Rows, view: View) -> Html:
     """Return the chart of the accuracy over one of the horizontal axes, with the targets."""
     percent = 100 * run.rounds["test_accuracy"][rows]
     targets = [100 * float(target["accuracy"]) for target in run.targets]
@@ -60,16 +57,16 @@ def _accuracy(run: Run, rows: Rows, view: View) -> str:
     return line_chart(x, percent, (title, "test accuracy [%]"), RUN_COLOURS[0], ceiling, targets)
 
 
-def _loss(run: Run, rows: Rows, view: View) -> str:
+def _loss(run: Run, rows: Rows, view: View) -> Html:
     """Return the chart of the test loss of a run without classes; an empty text where it is negative."""
     losses = run.rounds["test_loss"][rows]
     if losses.min() < 0:  # as of the scalar problem: the axis begins at 0
-        return ""
+        return Html()
     x, title = _horizontal(run, rows, view)
     return line_chart(x, losses, (title, "test loss"), RUN_COLOURS[0], MARGIN * float(losses.max()) or 1.0)
 
 
-def _energy(run: Run, rows: Rows, view: View) -> str:
+def _energy(run: Run, rows: Rows, view: View) -> Html:
     """Return the chart of the energy so far."""
     unit = fitting(top([run.rounds["energy_j"]]), ENERGY)
     spent = run.rounds["energy_j"][rows] / unit.size

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,8 @@ from edgefl.results.report.comparison import seed_groups
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.shared.style import StyledRun, styled_run
-from edgefl.results.report.shared.tables import swatch, table
+from edgefl.results.report.shared.tables import Cell, table
+from edgefl.results.report.shared.templates import Html
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
 PERCENT = (Unit("%", 0.01, 0),)
@@ -77,7 +77,7 @@ def curves_note(groups: Sequence[PooledRuns]) -> str:
     return " ".join(parts)
 
 
-def table_of_means(groups: Sequence[PooledRuns]) -> str:
+def table_of_means(groups: Sequence[PooledRuns]) -> Html:
     """Return a table of the main results, with a row for each group; columns without any number are left out."""
     measures: dict[str, tuple[Callable[[Run], float | None], Sequence[Unit]]] = {
         "final accuracy": (_final_accuracy, PERCENT),
@@ -87,19 +87,19 @@ def table_of_means(groups: Sequence[PooledRuns]) -> str:
         "rounds": (_rounds, PLAIN),
     }
     head = ["setting", "seeds"]
-    body = [[swatch(group.look), f"{len(group.runs):,}"] for group in groups]
+    body: list[list[Cell]] = [[group.look, f"{len(group.runs):,}"] for group in groups]
     for title, (value_of, units) in measures.items():
         cells = [_mean_cell([value_of(run.data) for run in group.runs], units) for group in groups]
         if set(cells) != {NO_NUMBER}:
-            head.append(escape(title))
+            head.append(title)
             for row, cell in zip(body, cells, strict=True):
-                row.append(escape(cell))
+                row.append(cell)
     every_target = [target["accuracy"] for group in groups for run in group.runs for target in run.data.targets]
     for accuracy in sorted(set(every_target)):
-        head.append(escape(f"time to {percent(accuracy)}"))
+        head.append(f"time to {percent(accuracy)}")
         for row, group in zip(body, groups, strict=True):
-            row.append(escape(_target_cell(group, accuracy)))
-    return f'{table(head, body, "runs")}<p class="note">{escape(LEGEND)}</p>'
+            row.append(_target_cell(group, accuracy))
+    return table(head, body, "runs") + Html('<p class="note">{}</p>').format(LEGEND)
 
 
 def _mean_cell(values: Sequence[float | None], units: Sequence[Unit]) -> str:

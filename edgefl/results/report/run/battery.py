@@ -9,7 +9,6 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.results.report.run import device_groups
 from edgefl.results.report.run.device_groups import ChartedGroup
-from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared import time_charts
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
@@ -29,8 +28,8 @@ def card(run: Run, _runs: Sequence[Run]) -> Card | None:
     chart = figure(run)
     if chart is None:
         return None
-    key = colour_key(device_groups.named_groups(run))
-    return Card("battery", "Batteries", chart, caption(run), key, BATTERY_HEIGHT)
+    key = device_groups.named_groups(run)
+    return Card("battery", "Batteries", chart, caption(run), key, height=BATTERY_HEIGHT)
 
 
 def figure(run: Run) -> Figure | None:

@@ -13,7 +13,6 @@ from edgefl.core.arrays import Bools, Floats, Rows
 from edgefl.core.units import TIME, fitting, short, top
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.run import coverage, device_groups, phase_bars, trajectories
-from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import INK, MUTED, Figure, Phase, even_pick
@@ -54,8 +53,8 @@ class SeenDevices(NamedTuple):
 
 def card(run: Run, _runs: Sequence[Run]) -> Card:
     """Return the card of the map."""
-    key = colour_key(device_groups.charted_groups(run))
-    return Card("map", "Map", figure(run), caption(run), key, MAP_HEIGHT)
+    key = device_groups.charted_groups(run)
+    return Card("map", "Map", figure(run), caption(run), key, height=MAP_HEIGHT)
 
 
 def figure(run: Run) -> Figure:

@@ -9,7 +9,6 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import ENERGY, digits, fitting, quantity, short, top
 from edgefl.results.report.run import device_groups, phase_bars
-from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES, Figure, Phase, even_pick, plotly_text
@@ -22,7 +21,7 @@ RANK_TICKS = 6
 def card(run: Run, runs: Sequence[Run]) -> Card:
     """Return the card of the energy by device."""
     phases = phase_bars.present_phases(runs, ENERGY_PHASES)
-    return Card("each", "Energy by device", figure(run), caption(run), colour_key(phases))
+    return Card("each", "Energy by device", figure(run), caption(run), phases)
 
 
 def figure(run: Run) -> Figure:

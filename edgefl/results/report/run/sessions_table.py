@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,16 @@ from edgefl.results.report.run import device_groups
 from edgefl.results.report.run.results_section import target_cost
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.tables import table
+from edgefl.results.report.shared.templates import Html
 
 SessionSummary = Mapping[str, Any]  # an entry of `sessions` in summary.json
 
 
-def sessions_table(run: Run) -> str:
+def sessions_table(run: Run) -> Html:
     """Return the table as HTML, with a row for each session; an empty text for a run with fewer than two."""
     sessions = run.summary.get("sessions") or []
     if len(sessions) < 2:
-        return ""
+        return Html()
     head = ["session", "rounds", "time", "energy", f"first {INITIAL_ROUNDS} rounds", "best", "final accuracy"]
     head += [_target_title(target) for target in sessions[0].get("targets") or []]  # all sessions have the same
     # A column that is empty in all sessions is left out.
@@ -34,8 +34,8 @@ def sessions_table(run: Run) -> str:
         cells = _costs_and_scores(session)
         cells += [_target_cell(target) for target in session.get("targets") or []]
         cells += [column[index] for column in optional_columns.values()]
-        body.append([escape(cell) for cell in cells])
-    return table([escape(title) for title in head], body, "facts", "Sessions")
+        body.append(cells)
+    return table(head, body, "facts", "Sessions")
 
 
 def _target_title(target: Mapping[str, Any]) -> str:

@@ -10,7 +10,6 @@ from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import TIME, Unit, fitting, short, top
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED, REPORTED
 from edgefl.results.report.run import phase_bars, phase_times, wasted_energy
-from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.describe import kind
@@ -35,14 +34,8 @@ START_DECIMALS = 9  # of seconds: devices whose starts agree so far began togeth
 def card(run: Run, _runs: Sequence[Run]) -> Card:
     """Return the card of the timeline."""
     chart = figure(run)
-    return Card(
-        "timeline",
-        "Timeline",
-        chart,
-        caption(run),
-        colour_key(phase_bars.time_phases([run])),
-        chart["layout"]["height"],
-    )
+    key = phase_bars.time_phases([run])
+    return Card("timeline", "Timeline", chart, caption(run), key, height=chart["layout"]["height"])
 
 
 def figure(run: Run) -> Figure:

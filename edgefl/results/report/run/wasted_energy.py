@@ -11,9 +11,9 @@ from edgefl.core.arrays import Floats
 from edgefl.core.units import ENERGY, fitting, quantity, top
 from edgefl.records.statuses import ANSWERED, EVALUATIONS, POLLED, RECEIVED, REPORTED
 from edgefl.results.report.run import device_groups, phase_bars
-from edgefl.results.report.run.share_bars import single_bar
+from edgefl.results.report.run.share_bars import slices
 from edgefl.results.report.shared import describe, time_charts
-from edgefl.results.report.shared.card import Card
+from edgefl.results.report.shared.card import Card, ShareBar
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES, RUN_COLOURS, Figure, KeyEntry
 from edgefl.results.report.shared.time_charts import Panel
@@ -31,7 +31,8 @@ def card(run: Run, _runs: Sequence[Run]) -> Card | None:
     chart = figure(run)
     if chart is None:
         return None
-    return Card("wasted", "Wasted energy", chart, caption(run), single_bar(*shares_by_outcome(run)))
+    entries, sums_j = shares_by_outcome(run)
+    return Card("wasted", "Wasted energy", chart, caption(run), entries, [ShareBar(slices(entries, sums_j))])
 
 
 def figure(run: Run) -> Figure | None:

@@ -169,8 +169,8 @@ def plotly_text(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return sentences as HTML in which no line ends between a number and its unit."""
-    return html.escape(_NO_LINE_BREAK.sub("\N{NO-BREAK SPACE}", text))
+    """Return sentences in which no line ends between a number and its unit."""
+    return _NO_LINE_BREAK.sub("\N{NO-BREAK SPACE}", text)
 
 
 def spans_decades(values: Floats) -> bool:

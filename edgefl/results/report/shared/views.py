@@ -41,6 +41,7 @@ VIEWS = (
     View("time", "virtual time", "time_s", "time_s", TIME),
     View("energy", "energy of all devices", "energy_j", "energy_j", ENERGY),
 )
+AXES = {"round": "Rounds", "time": "Virtual time", "energy": "Energy"}  # on buttons
 
 
 def no_marks(_view: View, _unit: Unit) -> Figure:
