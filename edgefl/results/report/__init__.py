@@ -3,7 +3,7 @@
 Where to find what:
 
 - `page` puts the page together from the sections of `run` and `comparison`; `notebook` shows a run in a notebook.
-- `run` is about one run. A figure is a module: `cell_map`, `timeline`, `population`, `handovers`, `battery`,
+- `run` is about one run. A figure is a module: `cell_map`, `timeline`, `population`, `battery`,
   `phase_bars`, `device_energy`, `wasted_energy`. To add one, see `run_cards`. `bottleneck` is the story's first
   sentence, from what `critical_path` counts. `replay` is the player below the map; `replay_tape` makes what it plays.
 - `comparison` is about several runs: `learning_curves`, `headline`, seeds that are pooled. Its module `comparison`

@@ -46,7 +46,6 @@ def _charts(run: Run) -> list[Html]:
 
 
 def _accuracy(run: Run, rows: Rows, view: View) -> Html:
-    """Return the chart of the accuracy over one of the horizontal axes, with the targets."""
     percent = 100 * run.rounds["test_accuracy"][rows]
     targets = [100 * float(target["accuracy"]) for target in run.targets]
     highest = max([float(percent.max()), *targets])
@@ -67,7 +66,6 @@ def _loss(run: Run, rows: Rows, view: View) -> Html:
 
 
 def _energy(run: Run, rows: Rows, view: View) -> Html:
-    """Return the chart of the energy so far."""
     unit = fitting(top([run.rounds["energy_j"]]), ENERGY)
     spent = run.rounds["energy_j"][rows] / unit.size
     x, title = _horizontal(run, rows, view)
@@ -75,7 +73,6 @@ def _energy(run: Run, rows: Rows, view: View) -> Html:
 
 
 def _horizontal(run: Run, rows: Rows, view: View) -> tuple[Floats, str]:
-    """Return the values of the horizontal axis and its title."""
     unit = fitting(top([run.rounds[view.column]]), view.units)
     title = view.title
     if view.name == "energy":

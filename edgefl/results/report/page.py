@@ -77,7 +77,6 @@ def render(runs: Sequence[Run], above: Html | str = "", template: str = "page.ht
 
 
 def _title_and_facts(runs: Sequence[Run], groups: Sequence[PooledRuns]) -> tuple[str, list[str]]:
-    """Return the page's title and, for its subtitle, the facts that all runs share."""
     names = list(dict.fromkeys(describe.name(run) for run in runs))
     facts = describe.facts(describe.shared([run.scenario for run in runs]))
     if groups and pooled_seeds.seeds_text(groups):
@@ -97,14 +96,12 @@ def _shared(facts: Sequence[list[str]]) -> list[str]:
 
 
 def _banner_name(run: StyledRun, runs: Sequence[Run]) -> str:
-    """Return the run as the line about its status names it."""
     if len(runs) == 1:
         return "This run"
     return run.label
 
 
 def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
-    """Return the main results: tiles and sentences of one run, or a table of several."""
     # Tiles of several runs would fill the page; a table sets their numbers below each other.
     if len(runs) > 1:
         means = pooled_seeds.table_of_means(groups) if groups else ""

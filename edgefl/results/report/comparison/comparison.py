@@ -145,7 +145,6 @@ def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[Ta
 
 
 def _scenario_targets(scenario: Mapping[str, Any]) -> list[float]:
-    """Return the accuracies that a scenario has as targets."""
     accuracies: list[float] = []
     targets = scenario.get("targets")
     if not isinstance(targets, list):
@@ -240,7 +239,6 @@ def _session_metrics(
 
 
 def _by_session(curve: AccuracyCurve) -> dict[int, AccuracyCurve]:
-    """Return the curve of each session, by its number."""
     return {int(part.session[0]): part for part in metrics.sessions(curve)}
 
 
@@ -299,14 +297,12 @@ def accuracy_blocks(comparison: Comparison) -> list[Block]:
 
 
 def _base_station_head(comparison: Comparison) -> list[str]:
-    """Return the head of the column with the energy of base stations; none where no run measured it."""
     if BS_ENERGY in comparison.rows[0]:
         return ["base stations"]
     return []
 
 
 def _base_station_cells(row: ComparisonRow, prefix: str) -> list[str]:
-    """Return the cell of the energy of base stations; none where no run measured it."""
     key = prefix + BS_ENERGY
     if key not in row:
         return []
@@ -332,7 +328,6 @@ def _accuracy_block(comparison: Comparison) -> Block:
 
 
 def _session_blocks(comparison: Comparison) -> list[Block]:
-    """Return the accuracy of each session's first rounds, and the gain in it; none where there are not several."""
     sessions = comparison.sessions
     if not sessions:
         return []
@@ -352,7 +347,6 @@ def _session_blocks(comparison: Comparison) -> list[Block]:
 
 
 def _test_cell(row: ComparisonRow) -> str:
-    """Return the t-test, or why there is none."""
     if not row["common_tests"]:
         return NO_NUMBER
     p = row["paired_p"]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
-from edgefl.results.report.comparison.pooled_seeds import PooledRuns
+from edgefl.results.report.comparison.pooled_seeds import MAIN_RESULTS, PooledRuns
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
-from edgefl.results.report.shared.tables import NOT_REACHED, Cell, number_or_dash, table
+from edgefl.results.report.shared.tables import NOT_REACHED, Cell, table
 from edgefl.results.report.shared.templates import Html, macro, render
 
 TILES_IN_A_ROW = 6
@@ -76,7 +75,6 @@ def _rounds_of(run: Run) -> str:
 
 
 def _result_tile(run: Run) -> Tile | None:
-    """Return the tile of the accuracy, of the toy problem's distance or of the loss; None where nothing was learned."""
     if run.final_accuracy is not None:
         # The last model is what a run leaves behind; a better one on the way is worth a note.
         best = run.summary.get("best_accuracy")
@@ -99,7 +97,6 @@ def _per_round(run: Run, value: float | None, units: Sequence[Unit]) -> str:
 
 
 def _battery_tile(run: Run) -> Tile | None:
-    """Return the tile of the energy that batteries lost besides taking part; None without batteries."""
     drained_j = run.sum("drained_j")
     if drained_j is None:
         return None
@@ -108,7 +105,6 @@ def _battery_tile(run: Run) -> Tile | None:
 
 
 def _base_station_tile(run: Run) -> Tile | None:
-    """Return the tile of the energy of base stations; None for a run that does not account for them."""
     static_j = run.sum("bs_static_energy_j")
     if static_j is None:
         return None
@@ -132,7 +128,6 @@ def _traffic(run: Run) -> str:
 
 
 def _target_tile(target: Mapping[str, Any]) -> Tile:
-    """Return the tile of the time and the energy to a target's accuracy."""
     title = f"To {percent(target['accuracy'])} accuracy"
     if not reached(target):
         return Tile(title, [NOT_REACHED], "", "target missed")
@@ -147,22 +142,14 @@ def runs_table(runs: Sequence[StyledRun]) -> Html:
     Columns that no run has a value for are left out.
     """
     targets = sorted({target["accuracy"] for run in runs for target in run.data.targets})
-    columns: dict[str, Callable[[Run], str]] = {
-        "final accuracy": _final_accuracy,
-        "distance to the optimum": _distance,
-        "virtual time": _time,
-        "energy": _energy,
-        "rounds": _rounds,
-    }
-    for accuracy in targets:
-        # Runs may have targets of their own: every target of any run has a column.
-        columns[f"to {percent(accuracy)}"] = partial(_cost_of_target, accuracy=accuracy)
+    columns = [(result.title, [result.text_of(result.value_of(run.data)) for run in runs]) for result in MAIN_RESULTS]
+    # Runs may have targets of their own: every target of any run has a column.
+    columns += [(f"to {percent(target)}", [_cost_of_target(run.data, target) for run in runs]) for target in targets]
 
     head = ["run"]
     body: list[list[Cell]] = [[run] for run in runs]
     same = {}
-    for title, text_of in columns.items():
-        texts = [text_of(run.data) for run in runs]
+    for title, texts in columns:
         if set(texts) == {NO_NUMBER}:  # such as accuracies of priced runs
             continue
         if len(set(texts)) == 1:
@@ -172,26 +159,6 @@ def runs_table(runs: Sequence[StyledRun]) -> Html:
         for row, text in zip(body, texts, strict=True):
             row.append(text)
     return table(head, body, "runs", "Runs") + macro("shared_note", same)
-
-
-def _final_accuracy(run: Run) -> str:
-    return score(run.final_accuracy)
-
-
-def _distance(run: Run) -> str:
-    return number_or_dash(run.last("distance_to_optimum"))
-
-
-def _time(run: Run) -> str:
-    return quantity(run.total("time_s"), TIME)
-
-
-def _energy(run: Run) -> str:
-    return quantity(run.total("energy_j"), ENERGY)
-
-
-def _rounds(run: Run) -> str:
-    return f"{run.length:,}"
 
 
 def _cost_of_target(run: Run, accuracy: float) -> str:

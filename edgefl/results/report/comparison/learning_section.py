@@ -78,7 +78,6 @@ def comparison_section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] =
 
 
 def _blocks(runs: Sequence[StyledRun]) -> list[RunsTable]:
-    """Return the tables of a comparison; none of a single run."""
     if len(runs) < 2:
         return []
     return [_runs_table(block.title, block.head, runs, block.body) for block in _compared(runs)]
@@ -115,5 +114,4 @@ def _blocks_by_seed(groups: Sequence[PooledRuns]) -> list[RunsTable]:
 
 
 def _runs_table(title: str, head: Sequence[str], runs: Sequence[StyledRun], body: Sequence[Sequence[str]]) -> RunsTable:
-    """Return a table whose rows begin with their runs."""
     return RunsTable(title, ["run", *head], [[run, *cells] for run, cells in zip(runs, body, strict=True)])

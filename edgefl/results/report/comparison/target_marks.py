@@ -102,7 +102,6 @@ def lines(targets: Sequence[float], alone: StyledRun | None, ceiling: float, vie
 
 
 def _crossed(run: StyledRun, view: View, unit: Unit) -> list[tuple[TargetResult, float]]:
-    """Return the targets that a run reached, each with its value on the horizontal axis."""
     hits = _hits(run)
     found = []
     for target, x in zip(hits, _reached_at(hits, view, unit), strict=True):
@@ -112,7 +111,6 @@ def _crossed(run: StyledRun, view: View, unit: Unit) -> list[tuple[TargetResult,
 
 
 def _target_names(targets: Sequence[float], ceiling: float) -> list[Figure]:
-    """Return the targets as text on the right of the chart."""
     position = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 4, "yanchor": "middle"}
     look = {"showarrow": False, "font": {"color": MUTED, "size": 12}}
     heights = _spread([100 * target for target in targets], ceiling)

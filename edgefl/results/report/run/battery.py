@@ -66,7 +66,6 @@ def _lines_of_groups(run: Run) -> list[Figure]:
 
 
 def _group_line(run: Run, group: ChartedGroup, times_and_levels: Floats) -> Figure:
-    """Return a trace through times and levels [2, n] in the colour of a group."""
     time_s, levels = times_and_levels
     name = "level in %"
     if group.name:

@@ -102,7 +102,6 @@ def _in_rounds(run: Run, parts: Participations) -> bool:
 
 
 def _as_shares(values: Floats, names: Sequence[str]) -> dict[str, float]:
-    """Return values as shares of their sum, by name; none if it is 0."""
     total = float(values.sum())
     if not total > 0:
         return {}
@@ -117,7 +116,6 @@ def _largest(shares: Mapping[str, float]) -> Largest | None:
 
 
 def _shares(run: Run, parts: Participations) -> str:
-    """Return which phase takes most of the energy, and which most of the time."""
     time_of = "of the time"
     if not _in_rounds(run, parts) and not critical_path.takes_turns(run):
         time_of = "of the devices' time"
@@ -154,7 +152,6 @@ def _percent(share: float) -> str:
 
 
 def _turns(parts: Participations) -> str:
-    """Return how long the longest turn is, where one device comes after another."""
     most = int(parts.in_round.max())
     if most < 2:
         return ""
@@ -227,14 +224,12 @@ def _is_common(trait: Trait, rounds: int) -> bool:
 
 
 def _same_device(parts: Participations, setters: Bools) -> Trait:
-    """Return the device that sets the pace most often."""
     devices, times = np.unique(parts.device[setters], return_counts=True)
     often = int(np.argmax(times))
     return Trait(f"device {devices[often]:.0f}", int(times[often]), 0.0)
 
 
 def _reasons(run: Run, parts: Participations, phase: int) -> dict[str, Floats]:
-    """Return what makes a phase slow, each with how much of it each participation [n] has."""
     if phase == SETTING_UP:
         return {}
     if phase == COMPUTING:
@@ -243,7 +238,6 @@ def _reasons(run: Run, parts: Participations, phase: int) -> dict[str, Floats]:
 
 
 def _of_link(run: Run) -> dict[str, Floats]:
-    """Return what makes transfers slow, each with how much of it each participation [n] has."""
     chosen = ~np.isin(run.devices["status"], NOT_CHOSEN)
     shadowing_db = np.nan_to_num(run.devices["shadowing_db"][chosen])  # folders of earlier versions lack it
     return {
@@ -253,7 +247,6 @@ def _of_link(run: Run) -> dict[str, Floats]:
 
 
 def _of_computing(run: Run, parts: Participations) -> dict[str, Floats]:
-    """Return what makes computing slow, each with how much of it each participation [n] has."""
     samples = _samples(run, parts.device)
     if samples is None:
         return {}
@@ -264,7 +257,6 @@ def _of_computing(run: Run, parts: Participations) -> dict[str, Floats]:
 
 
 def _groups(run: Run, parts: Participations, setters: Bools) -> list[Trait]:
-    """Return how often a device of each group that has a name sets the pace."""
     groups = device_groups.named_groups(run)
     group_of = device_groups.group_of_devices(groups, parts.device)
     rounds = critical_path.rounds_of(parts, setters)
@@ -344,7 +336,6 @@ def _next_points(key_points: KeyPoints) -> Sequence[Point]:
 
 
 def _round_s(row: WhatIfRow) -> float:
-    """Return the mean time of a round [s]."""
     time_s = row.costs["time_s"] or 0.0
     rounds = row.costs["rounds"] or 0.0
     return time_s / max(rounds, 1.0)

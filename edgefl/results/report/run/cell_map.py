@@ -111,7 +111,6 @@ def caption(run: Run) -> str:
 
 
 def _lines_text(tracks: ColumnArrays, frame: MapFrame) -> str:
-    """Return what the lines are; nothing where there are none."""
     lines = trajectories.chosen(tracks, frame.half_m)
     if not lines:
         return ""
@@ -180,7 +179,6 @@ def _base_stations_text(cells: Cells, frame: MapFrame) -> str:
 
 
 def _seen_devices(run: Run) -> SeenDevices:
-    """Return all devices that took part, with means over their participations."""
     columns = run.participations
     # Rows are in the order of time, and np.unique finds first occurrences: so it gets them in reverse.
     devices, reversed_row, index_of, counts = np.unique(
@@ -248,7 +246,6 @@ def _diameters(participations: Floats) -> Floats:
 
 
 def _colour_bar() -> Figure:
-    """Return the key to the colours."""
     title = {"text": "path loss [dB]", "side": "right", "font": {"color": MUTED, "size": 13}}
     return {"title": title, "thickness": 12, "len": 0.9, "outlinewidth": 0, "tickfont": {"color": MUTED}, "x": 1.01}
 
@@ -278,7 +275,6 @@ def _base_stations(cells: Cells) -> Figure:
 
 
 def _layout(cells: Cells | None, frame: MapFrame) -> Figure:
-    """Return the layout: equal scales on both axes, and the borders of the cells."""
     axis = {"constrain": "domain", "nticks": 7, "gridcolor": "#eef1f4", "showgrid": True}
     x_axis = axis | {"range": [frame.x_m - frame.half_m, frame.x_m + frame.half_m]}
     y_axis = axis | {"range": [frame.y_m - frame.half_m, frame.y_m + frame.half_m]}
@@ -302,6 +298,5 @@ def _cell_borders(cells: Cells) -> list[Figure]:
 
 
 def _svg_path(corners_m: Floats) -> str:
-    """Return a polygon [n, 2] as an SVG path."""
     points = [f"{x:.4g},{y:.4g}" for x, y in corners_m.tolist()]
     return "M" + "L".join(points) + "Z"

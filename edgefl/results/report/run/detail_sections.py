@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from edgefl.core.units import ENERGY, TIME
 from edgefl.results.report.run import bottleneck, narrative, phase_bars
+from edgefl.results.report.run.phase_bars import share_bars
 from edgefl.results.report.run.sessions_table import sessions_table
-from edgefl.results.report.run.share_bars import share_bars
 from edgefl.results.report.shared import label_heatmap
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run

@@ -54,7 +54,6 @@ def shared_sentences(runs: Sequence[Run]) -> list[str]:
 
 
 def _movement(run: Run) -> str:
-    """Return how many devices moved how, and around which base stations."""
     if as_number(at(run.scenario, "devices.count")) is None:
         return ""
     sites = as_number(at(run.scenario, "cells.sites")) or 1
@@ -70,7 +69,6 @@ def _movement(run: Run) -> str:
 
 
 def _devices(run: Run) -> str:
-    """Return how many devices there are, and how many of each group that has a name."""
     devices = _count(at(run.scenario, "devices.count"), "device")
     groups = device_groups.named_groups(run)
     if not groups:
@@ -80,7 +78,6 @@ def _devices(run: Run) -> str:
 
 
 def _moved(run: Run) -> str:
-    """Return how devices moved, and in which file a trace or a map of streets is."""
     kind = describe.kind(run.scenario, "mobility")
     moved = MOVEMENTS.get(kind, f"moved ({kind})")
     path = at(run.scenario, "mobility.path")
@@ -104,7 +101,6 @@ def _speed(run: Run) -> str:
 
 
 def _sessions(run: Run) -> str:
-    """Return how many sessions there were, which devices they had and which model they started from."""
     count = len(np.unique(run.rounds["session"]))
     if count < 2:
         return ""
@@ -116,7 +112,6 @@ def _sessions(run: Run) -> str:
 
 
 def _session_devices(run: Run, count: int) -> str:
-    """Return which devices were present in the sessions."""
     if at(run.scenario, "sessions.trigger"):
         return f"{count} sessions: one began whenever enough devices had arrived"
     groups = device_groups.session_groups(run)
@@ -157,7 +152,6 @@ def _extra_rounds(run: Run) -> str:
 
 
 def _population(run: Run) -> str:
-    """Return how many devices were present; with churn also how many arrived and left."""
     present = run.rounds["present"]
     # Folders of earlier versions do not have the column.
     if not np.isfinite(present).any():
@@ -186,7 +180,6 @@ def _handovers(run: Run) -> str:
 
 
 def _batteries(run: Run) -> str:
-    """Return the mean level of the batteries at the beginning and the end, and how many were empty."""
     level = run.rounds["battery"]
     if not np.isfinite(level).any():
         return ""
@@ -204,7 +197,6 @@ def _batteries(run: Run) -> str:
 
 
 def _learning(run: Run) -> str:
-    """Return what was learned, or that nothing was."""
     rounds = f"{_count(run.length, 'round')} in {quantity(run.total('time_s'), TIME)} of virtual time"
     if not run.learned:
         return f"{rounds} were priced, without any learning."
@@ -218,7 +210,6 @@ def _learning(run: Run) -> str:
 
 
 def _trained(run: Run) -> str:
-    """Return what was trained, on which data and how."""
     app = describe.app(run.scenario)
     if app:
         return f"the model of the Flower app {app}"

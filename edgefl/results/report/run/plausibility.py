@@ -14,7 +14,7 @@ import numpy as np
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.catalogue import Member, Unknown
 from edgefl.core.distributions import Constant
-from edgefl.core.units import digits
+from edgefl.core.units import NO_NUMBER, digits
 from edgefl.radio.allocation.equal import EqualAllocation
 from edgefl.radio.allocation.round_robin import RoundRobinAllocation
 from edgefl.radio.budget.resources import Resources
@@ -35,6 +35,8 @@ from edgefl.results.published_ranges import (
 from edgefl.results.report.run.coverage import known
 from edgefl.results.report.shared.describe import at, kind
 from edgefl.results.report.shared.read import Run
+from edgefl.results.report.shared.style import StyledRun
+from edgefl.results.report.shared.templates import Html, render
 from edgefl.world.devices_section import Devices
 
 SPLIT = "split"  # a policy whose messages alternate, so that tables have their sums only
@@ -42,6 +44,7 @@ NO_OPTIMISER = "none"
 GIGA = 1e9
 BITS = 8  # of a byte
 SECONDS = 60  # of a minute
+OUTSIDE = Html('<b class="outside" title="outside of what was published">{} outside</b>')
 
 
 class Plausible(NamedTuple):
@@ -117,7 +120,6 @@ def line(quantities: Sequence[Plausible]) -> str:
 
 
 def _transfers(run: Run, radio: Radio, resources: Resources, way: Way) -> _Transfers:
-    """Return the transfers of all participations in a direction."""
     rows = run.participations
     column = "upload_s"
     if way == "down":
@@ -247,3 +249,41 @@ def _handovers_a_minute(run: Run) -> Floats:
 def _ratio(values: Floats, by: Floats) -> Floats:
     """Return quotients [n]; nan where there is nothing to divide by."""
     return np.asarray(np.divide(values, by, out=np.full(by.shape, np.nan), where=by > 0))
+
+
+# The card
+
+
+def card(styled_runs: Sequence[StyledRun]) -> Html:
+    """Return the card, with a column for every run; an empty text where no run has anything to compare."""
+    columns = [{each.published: each for each in plausibility(styled.data)} for styled in styled_runs]
+    quantities = list(dict.fromkeys(published for column in columns for published in column))
+    runs = styled_runs if len(styled_runs) > 1 else ["this run"]
+    return render(
+        "run/plausibility.html.j2",
+        title="Plausible?",
+        head=["", *runs, "published"],
+        body=[_row(published, [column.get(published) for column in columns]) for published in quantities],
+        sources=[_source(published) for published in quantities],
+    )
+
+
+def _row(published: PublishedRange, values: Sequence[Plausible | None]) -> list[str]:
+    return [_name(published), *map(_cell, values), Plausible(published, published.most).range_text]
+
+
+def _name(published: PublishedRange) -> str:
+    return f"{published.name} [{published.unit}]"
+
+
+def _cell(value: Plausible | None) -> str:
+    if value is None:
+        return NO_NUMBER
+    text = digits(value.value)
+    return text if value.within else OUTSIDE.format(text)
+
+
+def _source(published: PublishedRange) -> str:
+    least = f"{digits(published.least, 4)}: {published.least_source}"
+    most = f"{digits(published.most)}: {published.most_source}"
+    return f"{_name(published)}: {least}; {most}"

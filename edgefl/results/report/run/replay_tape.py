@@ -16,7 +16,7 @@ from edgefl.core.arrays import Floats, Ids, Ints, Rows
 from edgefl.core.units import short
 from edgefl.records.statuses import REPORTED
 from edgefl.results.reader import ColumnArrays
-from edgefl.results.report.run import cell_map, coverage, phase_times, trajectories, wasted_energy
+from edgefl.results.report.run import cell_map, coverage, phase_bars, trajectories, wasted_energy
 from edgefl.results.report.run.timeline import NOT_CROSSED
 from edgefl.results.report.shared import resources
 from edgefl.results.report.shared.describe import at
@@ -96,7 +96,6 @@ def chosen(run: Run, most: int) -> Choice | None:
 
 
 def _rows_with_position(run: Run) -> Rows:
-    """Return the rows of all participations whose device has a known position."""
     has_position = np.isfinite(run.devices["x_m"]) & np.isfinite(run.devices["y_m"])
     return np.flatnonzero(has_position & (run.devices["status"] != REPORTED))
 
@@ -159,10 +158,9 @@ def _steps(column: NDArray[np.integer[Any]]) -> list[int]:
 
 
 def _stops(run: Run, choice: Choice) -> list[Stops]:
-    """Return the known positions of each device of the choice."""
     rows_of = _by_device(run.devices["device"][choice.rows], choice.devices)
-    phases_s = phase_times.durations_s(run, choice.rows)
-    starts_s = phase_times.starts_s(run, choice.rows, phases_s)
+    phases_s = phase_bars.durations_s(run, choice.rows)
+    starts_s = phase_bars.starts_s(run, choice.rows, phases_s)
     tracks_of: list[Rows] = [np.empty(0, dtype=np.intp)] * len(choice.devices)
     if run.tracks is not None:
         tracks_of = _by_device(run.tracks["device"], choice.devices)
@@ -226,8 +224,8 @@ def _tracked_stops(tracks: ColumnArrays, rows: Rows, began: Stops, until_s: floa
 
 def _works(run: Run, choice: Choice, place_of: dict[int, int], sectors: int) -> dict[str, Any]:
     """Return the participations, those of each device in order of time."""
-    phases_s = phase_times.durations_s(run, choice.rows)
-    starts_s = phase_times.starts_s(run, choice.rows, phases_s)
+    phases_s = phase_bars.durations_s(run, choice.rows)
+    starts_s = phase_bars.starts_s(run, choice.rows, phases_s)
     places = np.array([place_of[device] for device in run.devices["device"][choice.rows].tolist()])
     before, after = _peers(run, choice.rows, starts_s, places)
     order = np.lexsort((starts_s, places))
@@ -305,7 +303,6 @@ def _event_log(run: Run) -> ColumnArrays:
 
 
 def _rounds(run: Run, choice: Choice) -> dict[str, Any]:
-    """Return what the counters show when each round has ended."""
     rounds = {name: column[: choice.rounds] for name, column in run.rounds.items()}
     tested = np.isfinite(rounds["test_accuracy"])
     return {

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, as_number, digits, percent, quantity, score, spread
-from edgefl.results.report.run import plausibility_card, wasted_energy
+from edgefl.results.report.run import plausibility, wasted_energy
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash
@@ -52,7 +52,7 @@ def results(styled_runs: Sequence[StyledRun]) -> Html:
     cards["Rounds and drops"] = [_rounds_and_drops(run) for run in runs]
     cards["Wall clock"] = [_wall_clock(run) for run in runs]
     shown = [_facts_card(title, columns) for title, columns in cards.items() if any(columns)]
-    plausible = plausibility_card.card(styled_runs)
+    plausible = plausibility.card(styled_runs)
     return render("run/results.html.j2", cards=shown, runs=styled_runs, plausible=plausible)
 
 

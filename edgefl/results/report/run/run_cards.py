@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from edgefl.results.report.run import (
     battery,
     device_energy,
-    handovers,
     phase_bars,
     population,
     replay,
@@ -29,7 +28,7 @@ WORLD_CARDS: tuple[MakeCard, ...] = (
     timeline.card,
     population.card,
     times_chosen.card,
-    handovers.card,
+    population.handovers_card,
     battery.card,
 )
 COST_CARDS: tuple[MakeCard, ...] = (

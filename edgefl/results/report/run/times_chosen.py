@@ -76,7 +76,6 @@ def caption(found: Participation) -> str:
 
 
 def _times_text(first: int, width: int) -> str:
-    """Return which times a bar stands for."""
     if width == 1:
         return str(first)
     return f"{first} to {first + width - 1}"

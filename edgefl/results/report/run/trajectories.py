@@ -81,7 +81,6 @@ def _last_part(tracks: ColumnArrays, rows: Rows, longest_m: float) -> Rows:
 
 
 def _steps_m(tracks: ColumnArrays, rows: Rows) -> Floats:
-    """Return the distances between successive rows [n - 1]."""
     return np.asarray(np.hypot(np.diff(tracks["x_m"][rows]), np.diff(tracks["y_m"][rows])))
 
 

@@ -11,7 +11,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.units import ENERGY, fitting, quantity, top
 from edgefl.records.statuses import ANSWERED, EVALUATIONS, POLLED, RECEIVED, REPORTED
 from edgefl.results.report.run import device_groups, phase_bars
-from edgefl.results.report.run.share_bars import slices
+from edgefl.results.report.run.phase_bars import slices
 from edgefl.results.report.shared import describe, time_charts
 from edgefl.results.report.shared.card import Card, ShareBar
 from edgefl.results.report.shared.read import Run

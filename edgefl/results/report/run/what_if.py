@@ -141,7 +141,6 @@ def _name(index: int) -> str:
 
 
 def _card(run: StyledRun, index: int) -> WhatIfCard:
-    """Return what the card of a run shows."""
     current = is_current(run.data)
     keys = keys_of(run.data) if current else []
     costs = _costs(run.data) if current else []
@@ -175,7 +174,6 @@ def _measure_name(own: WhatIfRow, measure: Measure) -> str:
 
 
 def _colour(run: StyledRun, number: int) -> str:
-    """Return the colour of a line of the chart; the whole run has that of the run."""
     colours = [run.colour, *(colour for colour in RUN_COLOURS if colour != run.colour)]
     return colours[number % len(colours)]
 
@@ -254,7 +252,6 @@ def _with_gap(key_points: KeyPoints, values: list[Any]) -> list[Any]:
 
 
 def _unit(costs: Sequence[Sequence[float | None]], units: Sequence[Unit]) -> Unit:
-    """Return the unit that fits the largest cost."""
     return fitting(max((cost for line in costs for cost in line if cost is not None), default=0.0), units)
 
 

@@ -133,7 +133,6 @@ def height(figure: Figure) -> int:
 
 
 def _colour_bar() -> Figure:
-    """Return the key to the colours, as high as the map is."""
     title = {"text": "samples", "side": "right", "font": {"color": MUTED, "size": 13}}
     return {
         "thickness": 12,
@@ -148,14 +147,12 @@ def _colour_bar() -> Figure:
 
 
 def _ticks(values: Floats) -> Figure:
-    """Return a tick at each value where there are few."""
     if len(values) > MOST_TICKS:
         return {}
     return {"tickmode": "array", "tickvals": short(values, 9)}
 
 
 def _layout(labels: Floats, devices: Floats) -> Figure:
-    """Return the layout: the map below, the bars above; both share the axis of the devices."""
     device_axis = {"title": {"text": "device"}, "anchor": "y", "showline": False}
     # Label 0 is on top, as in a table.
     label_axis = {"title": {"text": "label"}, "domain": [0, 0.8], "autorange": "reversed", "showgrid": False}

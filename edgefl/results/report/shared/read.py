@@ -216,7 +216,6 @@ def load_so_far(folder: Path) -> Run:
 
 
 def _load_rows_so_far(folder: Path) -> Run:
-    """Read the rows that a run without results has left so far."""
     under_way = is_under_way(folder)
     documents = read_documents(folder)
     summary: Mapping[str, Any] = {}
@@ -249,7 +248,6 @@ def _load_rows_so_far(folder: Path) -> Run:
 
 
 def _without_rows(name: str) -> ColumnArrays:
-    """Return the columns of a table that has no rows yet."""
     return arrays_from({column.name: [] for column in columns_of_files()[name]}, name)
 
 
@@ -293,7 +291,6 @@ def load_rounds(folder: Path) -> ColumnArrays:
 
 
 def _optional_table(folder: Path, name: str) -> ColumnArrays | None:
-    """Return a table that not every folder has."""
     if not (folder / name).is_file():
         return None
     return arrays_of(folder, name)

@@ -88,7 +88,6 @@ def virtual_time_axis(unit: Unit) -> Figure:
 
 
 def _horizontal_axis(runs: Sequence[StyledRun], view: View, unit: Unit) -> Figure:
-    """Return the axis of a view, titled with its unit."""
     title = view.title
     if view.name == "energy":
         title = energy_of([run.data for run in runs])

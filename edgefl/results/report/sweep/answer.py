@@ -85,13 +85,11 @@ def _lines_with_runs(study: Study, column: EstimateColumn, number: int) -> list[
 
 
 def _value_text(study: Study, number: int, point: int) -> str:
-    """Return the value of one key at a point."""
     index = study.points[point].value_indices[number]
     return study.keys[number].texts[index]
 
 
 def _effect(study: Study, column: EstimateColumn, line: Line) -> Effect:
-    """Return the change from the first to the last point of a line."""
     start = line[0]
     end = line[-1]
     # Whoever reads the sentence looks at this one test: its p-value is not corrected for those of other points.

@@ -80,7 +80,6 @@ def render(
 
 
 def _subtitle(study: Study) -> str:
-    """Return how many points and seeds there are, and what varies."""
     seeds = len(np.unique(study.numbers["seed"]))
     parts = [f"{_count(len(study.points), 'point')}, {_count(seeds, 'seed')}"]
     parts += [_range_text(key) for key in study.keys]
@@ -118,7 +117,6 @@ def _banner(study: Study) -> str:
 
 
 def _answers(study: Study, columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal]) -> list[Answer]:
-    """Return the sentences for each goal and key, of which the script shows those chosen."""
     numbers = itertools.product(range(len(every_goal)), range(len(study.keys)))
     return [Answer(goal, key, answer(study, columns, every_goal[goal], key)) for goal, key in numbers]
 
@@ -155,7 +153,6 @@ def _spread_text(study: Study) -> str:
 def _data(
     study: Study, columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal], curves: SweepCurves | None
 ) -> dict[str, Any]:
-    """Return what the script draws."""
     shown = {goal.time for goal in every_goal} | {goal.energy for goal in every_goal}
     if "final_accuracy" in columns:
         shown.add("final_accuracy")

@@ -165,7 +165,6 @@ def swept_values(folder: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _read_content(folder: Path) -> tuple[str, list[str]]:
-    """Return the sweep's name and the paths of its keys."""
     content = yaml_of(folder, CONTENT_FILE, text_of(folder, CONTENT_FILE))
     keys = content.get("keys")
     if not isinstance(keys, list):

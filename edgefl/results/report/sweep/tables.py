@@ -64,7 +64,6 @@ def _shown_columns(columns: Mapping[str, EstimateColumn], goals: Sequence[Goal])
 
 
 def _row(study: Study, shown: Sequence[EstimateColumn], run_pages: Mapping[int, str], point: int) -> list[PointCell]:
-    """Return the cells of a point: its values, its runs with links to their pages, its estimates."""
     cells = []
     for key, index in zip(study.keys, study.points[point].value_indices, strict=True):
         # The index, as texts would sort 100 MHz before 50 MHz.
@@ -80,7 +79,6 @@ def _row(study: Study, shown: Sequence[EstimateColumn], run_pages: Mapping[int, 
 
 
 def _cell(column: EstimateColumn, point: int) -> PointCell:
-    """Return an estimate, and how it compares with the best point."""
     estimate = column.estimates[point]
     sorts_as = f"{estimate.central if math.isfinite(estimate.central) else SORTS_LAST:.6g}"
     cell = PointCell(sorts_as, estimate_text(estimate, column.measure), best=point == column.best)
