@@ -86,7 +86,7 @@ def test_a_target_that_a_run_did_not_have_is_not_missed(result, tmp_path):
     [
         ("interrupted", "This run was interrupted after 9 of 60 rounds."),
         ("failed", "This run failed after 9 of 60 rounds."),
-        ("running", "`edgefl run --resume` goes on with it; it had written 9 of 60 rounds."),
+        ("running", "`edgefl run --resume` continues it; it had written 9 of 60 rounds."),
         ("odd", "has the status &#39;odd&#39;"),
     ],
 )

@@ -88,7 +88,7 @@ def test_the_page_says_what_the_band_is(seeds, tmp_path):
 
 def test_the_page_of_few_seeds_promises_no_interval(seeds, tmp_path):
     text = page_of(seeds(3), tmp_path)
-    assert "Thin lines are the single seeds" in text
+    assert "Thin lines are single seeds" in text
     assert "Bands are" not in text
 
 

@@ -1,4 +1,4 @@
-"""The live page: the page of a run's result folder as it is now, with a script that keeps it up to date."""
+"""The live page: the page of a result folder in its current state, with a script that keeps it up to date."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from edgefl.results.run_folder import REPORT_FILE
 DATA_OPENS = '<script type="application/json" id="data">'
 TEMPLATE = "results/live/page.html.j2"
 SETTING_UP = "The run is being set up: data are loaded and divided, and a plan of training is chosen."
-NEVER_BEGAN = "The run has ended before its first round. The terminal in which it was started says why."
+NEVER_BEGAN = "The run ended before its first round. The terminal in which it was started says why."
 
 
 class PageMaker:
@@ -39,14 +39,14 @@ class PageMaker:
         return self._of_text(SETTING_UP)
 
     def now(self) -> Shown | None:
-        """Return the page of what the folder holds now; None if it holds no run at this moment."""
+        """Return the page of the folder's current content; None if it holds no run at this moment."""
         try:
             return self._of_folder()
         except InputError:  # the run is about to write its first files, or they have been removed
             return None
 
     def last(self, *, has_rounds: bool) -> Shown:
-        """Return the page at the end of the run; it says so where the folder has nothing of this run."""
+        """Return the page at the end of the run, or a page that says why there is none."""
         text = NEVER_BEGAN
         if has_rounds:
             try:
@@ -56,7 +56,7 @@ class PageMaker:
         return self._of_text(text, ended=True)
 
     def _of_folder(self, *, ended: bool = False) -> Shown:
-        """Return the page of what the folder holds now.
+        """Return the page of the folder's current content.
 
         Raises:
             InputError: it holds no run.
@@ -70,7 +70,7 @@ class PageMaker:
         return self._shown(partial(render, TEMPLATE, **values), ended=ended)
 
     def _shown(self, make: Callable[..., Html], *, ended: bool) -> Shown:
-        """Return a page as the server hands it out."""
+        """Return a page in the form that the server sends."""
         self._version += 1
         facts = {"version": self._version, "ended": ended, "file": str(self._folder / REPORT_FILE)}
         script = (files("edgefl.results.live") / "live.js").read_text(encoding="utf-8")
@@ -82,6 +82,6 @@ class PageMaker:
 
 
 def _between(html: str, opens: str, closes: str) -> str:
-    """Return what stands between two texts of the page; neither can occur in what a run is called or says."""
+    """Return the content between two texts of the page, neither of which can occur in a run's name or error."""
     begin = html.index(opens) + len(opens)
     return html[begin : html.index(closes, begin)]

@@ -40,7 +40,7 @@ class ComparedRun(NamedTuple):
 class ComparisonOptions(NamedTuple):
     """The options of ``edgefl compare``."""
 
-    targets: Sequence[float] = ()  # accuracies, beside those of the scenarios
+    targets: Sequence[float] = ()  # accuracies, in addition to those of the scenarios
     relative: Sequence[float] = ()  # fractions of the reference's best accuracy
     last: int = 50  # tests
     initial: int = metrics.INITIAL_ROUNDS  # of each session
@@ -64,7 +64,7 @@ class Comparison(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A table of text with a row for each run; whoever draws it adds the names of the runs."""
+    """A table of text with a row for each run, to which the names of the runs are added."""
 
     title: str
     head: Sequence[str]
@@ -72,7 +72,7 @@ class Block(NamedTuple):
 
 
 def compared_run(run: Run, name: str) -> ComparedRun:
-    """Return what a comparison needs of a run's result folder."""
+    """Return the parts of a run that a comparison needs."""
     curve = metrics.accuracy_curve(run.rounds)
     bs_energy_j = metrics.base_station_energy_j(run.rounds)
     return ComparedRun(name, run.scenario, str(run.manifest.get("status")), curve, bs_energy_j)
@@ -176,8 +176,10 @@ def _row(
 
 
 def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Return the keys, beside the algorithm's, that make a run incomparable with its reference."""
-    # Runs that differ in more than the algorithm differ in their results for two reasons at once.
+    """Return the keys, other than the algorithm's, in which a run differs from its reference.
+
+    Runs that differ in more than the algorithm are not comparable: their results differ for several reasons.
+    """
     keys = describe.differences([reference, scenario])
     return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in describe.PLAN_KEYS]
 
@@ -256,9 +258,9 @@ def _base_station_energy(run: ComparedRun, targets: Sequence[TargetAccuracy]) ->
 
 
 def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: AccuracyCurve) -> ComparisonRow:
-    """Return what a target took, None where it was never reached, and the speed-ups.
+    """Return the costs of a target, None where it was never reached, and the speed-ups.
 
-    For the speed-ups a run that never reached the target counts with its whole length.
+    In speed-ups a run that never reached the target counts with its whole length.
     """
     reach = metrics.reach(run, target.accuracy)
     reference_reach = metrics.reach(reference, target.accuracy)
@@ -273,7 +275,7 @@ def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: Accur
 
 
 def overview(comparison: Comparison) -> Block:
-    """Return the costs of each run, and the keys but the algorithm's in which it differs from the reference."""
+    """Return the costs of each run, and the keys in which it differs from the reference."""
     head = ["algorithm", "rounds", "time", "energy", *_base_station_head(comparison), "differs from the reference in"]
     body = []
     for row in comparison.rows:
@@ -389,7 +391,7 @@ def _cost_cells(row: ComparisonRow) -> list[str]:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Return what else a reader must know of the runs, a line each."""
+    """Return further facts about the runs, a line each."""
     unfinished = []
     untested = []
     for row in comparison.rows:

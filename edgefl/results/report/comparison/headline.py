@@ -17,7 +17,7 @@ TILES_IN_A_ROW = 6
 STATUS_TEXTS = {
     "interrupted": "was interrupted after",
     "failed": "failed after",
-    "running": "was killed, or its machine went down, and `edgefl run --resume` goes on with it; it had written",
+    "running": "was killed, or its machine went down, and `edgefl run --resume` continues it; it had written",
 }
 
 
@@ -44,7 +44,6 @@ def tiles(run: Run) -> Html:
     ]
     general = [tile for tile in candidates if tile]
     targets = [_target_tile(target) for target in run.targets]
-    # Tiles beyond the first row would break it anywhere.
     rows = [general, targets]
     if len(general) + len(targets) <= TILES_IN_A_ROW:
         rows = [general + targets]
@@ -52,7 +51,7 @@ def tiles(run: Run) -> Html:
 
 
 def banner(run: Run, name: str) -> Html:
-    """Return a line about a run that did not finish, under its name in that line; an empty text for others."""
+    """Return a line about a run that did not finish; an empty text for others."""
     status = str(run.manifest.get("status"))
     if status == "finished":
         return Html()
@@ -65,10 +64,10 @@ def banner(run: Run, name: str) -> Html:
 
 
 def _rounds_of(run: Run) -> str:
-    """Return how many rounds have ended, and of how many, as far as anybody knows."""
+    """Return how many rounds have ended, and of how many where that is known."""
     rounds = f"{run.length}"
     planned_rounds = describe.at(run.scenario, "rounds")
-    is_planned = not describe.app(run.scenario)  # nobody knows how many rounds an app would have run
+    is_planned = not describe.app(run.scenario)  # the number of rounds of an app is not known
     if is_planned and type(planned_rounds) is int:  # a folder of another version may hold something else
         rounds += f" of {planned_rounds}"
     return f"{rounds} rounds"
@@ -76,7 +75,7 @@ def _rounds_of(run: Run) -> str:
 
 def _result_tile(run: Run) -> Tile | None:
     if run.final_accuracy is not None:
-        # The last model is what a run leaves behind; a better one on the way is worth a note.
+        # A run leaves its last model; a better one on the way is worth a note.
         best = run.summary.get("best_accuracy")
         note = "" if best is None else f"best {score(best)}"
         title = "Accuracy so far" if run.under_way else "Final accuracy"

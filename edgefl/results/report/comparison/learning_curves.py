@@ -22,7 +22,7 @@ from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 MOST_CURVE_POINTS = 600
 LINE_BREAK = -1  # in place of a row: the line is broken there
 HIGH_ACCURACY = 0.85  # from here on the vertical axis reaches up to 100 %
-MANY_DECADES = 8  # of a logarithmic axis: more than so many powers of ten do not fit as ticks
+MANY_DECADES = 8  # of a logarithmic axis: more powers of ten do not fit as ticks
 
 
 Bands = Mapping[str, SeedBand]  # by the names of views
@@ -105,7 +105,7 @@ def loss(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure
 
 
 def _tell_apart(test: views.Curve, train: views.Curve) -> None:
-    """Name the two losses of one run, and draw the training loss thinner and in grey."""
+    """Name the two losses of one run, and make the training loss thinner and grey."""
     test.trace["name"] = TEST_LOSS.name
     train.trace["name"] = TRAIN_LOSS.name
     train.trace["line"] = {"color": MUTED, "width": 1.6, "dash": "dot"}

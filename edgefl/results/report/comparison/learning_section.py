@@ -45,7 +45,7 @@ def learning_section(
 
 
 def _notes(runs: Sequence[StyledRun]) -> list[str]:
-    """Return the meaning of the session marks, and for each run without a learning curve the reason."""
+    """Return the meaning of the session marks, and for each run why it has no learning curve."""
     notes = []
     if len(runs) == 1:  # charts of several runs have no marks of sessions
         session_legend = views.legend(runs[0].data)
@@ -57,13 +57,13 @@ def _notes(runs: Sequence[StyledRun]) -> list[str]:
             name = "This run"
         if not run.data.length:
             notes.append(f"{name} ended no round: there is nothing to draw.")
-        elif not run.data.learned:  # an empty chart would look like a fault of the page
+        elif not run.data.learned:  # an empty chart would look like a defect of the page
             notes.append(f"{name} was priced without learning (--no-train): there is no accuracy and no loss.")
     return notes
 
 
 def comparison_section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Html:
-    """Return several runs compared with the first: accuracies, and what the targets took.
+    """Return several runs compared with the first: accuracies, and the costs of targets.
 
     Where seeds are pooled, each run is compared with that of the first group under the same seed.
     """
@@ -91,7 +91,7 @@ def _compared(runs: Sequence[StyledRun]) -> list[Block]:
 def _blocks_by_seed(groups: Sequence[PooledRuns]) -> list[RunsTable]:
     """Return the runs of all groups but the first, compared with that of the first group under the same seed.
 
-    Runs of other seeds are not compared, as they met other devices and channels.
+    Runs with other seeds are not compared, as they met other devices and channels.
     """
     first, *others = groups
     bodies: dict[str, list[Sequence[str]]] = {}

@@ -25,7 +25,7 @@ LEGEND = (
     "t), with fewer their lowest and highest value."
 )
 BAND = "Bands are the 95 % confidence interval of the mean over seeds (Student's t)."
-THIN = "Thin lines are the single seeds, of which an interval would take at least four."
+THIN = "Thin lines are single seeds: an interval takes at least four."
 
 
 class MainResult(NamedTuple):
@@ -47,7 +47,7 @@ MAIN_RESULTS = (
 
 
 class PooledRuns(NamedTuple):
-    """Runs that differ only in their seed, and the look of their mean; also a run of which there is only one seed."""
+    """Runs that differ only in their seed, and the look of their mean; also a run with only one seed."""
 
     look: StyledRun  # of the first run, with the label of the group
     runs: Sequence[StyledRun]
@@ -70,14 +70,14 @@ def pooled(runs: Sequence[Run]) -> list[PooledRuns]:
 
 
 def are_pooled(groups: Sequence[PooledRuns]) -> bool:
-    """Return whether any group has several seeds, and each of them once: the same run twice is something to compare."""
+    """Return whether a group has several seeds, each of them once: a run that is given twice is compared."""
     if any(len(group.seeds) < len(group.runs) for group in groups):
         return False
     return any(len(group.runs) > 1 for group in groups)
 
 
 def seeds_text(groups: Sequence[PooledRuns]) -> str:
-    """Return the seeds that all groups have, such as ``seeds 1, 2, 3``; an empty text where they have others."""
+    """Return the seeds that all groups have, such as ``seeds 1, 2, 3``; an empty text where groups differ."""
     seeds = [list(group.seeds) for group in groups]
     if len(seeds[0]) < 2 or any(others != seeds[0] for others in seeds):
         return ""

@@ -14,10 +14,10 @@ from edgefl.results.report.shared.style import INK, MUTED, Figure, StyledRun, pl
 from edgefl.results.report.shared.views import Curve, View
 
 TargetResult = Mapping[str, Any]  # an entry of `targets` in summary.json
-TEXT_HEIGHT = 0.055  # of the axis: a line of text needs so much
-LOWEST_COST = 0.03  # of the axis: height of the lowest text beside a line
-COST_SPACING = 0.07  # of the axis: from one such text to the next
-RIGHT_PART = 0.75  # of the axis: text beside a line further right is written on its left
+TEXT_HEIGHT = 0.055  # of the axis, for a line of text
+LOWEST_COST = 0.03  # of the axis: height of the lowest text next to a line
+COST_SPACING = 0.07  # of the axis: from one of these texts to the next
+RIGHT_PART = 0.75  # of the axis: right of this, text stands left of its line
 DASHED = {"type": "line", "layer": "below", "line": {"color": "#9aa5b1", "width": 1, "dash": "4px,3px"}}
 
 
@@ -80,8 +80,7 @@ def lines(targets: Sequence[float], alone: StyledRun | None, ceiling: float, vie
 
     Args:
         targets: accuracies, in growing order; each has a dashed line over the whole width.
-        alone: the run, if it is the only one on the chart: a line goes down to the axis where it reached a target,
-            with what that took.
+        alone: the run, if it is the only one on the chart: a line with the cost marks where it reached each target.
         ceiling: the upper end of the vertical axis [%].
         view: the choice of the horizontal axis.
         unit: the unit of that axis.
@@ -136,7 +135,7 @@ def _spread(heights: Sequence[float], ceiling: float) -> list[float]:
 
 
 def _cost(target: TargetResult, view: View, x: float, end: float, height: float) -> Figure:
-    """Return what reaching a target took, as text beside the foot of its line, on the side that has room."""
+    """Return the cost of a target as text next to the foot of its line, on the side that has room."""
     cost = quantity(target.get(view.crossing), view.units)
     if view.name == "round":
         cost = f"round {cost}"

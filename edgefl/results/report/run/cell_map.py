@@ -126,10 +126,10 @@ def _is_true(texts: NDArray[np.str_]) -> Bools:
 
 
 def frame_of(run: Run, cells: Cells | None) -> MapFrame:
-    """Return the part of the plane to draw, such that devices can be told from each other.
+    """Return the part of the plane to draw, in which devices can be told apart.
 
-    It is all that is covered and all places of devices; only devices and base stations where these are close
-    together; and only devices where they would then be a spot beside the base stations.
+    It holds all that is covered and all devices; only devices and base stations where these are close together; and
+    only devices where they would be a spot next to the base stations.
     """
     points_m = np.stack([run.devices["x_m"], run.devices["y_m"]], axis=-1)
     points_m = points_m[np.isfinite(points_m).all(axis=1)]  # folders may lack positions
@@ -162,7 +162,7 @@ def _square_around(points_m: Floats, margin: float) -> MapFrame:
 
 
 def _base_stations_text(cells: Cells, frame: MapFrame) -> str:
-    """Return what the triangles are; without any in the frame, how far away the nearest base station is, and where."""
+    """Return the meaning of triangles, or, without any in the frame, where the nearest base station is."""
     offsets_m = cells.sites_m - frame[:2]
     in_frame = np.abs(offsets_m).max(axis=1) <= frame.half_m
     if in_frame.any() and cells.sites > 1:
@@ -251,7 +251,7 @@ def _colour_bar() -> Figure:
 
 
 def _hover_template(phases: Sequence[Phase], unit: str, *, several_cells: bool) -> str:
-    """Return what the pointer shows of a device, in the order of the columns in ``customdata``."""
+    """Return the text under the pointer, in the order of the columns in ``customdata``."""
     text = "<b>device %{customdata[0]}</b><br>%{customdata[1]:.0f} m, path loss %{marker.color:.1f} dB"
     if several_cells:
         text += "<br>cell %{customdata[3]}"

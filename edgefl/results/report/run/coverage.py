@@ -30,7 +30,7 @@ DEVICE_HEIGHT_M = 1.5  # where devices differ: the least of 3GPP TR 38.901, Tabl
 
 
 def cells_of(run: Run) -> Cells | None:
-    """Return the scenario's base stations; None where another version wrote what this one does not know."""
+    """Return the scenario's base stations; None where this version does not know their section."""
     return known(Cells, at(run.scenario, "cells"))
 
 
@@ -39,9 +39,9 @@ def _radio_of(run: Run) -> Radio | None:
 
 
 def known(section: type[Known], value: object) -> Known | None:
-    """Return a section of the scenario; None where another version wrote what this one does not know.
+    """Return a section of the scenario; None where this version does not know it.
 
-    A page is made of results, and runs no code that their scenario names: what is from outside stays unknown.
+    A page runs no code that a scenario names: members from outside stay unknown.
     """
     try:
         return section.model_validate(value, context={"access": Access(mode="skip")})
@@ -90,10 +90,10 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     """Return the median path loss outdoors to the nearest base station, in steps, over a square around a point.
 
     The colours span the losses from the least distance of a device to the border of a cell. None where losses belong
-    to devices and not to places, or another version wrote a radio that this one does not know, or cannot compute.
+    to devices and not to places, or this version cannot compute them.
     """
     radio = _radio_of(run)
-    if radio is None or radio.trace is not None:  # with recorded links there is no path loss
+    if radio is None or radio.trace is not None:  # recorded links have no path loss
         return None
     propagation: object = radio.propagation
     if isinstance(propagation, Unknown) or radio.propagation.by_device:
@@ -107,7 +107,7 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     try:
         loss_db = path_loss_db(radio, cells, np.maximum(distance_m, cells.min_distance_m), height_m)
         lowest_db, highest_db = path_loss_db(radio, cells, span_m, height_m).tolist()
-    except ValueError:  # the model does not hold for this carrier: no run of this version has had it
+    except ValueError:  # the model does not hold for this carrier
         return None
     return {
         "type": "contour",

@@ -31,7 +31,7 @@ NUMBER_WORDS = {2: "two", 3: "three", 4: "four"}
 
 
 def sentences(run: Run) -> list[str]:
-    """Return the sentences in order, only those that have something to say."""
+    """Return the sentences in order, without empty ones."""
     if not run.length:  # a run that was stopped in its first round
         return []
     candidates = [
@@ -115,7 +115,7 @@ def _session_devices(run: Run, count: int) -> str:
     if at(run.scenario, "sessions.trigger"):
         return f"{count} sessions: one began whenever enough devices had arrived"
     groups = device_groups.session_groups(run)
-    # Without groups that take turns, devices can only come and go by churn, which has a sentence of its own.
+    # Without groups that take turns, devices can only come and go by churn, which has another sentence.
     if not groups:
         return f"The same devices were present in all {count} sessions"
     number = NUMBER_WORDS.get(len(groups), len(groups))
@@ -127,7 +127,7 @@ def _session_devices(run: Run, count: int) -> str:
 
 def _group_labels(run: Run, groups: Sequence[ChartedGroup]) -> str:
     """Return the labels of each group where they are all different."""
-    # Groups with the same labels, or in a folder that does not know them, differ in nothing that is worth a word.
+    # Groups with the same or with unknown labels do not differ in a way worth mentioning.
     labels = [device_groups.labels_text(run, group) for group in groups]
     if len(labels) < 2 or len(set(labels)) < len(labels):
         return ""
@@ -135,8 +135,8 @@ def _group_labels(run: Run, groups: Sequence[ChartedGroup]) -> str:
 
 
 def _extra_rounds(run: Run) -> str:
-    """Return how many extra rounds there were, and what the server kept for sessions to come."""
-    extra = int((run.rounds["round"] < 1).sum())  # a session counts its own rounds from 1, extra ones below
+    """Return the number of extra rounds, and what the server kept for later sessions."""
+    extra = int((run.rounds["round"] < 1).sum())  # extra rounds have numbers below 1
     kept_bytes = run.rounds["history_bytes"]
     most_bytes = 0.0
     if np.isfinite(kept_bytes).any():
@@ -153,8 +153,7 @@ def _extra_rounds(run: Run) -> str:
 
 def _population(run: Run) -> str:
     present = run.rounds["present"]
-    # Folders of earlier versions do not have the column.
-    if not np.isfinite(present).any():
+    if not np.isfinite(present).any():  # no round has been recorded
         return ""
     fewest = quantity(np.nanmin(present))
     most = quantity(np.nanmax(present))
@@ -249,19 +248,19 @@ def _missed_targets(run: Run) -> str:
 
 
 def _cost(run: Run) -> str:
-    """Return the energy spent, and how much of it was in vain."""
+    """Return the energy spent, and the share without a used update."""
     energy_j = run.total("energy_j")
     if not energy_j:
         return ""
     text = f"Devices spent {quantity(energy_j, ENERGY)}"
     lost_j = run.sum("drained_j")
-    # Energy in the books is that of taking part; batteries also lose what devices draw anyway.
+    # The energy of a run is the energy of taking part; batteries also lose what devices draw anyway.
     if lost_j is not None:
         lost = f"Batteries lost {quantity(lost_j, ENERGY)} to other things than learning"
         text = f"{lost}. {text} on taking part"
 
     wasted_j = wasted_energy.energy_by_outcome(run)
-    # Polled devices that were not chosen did what they were asked to: nothing of theirs is lost.
+    # Polled devices that were not chosen lost nothing: they answered, which was all they had to do.
     polling_j = wasted_j.pop(POLLED, np.zeros(0)).sum()
     if polling_j:
         text += f", {_share(polling_j, energy_j)} to report losses without being chosen"

@@ -122,7 +122,7 @@ def _key(run: Run) -> dict[str, KeyEntry]:
 
 
 def note(run: Run, choice: Choice) -> str:
-    """Return what the replay shows, and what it leaves out or does not know."""
+    """Return what the replay leaves out or does not know, and its keys."""
     sentences = []
     if len(choice.devices) < choice.known:
         sentences.append(f"Shows {len(choice.devices):,} of {choice.known:,} devices.")

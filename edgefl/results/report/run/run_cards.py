@@ -1,7 +1,7 @@
 """All figures of one run, in the page's order.
 
 To add a figure, write a module with a function ``card(run, runs)`` that returns a `Card`, or None for a run that has
-nothing to draw; add it to one of the two lists below; and test the module's figure against the columns that it draws.
+nothing to draw; add it to one of the two lists below; and test the figure against the columns that it draws.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table "Sessions": what each session of a run took and achieved."""
+"""The table "Sessions": costs and accuracies of each session of a run."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _costs_and_scores(session: SessionSummary) -> list[str]:
 
 
 def _target_cell(target: Mapping[str, Any]) -> str:
-    """Return what a target took; a relative target also says its accuracy, as it differs between sessions."""
+    """Return the cost of a target; of a relative target also its accuracy, which differs between sessions."""
     if as_number(target.get("relative")) is None:
         return target_cost(target)
     if target["accuracy"] is None:  # the reference has no such session
@@ -77,7 +77,7 @@ def _optional_columns(run: Run, sessions: Sequence[SessionSummary]) -> dict[str,
         rows = np.flatnonzero(run.rounds["session"] == number)
         group = device_groups.group_of_session(run, int(number or 1))
         group_names.append(group.name if group else "")
-        extra_counts.append(int((run.rounds["round"][rows] < 1).sum()))  # a session counts its own rounds from 1
+        extra_counts.append(int((run.rounds["round"][rows] < 1).sum()))
         kept_bytes.append(float(np.nan_to_num(run.rounds["history_bytes"][rows]).max(initial=0)))
 
     columns = {}

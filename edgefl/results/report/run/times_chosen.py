@@ -19,7 +19,7 @@ MOST_BARS = 60  # of different times chosen; more are put together
 
 
 def card(run: Run, _runs: Sequence[Run]) -> Card | None:
-    """Return the card of how often devices were chosen; None if nobody was left out."""
+    """Return the card of how often devices took part; None if all did equally often."""
     if run.length < 2:
         return None
     found = of_run(run)

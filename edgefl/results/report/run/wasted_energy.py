@@ -19,8 +19,8 @@ from edgefl.results.report.shared.style import ENERGY_PHASES, RUN_COLOURS, Figur
 from edgefl.results.report.shared.time_charts import Panel
 
 DEPARTED = "departed"  # as in coordination.policies.base, which loads SimPy
-BATTERY_EMPTY = "battery_empty"  # an outcome that the report tells apart from "departed"
-# All others as they are written.
+BATTERY_EMPTY = "battery_empty"  # an outcome that the report distinguishes from "departed"
+# All others are shown as they are written.
 OUTCOME_TEXTS = {POLLED: "polled, not chosen", REPORTED: "channel reports"}
 USED_COLOUR = "#c9d5df"
 LEVEL_TOLERANCE = 1e-9  # relative: batteries closer than this to their reserve are empty
@@ -50,7 +50,7 @@ def figure(run: Run) -> Figure | None:
 
 
 def caption(run: Run) -> str:
-    """Return what each outcome has cost, in one line."""
+    """Return the cost of each outcome, in one line."""
     entries, sums_j = shares_by_outcome(run)
     costs = []
     for entry, value_j in zip(entries[1:], sums_j[1:].tolist(), strict=True):
@@ -105,5 +105,5 @@ def outcome_text(outcome: str) -> str:
 
 
 def _outcome_colour(index: int) -> str:
-    """Return the colour of the ``index``-th outcome: those of runs from the second on, again and again."""
+    """Return the colour of the ``index``-th outcome, in turn from the colours of runs but the first."""
     return RUN_COLOURS[1 + index % (len(RUN_COLOURS) - 1)]

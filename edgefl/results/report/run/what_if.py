@@ -17,7 +17,7 @@ from edgefl.results.report.shared.templates import Html, render
 from edgefl.results.what_if_table import Measure, WhatIfRow, measures_of, ratio, value_cell, value_text
 
 OWN = "as in the run"
-LOGARITHMIC_RATIO = 10  # of a key's largest to its smallest value: from there on ranges are geometric, too
+LOGARITHMIC_RATIO = 10  # of a key's largest to its smallest value: from this on ranges are geometric
 PANELS = ([0.0, 0.455], [0.545, 1.0])  # of the chart's width: time, energy
 COST_CELL = Html('<strong data-cost="{}">{}</strong>')
 RATIO_CELL = Html('<span class="note" data-cost="{}-ratio"></span>')
@@ -59,7 +59,7 @@ class KeyPoints:
 
 
 class WhatIfCard(NamedTuple):
-    """What the card of a run shows; no keys where the table belongs to another run, or has refused values only."""
+    """The card of a run; without keys if the table belongs to another run, or has refused values only."""
 
     name: str
     run: StyledRun
@@ -85,7 +85,7 @@ def figures(runs: Sequence[StyledRun]) -> dict[str, Figure]:
 
 
 def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
-    """Return what the page's script needs to move the sliders, by the name of the chart."""
+    """Return the data that the sliders need, by the name of the chart."""
     found = {}
     for index, run in enumerate(runs):
         if is_current(run.data):
@@ -94,7 +94,7 @@ def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
 
 
 def is_current(run: Run) -> bool:
-    """Return whether a run has a table of other prices, which is its own and has points."""
+    """Return whether a run has a table of other prices that belongs to it and has points."""
     if not run.what_if or not keys_of(run):
         return False
     own = run.what_if[0]
@@ -152,7 +152,7 @@ def _card(run: StyledRun, index: int) -> WhatIfCard:
 
 
 def _costs(run: Run) -> list[list[str]]:
-    """Return the rows of the costs: those of the run, and those with the chosen value, which the script fills in."""
+    """Return the rows of costs: those of the run, and those of the chosen value, which the script fills in."""
     own = run.what_if[0]
     body = []
     for number, measure in enumerate(measures_of(own)):
@@ -166,7 +166,7 @@ def _costs(run: Run) -> list[list[str]]:
 
 
 def _measure_name(own: WhatIfRow, measure: Measure) -> str:
-    """Return what a row tells the cost of, with its round, which is the same whatever the price."""
+    """Return the name of a measure with its round, which does not depend on prices."""
     rounds = digits(own.costs.get(measure.round) or 0.0)
     if measure.round == "rounds":
         return f"{measure.name}, {rounds} rounds"
@@ -263,7 +263,7 @@ def _scale(costs: Sequence[Sequence[float | None]]) -> Figure:
     return {"rangemode": "tozero"}
 
 
-# What the script needs
+# Data for the script
 
 
 def _key_data(run: StyledRun, key_points: KeyPoints) -> dict[str, Any]:

@@ -52,8 +52,8 @@ class Run:
     summary: Mapping[str, Any]
     rounds: ColumnArrays
     devices: ColumnArrays
-    labels: ColumnArrays | None  # samples by device and label; folders of earlier versions lack it
-    tracks: ColumnArrays | None  # where some devices have moved, if any moves
+    labels: ColumnArrays | None  # samples by device and label, if the data have labels
+    tracks: ColumnArrays | None  # positions of some devices over time, if any moves
     read_events: ReadEvents  # reads the event log, which few pages need
     what_if: Sequence[WhatIfRow] = ()  # costs with other values of some keys, after those of the run itself
     under_way: bool = False  # a process runs in the folder; the tables have the rows so far
@@ -100,7 +100,7 @@ class Run:
         if self.final_accuracy is None:
             return []
         targets = self.summary.get("targets") or []
-        # The accuracy of a relative target is null where its reference had no such session.
+        # The accuracy of a relative target is null where its reference lacks the session.
         return [target for target in targets if isinstance(target.get("accuracy"), int | float)]
 
     def last(self, column: str) -> float | None:
@@ -131,7 +131,7 @@ class Run:
 
 
 def energy_of(runs: Sequence[Run]) -> str:
-    """Return what to call the energy of these runs: batteries also lose what devices draw anyway."""
+    """Return the name of the energy of these runs: batteries also lose what devices draw anyway."""
     if any(run.on_batteries for run in runs):
         return "energy of learning"
     return "energy of all devices"
@@ -170,7 +170,7 @@ def load(folder: Path, *, details: bool = True) -> Run:
         InputError: something is missing or unreadable, in one line.
     """
     if is_unfinished(folder) and not (folder / "rounds.csv").is_file():
-        text = "its run has not ended: `edgefl report` shows its rounds so far, `edgefl run --resume` goes on with it"
+        text = "its run has not ended: `edgefl report` shows its rounds so far, `edgefl run --resume` continues it"
         raise InputError(f"{folder}: {text}")
     documents = read_documents(folder)
     rounds = load_rounds(folder)
@@ -315,7 +315,7 @@ def _finished_devices(devices: ColumnArrays, rounds: ColumnArrays) -> ColumnArra
     """Return the participants of finished rounds, each with the row of its round."""
     rows = _round_rows(rounds, devices)
     finished = rows >= 0
-    # Where no device sets up, the columns are missing, and what they would say is known.
+    # Where no device sets up, the columns are missing, and their values are 0.
     known = {name: np.nan_to_num(devices[name]) for name in SETUP_COLUMNS}
     return {name: column[finished] for name, column in (devices | known | {"row": rows}).items()}
 

@@ -33,7 +33,7 @@ RUN_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
 LOGARITHMIC_FROM = 30  # largest over smallest value; a linear axis would squeeze the small ones together
 DASHES = ("solid", "dash", "dot", "dashdot")
 # Charts and tables name the colours of the light page. These are what stands for them on the dark one, where data must
-# be lighter than the ground. White is what shines through: the card of the page.
+# be lighter than the ground. White is the card of the page, which shows through.
 DARK = {
     INK: "#e4e9ee",
     MUTED: "#a3afbb",
@@ -89,7 +89,7 @@ class KeyEntry(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A column of ``devices.csv`` that is one part of a stacked bar: its name in the chart and its colour."""
+    """A column of ``devices.csv`` that is a part of a stacked bar, with its name in the chart and its colour."""
 
     column: str
     name: str

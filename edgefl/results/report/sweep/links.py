@@ -72,7 +72,7 @@ def sweep_link(folder: Path, out: Path) -> Html:
             continue
         try:
             name, folders = name_and_folders(above)
-        except InputError:  # it is damaged, which is no reason to refuse the page of a run
+        except InputError:  # a damaged sweep must not prevent the page of a run
             return Html()
         if here.relative_to(above).as_posix() in folders:
             return Html('<a href="{}">sweep {}</a>').format(_address(page, here), name)

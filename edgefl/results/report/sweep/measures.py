@@ -1,4 +1,4 @@
-"""The measures of a sweep, which are columns of ``index.csv``, and the goals that the page has a choice of."""
+"""The measures of a sweep, which are columns of ``index.csv``, and the goals that the page offers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNITS_BY_NAME: Mapping[str, Sequence[Unit]] = {
     "bytes_down": BYTES,
     "bytes_up": BYTES,
 }
-# What a run took to a target, and the total of the run that bounds it from below where the target was missed.
+# Costs of a target, and the total of the run that bounds each from below where the target was missed.
 TARGET_BOUNDS = {"round": "rounds", "time_s": "time_s", "energy_j": "energy_j", "bs_energy_j": "bs_energy_j"}
 
 
@@ -90,7 +90,7 @@ def measures(study: Study) -> list[SweepMeasure]:
     if study.has_accuracy:
         titles |= ACCURACY_TITLES
     for name, title in titles.items():
-        if name in study.numbers:  # older sweeps lack some
+        if name in study.numbers:  # only some sweeps have all
             every.append(SweepMeasure(name, title, UNITS_BY_NAME.get(name, PLAIN)))
     return every
 

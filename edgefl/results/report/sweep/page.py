@@ -134,7 +134,7 @@ def _learning_note(study: Study, curves: SweepCurves) -> str:
 
 
 def _spread_text(study: Study) -> str:
-    """Return how charts show means over seeds, and how far the seeds are apart."""
+    """Return how charts show the spread over seeds."""
     counts = {len(rows) for rows in study.finished_rows if rows}
     sentences = []
     if max(counts, default=0) >= FEWEST_FOR_INTERVAL:
@@ -142,7 +142,7 @@ def _spread_text(study: Study) -> str:
     if counts & set(range(2, FEWEST_FOR_INTERVAL)):
         few = f"fewer than {FEWEST_FOR_INTERVAL} seeds"
         sentences.append(
-            f"Of points with {few}, small dots and thin lines show each seed: so few give no useful interval."
+            f"For points with {few}, small dots and thin lines show each seed: an interval would not be useful."
         )
     return " ".join(sentences)
 
@@ -169,7 +169,7 @@ def _data(
 
 
 def _key_data(key: SweptKey) -> Figure:
-    """Return a key's axis; a single value is no range, so such a key is drawn as a category."""
+    """Return the axis of a key; a key with a single value is drawn as a category."""
     data: Figure = {
         "title": key.title,
         "axis": with_unit(key.title, key.unit),
