@@ -86,7 +86,7 @@ def test_new_rounds_come_in(live):
     assert "report.html" in live.do(NOTICE)
 
 
-def test_what_the_user_has_done_stays(live):
+def test_choices_of_user_survive_new_content(live):
     live.do(
         "document.querySelector('.toggle [data-view=energy]').click();"
         "const folded = [...document.querySelectorAll('details')].find(part => !part.open);"
@@ -114,7 +114,7 @@ def test_what_the_user_has_done_stays(live):
         assert live.do("return scrollY") == 600
 
 
-def test_nothing_changes_under_the_users_hands(live):
+def test_content_waits_while_user_is_busy(live):
     live.wait_for(live.post(11))
     asked = live.do(ASKED)
     for busy, idle in (
@@ -150,7 +150,7 @@ def test_before_the_run_begins(chromium, result):
     chromium.get("about:blank")
 
 
-def test_a_run_that_never_began(chromium, result):
+def test_run_that_ended_before_its_first_round_says_so(chromium, result):
     live = Live(chromium, result, "never")
     live.serve(3)
     chromium.get(live.address)

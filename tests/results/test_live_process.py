@@ -60,7 +60,7 @@ def fetch(address):
 
 
 @pytest.mark.process
-def test_a_killed_run_whose_lock_outlives_it_is_not_said_to_run(unfinished, tmp_path):
+def test_killed_run_with_inherited_lock_is_not_called_running(unfinished, tmp_path):
     """Its children may see that it is gone before the kernel has let go of its locks."""
     (tmp_path / "run.py").write_text(RUN)
     command = [sys.executable, tmp_path / "run.py", unfinished]
@@ -83,7 +83,7 @@ def test_a_folder_is_waited_for_until_it_is_released(unfinished):
     assert not is_under_way(unfinished)
 
 
-def test_whoever_runs_on_there_is_waited_for_a_moment_only(unfinished, monkeypatch):
+def test_wait_for_other_process_is_short(unfinished, monkeypatch):
     monkeypatch.setattr(progress, "RELEASE_S", 0.05)
     with locked(unfinished / LOCK):
         wait_until_released(unfinished)

@@ -16,7 +16,7 @@ def _without_numbers(text):
 
 
 @pytest.mark.process
-def test_it_runs(tmp_path):
+def test_examples_of_the_python_page_run(tmp_path):
     script = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL))
     (tmp_path / "script.py").write_text(script)
     done = subprocess.run(

@@ -13,7 +13,9 @@ from edgefl.results.report.shared.style import on_page
 
 def test_mean_level_empty_devices_and_each_one(result):
     folder = with_rounds(result(rounds=9), battery=lambda n: 1 - n / 20, depleted=lambda n: n // 4)
-    folder = rewrite(folder, "devices.csv", lambda row: {"battery_j": 100 - int(row["round"])})
+    folder = rewrite(
+        folder, "devices.csv", lambda row: {"battery_j": 100 - int(row["round"]), "battery_capacity_j": 100}
+    )
     run = load(folder)
     mean, empty, own = battery.figure(run)["data"]
     assert mean["y"] == pytest.approx(100 * run.rounds["battery"])
@@ -24,7 +26,7 @@ def test_mean_level_empty_devices_and_each_one(result):
     first = own["y"][: own["y"].index(None)]
     mine = run.devices["device"] == devices[0]
     levels_j = run.devices["battery_j"][mine]
-    assert first == pytest.approx(100 * levels_j / levels_j.max(), rel=1e-3)
+    assert first == pytest.approx(levels_j, rel=1e-3)
     ends = run.rounds["time_s"][run.devices["row"][mine]] - run.devices["wait_s"][mine]
     assert own["x"][: len(first)] == pytest.approx(ends, rel=1e-4)
 
@@ -63,7 +65,7 @@ def test_groups_have_their_colours_and_charging_breaks_lines(result):
     assert f"<span>{dot}sensors</span>" in render([run])
 
 
-def test_what_batteries_lose_beside_learning_has_a_name(result):
+def test_battery_losses_outside_learning_have_a_name(result):
     """Sums of the rounds; the energy in the books is that of learning, and is all there is without batteries."""
     columns = {
         "battery": lambda _: 0.5,

@@ -59,7 +59,7 @@ class TestOlderVersions:
         assert "<h1>old</h1>" in text
         assert "60 rounds in" in text.replace("\N{NO-BREAK SPACE}", " ")
 
-    def test_a_column_that_every_version_had_is_missing(self, report, tmp_path):
+    def test_missing_required_column_is_refused(self, report, tmp_path):
         folder = make(tmp_path / "old")
         without_columns(folder, "devices.csv", {"distance_m"})
         assert "devices.csv: column distance_m is missing" in refused(report(folder))

@@ -60,7 +60,7 @@ def test_fewer_seeds_are_thin_lines_without_an_interval(seeds, count):
     assert mean["line"]["width"] > 2
 
 
-def test_over_time_the_mean_is_of_what_each_run_had_then(seeds):
+def test_mean_over_time_uses_last_tested_values(seeds):
     runs, figure = accuracy_of(seeds(4))
     shown = figure["views"]["time"]["data"][1]
     for time_s, value in list(zip(shown["x"], shown["y"], strict=True))[::10]:

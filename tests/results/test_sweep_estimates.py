@@ -61,7 +61,7 @@ def test_missed_targets_are_medians_or_bounds(tmp_path):
     assert none["target_0.9_time_s_mean"]
 
 
-def test_a_point_that_missed_is_not_the_best(tmp_path):
+def test_point_that_missed_target_is_not_best(tmp_path):
     def change(values, seed):
         missed = values["radio.bandwidth_hz"] == 200_000_000 and seed == 1
         return NEVER if missed else {}

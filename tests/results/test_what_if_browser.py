@@ -124,7 +124,7 @@ def test_several_runs_have_a_card_each(open_page, priced, tmp_path):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_keeps_anybody_out(card, chromium, theme):
+def test_pages_have_no_serious_violations(card, chromium, theme):
     package = pytest.importorskip("axe_core_python")
     script = next(Path(package.__file__).parent.rglob("axe.min.js"))
     chromium.execute_script("document.documentElement.dataset.theme = arguments[0]", theme)
