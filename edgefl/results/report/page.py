@@ -61,7 +61,9 @@ def render(runs: Sequence[Run], above: Html | str = "", template: str = "page.ht
         template,
         title=title,
         subtitle=Html(" · ").join(part for part in (" · ".join(facts), above) if part),
-        banners=Html("").join(headline.banner(run.data, _banner_name(run, runs)) for run in styled_runs),
+        banners=Html("").join(
+            headline.banner(run.data, "This run" if len(runs) == 1 else run.label) for run in styled_runs
+        ),
         headline=_headline(styled_runs, groups),
         learning=learning_section(styled_runs, learning_figures, groups) + comparison_section(styled_runs, groups),
         what_if=what_if.section(styled_runs),
@@ -90,17 +92,6 @@ def _title_and_facts(runs: Sequence[Run], groups: Sequence[PooledRuns]) -> tuple
     return " / ".join(names), [f"{len(runs)} runs", *facts]
 
 
-def _shared(facts: Sequence[list[str]]) -> list[str]:
-    """Return the facts of the first run that all others have, too."""
-    return [fact for fact in facts[0] if all(fact in others for others in facts)]
-
-
-def _banner_name(run: StyledRun, runs: Sequence[Run]) -> str:
-    if len(runs) == 1:
-        return "This run"
-    return run.label
-
-
 def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
     # Tiles of several runs would fill the page; a table sets their numbers below each other.
     if len(runs) > 1:
@@ -116,7 +107,8 @@ def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
 
 def _footer(runs: Sequence[Run]) -> str:
     """Return which versions made the results on which hardware, and when, as far as all runs share it."""
-    return " · ".join(_shared([_provenance(run) for run in runs]))
+    first, *others = [_provenance(run) for run in runs]
+    return " · ".join(fact for fact in first if all(fact in other for other in others))
 
 
 def _provenance(run: Run) -> list[str]:

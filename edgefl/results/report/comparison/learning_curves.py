@@ -48,9 +48,7 @@ TITLES = {"accuracy": "Test accuracy", "distance": "Distance to the optimum", "l
 def figures(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> dict[str, Figure]:
     """Return the learning figures that the runs have data for, by their names in `TITLES`.
 
-    Args:
-        runs: the runs.
-        groups: the same runs, where several of them differ only in their seed and are to be pooled.
+    ``groups`` has the same runs, where those that differ only in their seed are pooled.
     """
     candidates = {"accuracy": accuracy(runs, groups), "distance": distance(runs, groups), "loss": loss(runs, groups)}
     return {name: figure for name, figure in candidates.items() if figure["data"]}

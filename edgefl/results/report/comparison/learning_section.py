@@ -27,10 +27,7 @@ def learning_section(
 ) -> Html:
     """Return the learning curves with the choice of their horizontal axis, or the reason why there are none.
 
-    Args:
-        runs: the runs.
-        figures: the curves.
-        groups: the same runs, where those that differ only in their seed are pooled.
+    ``groups`` has the same runs, where those that differ only in their seed are pooled.
     """
     return render(
         "comparison/learning.html.j2",

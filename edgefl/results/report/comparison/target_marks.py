@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ def crossings(run: StyledRun) -> Curve:
         "customdata": [_hover_text(target) for target in hits],
         "hovertemplate": "%{customdata}",
     }
-    return Curve(trace, partial(_horizontal, hits))
+    return Curve(trace, lambda view, unit: {"x": _reached_at(hits, view, unit)})
 
 
 def _hits(run: StyledRun) -> list[TargetResult]:
@@ -62,10 +61,6 @@ def _height(run: StyledRun, target: TargetResult) -> float:
     return round(100 * accuracy, 3)
 
 
-def _horizontal(hits: Sequence[TargetResult], view: View, unit: Unit) -> Figure:
-    return {"x": _reached_at(hits, view, unit)}
-
-
 def _reached_at(hits: Sequence[TargetResult], view: View, unit: Unit) -> list[float | int | None]:
     """Return the values on the horizontal axis at which the targets were reached."""
     found = []
@@ -78,12 +73,8 @@ def _reached_at(hits: Sequence[TargetResult], view: View, unit: Unit) -> list[fl
 def lines(targets: Sequence[float], alone: StyledRun | None, ceiling: float, view: View, unit: Unit) -> Figure:
     """Return the part of the layout that shows the targets.
 
-    Args:
-        targets: accuracies, in growing order; each has a dashed line over the whole width.
-        alone: the run, if it is the only one on the chart: a line with the cost marks where it reached each target.
-        ceiling: the upper end of the vertical axis [%].
-        view: the choice of the horizontal axis.
-        unit: the unit of that axis.
+    Each accuracy, in growing order, has a dashed line. If one run is alone on the chart, lines with costs mark where it
+    reached them. The vertical axis ends at the ceiling [%].
     """
     whole_width = DASHED | {"xref": "paper", "x0": 0, "x1": 1}
     shapes = [whole_width | {"y0": 100 * target, "y1": 100 * target} for target in targets]

@@ -15,7 +15,7 @@ from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.run import coverage, device_groups, phase_bars, trajectories
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import INK, MUTED, Figure, Phase, even_pick
+from edgefl.results.report.shared.style import INK, Figure, Phase, colour_bar, even_pick
 from edgefl.world.cells_section import Cells
 
 MAP_HEIGHT = 540  # pixels: both axes have one scale, so a low map would waste its width
@@ -220,7 +220,7 @@ def _devices(run: Run) -> Figure:
             "symbol": np.where(_is_true(columns["los"][rows]), "circle", "diamond").tolist(),
             "color": short(columns["pathloss_db"][rows]),
             "colorscale": PATH_LOSS_SCALE,
-            "colorbar": _colour_bar(),
+            "colorbar": colour_bar("path loss [dB]", 0.9),
             "line": _rims(run, seen.devices[picked]),
             "opacity": 0.95,
         },
@@ -243,11 +243,6 @@ def _diameters(participations: Floats) -> Floats:
     """Return diameters [n] in pixels of marks whose areas, which the eye compares, grow with participations."""
     base = 9.0 if len(participations) <= SMALLER_MARKS else 6.0
     return np.asarray(base * np.sqrt(0.6 + 0.9 * participations / participations.max()))
-
-
-def _colour_bar() -> Figure:
-    title = {"text": "path loss [dB]", "side": "right", "font": {"color": MUTED, "size": 13}}
-    return {"title": title, "thickness": 12, "len": 0.9, "outlinewidth": 0, "tickfont": {"color": MUTED}, "x": 1.01}
 
 
 def _hover_template(phases: Sequence[Phase], unit: str, *, several_cells: bool) -> str:

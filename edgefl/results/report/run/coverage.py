@@ -34,10 +34,6 @@ def cells_of(run: Run) -> Cells | None:
     return known(Cells, at(run.scenario, "cells"))
 
 
-def _radio_of(run: Run) -> Radio | None:
-    return known(Radio, at(run.scenario, "radio"))
-
-
 def known(section: type[Known], value: object) -> Known | None:
     """Return a section of the scenario; None where this version does not know it.
 
@@ -92,7 +88,7 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     The colours span the losses from the least distance of a device to the border of a cell. None where losses belong
     to devices and not to places, or this version cannot compute them.
     """
-    radio = _radio_of(run)
+    radio = known(Radio, at(run.scenario, "radio"))
     if radio is None or radio.trace is not None:  # recorded links have no path loss
         return None
     propagation: object = radio.propagation
@@ -102,7 +98,7 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     y = np.linspace(y_m - half_m, y_m + half_m, GRID_POINTS)
     points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     distance_m = cells.distances_m(points).min(axis=1)
-    height_m = _device_height_m(run)
+    height_m = as_number(at(run.scenario, "devices.height_m")) or DEVICE_HEIGHT_M
     span_m = np.array([cells.min_distance_m, cells.radius_m])
     try:
         loss_db = path_loss_db(radio, cells, np.maximum(distance_m, cells.min_distance_m), height_m)
@@ -142,7 +138,3 @@ def path_loss_db(radio: Radio, cells: Cells, distance_m: Floats, height_m: float
     heights_m = np.full(1, height_m)
     large = propagation.large_scale(distances_m, radio.carrier_hz, cells.bs_height_m, heights_m, draws)
     return np.asarray(large.path_loss_db.mean(axis=0))
-
-
-def _device_height_m(run: Run) -> float:
-    return as_number(at(run.scenario, "devices.height_m")) or DEVICE_HEIGHT_M

@@ -40,14 +40,7 @@ class LabelsBlock(NamedTuple):
 def detail_sections(
     runs: Sequence[StyledRun], world: Sequence[list[Card]], costs: Sequence[list[Card]], labels: Sequence[LabelsBlock]
 ) -> Html:
-    """Return all sections after the learning curves.
-
-    Args:
-        runs: the runs on the page.
-        world: for each run, the cards on where its devices were and what happened to them.
-        costs: for each run, the cards on where its time and energy went.
-        labels: the maps of labels, from `labels_blocks`.
-    """
+    """Return all sections after the learning curves, from the cards of each run on its world and on its costs."""
     drawn_runs = [run for run, cards in zip(runs, costs, strict=True) if cards]
     if not drawn_runs:  # no participation ended
         return render("run/details.html.j2", world=[], costs=[], labels=labels, runs=[])
@@ -84,11 +77,7 @@ def _is_open(index: int, count: int) -> bool:
 def narrative_text(run: Run, shared: Sequence[str] = ()) -> Html:
     """Return what happened in a run, in a few sentences; an empty text for a run without any round.
 
-    The first sentence, on the bottleneck, stands out.
-
-    Args:
-        run: the run.
-        shared: sentences that the page has said already.
+    The first sentence, on the bottleneck, stands out. Sentences that runs have shared are left out.
     """
     sentences = [sentence for sentence in narrative.sentences(run) if sentence not in shared]
     return render("run/story.html.j2", sentences=sentences, strong=bottleneck.sentence(run) if sentences else "")

@@ -230,14 +230,10 @@ def _highest_target(run: Run) -> str:
     hits = [target for target in run.targets if reached(target)]
     if not hits:
         return ""
-    target = max(hits, key=_accuracy)
+    target = max(hits, key=lambda target: float(target["accuracy"]))
     time = quantity(target.get("time_s"), TIME)
     energy = quantity(target.get("energy_j"), ENERGY)
     return f", and {percent(target['accuracy'])} took {quantity(target['round'])} rounds, {time} and {energy}"
-
-
-def _accuracy(target: Mapping[str, Any]) -> float:
-    return float(target["accuracy"])
 
 
 def _missed_targets(run: Run) -> str:

@@ -12,7 +12,7 @@ from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.card import Card, Coloured, ShareBar, Slice
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import ENERGY_PHASES, TIME_PHASES, Figure, Phase, StyledRun
+from edgefl.results.report.shared.style import ENERGY_PHASES, TIME_PHASES, Figure, Phase, StyledRun, bar_trace
 
 MOST_ROUND_BARS = 150
 MOST_SPACED_ROUNDS = 40  # of more bars the gaps would be all that is seen
@@ -94,16 +94,9 @@ def figure(run: Run, phases: Sequence[Phase], units: Sequence[Unit], highest_val
 
     data = []
     for phase, values in zip(phases, per_round(run, phases), strict=True):
-        trace = {
-            "type": "bar",
-            "name": phase.name,
-            "x": short(middle, 9),
-            "y": short(_bar_means(values) / unit.size, 4),
-            "marker": {"color": phase.colour, "line": {"width": 0}},
-            "hovertext": names,
-            "hovertemplate": f"%{{hovertext}}: {phase.name} %{{y:.3~g}} {unit.name}<extra></extra>",
-        }
-        data.append(trace)
+        heights = short(_bar_means(values) / unit.size, 4)
+        hover = f"%{{hovertext}}: {phase.name} %{{y:.3~g}} {unit.name}"
+        data.append(bar_trace(phase.name, phase.colour, short(middle, 9), heights, hover, hovertext=names))
     ceiling = 1.05 * highest_value / unit.size or 1  # an axis from 0 to 0 is none
     layout = {
         "barmode": "stack",

@@ -262,13 +262,12 @@ def card(styled_runs: Sequence[StyledRun]) -> Html:
         "run/plausibility.html.j2",
         title="Plausible?",
         head=["", *runs, "published"],
-        body=[_row(published, [column.get(published) for column in columns]) for published in quantities],
+        body=[
+            [_name(each), *(_cell(column.get(each)) for column in columns), Plausible(each, each.most).range_text]
+            for each in quantities
+        ],
         sources=[_source(published) for published in quantities],
     )
-
-
-def _row(published: PublishedRange, values: Sequence[Plausible | None]) -> list[str]:
-    return [_name(published), *map(_cell, values), Plausible(published, published.most).range_text]
 
 
 def _name(published: PublishedRange) -> str:

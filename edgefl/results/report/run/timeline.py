@@ -14,7 +14,7 @@ from edgefl.results.report.shared import views
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.describe import kind
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import MUTED, TIME_PHASES, Figure, even_pick
+from edgefl.results.report.shared.style import MUTED, TIME_PHASES, Figure, bar_trace, even_pick
 
 MOST_ROUNDS = 3
 MOST_PARTICIPATIONS = 60
@@ -73,18 +73,10 @@ def _bars(
         if phase not in drawn:
             continue
         participation = "<b>device %{y}</b>, round %{customdata[0]}, %{customdata[1]}"
-        trace = {
-            "type": "bar",
-            "orientation": "h",
-            "name": phase.name,
-            "y": devices,
-            "base": short(start_s / unit.size, 6),
-            "x": short(duration_s / unit.size, 4),
-            "marker": {"color": phase.colour, "line": {"width": 0}},
-            "customdata": hover_values,
-            "hovertemplate": f"{participation}<br>{phase.name} %{{x:.3~g}} {unit.name}<extra></extra>",
-        }
-        traces.append(trace)
+        hover = f"{participation}<br>{phase.name} %{{x:.3~g}} {unit.name}"
+        lengths = short(duration_s / unit.size, 4)
+        more = {"orientation": "h", "base": short(start_s / unit.size, 6), "customdata": hover_values}
+        traces.append(bar_trace(phase.name, phase.colour, lengths, devices, hover, **more))
     return traces
 
 

@@ -25,16 +25,7 @@ STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # of ticks, times a power of ten
 def line_chart(
     x: Floats, y: Floats, titles: tuple[str, str], colour: str, ceiling: float, levels: Sequence[float] = ()
 ) -> Html:
-    """Return a line through points as SVG; both axes begin at 0.
-
-    Args:
-        x: [n] horizontal values, not negative.
-        y: [n] vertical values, from 0 to the ceiling.
-        titles: of the horizontal and of the vertical axis.
-        colour: of the line.
-        ceiling: the upper end of the vertical axis.
-        levels: heights of dashed lines over the whole width, such as targets.
-    """
+    """Return a line through points [n] as SVG, from 0 to the ceiling, with dashed lines at levels such as targets."""
     right_end = float(x.max()) or 1.0
 
     def place(value: float) -> float:

@@ -172,7 +172,7 @@ def facts(scenario: ScenarioTree) -> list[str]:
         _devices(scenario),
         policy,
         _radio(scenario),
-        _seed(scenario),
+        f"seed {at(scenario, 'seed')}" if at(scenario, "seed") is not None else "",
     ]
     return [cut(fact) for fact in candidates if fact]
 
@@ -209,13 +209,6 @@ def _policy(scenario: ScenarioTree) -> str:
     if policy == "synchronous":
         return ""
     return policy
-
-
-def _seed(scenario: ScenarioTree) -> str:
-    seed = at(scenario, "seed")
-    if seed is None:
-        return ""
-    return f"seed {seed}"
 
 
 def _radio(scenario: ScenarioTree) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -52,9 +52,9 @@ class Run:
     summary: Mapping[str, Any]
     rounds: ColumnArrays
     devices: ColumnArrays
-    labels: ColumnArrays | None  # samples by device and label, if the data have labels
-    tracks: ColumnArrays | None  # positions of some devices over time, if any moves
     read_events: ReadEvents  # reads the event log, which few pages need
+    labels: ColumnArrays | None = None  # samples by device and label, if the data have labels
+    tracks: ColumnArrays | None = None  # positions of some devices over time, if any moves
     what_if: Sequence[WhatIfRow] = ()  # costs with other values of some keys, after those of the run itself
     under_way: bool = False  # a process runs in the folder; the tables have the rows so far
 
@@ -184,6 +184,14 @@ def load(folder: Path, *, details: bool = True) -> Run:
         _check_counts(folder, labels)
         tracks = _optional_table(folder, "tracks.csv")
         what_if = read_table(folder)
+    return _run(
+        folder, documents, rounds, devices, partial(events_of, folder), labels=labels, tracks=tracks, what_if=what_if
+    )
+
+
+def _run(
+    folder: Path, documents: Documents, rounds: ColumnArrays, devices: ColumnArrays, events: ReadEvents, **more: Any
+) -> Run:
     return Run(
         folder=folder,
         scenario=documents.scenario,
@@ -192,10 +200,8 @@ def load(folder: Path, *, details: bool = True) -> Run:
         summary=documents.summary,
         rounds=rounds,
         devices=devices,
-        labels=labels,
-        tracks=tracks,
-        what_if=what_if,
-        read_events=partial(events_of, folder),
+        read_events=events,
+        **more,
     )
 
 
@@ -232,17 +238,11 @@ def _load_rows_so_far(folder: Path) -> Run:
         devices = _without_rows("devices.csv")
     if (rows / "summary.json").is_file():
         summary = json_of(rows, "summary.json")
-    return Run(
-        folder=folder,
-        scenario=documents.scenario,
-        scenario_text=documents.scenario_text,
-        manifest=documents.manifest,
+    return replace(
+        _run(folder, documents, rounds, _finished_devices(devices, rounds), _no_events),
         summary=summary,
-        rounds=rounds,
-        devices=_finished_devices(devices, rounds),
         labels=_optional_table(folder, "labels.csv"),
         tracks=_optional_table(rows, "tracks.csv"),
-        read_events=_no_events,
         under_way=under_way,
     )
 
@@ -262,18 +262,10 @@ def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence
     arrays = {name: arrays_from(columns, name) for name, columns in tables.items() if name != EVENTS_FILE}
     rounds = arrays["rounds.csv"]
     rounds |= {"number": numbers(rounds["round"])}
-    return Run(
-        folder=Path(),
-        scenario=documents.scenario,
-        scenario_text=documents.scenario_text,
-        manifest=documents.manifest,
-        summary=documents.summary,
-        rounds=rounds,
-        devices=_finished_devices(arrays["devices.csv"], rounds),
-        labels=arrays.get("labels.csv"),
-        tracks=arrays.get("tracks.csv"),
-        read_events=partial(events_from, events) if events else _no_events,
-    )
+    devices = _finished_devices(arrays["devices.csv"], rounds)
+    read_events: ReadEvents = partial(events_from, events) if events else _no_events
+    labels = arrays.get("labels.csv")
+    return _run(Path(), documents, rounds, devices, read_events, labels=labels, tracks=arrays.get("tracks.csv"))
 
 
 def _no_events(_kinds: Collection[str]) -> None:

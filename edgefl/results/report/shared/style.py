@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,6 +162,19 @@ def contrast(one: float, other: float) -> float:
 def even_pick(count: int, most: int) -> NDArray[np.intp]:
     """Return at most ``most`` evenly spaced rows of ``count``, always with the first and the last."""
     return np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)
+
+
+def bar_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], hover: str, **more: Any) -> Figure:
+    """Return a trace of bars without borders; ``hover`` is the text under the pointer."""
+    look = {"marker": {"color": colour, "line": {"width": 0}}, "hovertemplate": f"{hover}<extra></extra>"}
+    return {"type": "bar", "name": name, "x": x, "y": y} | look | more
+
+
+def colour_bar(title: str, length: float, **more: Any) -> Figure:
+    """Return the key to the colours of a map, on its right; ``length`` is a share of the map's height."""
+    text = {"text": title, "side": "right", "font": {"color": MUTED, "size": 13}}
+    look = {"thickness": 12, "outlinewidth": 0, "tickfont": {"color": MUTED}, "x": 1.01}
+    return look | {"title": text, "len": length} | more
 
 
 def plotly_text(text: str) -> str:

@@ -25,11 +25,9 @@ class Link(NamedTuple):
 
 
 def pages_of_runs(study: Study, out: Path) -> dict[int, str]:
-    """Return the addresses of the pages that runs of a sweep have, by their rows in the index.
+    """Return the addresses of the pages of runs, by their rows in the index.
 
-    Args:
-        study: the sweep.
-        out: the page that links to them; one that lies outside the sweep's folder has no links.
+    The page ``out`` links to them; outside the sweep's folder it has no links.
     """
     here = study.folder.resolve()
     if out.parent.resolve() != here:
@@ -57,12 +55,7 @@ def run_links(study: Study, addresses: Mapping[int, str], point: int) -> list[Li
 
 
 def sweep_link(folder: Path, out: Path) -> Html:
-    """Return a link from the page of a run to the page of its sweep; an empty text where there is none.
-
-    Args:
-        folder: the run's result folder.
-        out: its page; one that does not lie in this folder has no link.
-    """
+    """Return a link from a page in the result folder of a run to the page of its sweep; an empty text without one."""
     here = folder.resolve()
     if out.parent.resolve() != here:
         return Html()

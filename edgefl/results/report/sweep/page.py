@@ -43,11 +43,7 @@ def render(
 ) -> Html:
     """Return the complete page.
 
-    Args:
-        study: the sweep.
-        columns: the estimates of all measures.
-        curves: the learning curves; None where nothing was learned.
-        run_pages: the addresses of the pages of runs, by their rows in the index.
+    ``run_pages`` has the addresses of the pages of runs, by their rows in the index.
     """
     every_goal = goals(study)
     failed = failed_runs(study)

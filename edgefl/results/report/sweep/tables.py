@@ -36,14 +36,7 @@ class PointsTable(NamedTuple):
 def points_table(
     study: Study, columns: Mapping[str, EstimateColumn], goals: Sequence[Goal], run_pages: Mapping[int, str]
 ) -> PointsTable:
-    """Return a row for each point, which the script filters and sorts.
-
-    Args:
-        study: the sweep.
-        columns: the estimates of all measures.
-        goals: of which time and energy are shown.
-        run_pages: the addresses of the pages of runs, by their rows in the index.
-    """
+    """Return a row for each point, which the script filters and sorts; `run_pages` has addresses by rows."""
     shown = _shown_columns(columns, goals)
     head = [*(key.title for key in study.keys), "runs", *(column.measure.title for column in shown)]
     return PointsTable(head, [_row(study, shown, run_pages, point) for point in range(len(study.points))])
