@@ -10,8 +10,8 @@ from sweep_folders import BANDWIDTHS, NEVER, make, statistics
 
 from edgefl.results.report import write
 from edgefl.results.report.sweep.estimates import estimate_columns
+from edgefl.results.report.sweep.measures import difference_text, estimate_text
 from edgefl.results.report.sweep.study import load
-from edgefl.results.report.sweep.texts import difference_text, estimate_text
 from edgefl.results.statistics import Paired
 
 

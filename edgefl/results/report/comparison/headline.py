@@ -60,7 +60,7 @@ def banner(run: Run, name: str) -> Html:
     else:
         ended = STATUS_TEXTS.get(status, f"has the status {status!r} after")
         text = f"{name} {ended} {_rounds_of(run)}."
-    return render("comparison/banner.html.j2", text=text, bad=status == "failed", error=run.manifest.get("error"))
+    return macro("banner", text, status == "failed", run.manifest.get("error"))
 
 
 def _rounds_of(run: Run) -> str:

@@ -126,15 +126,12 @@ def _shares(run: Run, parts: Participations) -> str:
     time = _largest(time_shares(run, parts))
     energy_text = f"{_percent(energy.share)} {energy_of}" if energy else ""
     time_text = f"{_percent(time.share)} {time_of}" if time else ""
-    if energy and time and energy.phase == time.phase:
-        return _capitalised(f"{energy.phase} takes {energy_text} and {time_text}")
-    if energy and time:
+    if energy and time and energy.phase != time.phase:
         return _capitalised(f"{energy.phase} takes {energy_text}, {time.phase} {time_text}")
-    if energy:
-        return _capitalised(f"{energy.phase} takes {energy_text}")
-    if time:
-        return _capitalised(f"{time.phase} takes {time_text}")
-    return ""
+    largest = energy or time
+    if largest is None:
+        return ""
+    return _capitalised(f"{largest.phase} takes {' and '.join(text for text in (energy_text, time_text) if text)}")
 
 
 def _capitalised(text: str) -> str:

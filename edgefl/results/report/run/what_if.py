@@ -39,7 +39,6 @@ class KeyPoints:
 
     key: str
     points: Sequence[Point]
-    refused: Sequence[WhatIfRow]
 
     @property
     def own(self) -> int:
@@ -106,11 +105,9 @@ def keys_of(run: Run) -> list[KeyPoints]:
     """Return the keys for which a run has other prices, in the order of the table."""
     found = []
     for key in dict.fromkeys(row.key for row in run.what_if[1:]):
-        rows = [row for row in run.what_if if row.key == key]
-        priced = [row for row in rows if not row.refused]
+        priced = [row for row in run.what_if if row.key == key and not row.refused]
         if priced:
-            refused = [row for row in rows if row.refused]
-            found.append(KeyPoints(key, _points(run, key, priced), refused))
+            found.append(KeyPoints(key, _points(run, key, priced)))
     return found
 
 

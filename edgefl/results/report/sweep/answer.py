@@ -11,9 +11,8 @@ import numpy as np
 from edgefl.core.units import digits
 from edgefl.results import statistics
 from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn, values_by_seed
-from edgefl.results.report.sweep.measures import Goal, measure_title
+from edgefl.results.report.sweep.measures import Goal, difference_text, estimate_text, measure_title, p_text, sign
 from edgefl.results.report.sweep.study import Study, SweptKey
-from edgefl.results.report.sweep.texts import difference_text, estimate_text, p_text, sign
 from edgefl.results.statistics import Paired
 
 MOST_SENTENCES = 3  # settings of the other keys, or points, that are named one by one; of more there is a summary

@@ -20,10 +20,9 @@ from edgefl.results.report.shared.views import AXES
 from edgefl.results.report.sweep.answer import answer
 from edgefl.results.report.sweep.curves import SweepCurves
 from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal, values_by_seed
-from edgefl.results.report.sweep.measures import WHOLE_RUN, Goal, goals
+from edgefl.results.report.sweep.measures import WHOLE_RUN, Goal, estimate_text, goals
 from edgefl.results.report.sweep.study import Study, SweptKey
 from edgefl.results.report.sweep.tables import failed_runs, points_table
-from edgefl.results.report.sweep.texts import estimate_text
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
 ACCURACY_SIZE = 0.01  # charts show accuracies in percent
@@ -52,7 +51,7 @@ def render(
         "sweep/page.html.j2",
         title=study.name,
         subtitle=_subtitle(study),
-        banner=_banner(study),
+        unfinished=_unfinished(study),
         goals={number: goal.title for number, goal in enumerate(every_goal)},
         first_goal=first_goal(columns, every_goal),
         keys=study.keys,
@@ -65,7 +64,6 @@ def render(
         points=points_table(study, columns, every_goal, run_pages),
         failed=failed[:MOST_FAILED_SHOWN],
         failed_more=max(0, len(failed) - MOST_FAILED_SHOWN),
-        any_failed=bool(failed),
         styles=["sweep/sweep.css"],
         script_names=["sweep/sweep.js"],
         data=_data(study, columns, every_goal, curves),
@@ -100,7 +98,7 @@ def _range_text(key: SweptKey) -> str:
     return f"{key.title}: {_count(len(key.texts), 'value')}"
 
 
-def _banner(study: Study) -> str:
+def _unfinished(study: Study) -> str:
     """Return a line that says how many runs have finished; nothing where all have."""
     status = study.texts["status"]
     counts = Counter(status)

@@ -8,9 +8,15 @@ from typing import NamedTuple
 
 from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn
 from edgefl.results.report.sweep.links import Link, run_links
-from edgefl.results.report.sweep.measures import ACCURACY_TITLES, SPREAD_TITLES, Goal
+from edgefl.results.report.sweep.measures import (
+    ACCURACY_TITLES,
+    SPREAD_TITLES,
+    Goal,
+    difference_text,
+    estimate_text,
+    p_text,
+)
 from edgefl.results.report.sweep.study import FAILED_STATUS, Study
-from edgefl.results.report.sweep.texts import difference_text, estimate_text, p_text
 
 SORTS_LAST = 1e300  # of cells without a number: JavaScript does not read Python's "inf"
 
