@@ -172,7 +172,7 @@ def hurried(chromium):
     chromium.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
-def test_a_server_that_is_gone(hurried, result, monkeypatch):
+def test_page_says_that_the_server_is_gone(hurried, result, monkeypatch):
     chromium = hurried
     monkeypatch.setattr("edgefl.results.live.server.PATIENCE_S", 1.0)  # a request that waits is answered yet
     live = Live(chromium, result, "gone")

@@ -171,7 +171,7 @@
         failures = 0;
       } catch {
         if (failures === RETRY_MS.length) {
-          say("The run is out of reach: its process is gone. This page shows its last state.");
+          say("The run cannot be reached: its process is gone. This page shows its last state.");
           return;
         }
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS[failures]));
