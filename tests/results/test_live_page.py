@@ -1,4 +1,4 @@
-"""A live page in a real browser: what is new comes in, and what the user has done stays."""
+"""A live page in a real browser: new rounds appear, and the user's choices stay."""
 
 import re
 import shutil
@@ -57,7 +57,7 @@ class Live:
 
 @pytest.fixture
 def live(chromium, result):
-    """A page about ten rounds that is open and built; the console must stay empty, and nothing else be asked."""
+    """A page about ten rounds that is open and built; the console must stay empty, with no other request."""
     chromium.get_log("browser")
     page = Live(chromium, result, "run")
     page.serve(10)
@@ -66,7 +66,7 @@ def live(chromium, result):
     page.wait("return document.documentElement.dataset.built", "true")
     page.do("window.mine = 1")
     yield page
-    assert page.do("return window.mine") == 1  # it was not loaded anew
+    assert page.do("return window.mine") == 1  # the page was not reloaded
     names = page.do("return performance.getEntriesByType('resource').map(entry => entry.name)")
     assert all(re.fullmatch(re.escape(page.address) + r"state\?after=\d+", name) for name in names)
     page.server.shutdown()
@@ -166,7 +166,7 @@ HURRY = "const plain = setTimeout; window.setTimeout = (call, ms) => plain(call,
 
 @pytest.fixture
 def hurried(chromium):
-    """A browser whose pages wait a twentieth of the time before they ask again."""
+    """A browser whose pages retry twenty times as fast."""
     added = chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HURRY})
     yield chromium
     chromium.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)

@@ -1,4 +1,4 @@
-"""The process that serves a live page, beside a process that stands for a run."""
+"""The process that serves a live page, with another process in place of a run."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def fetch(address):
 
 @pytest.mark.process
 def test_killed_run_with_inherited_lock_is_not_called_running(unfinished, tmp_path):
-    """Its children may see that it is gone before the kernel has let go of its locks."""
+    """Children may see the end of a process before the kernel releases its locks."""
     (tmp_path / "run.py").write_text(RUN)
     command = [sys.executable, tmp_path / "run.py", unfinished]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:

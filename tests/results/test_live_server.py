@@ -1,4 +1,4 @@
-"""Answers of a live page's server: to whom they go, and what it keeps to itself."""
+"""Answers and refusals of a live page's server."""
 
 import json
 import socket
@@ -31,7 +31,7 @@ def served():
 
 @pytest.fixture
 def ask(served):
-    """Sends a request as it is, without any help of a library that would mend its path."""
+    """Sends a request unchanged; a library would normalise its path."""
     port = served[2]
 
     def asked(path, method="GET", host=None):
@@ -104,7 +104,7 @@ def test_nothing_else_is_served(ask, path):
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "0.0.0.0:{port}", False]
 )
 def test_request_with_foreign_host_is_refused(served, ask, host):
-    """DNS rebinding: a page from elsewhere connects to this port by a name of its own."""
+    """DNS rebinding: a page from elsewhere connects to this port under its own name."""
     if host:
         host = host.format(port=served[2])
     assert ask(f"/{TOKEN}/", host=host)[:2] == (403, b"Forbidden\n")
@@ -167,7 +167,7 @@ def test_server_listens_at_loopback_only(served):
 
 
 def test_slow_requests_do_not_block_browser(served, ask):
-    """More connections than are served at a time each send a byte now and then; a whole request takes a place."""
+    """More connections than are served at a time send single bytes; a whole request replaces one of them."""
     _, _, port = served
     begun = f"GET /{TOKEN}/ HTTP/1.1\r\n".encode()
     slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(live_server.MOST_CONNECTIONS + 6)]
@@ -181,7 +181,7 @@ def test_slow_requests_do_not_block_browser(served, ask):
 
 
 def test_only_open_requests_count_toward_limit(served, ask):
-    """Those who know the token fill them: one more is closed at once, and later there is room again."""
+    """Clients with the token fill all places: one more is closed immediately, and later there is room again."""
     _, board, port = served
     request = f"GET /{TOKEN}/state?after=1 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
     waiting = [socket.create_connection(("127.0.0.1", port)) for _ in range(live_server.MOST_CONNECTIONS)]
@@ -204,7 +204,7 @@ def test_only_open_requests_count_toward_limit(served, ask):
 
 
 def test_a_request_that_never_arrives_is_dropped(served, monkeypatch):
-    """Although a byte of it comes before each read would end."""
+    """It is dropped although a byte arrives before each read times out."""
     monkeypatch.setattr(live_server, "REQUEST_S", 0.2)
     with socket.create_connection(("127.0.0.1", served[2]), timeout=0.02) as connection:
         for _ in range(500):
@@ -227,7 +227,7 @@ def test_board_knows_whether_page_is_viewed(served, ask):
 
 
 def test_the_board_knows_whether_a_page_has_the_last_state(served, ask):
-    """A browser may draw for seconds what it got before: until it has asked again, it lacks what was posted since."""
+    """A browser may draw earlier content for seconds: until its next request it lacks what was posted since."""
     _, board, _ = served
     ask(f"/{TOKEN}/state?after=0")
     assert board.is_fetched

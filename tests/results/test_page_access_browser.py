@@ -1,4 +1,4 @@
-"""Pages for everybody, in a real browser: axe-core, words and numbers of charts, saved pictures, dark colours."""
+"""Accessible pages in a real browser: axe-core, words and numbers of charts, saved pictures, dark colours."""
 
 import base64
 import re
@@ -75,7 +75,7 @@ def use_theme(browser, theme):
 
 
 def serious(browser, axe):
-    """Violations that keep people out, with the elements that have them."""
+    """Serious violations, with their elements."""
     browser.set_script_timeout(120)
     browser.execute_script(axe)
     found = browser.execute_async_script(CHECK)

@@ -1,4 +1,4 @@
-"""The script of docs/python.md runs as it stands there."""
+"""The script of docs/python.md runs unchanged."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
 
 def _without_numbers(text):
-    """Processors round otherwise."""
+    """Processors round differently."""
     return re.sub(r"[\d.]+", "#", text)
 
 

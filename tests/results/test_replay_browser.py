@@ -1,4 +1,4 @@
-"""The replay in a real browser: it moves, and what it draws is the world's."""
+"""The replay in a real browser: it moves, and draws the state of the world."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Levels of batteries, in the mean and of single devices."""
+"""Levels of batteries, on average and of single devices."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_mean_level_empty_devices_and_each_one(result):
 
 
 def test_levels_are_parts_of_the_capacity(result):
-    """A device that is never seen full is not drawn as if it were."""
+    """A device that is never full is not drawn as full."""
     folder = with_rounds(result(rounds=9), battery=lambda _: 0.5)
     run = load(rewrite(folder, "devices.csv", lambda _: {"battery_j": 60, "battery_capacity_j": 240}))
     own = battery.figure(run)["data"][-1]
@@ -66,7 +66,7 @@ def test_groups_have_their_colours_and_charging_breaks_lines(result):
 
 
 def test_battery_losses_outside_learning_have_a_name(result):
-    """Sums of the rounds; the energy in the books is that of learning, and is all there is without batteries."""
+    """Sums over rounds; the energy of a run is the energy of learning, and without batteries the only one."""
     columns = {
         "battery": lambda _: 0.5,
         "depleted": lambda _: 0,
@@ -82,5 +82,5 @@ def test_battery_losses_outside_learning_have_a_name(result):
     assert "besides learning" not in mains
 
 
-def test_without_batteries_there_is_no_figure(result):
+def test_run_without_batteries_has_no_figure(result):
     assert battery.figure(load(result())) is None

@@ -1,4 +1,4 @@
-"""The bottleneck of a run: tables that are small enough to know the answer, and random ones for what always holds."""
+"""The bottleneck of a run: small tables with known answers, and random ones for invariants."""
 
 from dataclasses import replace
 
@@ -159,14 +159,14 @@ class TestShares:
         for phase in range(3):
             slowest = [
                 max(sum(phases) - phases[phase] for _, phases, _ in devices) for devices in numbered
-            ]  # the same rounds, in which nobody spends time in this phase
+            ]  # the same rounds without any time in this phase
             column = phase + 1  # the first one is setting up
             assert critical_path.duration_without(parts, column) == pytest.approx(sum(slowest), abs=1e-6)
 
 
 class TestPace:
     def said(self, rounds, *args, **changes):
-        """The clauses of the sentence but the first, on shares, and the last, on what a phase costs."""
+        """The clauses of the sentence without the first, on shares, and the last, on savings."""
         _, *clauses = bottleneck.sentence(a_run(rounds, *args, **changes)).rstrip(".").split("; ")
         return [clause for clause in clauses if not clause.startswith("without")]
 
@@ -319,7 +319,7 @@ class TestOtherPrices:
         points = [
             ("radio.bandwidth_hz", "80e6", 26.0, {}),
             ("radio.bandwidth_hz", "120e6", 12.0, {}),
-            ("radio.bandwidth_hz", "400e6", 5.0, {}),  # what anybody would like to have
+            ("radio.bandwidth_hz", "400e6", 5.0, {}),  # the widest band is always fastest
             ("devices.tx_power_dbm", "26", 18.0, {}),
         ]
         assert self.said(points).endswith("; 20 MHz more bandwidth would save 4 s a round.")
@@ -407,7 +407,7 @@ def test_the_page_opens_its_story_with_the_bottleneck(result):
 
 @pytest.mark.parametrize("policy", ["synchronous", "over_selection"])
 def test_pace_setter_ends_with_its_round_in_a_real_run(policy):
-    """The device that is said to set the pace ends its upload when the round ends, by the emulator's own clock."""
+    """By the event log, the device that sets the pace ends its upload when the round ends."""
     overrides = ["rounds=8", f"server.policy={policy}"]
     result = edgefl.run("scenarios/03-moving-devices.yaml", overrides=overrides, train=False)
     run = result.as_run()

@@ -1,4 +1,4 @@
-"""The map: what it shows of base stations and devices."""
+"""The map: base stations and devices."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_map_zooms_in_on_clustered_devices(result):
     [(60, 0, "60 m to the west"), (-60, -60, "85 m to the north-east"), (0, 80, "80 m to the south")],
 )
 def test_crowd_near_base_station_fills_map(result, x_m, y_m, direction):
-    """Half of 14 m and a margin around it; where the base station is stands in words."""
+    """Half of 14 m and a margin around it; the caption says where the base station is."""
     places = {"x_m": lambda device: x_m + device / 99 - 0.5, "y_m": lambda device: y_m + 14 * device / 99 - 7}
     folder = rewrite(result(), "devices.csv", lambda row: {name: at(int(row["device"])) for name, at in places.items()})
     run = load(folder)

@@ -247,7 +247,7 @@ def with_sessions(folder):
 
 
 class TestSessions:
-    """A session's rounds stand against the same session's, whatever extra rounds either has had."""
+    """Rounds are compared within the same session, whatever its extra rounds."""
 
     @pytest.fixture
     def folders(self, result):

@@ -50,7 +50,7 @@ def test_label_names_block_of_kind_and_skips_missing_keys(runs):
     assert labels == ["algorithm fedavg", "algorithm fedprox · mu 0.01"]
 
 
-def test_the_folder_of_a_member_from_outside_is_no_difference(runs):
+def test_folder_of_outside_member_is_not_a_difference(runs):
     labels = describe.labels(runs({}, {"algorithm": {"kind": "my_nova:MyNova"}, "import_from": ["/home/me"]}))
     assert labels == ["algorithm fedavg", "algorithm my_nova:MyNova"]
 

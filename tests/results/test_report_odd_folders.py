@@ -1,4 +1,4 @@
-"""Folders as they are found in the wild: each gives a page, or one line that says why not, with exit code 2."""
+"""Damaged and unusual folders: each gives a page, or one line that says why not, with exit code 2."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ def report(tmp_path, capsys):
 
 
 def refused(answer):
-    """The one line that says why there is no page."""
+    """The single line that says why the report is refused."""
     code, text, errors = answer
     assert code == 2
     assert text is None

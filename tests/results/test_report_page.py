@@ -1,4 +1,4 @@
-"""The page as a file: what it says, what it must not hold, how it is written."""
+"""The page as a file: its texts, escaping, self-containment, writing."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Result folders as columns, and what is said of folders that are none."""
+"""Result folders as columns, and errors for other folders."""
 
 import json
 import math

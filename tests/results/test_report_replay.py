@@ -1,4 +1,4 @@
-"""The tape of the replay, and what the page says of it."""
+"""The tape of the replay, and its texts on the page."""
 
 import gzip
 import json

@@ -12,7 +12,7 @@ from edgefl.results.report.shared.style import ENERGY_PHASES
 
 
 def test_empty_battery_is_not_a_departure(result):
-    """Without churn nobody leaves for another reason; with churn who is at the reserve has run out."""
+    """Without churn an empty battery is the only reason to leave; with churn the level must be at the reserve."""
     ends = {"3": 50.0, "4": 20.0}  # J of 100; the reserve is a fifth
     devices = {"count": 100, "battery": {"capacity_j": 100.0, "reserve": 0.2, "resume": 0.5}}
 

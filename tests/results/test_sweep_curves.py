@@ -1,4 +1,4 @@
-"""The learning curves of a sweep: bands by hand, and the points that are left out."""
+"""The learning curves of a sweep: bands calculated by hand, and points that are left out."""
 
 import numpy as np
 import pytest

@@ -95,7 +95,7 @@ def test_one_key_varies_at_a_time(card, priced):
     bandwidth, clock, allocation = sliders(card).values()
     bandwidth.send_keys(Keys.ARROW_RIGHT)
     assert bandwidth.get_attribute("aria-valuetext") == "50 MHz"
-    assert clock.get_attribute("aria-valuetext") == "as in the run"  # a distribution is no place among numbers
+    assert clock.get_attribute("aria-valuetext") == "as in the run"  # a distribution has no place among numbers
     clock.send_keys(Keys.ARROW_RIGHT)
     assert (bandwidth.get_attribute("aria-valuetext"), clock.get_attribute("aria-valuetext")) == ("20 MHz", "500 MHz")
     allocation.send_keys(Keys.ARROW_RIGHT)

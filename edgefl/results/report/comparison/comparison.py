@@ -55,7 +55,7 @@ class TargetAccuracy(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A row of numbers for each run, the reference first; None where there is no number."""
+    """A row of numbers for each run, the reference first; None for an unknown number."""
 
     options: ComparisonOptions
     targets: Sequence[TargetAccuracy]
@@ -82,7 +82,7 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
     """Compare the runs with the first of them.
 
     Raises:
-        InputError: there is no run, an option is out of range, or a relative target has no reference accuracy.
+        InputError: no run is given, an option is out of range, or a relative target has no reference accuracy.
     """
     if not runs:  # the Python interface takes any list
         raise InputError("compare: name a reference and the runs to compare with it")

@@ -32,7 +32,7 @@ from edgefl.results.result_tables import columns_of_files
 from edgefl.results.run_folder import PROGRESS
 from edgefl.results.what_if_table import WhatIfRow, read_table
 
-# Returns the events of some kinds; None where there is no event log.
+# Returns the events of some kinds; None without an event log.
 ReadEvents = Callable[[Collection[str]], ColumnArrays | None]
 READ_AGAIN = 3  # times, if a run goes on while its files are read
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
