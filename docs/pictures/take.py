@@ -1,4 +1,4 @@
-"""Takes the pictures of the documentation anew: `make pictures`, or `python docs/pictures/take.py tutorial/03-map`.
+"""Takes the pictures of the documentation again: `make pictures`, or `python docs/pictures/take.py tutorial/03-map`.
 
 It runs the scenarios and sweeps whose pages are shown, opens these pages in Chromium without a window, and writes parts
 of them into docs/images. Another picture is one more entry of PICTURES. It needs Chromium and chromedriver on the path,

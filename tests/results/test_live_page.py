@@ -1,4 +1,4 @@
-"""A live page in a real browser: what is new comes in, and what the user has done stays."""
+"""A live page in a real browser: new rounds appear, and the user's choices stay."""
 
 import re
 import shutil
@@ -57,7 +57,7 @@ class Live:
 
 @pytest.fixture
 def live(chromium, result):
-    """A page about ten rounds that is open and built; the console must stay empty, and nothing else be asked."""
+    """A page about ten rounds that is open and built; the console must stay empty, with no other request."""
     chromium.get_log("browser")
     page = Live(chromium, result, "run")
     page.serve(10)
@@ -66,7 +66,7 @@ def live(chromium, result):
     page.wait("return document.documentElement.dataset.built", "true")
     page.do("window.mine = 1")
     yield page
-    assert page.do("return window.mine") == 1  # it was not loaded anew
+    assert page.do("return window.mine") == 1  # the page was not reloaded
     names = page.do("return performance.getEntriesByType('resource').map(entry => entry.name)")
     assert all(re.fullmatch(re.escape(page.address) + r"state\?after=\d+", name) for name in names)
     page.server.shutdown()
@@ -86,7 +86,7 @@ def test_new_rounds_come_in(live):
     assert "report.html" in live.do(NOTICE)
 
 
-def test_what_the_user_has_done_stays(live):
+def test_choices_of_user_survive_new_content(live):
     live.do(
         "document.querySelector('.toggle [data-view=energy]').click();"
         "const folded = [...document.querySelectorAll('details')].find(part => !part.open);"
@@ -114,7 +114,7 @@ def test_what_the_user_has_done_stays(live):
         assert live.do("return scrollY") == 600
 
 
-def test_nothing_changes_under_the_users_hands(live):
+def test_content_waits_while_user_is_busy(live):
     live.wait_for(live.post(11))
     asked = live.do(ASKED)
     for busy, idle in (
@@ -150,7 +150,7 @@ def test_before_the_run_begins(chromium, result):
     chromium.get("about:blank")
 
 
-def test_a_run_that_never_began(chromium, result):
+def test_run_that_ended_before_its_first_round_says_so(chromium, result):
     live = Live(chromium, result, "never")
     live.serve(3)
     chromium.get(live.address)
@@ -166,13 +166,13 @@ HURRY = "const plain = setTimeout; window.setTimeout = (call, ms) => plain(call,
 
 @pytest.fixture
 def hurried(chromium):
-    """A browser whose pages wait a twentieth of the time before they ask again."""
+    """A browser whose pages retry twenty times as fast."""
     added = chromium.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HURRY})
     yield chromium
     chromium.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
-def test_a_server_that_is_gone(hurried, result, monkeypatch):
+def test_page_says_that_the_server_is_gone(hurried, result, monkeypatch):
     chromium = hurried
     monkeypatch.setattr("edgefl.results.live.server.PATIENCE_S", 1.0)  # a request that waits is answered yet
     live = Live(chromium, result, "gone")

@@ -1,4 +1,4 @@
-"""The process that serves a live page, beside a process that stands for a run."""
+"""The process that serves a live page, with another process in place of a run."""
 
 import json
 import re
@@ -60,8 +60,8 @@ def fetch(address):
 
 
 @pytest.mark.process
-def test_a_killed_run_whose_lock_outlives_it_is_not_said_to_run(unfinished, tmp_path):
-    """Its children may see that it is gone before the kernel has let go of its locks."""
+def test_killed_run_with_inherited_lock_is_not_called_running(unfinished, tmp_path):
+    """Children may see the end of a process before the kernel releases its locks."""
     (tmp_path / "run.py").write_text(RUN)
     command = [sys.executable, tmp_path / "run.py", unfinished]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
@@ -83,7 +83,7 @@ def test_a_folder_is_waited_for_until_it_is_released(unfinished):
     assert not is_under_way(unfinished)
 
 
-def test_whoever_runs_on_there_is_waited_for_a_moment_only(unfinished, monkeypatch):
+def test_wait_for_other_process_is_short(unfinished, monkeypatch):
     monkeypatch.setattr(progress, "RELEASE_S", 0.05)
     with locked(unfinished / LOCK):
         wait_until_released(unfinished)

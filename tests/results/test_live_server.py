@@ -1,4 +1,4 @@
-"""Answers of a live page's server: to whom they go, and what it keeps to itself."""
+"""Answers and refusals of a live page's server."""
 
 import json
 import socket
@@ -31,7 +31,7 @@ def served():
 
 @pytest.fixture
 def ask(served):
-    """Sends a request as it is, without any help of a library that would mend its path."""
+    """Sends a request unchanged; a library would normalise its path."""
     port = served[2]
 
     def asked(path, method="GET", host=None):
@@ -46,7 +46,7 @@ def ask(served):
     return asked
 
 
-def test_the_page_and_what_is_new_of_it(ask):
+def test_server_answers_page_and_state(ask):
     status, content, headers = ask(f"/{TOKEN}/")
     assert (status, content) == (200, PAGE.page)
     assert headers["Content-Type"].startswith("text/html")
@@ -55,7 +55,7 @@ def test_the_page_and_what_is_new_of_it(ask):
     assert headers["Content-Type"].startswith("application/json")
 
 
-def test_answers_are_for_nobody_else(ask):
+def test_answers_forbid_other_origins(ask):
     for path in (f"/{TOKEN}/", f"/{TOKEN}/state?after=0", "/"):
         _, _, headers = ask(path)
         assert headers["Cache-Control"] == "no-store"
@@ -103,8 +103,8 @@ def test_nothing_else_is_served(ask, path):
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "0.0.0.0:{port}", False]
 )
-def test_a_name_that_leads_here_is_no_way_in(served, ask, host):
-    """DNS rebinding: a page from elsewhere connects to this port by a name of its own."""
+def test_request_with_foreign_host_is_refused(served, ask, host):
+    """DNS rebinding: a page from elsewhere connects to this port under its own name."""
     if host:
         host = host.format(port=served[2])
     assert ask(f"/{TOKEN}/", host=host)[:2] == (403, b"Forbidden\n")
@@ -137,7 +137,7 @@ def test_no_request_at_all(served):
         assert TOKEN.encode() not in connection.recv(10_000)
 
 
-def test_a_request_waits_for_what_is_newer(served, ask):
+def test_request_waits_for_newer_version(served, ask):
     _, board, _ = served
     answers = []
     waiting = threading.Thread(target=lambda: answers.append(ask(f"/{TOKEN}/state?after=1")))
@@ -151,13 +151,13 @@ def test_a_request_waits_for_what_is_newer(served, ask):
     assert ask(f"/{TOKEN}/")[1] == NEWER.page
 
 
-def test_patience_ends(ask, monkeypatch):
+def test_wait_for_newer_version_times_out(ask, monkeypatch):
     monkeypatch.setattr(live_server, "PATIENCE_S", 0.01)
     status, content, _ = ask(f"/{TOKEN}/state?after=1")
     assert (status, content) == (204, b"")
 
 
-def test_only_this_machine_is_listened_to(served):
+def test_server_listens_at_loopback_only(served):
     with socket.create_connection(("127.0.0.1", served[2])):
         pass
     addresses = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}
@@ -166,8 +166,8 @@ def test_only_this_machine_is_listened_to(served):
             socket.create_connection((address, served[2]), timeout=5).close()
 
 
-def test_strangers_who_send_slowly_do_not_keep_a_browser_out(served, ask):
-    """More connections than are served at a time each send a byte now and then; a whole request takes a place."""
+def test_slow_requests_do_not_block_browser(served, ask):
+    """More connections than are served at a time send single bytes; a whole request replaces one of them."""
     _, _, port = served
     begun = f"GET /{TOKEN}/ HTTP/1.1\r\n".encode()
     slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(live_server.MOST_CONNECTIONS + 6)]
@@ -180,8 +180,8 @@ def test_strangers_who_send_slowly_do_not_keep_a_browser_out(served, ask):
         connection.close()
 
 
-def test_places_are_for_requests_that_wait(served, ask):
-    """Those who know the token fill them: one more is closed at once, and later there is room again."""
+def test_only_open_requests_count_toward_limit(served, ask):
+    """Clients with the token fill all places: one more is closed immediately, and later there is room again."""
     _, board, port = served
     request = f"GET /{TOKEN}/state?after=1 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
     waiting = [socket.create_connection(("127.0.0.1", port)) for _ in range(live_server.MOST_CONNECTIONS)]
@@ -204,7 +204,7 @@ def test_places_are_for_requests_that_wait(served, ask):
 
 
 def test_a_request_that_never_arrives_is_dropped(served, monkeypatch):
-    """Although a byte of it comes before each read would end."""
+    """It is dropped although a byte arrives before each read times out."""
     monkeypatch.setattr(live_server, "REQUEST_S", 0.2)
     with socket.create_connection(("127.0.0.1", served[2]), timeout=0.02) as connection:
         for _ in range(500):
@@ -215,7 +215,7 @@ def test_a_request_that_never_arrives_is_dropped(served, monkeypatch):
     pytest.fail("the request still arrives")
 
 
-def test_the_board_knows_whether_anybody_looks(served, ask):
+def test_board_knows_whether_page_is_viewed(served, ask):
     _, board, _ = served
     assert not board.asked_within(1e9)
     ask("/wrong/")
@@ -227,7 +227,7 @@ def test_the_board_knows_whether_anybody_looks(served, ask):
 
 
 def test_the_board_knows_whether_a_page_has_the_last_state(served, ask):
-    """A browser may draw for seconds what it got before: until it has asked again, it lacks what was posted since."""
+    """A browser may draw earlier content for seconds: until its next request it lacks what was posted since."""
     _, board, _ = served
     ask(f"/{TOKEN}/state?after=0")
     assert board.is_fetched

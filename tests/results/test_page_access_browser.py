@@ -1,4 +1,4 @@
-"""Pages for everybody, in a real browser: axe-core, words and numbers of charts, saved pictures, dark colours."""
+"""Accessible pages in a real browser: axe-core, words and numbers of charts, saved pictures, dark colours."""
 
 import base64
 import re
@@ -75,7 +75,7 @@ def use_theme(browser, theme):
 
 
 def serious(browser, axe):
-    """Violations that keep people out, with the elements that have them."""
+    """Serious violations, with their elements."""
     browser.set_script_timeout(120)
     browser.execute_script(axe)
     found = browser.execute_async_script(CHECK)
@@ -87,7 +87,7 @@ def serious(browser, axe):
 
 
 @pytest.mark.parametrize("kind", ["run", "runs", "sweep", "reproduction"])
-def test_nobody_is_kept_out_of_a_light_page_or_of_a_dark_one(opened, axe, kind):
+def test_light_and_dark_pages_are_accessible(opened, axe, kind):
     browser = opened(kind)
     browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true })")
     browser.find_element(By.CSS_SELECTOR, ".tools button[aria-expanded]").click()
@@ -97,7 +97,7 @@ def test_nobody_is_kept_out_of_a_light_page_or_of_a_dark_one(opened, axe, kind):
 
 
 @pytest.mark.parametrize("kind", ["run", "runs", "sweep", "reproduction"])
-def test_every_chart_is_told_in_words_with_numbers(opened, kind):
+def test_every_chart_has_words_with_numbers(opened, kind):
     browser = opened(kind)
     charts = browser.find_elements(By.CSS_SELECTOR, ".js-plotly-plot")
     assert charts
@@ -180,7 +180,7 @@ def test_the_reader_s_choice_of_colours_is_kept(opened):
     use_theme(browser, "light")
 
 
-def test_a_system_that_is_dark_gets_a_dark_page(a_page, open_page, chromium):
+def test_page_follows_dark_system(a_page, open_page, chromium):
     forget = "try { localStorage.removeItem('edgefl.theme') } catch {}"
     path = a_page("run")
     open_page(path).execute_script(forget)

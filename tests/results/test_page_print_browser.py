@@ -32,7 +32,7 @@ def dispatch(browser, event):
     return browser.execute_script(STATE)
 
 
-def test_a_dark_page_with_folded_runs_is_light_and_whole_on_paper_and_then_as_before(open_page, result, tmp_path):
+def test_dark_page_prints_light_and_unfolded_then_reverts(open_page, result, tmp_path):
     folders = [result(f"run-{seed}", seed=seed, rounds=2) for seed in range(5)]
     browser = open_page(write(folders, tmp_path / "page.html"))
     if browser.execute_script("return document.documentElement.dataset.theme") == "light":

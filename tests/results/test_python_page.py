@@ -1,4 +1,4 @@
-"""The script of docs/python.md runs as it stands there."""
+"""The script of docs/python.md runs unchanged."""
 
 import re
 import subprocess
@@ -11,12 +11,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
 
 def _without_numbers(text):
-    """Processors round otherwise."""
+    """Processors round differently."""
     return re.sub(r"[\d.]+", "#", text)
 
 
 @pytest.mark.process
-def test_python_page_runs(tmp_path):
+def test_examples_of_the_python_page_run(tmp_path):
     script = "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL))
     (tmp_path / "script.py").write_text(script)
     done = subprocess.run(

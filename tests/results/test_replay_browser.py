@@ -1,4 +1,4 @@
-"""The replay in a real browser: it moves, and what it draws is the world's."""
+"""The replay in a real browser: it moves, and draws the state of the world."""
 
 import numpy as np
 import pytest
@@ -127,7 +127,7 @@ def test_a_link_leads_to_the_base_station_that_serves(opened, result):
     assert browser.execute_script(hidden, player.plot) == "hidden"  # the marks of where devices were last seen
 
 
-def test_it_plays_pauses_and_goes_back_to_the_whole_run(player):
+def test_player_plays_pauses_and_returns_to_whole_run(player):
     browser = player.browser
     assert player.tick == 0  # nothing moves before the reader wants it to
     assert browser.find_elements(By.CSS_SELECTOR, "canvas.stage") == []
@@ -165,7 +165,7 @@ def test_keys_move_in_time(player):
     assert player.tick >= 10_000
 
 
-def test_counters_and_the_moment_run_along(opened, result):
+def test_counters_and_marker_follow_the_replay(opened, result):
     folder = with_rounds(result(rounds=5), handovers=lambda _: 1)
     browser = opened(folder)
     player = Player(browser)
@@ -203,7 +203,7 @@ def test_each_run_has_its_own_replay(opened, result):
     assert not other.plot.find_elements(By.CSS_SELECTOR, "canvas.stage")
 
 
-def test_new_content_goes_on_where_the_replay_was(player):
+def test_new_content_keeps_position_of_replay(player):
     browser = player.browser
     player.seek(0.5)
     before = player.text(".time")

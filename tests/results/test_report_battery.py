@@ -1,4 +1,4 @@
-"""Levels of batteries, in the mean and of single devices."""
+"""Levels of batteries, on average and of single devices."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,9 @@ from edgefl.results.report.shared.style import on_page
 
 def test_mean_level_empty_devices_and_each_one(result):
     folder = with_rounds(result(rounds=9), battery=lambda n: 1 - n / 20, depleted=lambda n: n // 4)
-    folder = rewrite(folder, "devices.csv", lambda row: {"battery_j": 100 - int(row["round"])})
+    folder = rewrite(
+        folder, "devices.csv", lambda row: {"battery_j": 100 - int(row["round"]), "battery_capacity_j": 100}
+    )
     run = load(folder)
     mean, empty, own = battery.figure(run)["data"]
     assert mean["y"] == pytest.approx(100 * run.rounds["battery"])
@@ -24,13 +26,13 @@ def test_mean_level_empty_devices_and_each_one(result):
     first = own["y"][: own["y"].index(None)]
     mine = run.devices["device"] == devices[0]
     levels_j = run.devices["battery_j"][mine]
-    assert first == pytest.approx(100 * levels_j / levels_j.max(), rel=1e-3)
+    assert first == pytest.approx(levels_j, rel=1e-3)
     ends = run.rounds["time_s"][run.devices["row"][mine]] - run.devices["wait_s"][mine]
     assert own["x"][: len(first)] == pytest.approx(ends, rel=1e-4)
 
 
 def test_levels_are_parts_of_the_capacity(result):
-    """A device that is never seen full is not drawn as if it were."""
+    """A device that is never full is not drawn as full."""
     folder = with_rounds(result(rounds=9), battery=lambda _: 0.5)
     run = load(rewrite(folder, "devices.csv", lambda _: {"battery_j": 60, "battery_capacity_j": 240}))
     own = battery.figure(run)["data"][-1]
@@ -63,8 +65,8 @@ def test_groups_have_their_colours_and_charging_breaks_lines(result):
     assert f"<span>{dot}sensors</span>" in render([run])
 
 
-def test_what_batteries_lose_beside_learning_has_a_name(result):
-    """Sums of the rounds; the energy in the books is that of learning, and is all there is without batteries."""
+def test_battery_losses_outside_learning_have_a_name(result):
+    """Sums over rounds; the energy of a run is the energy of learning, and without batteries the only one."""
     columns = {
         "battery": lambda _: 0.5,
         "depleted": lambda _: 0,
@@ -80,5 +82,5 @@ def test_what_batteries_lose_beside_learning_has_a_name(result):
     assert "besides learning" not in mains
 
 
-def test_without_batteries_there_is_no_figure(result):
+def test_run_without_batteries_has_no_figure(result):
     assert battery.figure(load(result())) is None

@@ -1,4 +1,4 @@
-"""The bottleneck of a run: tables that are small enough to know the answer, and random ones for what always holds."""
+"""The bottleneck of a run: small tables with known answers, and random ones for invariants."""
 
 from dataclasses import replace
 
@@ -98,23 +98,23 @@ class TestShares:
         assert shares["computing"] == pytest.approx(0.5)
         assert shares["upload"] == pytest.approx(0.5)
 
-    def test_a_device_that_has_left_is_not_waited_for(self):
+    def test_departed_device_is_not_waited_for(self):
         gone = device(1, 9, 0, 0, status="departed")
         run = a_run([[device(0, 1, 1, 8), gone]])
         run.devices["wait_s"][1] = 0.0  # it left after 9 of 10 s
         assert shares_of_time(run)["upload"] == pytest.approx(0.8)
 
-    def test_what_comes_after_the_last_device_is_the_backhaul(self):
+    def test_time_after_last_device_is_the_backhaul(self):
         run = a_run([[device(0, 1, 1, 1, until_s=10)]], server__policy={"kind": "hierarchical", "cloud_every": 1})
         assert shares_of_time(run)["the backhaul"] == pytest.approx(0.7)
         assert bottleneck.sentence(run).startswith("The backhaul takes 70 % of the time")
 
-    def test_what_comes_before_the_first_device_is_waiting_for_devices(self):
+    def test_time_before_first_device_is_waiting_for_devices(self):
         run = a_run([[device(0, 0, 1, 1, begins=8)]])
         assert shares_of_time(run)["waiting for devices"] == pytest.approx(0.8)
 
     @pytest.mark.parametrize("policy", ["synchronous", "sequential", "deadline"])
-    def test_evaluations_on_devices_are_no_waiting(self, policy):
+    def test_evaluations_on_devices_do_not_count_as_waiting(self, policy):
         # Some updates come too late, and their devices wait for the end of the evaluation without taking part in it.
         server = {"participants": 4, "policy": policy, "device_evaluation": {}}
         if policy == "deadline":
@@ -136,7 +136,7 @@ class TestShares:
         assert "every update was used" in " ".join(narrative.sentences(run)) or policy == "deadline"
         assert "evaluat" in render([run])
 
-    def test_no_energy_is_no_share(self):
+    def test_no_energy_has_no_shares(self):
         run = a_run([[device(0, 1, 1, 2)]])
         assert bottleneck.energy_shares(run) == {}
         assert bottleneck.sentence(run).startswith("Upload takes 50 % of the time;")
@@ -159,22 +159,22 @@ class TestShares:
         for phase in range(3):
             slowest = [
                 max(sum(phases) - phases[phase] for _, phases, _ in devices) for devices in numbered
-            ]  # the same rounds, in which nobody spends time in this phase
+            ]  # the same rounds without any time in this phase
             column = phase + 1  # the first one is setting up
             assert critical_path.duration_without(parts, column) == pytest.approx(sum(slowest), abs=1e-6)
 
 
 class TestPace:
     def said(self, rounds, *args, **changes):
-        """The clauses of the sentence but the first, on shares, and the last, on what a phase costs."""
+        """The clauses of the sentence without the first, on shares, and the last, on savings."""
         _, *clauses = bottleneck.sentence(a_run(rounds, *args, **changes)).rstrip(".").split("; ")
         return [clause for clause in clauses if not clause.startswith("without")]
 
-    def test_the_same_device(self):
+    def test_same_device_sets_pace(self):
         rounds = [[device(7, 1, 1, 9), device(3, 1, 1, 1)]] * 5 + [[device(7, 1, 1, 1), device(3, 1, 1, 9)]]
         assert self.said(rounds) == ["device 7 sets the pace in 5 of 6 rounds"]
 
-    def test_the_farthest(self):
+    def test_farthest_participant_sets_pace(self):
         rounds = []
         for number in range(10):  # another device each time
             far = device(number, 1, 1, 9 - number / 10, distance_m=200 + number)
@@ -182,7 +182,7 @@ class TestPace:
             rounds.append([*others, far])
         assert self.said(rounds) == ["the farthest participant sets the pace in 10 of 10 rounds"]
 
-    def test_the_weakest_link(self):
+    def test_weakest_link_sets_pace(self):
         rounds = []
         for number in range(10):  # path loss and shadowing together
             weak = device(number, 1, 1, 9, pathloss_db=100 + number, shadowing_db=20.0)
@@ -190,7 +190,7 @@ class TestPace:
             rounds.append([*others, weak])
         assert self.said(rounds) == ["the participant with the weakest link sets the pace in 10 of 10 rounds"]
 
-    def test_the_slowest_processor(self):
+    def test_slowest_processor_sets_pace(self):
         samples = [100] * 5 + [150] * 20
         others = [device(5 + place, 1, 4, 1) for place in range(4)]
         rounds = [[device(number, 1, 9, 1), *others] for number in range(5)]  # 100 samples in 9 s beside 150 in 4 s
@@ -198,12 +198,12 @@ class TestPace:
             "the participant with the slowest processor sets the pace in 5 of 5 rounds"
         ]
 
-    def test_the_most_data(self):
+    def test_participant_with_most_data_sets_pace(self):
         samples = [400] * 5 + [100] * 20
         rounds = [[device(number, 1, 8, 1), *(device(5 + place, 1, 2, 1) for place in range(4))] for number in range(5)]
         assert self.said(rounds, samples) == ["the participant with the most data sets the pace in 5 of 5 rounds"]
 
-    def test_a_device_that_only_happens_to_be_far_is_not_called_so(self):
+    def test_distance_by_chance_is_not_named(self):
         # It computes longest, and that alone makes it slow.
         rounds = []
         for number in range(10):
@@ -221,7 +221,7 @@ class TestPace:
         changes = {"devices": {"count": 8, "groups": groups}}
         assert self.said(rounds, **changes) == ["a device of the group sensors sets the pace in 4 of 4 rounds"]
 
-    def test_nothing_in_common(self):
+    def test_setters_without_common_trait_are_counted(self):
         rounds = []
         for number in range(12):
             rounds.append([device(10 * number + place, 1 + place, 4 - place, 2) for place in range(3)])
@@ -232,37 +232,37 @@ class TestPace:
             rounds[-1][number % 3] = device(slow, *phases, distance_m=50.0 if number % 2 else 200.0)
         assert self.said(rounds) == ["12 devices take turns at setting the pace, none in more than 1 of 12 rounds"]
 
-    def test_everybody_together(self):
+    def test_participants_that_end_together_are_in_step(self):
         rounds = [[device(place, 1 + place, 5 - place, 4) for place in range(4)]] * 3
         assert self.said(rounds) == ["all participants end together in 3 of 3 rounds"]
 
-    def test_the_deadline(self):
+    def test_deadline_that_ends_most_rounds_is_named(self):
         late = device(1, 1, 1, 3, status="late")
         rounds = [[device(0, 1, 1, 1), late]] * 3 + [[device(0, 1, 1, 1), device(1, 1, 1, 2)]] * 2
         policy = {"kind": "deadline", "late": "drop"}
         assert self.said(rounds, server__policy=policy) == ["the deadline ends 3 of 5 rounds"]
 
-    def test_the_deadline_beside_a_device(self):
+    def test_deadline_is_named_after_pace_setter(self):
         late = device(1, 1, 1, 3, status="late")
         rounds = [[device(0, 1, 1, 1), late]] * 2 + [[device(0, 1, 1, 1), device(1, 1, 1, 2)]] * 3
         policy = {"kind": "deadline", "late": "drop"}
         said = ["device 1 sets the pace in 3 of 5 rounds, the deadline in 2"]
         assert self.said(rounds, server__policy=policy) == said
 
-    def test_over_selection_looks_at_those_who_were_in_time(self):
+    def test_over_selection_ignores_late_participants(self):
         late = device(9, 1, 1, 4, status="late")  # cut off when device 1 had arrived
         rounds = [[device(0, 1, 1, 1), device(1, 1, 1, 4), late]] * 3
         policy = {"kind": "over_selection", "factor": 1.5}
         assert self.said(rounds, server__policy=policy) == ["device 1 sets the pace in 3 of 3 rounds"]
 
-    def test_a_device_that_is_alone_says_nothing(self):
+    def test_lone_device_sets_no_pace(self):
         assert self.said([[device(0, 1, 1, 1)]] * 3) == []
 
     def test_rounds_with_one_participant_do_not_count(self):
         rounds = [[device(0, 1, 1, 1)]] * 2 + [[device(0, 1, 1, 1), device(1, 1, 1, 3)]] * 3
         assert self.said(rounds) == ["device 1 sets the pace in 3 of the 3 rounds with several participants"]
 
-    def test_a_device_that_waits_itself_sets_no_pace(self):
+    def test_waiting_device_sets_no_pace(self):
         # All have waited for something else than each other.
         rounds = [[device(0, 1, 1, 1, until_s=9), device(1, 1, 1, 2, until_s=9)]] * 3
         assert self.said(rounds) == []
@@ -278,11 +278,11 @@ class TestPace:
 
 
 class TestWithoutAPhase:
-    def test_the_next_device_takes_over(self):
+    def test_saving_is_bounded_by_the_next_device(self):
         run = a_run([[device(0, 1, 1, 8), device(1, 1, 5, 1)]])
         assert "without upload a round would take 6 s instead of 10 s" in bottleneck.sentence(run)
 
-    def test_what_comes_after_the_last_device_stays(self):
+    def test_time_after_last_device_stays(self):
         policy = {"kind": "hierarchical", "cloud_every": 1}
         run = a_run([[device(0, 1, 1, 8, until_s=12)]], server__policy=policy)
         assert "without upload a round would take 4 s instead of 12 s" in bottleneck.sentence(run)
@@ -295,7 +295,7 @@ class TestWithoutAPhase:
             {"radio__sharing": "processor"},
         ],
     )
-    def test_nothing_is_said_where_other_times_would_change(self, changes):
+    def test_saving_is_omitted_where_other_times_would_change(self, changes):
         run = a_run([[device(0, 1, 8, 1), device(1, 1, 5, 1)]], **changes)
         assert "without" not in bottleneck.sentence(run)
         assert "Computing takes 80 % of the time" in bottleneck.sentence(run)
@@ -315,16 +315,16 @@ class TestOtherPrices:
         rows += [WhatIfRow(key, value, "", summary | {"time_s": time_s, **more}) for key, value, time_s, more in points]
         return bottleneck.sentence(replace(run, summary=summary, what_if=rows))
 
-    def test_the_next_value_that_saves_most(self):
+    def test_best_neighbouring_value_is_named(self):
         points = [
             ("radio.bandwidth_hz", "80e6", 26.0, {}),
             ("radio.bandwidth_hz", "120e6", 12.0, {}),
-            ("radio.bandwidth_hz", "400e6", 5.0, {}),  # what anybody would like to have
+            ("radio.bandwidth_hz", "400e6", 5.0, {}),  # the widest band is always fastest
             ("devices.tx_power_dbm", "26", 18.0, {}),
         ]
         assert self.said(points).endswith("; 20 MHz more bandwidth would save 4 s a round.")
 
-    def test_less_may_save(self):
+    def test_lower_value_may_save_time(self):
         points = [("radio.bandwidth_hz", "80e6", 16.0, {})]
         assert self.said(points).endswith("; 20 MHz less bandwidth would save 2 s a round.")
 
@@ -343,7 +343,7 @@ class TestOtherPrices:
             [("radio.bandwidth_hz", "120e6", 12.0, {"rounds": 1})],  # of which the learning was cut short
         ],
     )
-    def test_where_nothing_helps_the_phase_is_what_is_left(self, points):
+    def test_without_saving_value_the_phase_is_named(self, points):
         assert self.said(points).endswith("; without upload a round would take 6 s instead of 10 s.")
 
     def test_prices_of_another_run_do_not_count(self):
@@ -352,7 +352,7 @@ class TestOtherPrices:
 
 
 class TestPolicies:
-    def test_one_after_another(self):
+    def test_sequential_devices_take_turns(self):
         rounds = [[device(0, 1, 1, 1), device(1, 1, 4, 1, begins=3), device(2, 1, 0, 0, begins=9)]] * 2
         run = a_run(rounds, server__policy={"kind": "sequential"})
         assert bottleneck.sentence(run) == (
@@ -366,33 +366,33 @@ class TestPolicies:
         said = "no device waits for the slowest one: an update takes 6 s in the median, 8 s at most."
         assert bottleneck.sentence(run).endswith(said)
 
-    def test_an_app_decides_by_itself(self):
+    def test_app_has_no_pace(self):
         policy = {"kind": "flower", "app": "my-app"}
         run = a_run([[device(0, 1, 1, 8), device(1, 1, 5, 1)]], server__policy=policy)
         # 9 of 17 s of work and 3 s of waiting
         assert bottleneck.sentence(run) == "Upload takes 45 % of the devices' time."
 
-    def test_batteries_lose_energy_besides(self):
+    def test_batteries_also_lose_energy_outside_learning(self):
         run = a_run([[device(0, 1, 1, 8, tx_energy_j=2.0, battery_j=5.0)]])
         run.rounds["battery"] = np.array([0.5])
         assert bottleneck.sentence(run).startswith("Upload takes 100 % of the energy of learning and 80 % of the time")
 
 
 class TestOddFolders:
-    def test_nobody_took_part(self, result):
+    def test_run_without_participations_has_no_sentence(self, result):
         run = load(result(rounds=0, status="interrupted"))
         assert bottleneck.sentence(run) == ""
 
-    def test_an_older_folder_does_not_say_when_participations_began(self, tmp_path):
+    def test_participations_without_start_begin_with_their_round(self, tmp_path):
         folder = make(tmp_path / "new")
         older = rewrite(make(tmp_path / "old"), "devices.csv", lambda _: {"start_s": "", "idle_energy_j": ""})
         assert bottleneck.sentence(load(older)) == bottleneck.sentence(load(folder)) != ""
 
-    def test_nearly_all_is_not_all(self):
+    def test_share_below_one_is_not_rounded_to_100(self):
         run = a_run([[device(0, 0.001, 0, 1)]])
         assert "Upload takes over 99 % of the time" in bottleneck.sentence(run)
 
-    def test_rounds_without_anybody(self, result):
+    def test_polls_alone_have_no_sentence(self, result):
         folder = with_rounds(result(rounds=3), received=lambda _: 0)
         folder = rewrite(folder, "devices.csv", lambda _: {"status": "polled"})
         assert bottleneck.sentence(load(folder)) == ""
@@ -406,8 +406,8 @@ def test_the_page_opens_its_story_with_the_bottleneck(result):
 
 
 @pytest.mark.parametrize("policy", ["synchronous", "over_selection"])
-def test_of_a_real_run(policy):
-    """The device that is said to set the pace ends its upload when the round ends, by the emulator's own clock."""
+def test_pace_setter_ends_with_its_round_in_a_real_run(policy):
+    """By the event log, the device that sets the pace ends its upload when the round ends."""
     overrides = ["rounds=8", f"server.policy={policy}"]
     result = edgefl.run("scenarios/03-moving-devices.yaml", overrides=overrides, train=False)
     run = result.as_run()

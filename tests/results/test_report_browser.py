@@ -39,12 +39,13 @@ def test_every_chart_is_drawn(opened, result):
     assert charts["timeline-0"] >= 3 * 30
 
 
-def test_a_living_world(opened, result):
+def test_replay_of_changing_population_and_batteries(opened, result):
     folder = result(churn={"kind": "poisson"}, cells={"layout": "hexagonal", "radius_m": 120}, rounds=12)
     columns = {"present": 80, "arrivals": 3, "departures": 2, "handovers": 4, "battery": 0.5, "depleted": 1}
     rewrite(folder, "rounds.csv", lambda _: columns)
     ended = {"2": "late", "3": "departed"}
-    rewrite(folder, "devices.csv", lambda row: {"battery_j": 5, "status": ended.get(row["round"], "received")})
+    charge = {"battery_j": 5, "battery_capacity_j": 10}
+    rewrite(folder, "devices.csv", lambda row: charge | {"status": ended.get(row["round"], "received")})
     tracks = [{"device": d, "time_s": t, "x_m": 10 * t, "y_m": 30 * d} for d in range(3) for t in range(20)]
     write_csv(folder / "tracks.csv", list(tracks[0]), tracks)
     browser = opened(folder)
@@ -60,7 +61,7 @@ def test_a_living_world(opened, result):
     assert "came and went (poisson)" in browser.find_element(By.CSS_SELECTOR, ".story").text
 
 
-def test_a_still_world_has_no_such_charts(opened, result):
+def test_static_world_has_no_population_charts(opened, result):
     names = {name.rpartition("-")[0] for name in drawn(opened(result()))}
     assert not names & {"population", "handovers", "battery", "wasted"}
 
@@ -140,13 +141,13 @@ def test_folded_runs_are_drawn_when_unfolded(opened, result):
     ],
     ids=["toy", "priced", "one round", "no round", "one device"],
 )
-def test_unusual_runs(opened, result, options, charts):
+def test_unusual_runs_draw_all_charts(opened, result, options, charts):
     found = drawn(opened(result(**options)))
     assert len(found) == charts
     assert all(found.values())
 
 
-def test_a_narrow_window_is_not_overflown(opened, result):
+def test_page_fits_narrow_window(opened, result):
     browser = opened(result())
     browser.set_window_size(900, 1200)
     try:

@@ -1,4 +1,4 @@
-"""The map: what it shows of base stations and devices."""
+"""The map: base stations and devices."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from edgefl.results.report.shared.read import load
 from edgefl.results.report.shared.style import TIME_PHASES
 
 
-def test_every_device_where_it_was_last_seen(result):
+def test_map_shows_last_position_of_every_device(result):
     run = load(result(rounds=30, devices__count=20))
     trace = named(cell_map.figure(run), "devices")
     last = {device: row for row, device in enumerate(run.devices["device"])}
@@ -41,20 +41,20 @@ def test_equal_scales_rim_and_hole(result):
 
 
 @pytest.mark.parametrize("clear", ["1", "True", "true", "1.0"])
-def test_line_of_sight_however_it_is_written(result, clear):
+def test_line_of_sight_accepts_all_spellings(result, clear):
     folder = change_devices(result(rounds=2), lambda row: {"los": clear if row["device"] < "5" else "0"})
     marker = named(cell_map.figure(load(folder)), "devices")["marker"]
     assert set(marker["symbol"]) == {"circle", "diamond"}
     assert "Diamonds" in cell_map.caption(load(folder))
 
 
-def test_a_place_that_is_not_known_is_null(result):
+def test_unknown_place_is_null(result):
     folder = change_devices(result(rounds=1), lambda row: {"x_m": "", "pathloss_db": ""} if row["device"] < "5" else {})
     trace = named(cell_map.figure(load(folder)), "devices")
     assert trace["x"].count(None) == trace["marker"]["color"].count(None) > 0
 
 
-def test_a_crowd_is_thinned_and_said_so(result):
+def test_caption_names_share_of_drawn_devices(result):
     run = load(result(rounds=3, devices__count=100_000, server__participants=1000))
     assert len(named(cell_map.figure(run), "devices")["x"]) == cell_map.MOST_MARKS
     assert cell_map.caption(run).startswith("2,000 of 2,9")
@@ -65,7 +65,7 @@ def test_a_scenario_of_another_version_has_its_devices_on_the_map(result):
     assert [trace["name"] for trace in figure["data"]] == ["devices"]
 
 
-def test_devices_that_keep_together_are_shown_from_nearer(result):
+def test_map_zooms_in_on_clustered_devices(result):
     folder = rewrite(result(), "devices.csv", lambda row: {"x_m": 20 + int(row["device"]) / 2, "y_m": 5})
     left, right = cell_map.figure(load(folder))["layout"]["xaxis"]["range"]
     assert left < 0
@@ -76,8 +76,8 @@ def test_devices_that_keep_together_are_shown_from_nearer(result):
     ("x_m", "y_m", "direction"),
     [(60, 0, "60 m to the west"), (-60, -60, "85 m to the north-east"), (0, 80, "80 m to the south")],
 )
-def test_a_crowd_beside_the_base_station_fills_the_picture(result, x_m, y_m, direction):
-    """Half of 14 m and a margin around it; where the base station is stands in words."""
+def test_crowd_near_base_station_fills_map(result, x_m, y_m, direction):
+    """Half of 14 m and a margin around it; the caption says where the base station is."""
     places = {"x_m": lambda device: x_m + device / 99 - 0.5, "y_m": lambda device: y_m + 14 * device / 99 - 7}
     folder = rewrite(result(), "devices.csv", lambda row: {name: at(int(row["device"])) for name, at in places.items()})
     run = load(folder)

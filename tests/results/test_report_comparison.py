@@ -52,7 +52,7 @@ def texts(comparison):
     return {block.title: block.body for block in accuracy_blocks(comparison)}
 
 
-def test_a_row_by_hand():
+def test_row_matches_hand_calculation():
     _, row = compare([REFERENCE, BETTER], ComparisonOptions(relative=[0.5], last=1, initial=2)).rows
     assert {key: row[key] for key in ("run", "algorithm", "status")} == {
         "run": "better",
@@ -116,7 +116,7 @@ def test_the_tables_of_that_row():
     }
 
 
-def test_what_was_never_reached_is_a_bound():
+def test_missed_target_is_a_bound():
     wanted = ComparisonOptions(targets=[0.7, 0.95])
     found = texts(compare([REFERENCE, BETTER], wanted))
     assert found["To 70 %"] == [[">4", ">8 s", ">12 J"], ["3 · ≥1.33×", "12 s · ≥0.67×", "18 J · ≥0.67×"]]
@@ -136,11 +136,11 @@ def test_identical_runs_say_so():
     assert comparison.rows[1]["paired_p"] is None
 
 
-def test_few_tests_tell_their_number():
+def test_mean_of_few_tests_names_their_number():
     assert texts(compare([REFERENCE, BETTER], ComparisonOptions(last=4)))["Accuracy"][1][2] == "75.00 ± 15.00 % (2)"
 
 
-def test_one_common_test_is_no_t_test():
+def test_one_common_test_has_no_t_test():
     row = compare([REFERENCE, run("short", 0.3)], ComparisonOptions()).rows[1]
     assert (row["common_tests"], row["paired_p"], row["paired_note"]) == (1, None, "fewer than two common tests")
 
@@ -247,7 +247,7 @@ def with_sessions(folder):
 
 
 class TestSessions:
-    """A session's rounds stand against the same session's, whatever extra rounds either has had."""
+    """Rounds are compared within the same session, whatever its extra rounds."""
 
     @pytest.fixture
     def folders(self, result):
@@ -292,7 +292,7 @@ class TestSessions:
         assert main(["compare", *map(str, folders), "--initial", "1", "--format", "json"]) == 0
         self.check(json.loads(capsys.readouterr().out)[1])
 
-    def test_in_tables_and_on_the_page(self, folders, tmp_path):
+    def test_session_metrics_are_in_tables_and_on_the_page(self, folders, tmp_path):
         runs = [compared_run(read.load(folder), folder.name) for folder in folders]
         found = texts(compare(runs, ComparisonOptions(initial=1)))
         assert found["First 1 rounds of each session"] == [
@@ -305,7 +305,7 @@ class TestSessions:
         assert "<h3>First 10 rounds of each session</h3>" in section
         assert "<td>+60.00</td>" in section
 
-    def test_a_session_that_one_of_them_lacks(self):
+    def test_session_missing_in_one_run_has_no_gain(self):
         short = {name: column[:4] for name, column in columns_of("previous").items()}
         runs = [
             ComparedRun(name, {}, "finished", accuracy_curve(table))
@@ -335,6 +335,6 @@ class TestPage:
         assert "<h3>Targets</h3>" not in text  # is said there
 
     @pytest.mark.parametrize("runs", [[{}], [{"kind": "none"}, {"kind": "quadratic"}]], ids=["one", "no accuracy"])
-    def test_others_have_none(self, result, tmp_path, runs):
+    def test_single_run_or_runs_without_accuracy_have_no_comparison(self, result, tmp_path, runs):
         folders = [result(f"run-{place}", rounds=2, **options) for place, options in enumerate(runs)]
         assert 'id="comparison"' not in write(folders, tmp_path / "page.html").read_text(encoding="utf-8")

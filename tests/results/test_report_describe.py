@@ -45,12 +45,12 @@ def test_some_names_the_same(runs):
     assert labels == ["quickstart · lr 0.1", "quickstart · lr 0.2", "other"]
 
 
-def test_a_kind_is_told_by_its_block_and_a_missing_key_not_at_all(runs):
+def test_label_names_block_of_kind_and_skips_missing_keys(runs):
     labels = describe.labels(runs({}, {"algorithm": {"kind": "fedprox", "mu": 0.01}}))
     assert labels == ["algorithm fedavg", "algorithm fedprox · mu 0.01"]
 
 
-def test_the_folder_of_a_member_from_outside_is_no_difference(runs):
+def test_folder_of_outside_member_is_not_a_difference(runs):
     labels = describe.labels(runs({}, {"algorithm": {"kind": "my_nova:MyNova"}, "import_from": ["/home/me"]}))
     assert labels == ["algorithm fedavg", "algorithm my_nova:MyNova"]
 
@@ -65,7 +65,7 @@ def test_labels_are_never_the_same(runs):
     assert len(set(labels)) == len(every)
 
 
-def test_differences_are_complete_and_in_units(runs):
+def test_all_differences_are_listed_in_units(runs):
     pair = runs({}, {"radio__bandwidth_hz": 50e6, "algorithm": {"kind": "fedprox", "mu": 0.01}})
     apart = describe.differences([run.scenario for run in pair])
     assert apart == {
@@ -95,7 +95,7 @@ def test_the_facts(runs, policy):
     ]
 
 
-def test_what_scenarios_share(runs):
+def test_shared_part_of_scenarios(runs):
     changes = {"server__participants": 20, "radio__bandwidth_hz": 50e6, "algorithm": {"kind": "fedprox", "mu": 0.3}}
     pair = runs(
         {"algorithm": {"kind": "fedasync", "mu": 0.3}}, {"data__partition": {"kind": "iid"}, "seed": 2, **changes}
@@ -123,7 +123,7 @@ def test_long_texts_are_cut():
     assert describe.cut("x" * 100) == "x" * 59 + "…"
 
 
-def test_a_rate_is_no_time():
+def test_rate_has_no_unit_of_time():
     assert describe.bare("churn.arrivals_per_s") == "arrivals"
     assert describe.readable("churn.arrivals_per_s", ["0.2", "5"]) == ["0.2 /s", "5 /s"]
     assert describe.readable("churn.check_s", ["0.2", "5"]) == ["200 ms", "5 s"]

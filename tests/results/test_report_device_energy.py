@@ -21,7 +21,7 @@ def test_all_energy_by_device_largest_first(result):
 
 
 def test_bars_of_many_devices_stand_side_by_side(result):
-    """An even pick without gaps; the ranks among all are below and in what the pointer shows."""
+    """An even pick without gaps; the axis and the text under the pointer have the ranks among all."""
     run = load(result(rounds=4, devices__count=400, server__participants=400))
     figure = device_energy.figure(run)
     drawn = figure["data"][0]

@@ -38,7 +38,7 @@ SCENARIO = {"rounds": 1, "devices": {"count": 10}, "server": {"participants": 2}
 
 
 class TestFolder:
-    def test_a_run_writes_who_holds_what(self, tmp_path):
+    def test_run_writes_labels_of_devices(self, tmp_path):
         partition = {"data": {"dataset": "digits", "partition": "distinct"}}
         edgefl.run(SCENARIO | partition, train=False, out=tmp_path / "run")
         rows = rows_of(tmp_path / "run" / "labels.csv")
@@ -48,7 +48,7 @@ class TestFolder:
         assert "labels.csv" in digests
         assert "Who holds what" in render([load(tmp_path / "run")])
 
-    def test_owners_reach_the_partition(self, tmp_path):
+    def test_partition_by_owner_fills_map(self, tmp_path):
         data = {"dataset": "synthetic", "owners": 5, "partition": "natural"}
         edgefl.run(SCENARIO | {"data": data, "devices": {"count": 5}}, train=False, out=tmp_path / "run")
         held = np.zeros(5, int)
@@ -63,7 +63,7 @@ class TestFolder:
         edgefl.run(scenario, train=False, out=out)
         assert not (out / "labels.csv").exists()
 
-    def test_the_page_of_an_older_folder_has_no_such_section(self, result):
+    def test_page_without_labels_has_no_data_section(self, result):
         folder = result()
         assert load(folder).labels is None
         assert "Who holds what" not in render([load(folder)])
@@ -143,7 +143,7 @@ class TestPage:
         page = render([load(folder) for folder in runs])
         assert page.count('data-figure="labels-') == 2
 
-    def test_one_map_for_all_has_no_names(self, result):
+    def test_shared_map_names_no_runs(self, result):
         page = render([load(with_labels(result(name, seed=seed))) for name, seed in (("a", 1), ("b", 2))])
         section = page[page.index('<section id="labels">') : page.index("Run by run")]
         assert "swatch" not in section
@@ -160,7 +160,7 @@ class TestPage:
         assert "Who holds what" not in render([load(with_labels(result(), []))])
 
 
-def test_a_key_without_a_value_is_no_difference(result):
+def test_key_without_value_is_not_a_difference(result):
     dirichlet = {"kind": "dirichlet", "alpha": 0.3, "size_sigma": None}
     runs = [load(result("a", data__partition=dirichlet)), load(result("b", data__partition={"kind": "half"}))]
     assert list(describe.differences([run.scenario for run in runs])) == ["data.partition.kind", "data.partition.alpha"]

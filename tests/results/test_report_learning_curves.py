@@ -76,23 +76,23 @@ def test_the_toy_problem_shows_its_distance_on_a_log_axis(result):
     assert axis["ticktext"] == ["10⁻²", "10⁻¹", "1", "10"]
 
 
-def test_a_short_way_to_the_optimum_has_ticks_between(result):
+def test_log_axis_over_few_decades_has_ticks_between_powers(result):
     figure = learning_curves.distance([loaded(result(kind="quadratic", rounds=30))])
     assert {"0.5", "1", "2", "5", "10"} < set(figure["layout"]["yaxis"]["ticktext"])
 
 
-def test_a_long_way_to_the_optimum_has_few_ticks(result):
+def test_log_axis_over_many_decades_has_few_ticks(result):
     figure = learning_curves.distance([loaded(result(kind="quadratic", pace=8))])
     assert 4 <= len(figure["layout"]["yaxis"]["tickvals"]) <= 10
 
 
-def test_a_distance_of_zero_has_no_place_on_a_log_axis(result):
+def test_zero_distance_is_left_off_log_axis(result):
     it = loaded(result(kind="quadratic", rounds=5))
     it.data.rounds["distance_to_optimum"][3:] = 0
     assert len(learning_curves.distance([it])["data"][0]["y"]) == 3
 
 
-def test_nothing_learned_nothing_drawn(result):
+def test_sweep_without_learning_has_no_curves(result):
     assert learning_curves.figures([loaded(result(kind="none"))]) == {}
 
 
@@ -103,7 +103,7 @@ def test_equal_curves_do_not_hide_each_other(result):
     assert "line" not in views["time"]["data"][0]  # but not at the same times
 
 
-def test_many_equal_curves_do_not_swell(result):
+def test_widening_of_equal_curves_is_bounded(result):
     many = [loaded(result(f"run-{n}", rounds=4), n) for n in range(9)]
     widths = [patch["line"]["width"] for patch in learning_curves.loss(many)["views"]["time"]["data"][:-1]]
     assert max(widths) < 10

@@ -9,7 +9,7 @@ from edgefl.results.report.shared.read import load
 from edgefl.results.report.shared.style import ENERGY_PHASES
 
 
-def test_who_moved_and_what_it_brought(result):
+def test_story_names_movement_and_result(result):
     run = load(result())
     text = " ".join(narrative.sentences(run))
     assert "100 devices went from one random point to the next at 10 m/s around one base station" in text
@@ -19,7 +19,7 @@ def test_who_moved_and_what_it_brought(result):
     assert "came and went" not in text
 
 
-def test_who_came_and_what_was_lost(result):
+def test_story_names_arrivals_and_losses(result):
     folder = with_rounds(result(churn={"kind": "poisson"}), **POPULATION, handovers=lambda _: 2)
     folder = with_rounds(folder, battery=lambda n: 1 - n / 100, depleted=lambda n: n // 30)
     folder = rewrite(folder, "devices.csv", lambda row: {"status": "late" if row["round"] == "7" else "received"})
@@ -34,7 +34,7 @@ def test_who_came_and_what_was_lost(result):
     assert f"{share:.1f} % of it for the 10 participations whose update was not used: 10 late." in text
 
 
-def test_who_could_take_part(result):
+def test_story_names_devices_with_charge(result):
     some = load(with_rounds(result("some"), present=lambda n: 40 + n))
     assert "41 to 100 of them could take part when a round began." in narrative.sentences(some)
     every = load(with_rounds(result("every"), present=lambda _: 100))
@@ -46,7 +46,7 @@ def test_numbers_keep_their_units(result):
     assert "20\N{NO-BREAK SPACE}rounds in" in page
 
 
-def test_polling_is_no_lost_update(result):
+def test_poll_is_not_a_lost_update(result):
     ends = {"2": "polled", "3": "late"}
     folder = rewrite(result(rounds=4), "devices.csv", lambda row: {"status": ends.get(row["round"], "received")})
     text = " ".join(narrative.sentences(load(folder)))
@@ -70,10 +70,10 @@ def test_a_priced_run(result):
     assert "priced, without any learning" in " ".join(narrative.sentences(load(result(kind="none"))))
 
 
-def test_no_round_no_story(result):
+def test_run_without_rounds_has_no_story(result):
     assert narrative.sentences(load(result(rounds=0, status="interrupted"))) == []
 
 
-def test_what_a_scenario_says_stays_text(result):
+def test_names_of_scenario_stay_text(result):
     page = render([load(result(mobility={"kind": "<b>fly</b>"}))])
     assert "moved (&lt;b&gt;fly&lt;/b&gt;)" in page

@@ -1,4 +1,4 @@
-"""The page as a file: what it says, what it must not hold, how it is written."""
+"""The page as a file: its texts, escaping, self-containment, writing."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def test_scenario_and_manifest_are_complete(result, tmp_path):
     folder = result()
     text = write([folder], tmp_path / "page.html").read_text(encoding="utf-8")
     assert (folder / "scenario.yaml").read_text(encoding="utf-8") in text
-    assert "&quot;numpy&quot;: &quot;2.4.0&quot;" in text
+    assert "&#34;numpy&#34;: &#34;2.4.0&#34;" in text
 
 
 def test_many_targets_have_a_row_of_their_own(page):
@@ -69,11 +69,11 @@ def test_many_targets_have_a_row_of_their_own(page):
     assert text.count('class="tile target"') == 3
 
 
-def test_a_target_not_reached_is_said(page):
+def test_page_names_missed_target(page):
     assert own(page(rounds=3)).count("not reached") == 5  # two tiles, two rows, the story
 
 
-def test_a_target_that_a_run_did_not_have_is_not_missed(result, tmp_path):
+def test_target_of_other_run_is_a_dash(result, tmp_path):
     runs = load_all([result("a", name="a", targets=[0.5]), result("b", name="b", targets=[0.8])])
     table = ET.fromstring(f"<p>{headline.runs_table([styled_run(run, run.scenario['name'], 0) for run in runs])}</p>")  # noqa: S314
     rows = [["".join(cell.itertext()).strip() for cell in row] for row in table.iter("tr")]
@@ -86,8 +86,8 @@ def test_a_target_that_a_run_did_not_have_is_not_missed(result, tmp_path):
     [
         ("interrupted", "This run was interrupted after 9 of 60 rounds."),
         ("failed", "This run failed after 9 of 60 rounds."),
-        ("running", "`edgefl run --resume` goes on with it; it had written 9 of 60 rounds."),
-        ("odd", "has the status &#x27;odd&#x27;"),
+        ("running", "`edgefl run --resume` continues it; it had written 9 of 60 rounds."),
+        ("odd", "has the status &#39;odd&#39;"),
     ],
 )
 def test_a_run_that_did_not_finish_says_so(page, status, said):
@@ -105,11 +105,11 @@ def test_a_run_without_learning(page):
     assert 'data-figure="timeline-0"' in text
 
 
-def test_it_opens_on_virtual_time(page):
+def test_page_opens_on_virtual_time(page):
     assert 'data-view="time" aria-pressed="true"' in own(page())
 
 
-def test_it_opens_on_rounds_where_no_time_has_passed(result, tmp_path):
+def test_page_without_virtual_time_opens_on_rounds(result, tmp_path):
     folder = rewrite(result(), "rounds.csv", lambda _: {"time_s": 0, "duration_s": 0})
     text = own(write([folder], tmp_path / "page.html").read_text(encoding="utf-8"))
     assert 'data-view="round" aria-pressed="true"' in text
@@ -143,7 +143,7 @@ def test_several_runs(result, tmp_path):
     assert "lr 0.2 was priced without learning" in text.replace("bandwidth 100 MHz", "").replace(" · ", "")
 
 
-def test_what_all_runs_share_is_said_once(result, tmp_path):
+def test_shared_facts_are_stated_once(result, tmp_path):
     folders = [result(f"lr-{lr}", rounds=20, training__lr=lr, kind="none") for lr in (0.1, 0.2)]
     text = own(write(folders, tmp_path / "page.html").read_text(encoding="utf-8"))
     assert text.count("around one base station with a reach of 250\N{NO-BREAK SPACE}m.") == 1
@@ -154,7 +154,7 @@ def test_what_all_runs_share_is_said_once(result, tmp_path):
     assert any("<code>training.lr</code>" in table for table in tables)
 
 
-def test_what_differs_between_runs_is_in_tables(result, tmp_path):
+def test_differing_facts_are_in_tables(result, tmp_path):
     folders = [result("a", rounds=20), result("b", rounds=10)]
     text = own(write(folders, tmp_path / "page.html").read_text(encoding="utf-8"))
     rows = re.findall(r'<th scope="row">rounds</th>(.*?)</tr>', text)
@@ -232,7 +232,7 @@ class TestWriting:
         assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
         assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["page.html"]
 
-    def test_a_failure_on_the_way_leaves_the_older_page_and_nothing_else(self, result, tmp_path, monkeypatch):
+    def test_failure_leaves_only_the_older_page(self, result, tmp_path, monkeypatch):
         out = tmp_path / "page.html"
         folder = result()
         out.write_text("old", encoding="utf-8")

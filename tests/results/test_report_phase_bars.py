@@ -55,6 +55,6 @@ def test_a_run_without_any_energy_has_no_card_of_it(result):
     assert phase_bars.time_card(run, [run]) is not None
 
 
-def test_a_phase_that_was_never_reached_counts_nothing(result):
+def test_unreached_phase_takes_no_time(result):
     folder = change_devices(result(rounds=2), lambda _: {"upload_s": "", "wait_s": ""})
     assert phase_bars.totals(load(folder), TIME_PHASES)[-2:].tolist() == [0, 0]

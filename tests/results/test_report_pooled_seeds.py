@@ -60,7 +60,7 @@ def test_fewer_seeds_are_thin_lines_without_an_interval(seeds, count):
     assert mean["line"]["width"] > 2
 
 
-def test_over_time_the_mean_is_of_what_each_run_had_then(seeds):
+def test_mean_over_time_uses_last_tested_values(seeds):
     runs, figure = accuracy_of(seeds(4))
     shown = figure["views"]["time"]["data"][1]
     for time_s, value in list(zip(shown["x"], shown["y"], strict=True))[::10]:
@@ -80,7 +80,7 @@ def test_groups_have_a_colour_each(seeds):
 
 def test_the_page_says_what_the_band_is(seeds, tmp_path):
     text = page_of(seeds(4), tmp_path)
-    assert "Bands are the 95 % confidence interval of the mean over seeds (Student&#x27;s t)." in text
+    assert "Bands are the 95 % confidence interval of the mean over seeds (Student&#39;s t)." in text
     assert "Thin lines" not in text
     assert "Only the seed: 1, 2, 3, 4." in text
     assert 'id="comparison"' not in text  # one seed is no better than another
@@ -88,7 +88,7 @@ def test_the_page_says_what_the_band_is(seeds, tmp_path):
 
 def test_the_page_of_few_seeds_promises_no_interval(seeds, tmp_path):
     text = page_of(seeds(3), tmp_path)
-    assert "Thin lines are the single seeds" in text
+    assert "Thin lines are single seeds" in text
     assert "Bands are" not in text
 
 

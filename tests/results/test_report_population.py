@@ -26,7 +26,7 @@ def test_bars_are_as_wide_as_rounds(result):
     assert begins == pytest.approx(run.rounds["time_s"] - run.rounds["duration_s"], abs=1e-2)
 
 
-def test_a_long_run_loses_nobody(result):
+def test_long_run_keeps_all_counts_in_shared_bars(result):
     run = load(with_rounds(result(rounds=1000, server__participants=1), **POPULATION))
     bar = named(population.figure(run), "arrivals")
     assert len(bar["y"]) <= time_charts.MOST_TIME_BARS
@@ -34,7 +34,7 @@ def test_a_long_run_loses_nobody(result):
     assert 60 * sum(bar["width"]) == pytest.approx(run.rounds["time_s"][-1], rel=1e-2)  # in minutes
 
 
-def test_a_population_that_never_changes_is_no_figure(result):
+def test_constant_population_has_no_figure(result):
     constant = {"present": lambda _: 100, "arrivals": lambda _: 0, "departures": lambda _: 0}
     assert population.figure(load(with_rounds(result(), **constant))) is None
     assert population.figure(load(result("earlier"))) is None

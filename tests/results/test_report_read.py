@@ -1,4 +1,4 @@
-"""Result folders as columns, and what is said of folders that are none."""
+"""Result folders as columns, and errors for other folders."""
 
 import json
 import math
@@ -62,7 +62,7 @@ def test_a_file_of_another_kind(result, name, text, said):
     assert f"{folder}/{name}" in fault
 
 
-def test_a_cell_that_is_no_number_is_told_with_its_line(result):
+def test_error_names_line_of_non_numeric_cell(result):
     folder = result(rounds=3)
     path = folder / "rounds.csv"
     lines = path.read_text(encoding="utf-8").splitlines()

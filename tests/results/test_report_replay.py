@@ -1,4 +1,4 @@
-"""The tape of the replay, and what the page says of it."""
+"""The tape of the replay, and its texts on the page."""
 
 import gzip
 import json
@@ -59,7 +59,7 @@ def test_a_folder_of_an_earlier_version_ends_with_its_rounds(result):
     assert ends_s == pytest.approx(load(folder).rounds["time_s"][tape.works["row"]], abs=1e-3)
 
 
-def test_who_is_not_tracked_stands_where_it_last_began(result):
+def test_untracked_device_stands_at_last_start(result):
     folder = change_devices(result(rounds=3, devices__count=1), lambda row: {"x_m": 10 * int(row["round"]), "y_m": 0})
     tape = tape_of(folder)
     starts_s = load(folder).devices["start_s"]
@@ -69,7 +69,7 @@ def test_who_is_not_tracked_stands_where_it_last_began(result):
     ]
 
 
-def test_who_is_tracked_walks_through_its_samples_and_the_beginnings_of_its_work(result):
+def test_tracked_device_walks_through_samples_and_starts(result):
     folder = change_devices(result(rounds=1, devices__count=1), lambda _: {"start_s": 0.25, "x_m": 7, "y_m": 0})
     folder = rewrite(folder, "rounds.csv", lambda _: {"time_s": 2, "duration_s": 2})
     stops = tape_of(with_tracks(folder, [(0, t, 10 * t, 5) for t in range(3)])).stops_of(0)
@@ -77,7 +77,7 @@ def test_who_is_tracked_walks_through_its_samples_and_the_beginnings_of_its_work
     assert stops == [pytest.approx(stop, abs=0.01) for stop in expected]
 
 
-def test_who_is_away_or_put_elsewhere_does_not_walk_there(result):
+def test_absent_or_moved_device_does_not_walk(result):
     folder = rewrite(result(rounds=1), "rounds.csv", lambda _: {"time_s": 10, "duration_s": 10})
     away = [(200, t, t, 0) for t in (2, 3, 6, 7)]  # no row before 2 s, between 3 s and 6 s, and after 7 s
     jumps = [(300, t, t + 90 * (t > 4), 0) for t in range(11)]
@@ -97,7 +97,7 @@ def test_positions_of_a_real_run_are_the_worlds():
         assert (x_m, y_m) == pytest.approx(tuple(position_m), abs=0.05)
 
 
-def test_events_change_what_a_device_is(result):
+def test_events_change_state_of_device(result):
     devices = [int(row["device"]) for row in read_csv(result("first", rounds=3) / "devices.csv")]
     one, other = devices[:2]
     folder = with_rounds(result(rounds=3), handovers=lambda _: 1, arrivals=lambda _: 1)
@@ -132,7 +132,7 @@ def test_a_damaged_event_log_is_named_in_one_line(result):
         tape_of(folder)
 
 
-def test_what_was_not_received_is_lost(result):
+def test_unreceived_update_is_marked_lost(result):
     folder = change_devices(result(rounds=2), lambda row: {"status": "late"} if row["round"] == "2" else {})
     tape = tape_of(folder)
     assert [outcome["lost"] for outcome in tape.outcomes] == (tape.works["row"] == 1).tolist()
@@ -173,7 +173,7 @@ def test_counters_come_from_the_rounds(result):
     assert tape_of(result("priced", kind="none")).rounds["accuracy"] == []
 
 
-def test_the_first_speed_plays_a_run_in_a_bearable_time(result):
+def test_first_speed_plays_run_within_bounds(result):
     run = load(result(rounds=5))
     choice = replay_tape.chosen(run, 1000)
     options = replay.player(run, choice).split("<option ")[1:]

@@ -40,7 +40,7 @@ def test_sessions_have_targets_of_their_own_relative_to_a_reference(result):
         for n, target in enumerate(targets, 1)
     ]
     table = sessions_table(load(with_summary(result("two"), sessions=both)))
-    assert table.count("to 97 % of the reference&#x27;s best") == 1
+    assert table.count("to 97 % of the reference&#39;s best") == 1
     for text in ("first 10 rounds", "51.0 %", "93.0 %", "80.0 %: round 3 · 5 s · 2 J"):
         assert text in table
     assert table.count("not reached") == 0
@@ -70,7 +70,7 @@ def test_their_marks_have_a_legend(result):
     assert "where a session begins" not in render([load(result("none"))])
 
 
-def test_who_took_turns_is_told(result):
+def test_story_names_groups_that_took_turns(result):
     """Two groups by the partition, with the labels that they hold; the first one is group 2."""
     partition = {"kind": "label_overlap", "overlap": 0.2, "alpha": 0.3}
     folder = in_sessions(result(rounds=8, sessions=TURNS, data__partition=partition), history_bytes=lambda n: 1000 * n)
@@ -91,7 +91,7 @@ def test_who_took_turns_is_told(result):
 
 
 @pytest.mark.parametrize("kind", ["two_shard", "distinct", "iid"])
-def test_devices_that_stay_have_not_changed(result, kind):
+def test_constant_presence_is_not_a_change(result, kind):
     folder = in_sessions(result(rounds=8, sessions=TURNS, data__partition={"kind": kind}))
     text = " ".join(narrative.sentences(load(folder)))
     assert "The same devices were present in all 3 sessions" in text
@@ -99,7 +99,7 @@ def test_devices_that_stay_have_not_changed(result, kind):
     assert device_groups.session_groups(load(folder)) == []
 
 
-def test_sessions_that_arrivals_begin_are_told_so(result):
+def test_story_names_sessions_begun_by_arrivals(result):
     sessions = TURNS | {"count": 1, "trigger": {"share": 0.5}}
     folder = in_sessions(result(rounds=8, sessions=sessions, data__partition={"kind": "label_overlap"}))
     text = " ".join(narrative.sentences(load(folder)))
@@ -107,7 +107,7 @@ def test_sessions_that_arrivals_begin_are_told_so(result):
     assert device_groups.session_groups(load(folder)) == []
 
 
-def test_groups_are_those_that_the_server_has():
+def test_groups_match_the_servers():
     """The same borders as SessionGroups, also where they do not divide."""
     scenario = load_scenario({
         "sessions": {"count": 3, "rounds": 1, "groups": 3}, "devices": {"count": 20}, "data": {"dataset": "digits"},
@@ -121,7 +121,7 @@ def test_groups_are_those_that_the_server_has():
         assert np.flatnonzero(of.members(session)).tolist() == list(range(group.first, group.end))
 
 
-def test_the_map_tells_them_apart(result):
+def test_map_marks_groups_apart(result):
     partition = {"kind": "label_overlap", "overlap": 0.2, "alpha": 0.3}
     run = load(in_sessions(result(rounds=8, sessions=TURNS, data__partition=partition)))
     devices = named(cell_map.figure(run), "devices")

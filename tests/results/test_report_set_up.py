@@ -1,4 +1,4 @@
-"""Set-ups of devices on pages and in exports: their phase comes first, and is left out where no device sets up."""
+"""Set-ups of devices on pages and in exports: their phase comes first, and is omitted where no device sets up."""
 
 import numpy as np
 import pytest

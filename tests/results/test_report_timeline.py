@@ -42,7 +42,7 @@ def test_whole_rounds_only(result):
     assert len(timeline.chosen(run)) == 50
 
 
-def test_what_was_not_received_is_crossed_out(result):
+def test_lost_update_is_crossed_out(result):
     folder = change_devices(result(rounds=3), lambda row: {"status": "late"} if row["round"] == "2" else {})
     run = load(folder)
     crosses = timeline.figure(run)["data"][-1]
@@ -61,7 +61,7 @@ def test_asynchronous_work_ends_with_its_round(result, policy):
 
 
 @pytest.mark.parametrize("policy", ["sequential", {"kind": "split", "mode": "sequential"}])
-def test_one_after_another(result, policy):
+def test_sequential_devices_take_turns(result, policy):
     begin = {row["device"]: place for place, row in enumerate(timeline_rows(result("plain", rounds=1)))}
     change = {"download_s": 1, "compute_s": 2, "upload_s": 1, "start_s": ""}  # of an earlier version
     folder = rewrite(

@@ -34,16 +34,16 @@ def test_a_line_is_broken_where_a_device_was_away_or_put_elsewhere():
     assert [len(part) for part in line_of(again)] == [8]  # back by four usual steps may be a turn
 
 
-def test_who_stands_still_has_none():
+def test_static_device_has_no_trajectory():
     assert line_of([(1, t, 5, 5) for t in range(5)]) == []
 
 
-def test_long_ways_are_fewer():
+def test_long_trajectories_are_fewer():
     long = [(device, t, 80 * (-1) ** t, device) for device in range(20) for t in range(50)]
     assert len(line_of(long)) == trajectories.FEWEST_LINES
 
 
-def test_of_very_long_ways_the_last_part_is_drawn(result):
+def test_only_last_part_of_very_long_trajectory_is_drawn(result):
     back_and_forth = [(1, t, 80 * (-1) ** t, 0) for t in range(50)]  # 160 m each second, on a map of half width 100 m
     (part,) = line_of(back_and_forth)
     longest_m = trajectories.LEGIBLE_LENGTH * 100 / trajectories.FEWEST_LINES

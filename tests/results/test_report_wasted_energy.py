@@ -11,8 +11,8 @@ from edgefl.results.report.shared.read import load
 from edgefl.results.report.shared.style import ENERGY_PHASES
 
 
-def test_an_empty_battery_is_no_departure(result):
-    """Without churn nobody leaves for another reason; with churn who is at the reserve has run out."""
+def test_empty_battery_is_not_a_departure(result):
+    """Without churn an empty battery is the only reason to leave; with churn the level must be at the reserve."""
     ends = {"3": 50.0, "4": 20.0}  # J of 100; the reserve is a fifth
     devices = {"count": 100, "battery": {"capacity_j": 100.0, "reserve": 0.2, "resume": 0.5}}
 
@@ -35,7 +35,7 @@ def test_an_empty_battery_is_no_departure(result):
     assert set(wasted_energy.energy_by_outcome(load(mains))) == {"departed"}
 
 
-def test_every_joule_in_vain_has_its_cause(result):
+def test_wasted_energy_is_split_by_outcome(result):
     ends = {"3": "late", "4": "departed", "5": "upload_failed"}
     folder = rewrite(result(rounds=8), "devices.csv", lambda row: {"status": ends.get(row["round"], "received")})
     run = load(folder)
@@ -52,5 +52,5 @@ def test_every_joule_in_vain_has_its_cause(result):
     assert drawn == pytest.approx(sums[1:].sum(), rel=1e-2)
 
 
-def test_nothing_in_vain_is_no_figure(result):
+def test_run_without_wasted_energy_has_no_figure(result):
     assert wasted_energy.figure(load(result())) is None

@@ -201,9 +201,7 @@ def test_a_page_about_a_result_in_memory(tmp_path):
 
     def page(source, name):
         text = edgefl.report(source, tmp_path / name).read_text()
-        return re.sub(
-            r",\n  &quot;(digests&quot;: {.*?}|summary_digest&quot;: &quot;.*?&quot;)", "", text, flags=re.DOTALL
-        )
+        return re.sub(r",\n  &#34;(digests&#34;: {.*?}|summary_digest&#34;: &#34;.*?&#34;)", "", text, flags=re.DOTALL)
 
     assert page(memory, "memory.html") == page(written, "folder.html")
     both = edgefl.report([memory, tmp_path / "run"], tmp_path / "both.html").read_text()

@@ -51,7 +51,7 @@ def test_many_settings_share_one_sentence(tmp_path):
     )
 
 
-def test_a_key_without_effect_is_said_to_have_none(tmp_path):
+def test_key_without_effect_stays_at_its_value(tmp_path):
     (text, *_) = sentences(make(tmp_path / "s", {"radio.bandwidth_hz": [1e8], "training.lr": [0.1, 0.2]}), "to 80 %", 1)
     assert "the time to 80 % stays at" in text
 

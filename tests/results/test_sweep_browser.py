@@ -29,7 +29,7 @@ def shown(browser):
     return "".join(one.text for one in browser.find_elements(By.CSS_SELECTOR, ".story") if one.is_displayed())
 
 
-def test_all_charts_and_their_lines(opened, tmp_path):
+def test_every_chart_has_its_lines(opened, tmp_path):
     browser = opened(make(tmp_path / "s", TWO))
     assert lines(browser, "time") == lines(browser, "energy") == lines(browser, "accuracy") == [3, 3]
     assert len(browser.execute_script(TRACES, "curves")) == 4 * 6  # three seeds and their mean for each point
@@ -64,7 +64,7 @@ def test_filters_and_order(opened, tmp_path):
     assert len(rows(browser)) == 6
 
 
-def test_another_axis_another_goal_another_view(opened, tmp_path):
+def test_choices_change_axis_goal_and_view(opened, tmp_path):
     browser = opened(make(tmp_path / "s", TWO | {"algorithm": ["fedavg", "scaffold"]}))
     choose(browser, "axis", "participants")
     assert lines(browser, "energy") == [2] * 6
@@ -110,7 +110,7 @@ def test_censored_points_are_open_marks(opened, tmp_path):
     ],
     ids=["one run", "no numbers", "priced", "all failed"],
 )
-def test_unusual_sweeps(opened, tmp_path, grid, options):
+def test_unusual_sweeps_draw_all_charts(opened, tmp_path, grid, options):
     browser = opened(make(tmp_path / "s", grid, **options))
     assert len(rows(browser)) == max(1, np.prod([len(values) for values in grid.values()]))
     assert browser.find_elements(By.CSS_SELECTOR, "b + x, td > b > x, .plot b") == []

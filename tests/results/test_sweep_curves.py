@@ -1,4 +1,4 @@
-"""The learning curves of a sweep: bands by hand, and the points that are left out."""
+"""The learning curves of a sweep: bands calculated by hand, and points that are left out."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from edgefl.results.report.sweep.study import load
 NAN = np.nan
 
 
-def test_a_band_by_hand():
+def test_band_matches_hand_calculation():
     found = seed_band(
         [(np.array([1.0, 2, 3]), np.array([NAN, 0.2, 0.4])), (np.array([1.0, 2, 3, 4]), np.array([0.1, 0.3, 0.6, 1]))],
         whole=True,

@@ -10,8 +10,8 @@ from sweep_folders import BANDWIDTHS, NEVER, make, statistics
 
 from edgefl.results.report import write
 from edgefl.results.report.sweep.estimates import estimate_columns
+from edgefl.results.report.sweep.measures import difference_text, estimate_text
 from edgefl.results.report.sweep.study import load
-from edgefl.results.report.sweep.texts import difference_text, estimate_text
 from edgefl.results.statistics import Paired
 
 
@@ -61,7 +61,7 @@ def test_missed_targets_are_medians_or_bounds(tmp_path):
     assert none["target_0.9_time_s_mean"]
 
 
-def test_a_point_that_missed_is_not_the_best(tmp_path):
+def test_point_that_missed_target_is_not_best(tmp_path):
     def change(values, seed):
         missed = values["radio.bandwidth_hz"] == 200_000_000 and seed == 1
         return NEVER if missed else {}

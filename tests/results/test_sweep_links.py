@@ -33,7 +33,7 @@ def links(page):
     return [(page.parent / unquote(unescape(address))).resolve() for address in found]
 
 
-def test_there_and_back(tmp_path):
+def test_pages_of_runs_and_sweep_link_to_each_other(tmp_path):
     folder = a_sweep(tmp_path / "a sweep #1 & <b>")
     page = edgefl.report(folder, runs=True)
     pages = sorted(folder.glob("*/seed-*/report.html"))
@@ -70,7 +70,7 @@ def test_a_failed_run_has_no_page(tmp_path):
     assert not (folder / "1" / "seed-2" / "report.html").exists()
 
 
-def test_a_page_elsewhere_links_nowhere(tmp_path):
+def test_page_outside_its_folder_has_no_links(tmp_path):
     folder = a_sweep(tmp_path / "s")
     edgefl.report(folder, runs=True)
     assert links(write([folder], tmp_path / "elsewhere.html")) == []
@@ -86,7 +86,7 @@ def test_no_link_leaves_the_folder(tmp_path, outside):
         write([folder], folder / "report.html")  # whose curves would be read
 
 
-def test_a_page_that_lies_elsewhere_is_not_linked(tmp_path):
+def test_page_outside_the_folder_is_not_linked(tmp_path):
     folder = a_sweep(tmp_path / "s")
     other = make_run(tmp_path / "other", rounds=5)
     write([other], other / "report.html")
@@ -95,14 +95,14 @@ def test_a_page_that_lies_elsewhere_is_not_linked(tmp_path):
     assert links(write([folder], folder / "report.html")) == []
 
 
-def test_a_run_that_the_sweep_does_not_list_is_none_of_its_runs(tmp_path):
+def test_unlisted_run_has_no_link_to_sweep(tmp_path):
     folder = a_sweep(tmp_path / "s")
     write([folder], folder / "report.html")
     stranger = make_run(folder / "mine" / "run", rounds=5)
     assert links(write([stranger], stranger / "report.html")) == []
 
 
-def test_a_damaged_sweep_is_no_reason_to_refuse_the_page_of_a_run(tmp_path):
+def test_damaged_sweep_does_not_prevent_page_of_run(tmp_path):
     folder = a_sweep(tmp_path / "s")
     write([folder], folder / "report.html")
     (folder / "sweep.yaml").write_text("[", encoding="utf-8")
@@ -118,7 +118,7 @@ def test_pages_of_runs_are_those_of_a_sweep(tmp_path):
 
 
 @pytest.mark.browser
-def test_a_reader_can_go_there_and_back(tmp_path, open_page):
+def test_links_lead_to_run_and_back(tmp_path, open_page):
     folder = a_sweep(tmp_path / "s")
     browser = open_page(edgefl.report(folder, runs=True))
     browser.find_element(By.CSS_SELECTOR, ".points .runs a").click()

@@ -1,4 +1,4 @@
-"""The folder of a sweep as columns, and the errors for folders that are damaged or no sweep's."""
+"""The folder of a sweep as columns, and the errors for damaged and other folders."""
 
 import re
 

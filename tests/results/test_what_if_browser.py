@@ -95,7 +95,7 @@ def test_one_key_varies_at_a_time(card, priced):
     bandwidth, clock, allocation = sliders(card).values()
     bandwidth.send_keys(Keys.ARROW_RIGHT)
     assert bandwidth.get_attribute("aria-valuetext") == "50 MHz"
-    assert clock.get_attribute("aria-valuetext") == "as in the run"  # a distribution is no place among numbers
+    assert clock.get_attribute("aria-valuetext") == "as in the run"  # a distribution has no place among numbers
     clock.send_keys(Keys.ARROW_RIGHT)
     assert (bandwidth.get_attribute("aria-valuetext"), clock.get_attribute("aria-valuetext")) == ("20 MHz", "500 MHz")
     allocation.send_keys(Keys.ARROW_RIGHT)
@@ -124,7 +124,7 @@ def test_several_runs_have_a_card_each(open_page, priced, tmp_path):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_keeps_anybody_out(card, chromium, theme):
+def test_pages_have_no_serious_violations(card, chromium, theme):
     package = pytest.importorskip("axe_core_python")
     script = next(Path(package.__file__).parent.rglob("axe.min.js"))
     chromium.execute_script("document.documentElement.dataset.theme = arguments[0]", theme)

@@ -1,7 +1,7 @@
-"""The page of a run while it goes, at an address of this machine: `edgefl run --live` (docs/live.md).
+"""The page of a run under way, at an address of this machine: `edgefl run --live` (docs/live.md).
 
-- `process` starts a process beside the run, which serves the page; the run only tells it when it has ended.
-- `server` answers requests: nothing but the page and what is new of it, to nobody who does not know the token.
+- `process` starts the process that serves the page; the run only tells it when it has ended.
+- `server` answers requests that know the token, with the page or its latest changes.
 - `board` holds what the page shows now; requests wait there for something newer.
 - `page` makes the page of what the result folder holds so far; `live.js` keeps it up to date in the browser.
 

@@ -1,4 +1,4 @@
-"""The board: what the live page shows now, for requests that wait for something newer."""
+"""The board: the current content of the live page, for requests that wait for newer content."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class Shown(NamedTuple):
 
     version: int  # grows from 1
     page: bytes  # the whole page, for a browser that opens it
-    state: bytes  # what is new of it, as JSON, for a browser that has it open
+    state: bytes  # its changing parts, as JSON, for a browser that has it open
 
 
 class Board:
-    """Holds what the page shows now, and knows whether anybody looks at it; threads may share it."""
+    """Holds the current content of the page, and knows whether it is being viewed; threads may share it."""
 
     def __init__(self, first: Shown) -> None:
         self._changed = Condition()
         self._shown = first
         self._open = 0  # requests that are being answered
         self._last_asked_s: float | None = None  # when the last request came or was answered
-        self._newest_fetched = 0  # the newest version that a request has got
+        self._newest_fetched = 0  # the newest version that a request has received
 
     @property
     def shown(self) -> Shown:
@@ -39,7 +39,7 @@ class Board:
             self._changed.notify_all()
 
     def newer(self, version: int, patience_s: float) -> Shown | None:
-        """Return what is newer than a version, as soon as there is anything; None if nothing comes in time."""
+        """Return content newer than a version as soon as it is posted; None if none is posted in time."""
         with self._changed:
             if self._changed.wait_for(lambda: self._shown.version > version, patience_s):
                 self._newest_fetched = self._shown.version

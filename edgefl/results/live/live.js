@@ -1,7 +1,7 @@
 "use strict";
 /**
  * Keeps a page that `edgefl run --live` serves up to date: it asks for what is new, and puts it in place of what it
- * shows, unless the user is in the middle of something. It asks the server that the page came from, and nobody else.
+ * shows, unless the user is in the middle of something. It contacts only the server that the page came from.
  */
 (() => {
   const TOUCH_MS = 1000; // after a key, a click or a turn of the wheel the page stays as it is for so long
@@ -10,11 +10,11 @@
   const notice = document.getElementById("live");
   const main = document.querySelector("main");
   const zooms = new Map(); // a chart's name -> the ranges that the user has chosen
-  let waiting = null; // what has come and is not shown yet
+  let waiting = null; // content that is not shown yet
   let pressed = false;
   let touched = -Infinity;
 
-  // What the user does
+  // Actions of the user
 
   function touch() {
     touched = performance.now();
@@ -29,14 +29,14 @@
     });
   }
 
-  /** Says whether new content would disturb: a part of the page may say so itself by the attribute data-busy. */
+  /** Returns whether new content would disturb; a part of the page can ask for a pause by the attribute data-busy. */
   function isBusy() {
     const selection = getSelection();
     const selects = !selection.isCollapsed && main.contains(selection.anchorNode);
     return pressed || selects || performance.now() - touched < TOUCH_MS || document.querySelector("[data-busy]") !== null;
   }
 
-  // What stays when the content is replaced
+  // State that survives new content
 
   /** Names an element that is found again in new content. */
   const nameOf = (element) => [element.tagName, element.id || element.dataset.view || element.textContent].join(" ");
@@ -100,9 +100,9 @@
     for (const button of main.querySelectorAll(".toggle button")) button.addEventListener("click", () => zooms.clear());
   }
 
-  // What comes
+  // New content
 
-  /** Shows what has come, as soon as it disturbs nobody. */
+  /** Shows new content as soon as it does not disturb the user. */
   function show() {
     if (waiting === null) return;
     if (isBusy()) {
@@ -130,10 +130,10 @@
   }
 
   function sayEnded() {
-    say(`The run has ended. This page stays as it is, but its address is not served any more: open ${facts.file} next time.`);
+    say(`The run has ended. This page stays, but its address is no longer served: open ${facts.file} next time.`);
   }
 
-  /** Takes what has come; returns whether more will come. */
+  /** Takes new content; returns whether more will follow. */
   function take(state) {
     const drawn = document.getElementById("data") !== null;
     if (!drawn && state.data !== undefined) {
@@ -150,7 +150,7 @@
     return !state.ended;
   }
 
-  /** Asks for what is newer than a version; null if nothing is, after a while. Throws where nobody answers. */
+  /** Asks for content newer than a version; null if there is none for a while. Throws if the server does not answer. */
   async function ask(version) {
     const answer = await fetch(`state?after=${version}`, { cache: "no-store" });
     if (answer.status === 204) return null;
@@ -158,7 +158,7 @@
     return answer.json();
   }
 
-  /** Asks for what is new, again and again: the server answers as soon as there is anything. */
+  /** Keeps asking for new content: the server answers as soon as it has some. */
   async function follow() {
     let { version } = facts;
     let failures = 0;
@@ -171,7 +171,7 @@
         failures = 0;
       } catch {
         if (failures === RETRY_MS.length) {
-          say("The run cannot be reached any more: its process is gone. This page shows the last that it said.");
+          say("The run cannot be reached: its process is gone. This page shows its last state.");
           return;
         }
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS[failures]));

@@ -1,4 +1,4 @@
-"""The process beside a run that serves its live page."""
+"""The process that serves the live page of a run."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from edgefl.results.progress import ROUNDS_FILE, wait_until_released
 from edgefl.results.run_folder import PROGRESS
 
 TOKEN_BYTES = 24
-LOOK_EVERY_S = 0.3  # at the files of the run
-LOOKED_AT_S = 30.0  # a page that has asked for nothing for so long is closed
-REST = 3.0  # times as long as making the page took until it is made again: a run needs the processor more
-QUIET_S = 2.0  # without a request, after which every open page has got the last state, if one has
-DRAWING_S = 10.0  # without a request, as long as none has: a browser asks again when it has drawn what came before
-LAST_S = 15.0  # at most for open pages to get it
-END_S = 120.0  # at most until the process has made the last page and open pages have it
+LOOK_EVERY_S = 0.3  # between two looks at the files of the run
+LOOKED_AT_S = 30.0  # a page without a request for this long counts as closed
+REST = 3.0  # pause between two pages, as a multiple of the time one takes: the run needs the processor more
+QUIET_S = 2.0  # without a request: by then every open page has the last state, if one has
+DRAWING_S = 10.0  # without a request while no page has it: a browser asks again once it has drawn the state before
+LAST_S = 15.0  # at most, for open pages to get the last state
+END_S = 120.0  # at most, for making the last page and sending it to open pages
 NICENESS = 5  # the run comes first
 
 FileState = tuple[int, int, int] | None  # None: there is no such file
 
 
 class Watched(NamedTuple):
-    """The run whose page is served, as the process beside it sees it."""
+    """The run whose page is served, as the serving process sees it."""
 
     folder: Path  # of its results
     title: str
@@ -47,21 +47,21 @@ class Watched(NamedTuple):
     ended: Connection  # becomes readable when it has ended: True, if it has written its results
 
     def states(self) -> list[FileState]:
-        """Return the states of the files that change while the run goes on, the manifest first."""
+        """Return the states of the files that change during the run, the manifest first."""
         return [_state_of(self.folder / MANIFEST_FILE), _state_of(self.folder / PROGRESS / ROUNDS_FILE)]
 
     @property
     def has_begun(self) -> bool:
-        """True if the folder is that of this run, and not of one before it."""
+        """True if the folder belongs to this run, not to an earlier one."""
         return self.states()[0] != self.before
 
     def goes_on(self, patience_s: float) -> bool:
-        """Wait a little for the run's end, and return whether it still goes on."""
+        """Wait briefly for the end of the run, and return whether it is still under way."""
         # A forked process of the run may hold the other end of the pipe, too: then the run's death leaves it open.
         return not self.ended.poll(patience_s) and os.getppid() == self.pid
 
     def has_results(self) -> bool:
-        """Return, once it has ended, whether the folder has what the run has left."""
+        """Return, after the end of the run, whether the folder holds its results."""
         with suppress(EOFError, OSError):
             if self.ended.poll() and self.ended.recv():
                 return True
@@ -71,8 +71,8 @@ class Watched(NamedTuple):
 class LivePage:
     """A page about the run in a folder, which is served until the context is left.
 
-    The process that serves it begins at once, and shows the run as soon as its folder is open. It ends with
-    this process, however that ends.
+    The serving process starts immediately, and shows the run as soon as its folder is open. It ends with this
+    process, however that ends.
 
     Args:
         folder: the result folder of a run that is about to begin.
@@ -90,7 +90,7 @@ class LivePage:
         context = multiprocessing.get_context("spawn")
         theirs, self._ours = context.Pipe(duplex=False)
         before = _state_of(folder / MANIFEST_FILE)
-        # The token goes through a pipe: everybody on the machine may read a process's arguments.
+        # The token goes through a pipe: every user of the machine may read a process's arguments.
         watched = Watched(folder.absolute(), title, before, os.getpid(), theirs)
         self._process = context.Process(target=serve, args=(listener, token, watched))
         resource_tracker.ensure_running()  # by `start` otherwise, which then lets signals in again
@@ -105,11 +105,11 @@ class LivePage:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let open pages get the last state, and end the process."""
+        """Send open pages the last state, and end the process."""
         with suppress(OSError):  # the process is gone
             self._ours.send(kind is None)
         self._ours.close()
-        with suppress(KeyboardInterrupt):  # the run has ended; whoever does not want to wait need not
+        with suppress(KeyboardInterrupt):  # Ctrl-C ends the wait: the run itself has ended
             self._process.join(END_S)
         if self._process.is_alive():
             self._process.kill()
@@ -134,7 +134,7 @@ def _listening(port: int) -> socket.socket:
 
 
 def _state_of(path: Path) -> FileState:
-    """Return what changes when a file is replaced."""
+    """Return a value that changes when a file is replaced."""
     try:
         facts = path.stat()
     except OSError:
@@ -143,7 +143,7 @@ def _state_of(path: Path) -> FileState:
 
 
 def serve(listener: socket.socket, token: str, run: Watched) -> None:
-    """Serve the page of a run until its process says that the run has ended, or is gone.
+    """Serve the page of a run until the run has ended, or its process is gone.
 
     Args:
         listener: the socket that listens.

@@ -1,8 +1,8 @@
 """The server of a live page: it answers GET and HEAD for two paths below a secret token, and nothing else.
 
 It listens at the loopback address alone. Other users of the machine can connect to it, and so can any page that is open
-in the user's browser; neither knows the token, and an answer is for no other page (`HEADERS`). A page from elsewhere
-whose name has been made to lead to this machine (DNS rebinding) sends that name as `Host`, and is refused.
+in the user's browser; neither knows the token, and `HEADERS` keep answers from other pages. A page from elsewhere
+whose name is made to resolve to this machine (DNS rebinding) sends that name as `Host`, and is refused.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from urllib.parse import parse_qs
 from edgefl.results.live.board import Board
 
 LOOPBACK = "127.0.0.1"
-PATIENCE_S = 20.0  # how long a request waits for something newer; the browser then asks again
+PATIENCE_S = 20.0  # how long a request waits for newer content; the browser then asks again
 REQUEST_S = 10.0  # how long a request may take to arrive
 MOST_CONNECTIONS = 64  # at a time; each open page has one
 HTML = "text/html; charset=utf-8"
 JSON = "application/json; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
-# The page's own policy stands in the page; what it may connect to is nothing but this server.
+# The page has a policy in its head, which lets it connect to this server only.
 HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",  # the token must not leave in the header of another request
+    "Referrer-Policy": "no-referrer",  # the token must not leak in the header of another request
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -53,16 +53,16 @@ class PageServer(ThreadingHTTPServer):
         self.board = board
         self._changing = Lock()
         self._at_work = 0  # connections
-        self._arriving: dict[socket.socket, float] = {}  # those whose request is not there yet, and since when, in turn
+        self._arriving: dict[socket.socket, float] = {}  # since when requests arrive, oldest first
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own; if too many are at work, in place of the one that has been arriving longest.
+        """Answer in a new thread; if too many are busy, drop the connection whose request has been arriving longest.
 
-        A browser sends its request at once, so a stranger who sends one slowly is the first to go.
+        A browser sends its request immediately, so a slow stranger is dropped first.
         """
         with self._changing:
             if self._at_work >= MOST_CONNECTIONS and not self._drop_oldest():
-                self.shutdown_request(request)  # all of them are being answered
+                self.shutdown_request(request)  # all requests have arrived and are being answered
                 return
             self._at_work += 1
             self._arriving[request] = monotonic()
@@ -83,7 +83,7 @@ class PageServer(ThreadingHTTPServer):
             self._arriving.pop(request, None)
 
     def service_actions(self) -> None:
-        """Drop requests that take too long to arrive, however often a byte of them comes; called twice a second."""
+        """Drop requests that take too long to arrive, even if bytes keep coming; called twice a second."""
         with self._changing:
             while self._arriving and monotonic() - next(iter(self._arriving.values())) > REQUEST_S:
                 self._drop_oldest()
@@ -99,7 +99,7 @@ class PageServer(ThreadingHTTPServer):
         return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a browser that has gone away: the terminal belongs to the run."""
+        """Print nothing when a browser disconnects: the terminal belongs to the run."""
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -138,7 +138,7 @@ class _Request(BaseHTTPRequestHandler):
                 self._send(HTTPStatus.OK, HTML, self.server.board.shown.page)
 
     def _answer_state(self, query: str, patience_s: float) -> None:
-        """Answer with what is newer than the version that the browser has, as soon as there is anything."""
+        """Answer with content newer than the browser's version, as soon as it is posted."""
         after = parse_qs(query).get("after", [""])[0]
         if not (after.isascii() and after.isdigit() and len(after) < 10):
             self._refuse(HTTPStatus.NOT_FOUND)
@@ -153,7 +153,7 @@ class _Request(BaseHTTPRequestHandler):
         self._send(status, TEXT, f"{status.phrase}\n".encode())
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is no request, or one by another method; a replacement of a method of the standard library."""
+        """Refuse a malformed request or another method; this replaces a method of the standard library."""
         status = HTTPStatus(code)
         if status == HTTPStatus.NOT_IMPLEMENTED:
             status = HTTPStatus.METHOD_NOT_ALLOWED
@@ -174,4 +174,4 @@ class _Request(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the standard library's name
-        """Log nothing: the terminal belongs to the run, and the token must not stand in a log."""
+        """Log nothing: the terminal belongs to the run, and the token must not appear in a log."""

@@ -1,18 +1,16 @@
 """The report: one self-contained HTML page made from the files of one or several result folders, or of a sweep.
 
-Where to find what:
-
 - `page` puts the page together from the sections of `run` and `comparison`; `notebook` shows a run in a notebook.
-- `run` is about one run. A figure is a module: `cell_map`, `timeline`, `population`, `handovers`, `battery`,
+- `run` is about one run. A figure is a module: `cell_map`, `timeline`, `population`, `battery`,
   `phase_bars`, `device_energy`, `wasted_energy`. To add one, see `run_cards`. `bottleneck` is the story's first
   sentence, from what `critical_path` counts. `replay` is the player below the map; `replay_tape` makes what it plays.
 - `comparison` is about several runs: `learning_curves`, `headline`, seeds that are pooled. Its module `comparison`
   compares runs with a reference, also for ``edgefl compare``; `formats` writes that as text.
 - `sweep` is the page of a sweep.
-- `shared` is what all of them are made of: `views` (a choice of the horizontal axis), `time_charts` (panels over
-  virtual time), `style` (colours and axes), `tables` and `card`. Its scripts are on all pages: `plots.js` says what
-  they share, `alternatives.js` tells charts in words and numbers, `chart_tools.js` saves them, `contents.js` lists
-  sections, `theme.js` chooses light or dark, `print.js` prepares paper.
+- `shared` has their parts: `templates` (HTML by Jinja2), `views` (a choice of the horizontal axis), `time_charts`
+  (panels over virtual time), `style` (colours and axes), `tables` and `card`. Its scripts are on all pages: `plots.js`
+  has what they share, `alternatives.js` gives charts in words and numbers, `chart_tools.js` saves them, `contents.js`
+  lists sections, `theme.js` chooses light or dark, `print.js` prepares paper.
 """
 
 from __future__ import annotations

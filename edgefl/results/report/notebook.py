@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,72 +13,67 @@ from edgefl.results.report.comparison.learning_curves import HIGH_ACCURACY
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.chart import line_chart
 from edgefl.results.report.shared.read import Run, energy_of
-from edgefl.results.report.shared.resources import resource
 from edgefl.results.report.shared.style import RUN_COLOURS, even_pick
+from edgefl.results.report.shared.templates import Html, render
 from edgefl.results.report.shared.views import VIEWS, View
 
 MOST_POINTS = 300  # of a curve: a notebook keeps every output
 MARGIN = 1.04  # of the vertical axis, above the highest point
+_, TIME_VIEW, ENERGY_VIEW = VIEWS
 
 
-def html(run: Run) -> str:
+def html(run: Run) -> Html:
     """Return a run as HTML: its name, what ended it too early, the tiles, and curves over time and over energy."""
-    facts = " · ".join(describe.facts(run.scenario))
-    charts = "".join(_charts(run))
-    if charts:
-        charts = f'<div class="charts">{charts}</div>'
-    return (
-        f'<div class="edgefl-run"><style>{resource("notebook.css")}</style>'
-        f"<h3>{escape(describe.name(run))} <small>{escape(facts)}</small></h3>"
-        f"{headline.banner(run, 'This run')}{headline.tiles(run)}{charts}</div>"
+    return render(
+        "notebook.html.j2",
+        name=describe.name(run),
+        facts=describe.facts(run.scenario),
+        banner=headline.banner(run, "This run"),
+        tiles=headline.tiles(run),
+        charts=_charts(run),
     )
 
 
-def _charts(run: Run) -> list[str]:
+def _charts(run: Run) -> list[Html]:
     """Return the accuracy, or else the test loss, over virtual time and energy; the energy over time without tests."""
-    views = {view.name: view for view in VIEWS}
-    for column, chart in (("test_accuracy", _accuracy), ("test_loss", _loss)):
+    for column in ("test_accuracy", "test_loss"):
         tested = np.flatnonzero(np.isfinite(run.rounds[column]))
         if tested.size:
             rows = tested[even_pick(tested.size, MOST_POINTS)]
-            return [chart(run, rows, views["time"]), chart(run, rows, views["energy"])]
+            if column == "test_accuracy":
+                return [_accuracy(run, rows, view) for view in (TIME_VIEW, ENERGY_VIEW)]
+            losses = run.rounds[column][rows]
+            if losses.min() < 0:  # as of the scalar problem: the axis begins at 0
+                return []
+            return [_chart(run, rows, view, losses, "test loss") for view in (TIME_VIEW, ENERGY_VIEW)]
     ended = np.flatnonzero(np.isfinite(run.rounds["time_s"]) & np.isfinite(run.rounds["energy_j"]))
     if ended.size and top([run.rounds["energy_j"]]) > 0:
-        return [_energy(run, ended[even_pick(ended.size, MOST_POINTS)], views["time"])]
+        rows = ended[even_pick(ended.size, MOST_POINTS)]
+        unit = fitting(top([run.rounds["energy_j"]]), ENERGY)
+        spent = run.rounds["energy_j"][rows] / unit.size
+        return [_chart(run, rows, TIME_VIEW, spent, with_unit("energy", unit))]
     return []
 
 
-def _accuracy(run: Run, rows: Rows, view: View) -> str:
+def _accuracy(run: Run, rows: Rows, view: View) -> Html:
     """Return the chart of the accuracy over one of the horizontal axes, with the targets."""
     percent = 100 * run.rounds["test_accuracy"][rows]
     targets = [100 * float(target["accuracy"]) for target in run.targets]
     highest = max([float(percent.max()), *targets])
-    ceiling = MARGIN * highest or 100.0
-    if highest > 100 * HIGH_ACCURACY:
-        ceiling = 100.0
-    x, title = _horizontal(run, rows, view)
-    return line_chart(x, percent, (title, "test accuracy [%]"), RUN_COLOURS[0], ceiling, targets)
+    ceiling = 100.0 if highest > 100 * HIGH_ACCURACY else MARGIN * highest or 100.0
+    return _chart(run, rows, view, percent, "test accuracy [%]", ceiling, targets)
 
 
-def _loss(run: Run, rows: Rows, view: View) -> str:
-    """Return the chart of the test loss of a run without classes; an empty text where it is negative."""
-    losses = run.rounds["test_loss"][rows]
-    if losses.min() < 0:  # as of the scalar problem: the axis begins at 0
-        return ""
-    x, title = _horizontal(run, rows, view)
-    return line_chart(x, losses, (title, "test loss"), RUN_COLOURS[0], MARGIN * float(losses.max()) or 1.0)
-
-
-def _energy(run: Run, rows: Rows, view: View) -> str:
-    """Return the chart of the energy so far."""
-    unit = fitting(top([run.rounds["energy_j"]]), ENERGY)
-    spent = run.rounds["energy_j"][rows] / unit.size
-    x, title = _horizontal(run, rows, view)
-    return line_chart(x, spent, (title, with_unit("energy", unit)), RUN_COLOURS[0], MARGIN * float(spent.max()))
+def _chart(
+    run: Run, rows: Rows, view: View, y: Floats, title: str, ceiling: float = 0.0, levels: Sequence[float] = ()
+) -> Html:
+    """Return a chart of values [n] at rows of ``rounds.csv``; by default the axis ends above the highest value."""
+    x, x_title = _horizontal(run, rows, view)
+    ceiling = ceiling or MARGIN * float(y.max()) or 1.0
+    return line_chart(x, y, (x_title, title), RUN_COLOURS[0], ceiling, levels)
 
 
 def _horizontal(run: Run, rows: Rows, view: View) -> tuple[Floats, str]:
-    """Return the values of the horizontal axis and its title."""
     unit = fitting(top([run.rounds[view.column]]), view.units)
     title = view.title
     if view.name == "energy":

@@ -40,7 +40,7 @@ class ComparedRun(NamedTuple):
 class ComparisonOptions(NamedTuple):
     """The options of ``edgefl compare``."""
 
-    targets: Sequence[float] = ()  # accuracies, beside those of the scenarios
+    targets: Sequence[float] = ()  # accuracies, in addition to those of the scenarios
     relative: Sequence[float] = ()  # fractions of the reference's best accuracy
     last: int = 50  # tests
     initial: int = metrics.INITIAL_ROUNDS  # of each session
@@ -55,7 +55,7 @@ class TargetAccuracy(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A row of numbers for each run, the reference first; None where there is no number."""
+    """A row of numbers for each run, the reference first; None for an unknown number."""
 
     options: ComparisonOptions
     targets: Sequence[TargetAccuracy]
@@ -64,7 +64,7 @@ class Comparison(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A table of text with a row for each run; whoever draws it adds the names of the runs."""
+    """A table of text with a row for each run, to which the names of the runs are added."""
 
     title: str
     head: Sequence[str]
@@ -72,7 +72,7 @@ class Block(NamedTuple):
 
 
 def compared_run(run: Run, name: str) -> ComparedRun:
-    """Return what a comparison needs of a run's result folder."""
+    """Return the parts of a run that a comparison needs."""
     curve = metrics.accuracy_curve(run.rounds)
     bs_energy_j = metrics.base_station_energy_j(run.rounds)
     return ComparedRun(name, run.scenario, str(run.manifest.get("status")), curve, bs_energy_j)
@@ -82,7 +82,7 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
     """Compare the runs with the first of them.
 
     Raises:
-        InputError: there is no run, an option is out of range, or a relative target has no reference accuracy.
+        InputError: no run is given, an option is out of range, or a relative target has no reference accuracy.
     """
     if not runs:  # the Python interface takes any list
         raise InputError("compare: name a reference and the runs to compare with it")
@@ -145,7 +145,6 @@ def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[Ta
 
 
 def _scenario_targets(scenario: Mapping[str, Any]) -> list[float]:
-    """Return the accuracies that a scenario has as targets."""
     accuracies: list[float] = []
     targets = scenario.get("targets")
     if not isinstance(targets, list):
@@ -177,8 +176,10 @@ def _row(
 
 
 def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Return the keys, beside the algorithm's, that make a run incomparable with its reference."""
-    # Runs that differ in more than the algorithm differ in their results for two reasons at once.
+    """Return the keys, other than the algorithm's, in which a run differs from its reference.
+
+    Runs that differ in more than the algorithm are not comparable: their results differ for several reasons.
+    """
     keys = describe.differences([reference, scenario])
     return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in describe.PLAN_KEYS]
 
@@ -240,7 +241,6 @@ def _session_metrics(
 
 
 def _by_session(curve: AccuracyCurve) -> dict[int, AccuracyCurve]:
-    """Return the curve of each session, by its number."""
     return {int(part.session[0]): part for part in metrics.sessions(curve)}
 
 
@@ -258,9 +258,9 @@ def _base_station_energy(run: ComparedRun, targets: Sequence[TargetAccuracy]) ->
 
 
 def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: AccuracyCurve) -> ComparisonRow:
-    """Return what a target took, None where it was never reached, and the speed-ups.
+    """Return the costs of a target, None where it was never reached, and the speed-ups.
 
-    For the speed-ups a run that never reached the target counts with its whole length.
+    In speed-ups a run that never reached the target counts with its whole length.
     """
     reach = metrics.reach(run, target.accuracy)
     reference_reach = metrics.reach(reference, target.accuracy)
@@ -275,7 +275,7 @@ def _target_metrics(target: TargetAccuracy, run: AccuracyCurve, reference: Accur
 
 
 def overview(comparison: Comparison) -> Block:
-    """Return the costs of each run, and the keys but the algorithm's in which it differs from the reference."""
+    """Return the costs of each run, and the keys in which it differs from the reference."""
     head = ["algorithm", "rounds", "time", "energy", *_base_station_head(comparison), "differs from the reference in"]
     body = []
     for row in comparison.rows:
@@ -299,14 +299,12 @@ def accuracy_blocks(comparison: Comparison) -> list[Block]:
 
 
 def _base_station_head(comparison: Comparison) -> list[str]:
-    """Return the head of the column with the energy of base stations; none where no run measured it."""
     if BS_ENERGY in comparison.rows[0]:
         return ["base stations"]
     return []
 
 
 def _base_station_cells(row: ComparisonRow, prefix: str) -> list[str]:
-    """Return the cell of the energy of base stations; none where no run measured it."""
     key = prefix + BS_ENERGY
     if key not in row:
         return []
@@ -332,7 +330,6 @@ def _accuracy_block(comparison: Comparison) -> Block:
 
 
 def _session_blocks(comparison: Comparison) -> list[Block]:
-    """Return the accuracy of each session's first rounds, and the gain in it; none where there are not several."""
     sessions = comparison.sessions
     if not sessions:
         return []
@@ -352,7 +349,6 @@ def _session_blocks(comparison: Comparison) -> list[Block]:
 
 
 def _test_cell(row: ComparisonRow) -> str:
-    """Return the t-test, or why there is none."""
     if not row["common_tests"]:
         return NO_NUMBER
     p = row["paired_p"]
@@ -395,7 +391,7 @@ def _cost_cells(row: ComparisonRow) -> list[str]:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """Return what else a reader must know of the runs, a line each."""
+    """Return further facts about the runs, a line each."""
     unfinished = []
     untested = []
     for row in comparison.rows:

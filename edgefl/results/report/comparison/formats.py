@@ -17,14 +17,12 @@ def formatted(comparison: Comparison, form: str) -> str:
 
 
 def _titled_cells(comparison: Comparison) -> list[tuple[str, TextRows]]:
-    """Return the tables of a comparison, each with its title."""
     names = [row["run"] for row in comparison.rows]
     blocks = [overview(comparison), *accuracy_blocks(comparison)]
     return [(block.title, _with_names(block, names)) for block in blocks]
 
 
 def _with_names(block: Block, names: list[str]) -> TextRows:
-    """Return a block with the names of the runs as its first column."""
     cells = [["run", *block.head]]
     for name, row in zip(names, block.body, strict=True):
         cells.append([name, *row])
@@ -32,7 +30,6 @@ def _with_names(block: Block, names: list[str]) -> TextRows:
 
 
 def _table(comparison: Comparison) -> str:
-    """Return tables with aligned columns, one after the other."""
     parts = [f"{title}\n{_aligned(cells)}" for title, cells in _titled_cells(comparison)]
     return _joined(parts, comparison)
 
@@ -51,7 +48,6 @@ def _aligned(cells: TextRows) -> str:
 
 
 def _markdown(comparison: Comparison) -> str:
-    """Return tables in Markdown, with their titles in bold."""
     parts = []
     for title, cells in _titled_cells(comparison):
         head, *body = cells
@@ -69,7 +65,6 @@ def _markdown_row(row: list[str]) -> str:
 
 
 def _joined(parts: list[str], comparison: Comparison) -> str:
-    """Return the parts and, as the last one, the comparison's notes if there are any, with blank lines between."""
     lines = notes(comparison)
     if lines:
         parts = [*parts, "\n".join(lines)]
@@ -77,7 +72,6 @@ def _joined(parts: list[str], comparison: Comparison) -> str:
 
 
 def _csv(comparison: Comparison) -> str:
-    """Return the rows of numbers as CSV."""
     columns = {}
     for key in comparison.rows[0]:
         columns[key] = [row[key] for row in comparison.rows]
@@ -85,7 +79,6 @@ def _csv(comparison: Comparison) -> str:
 
 
 def _json(comparison: Comparison) -> str:
-    """Return the rows of numbers as JSON."""
     # JSON has no NaN: an unknown number is None in the rows.
     return json.dumps(list(comparison.rows), indent=1, allow_nan=False) + "\n"
 

@@ -2,94 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from html import escape
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
-from edgefl.results.report.comparison.pooled_seeds import PooledRuns
+from edgefl.results.report.comparison.pooled_seeds import MAIN_RESULTS, PooledRuns
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
-from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash, shared_note, swatch, table
+from edgefl.results.report.shared.tables import NOT_REACHED, Cell, table
+from edgefl.results.report.shared.templates import Html, macro, render
 
 TILES_IN_A_ROW = 6
 STATUS_TEXTS = {
     "interrupted": "was interrupted after",
     "failed": "failed after",
-    "running": "was killed, or its machine went down, and `edgefl run --resume` goes on with it; it had written",
+    "running": "was killed, or its machine went down, and `edgefl run --resume` continues it; it had written",
 }
 
 
-def tiles(run: Run) -> str:
+class Tile(NamedTuple):
+    """A result in large type."""
+
+    title: str
+    values: Sequence[str]
+    note: str
+    css_class: str = ""
+
+
+def tiles(run: Run) -> Html:
     """Return the tiles of one run; the targets have a row of their own where one row is too short for all tiles."""
     time_s = run.total("time_s")
     energy_j = run.total("energy_j")
     candidates = [
         _result_tile(run),
-        _tile("Virtual time", quantity(time_s, TIME), _per_round(run, time_s, TIME)),
-        _tile(energy_of([run]).capitalize(), quantity(energy_j, ENERGY), _per_round(run, energy_j, ENERGY)),
+        Tile("Virtual time", [quantity(time_s, TIME)], _per_round(run, time_s, TIME)),
+        Tile(energy_of([run]).capitalize(), [quantity(energy_j, ENERGY)], _per_round(run, energy_j, ENERGY)),
         _base_station_tile(run),
         _battery_tile(run),
-        _tile("Rounds", f"{run.length:,}", _extra_rounds(run) + _traffic(run)),
+        Tile("Rounds", [f"{run.length:,}"], _extra_rounds(run) + _traffic(run)),
     ]
     general = [tile for tile in candidates if tile]
     targets = [_target_tile(target) for target in run.targets]
-    # Tiles beyond the first row would break it anywhere.
+    rows = [general, targets]
     if len(general) + len(targets) <= TILES_IN_A_ROW:
-        return _tile_row(general + targets)
-    return _tile_row(general) + _tile_row(targets)
+        rows = [general + targets]
+    return render("comparison/tiles.html.j2", rows=rows)
 
 
-def banner(run: Run, name: str) -> str:
-    """Return a line about a run that did not finish, under its name in that line; an empty text for others."""
+def banner(run: Run, name: str) -> Html:
+    """Return a line about a run that did not finish; an empty text for others."""
     status = str(run.manifest.get("status"))
     if status == "finished":
-        return ""
+        return Html()
     if run.under_way:
         text = f"{name} is still running: {_rounds_of(run)}."
     else:
         ended = STATUS_TEXTS.get(status, f"has the status {status!r} after")
         text = f"{name} {ended} {_rounds_of(run)}."
-    text = escape(text)
-    error = run.manifest.get("error")
-    if error:
-        text += f' <span class="error">{escape(str(error))}</span>'
-    severity = "bad" if status == "failed" else ""
-    return f'<p class="banner {severity}" role="status">{text}</p>'
+    return macro("banner", text, status == "failed", run.manifest.get("error"))
 
 
 def _rounds_of(run: Run) -> str:
-    """Return how many rounds have ended, and of how many, as far as anybody knows."""
+    """Return how many rounds have ended, and of how many where that is known."""
     rounds = f"{run.length}"
     planned_rounds = describe.at(run.scenario, "rounds")
-    is_planned = not describe.app(run.scenario)  # nobody knows how many rounds an app would have run
+    is_planned = not describe.app(run.scenario)  # the number of rounds of an app is not known
     if is_planned and type(planned_rounds) is int:  # a folder of another version may hold something else
         rounds += f" of {planned_rounds}"
     return f"{rounds} rounds"
 
 
-def _tile_row(row: Sequence[str]) -> str:
-    return f'<div class="tiles">{"".join(row)}</div>'
-
-
-def _result_tile(run: Run) -> str:
-    """Return the tile of the accuracy, or of the toy problem's distance; an empty text where nothing was learned."""
+def _result_tile(run: Run) -> Tile | None:
     if run.final_accuracy is not None:
-        # The last model is what a run leaves behind; a better one on the way is worth a note.
+        # A run leaves its last model; a better one on the way is worth a note.
         best = run.summary.get("best_accuracy")
         note = "" if best is None else f"best {score(best)}"
         title = "Accuracy so far" if run.under_way else "Final accuracy"
-        return _tile(title, score(run.final_accuracy), note)
+        return Tile(title, [score(run.final_accuracy)], note)
     distance = run.last("distance_to_optimum")
     if distance is not None:
-        return _tile("Distance to the optimum", digits(distance), "after the last round")
+        return Tile("Distance to the optimum", [digits(distance)], "after the last round")
     loss = run.last("test_loss")
     if loss is None:
-        return ""
-    # A regression, or what else has no classes.
-    return _tile("Final test loss", digits(loss), "after the last round")
+        return None
+    return Tile("Final test loss", [digits(loss)], "after the last round")  # of a regression
 
 
 def _per_round(run: Run, value: float | None, units: Sequence[Unit]) -> str:
@@ -98,22 +95,20 @@ def _per_round(run: Run, value: float | None, units: Sequence[Unit]) -> str:
     return f"{quantity(value / run.length, units)} a round"
 
 
-def _battery_tile(run: Run) -> str:
-    """Return the tile of what batteries lost to other things than taking part."""
+def _battery_tile(run: Run) -> Tile | None:
     drained_j = run.sum("drained_j")
-    if drained_j is None:  # a run without batteries
-        return ""
+    if drained_j is None:
+        return None
     charged_j = run.sum("charged_j")
-    return _tile("Drained besides learning", quantity(drained_j, ENERGY), f"{quantity(charged_j, ENERGY)} charged")
+    return Tile("Drained besides learning", [quantity(drained_j, ENERGY)], f"{quantity(charged_j, ENERGY)} charged")
 
 
-def _base_station_tile(run: Run) -> str:
-    """Return the tile of what base stations drew, beside the energy of devices."""
+def _base_station_tile(run: Run) -> Tile | None:
     static_j = run.sum("bs_static_energy_j")
-    if static_j is None:  # a run that does not account for them
-        return ""
+    if static_j is None:
+        return None
     load_j = run.sum("bs_load_energy_j") or 0.0
-    return _tile("Energy of base stations", quantity(static_j + load_j, ENERGY), f"{quantity(load_j, ENERGY)} to send")
+    return Tile("Energy of base stations", [quantity(static_j + load_j, ENERGY)], f"{quantity(load_j, ENERGY)} to send")
 
 
 def _extra_rounds(run: Run) -> str:
@@ -131,86 +126,38 @@ def _traffic(run: Run) -> str:
     return f"{quantity(downlink_bytes, BYTES)} down, {quantity(uplink_bytes, BYTES)} up"
 
 
-def _target_tile(target: Mapping[str, Any]) -> str:
-    """Return the tile of the time and the energy to a target's accuracy."""
+def _target_tile(target: Mapping[str, Any]) -> Tile:
     title = f"To {percent(target['accuracy'])} accuracy"
     if not reached(target):
-        return _tile(title, NOT_REACHED, "", "target missed")
+        return Tile(title, [NOT_REACHED], "", "target missed")
     time = quantity(target.get("time_s"), TIME)
     energy = quantity(target.get("energy_j"), ENERGY)
-    return _tile(title, time, f"round {quantity(target['round'])}", "target", energy)
+    return Tile(title, [time, energy], f"round {quantity(target['round'])}", "target")
 
 
-def _tile(title: str, value: str, note: str, css_class: str = "", second_value: str = "") -> str:
-    """Return a tile with one value, or two, in large type."""
-    values = f"<strong>{_with_small_unit(value)}</strong>"
-    if second_value:
-        values += f"<strong>{_with_small_unit(second_value)}</strong>"
-    return (
-        f'<div class="tile {css_class}"><span class="name">{escape(title)}</span>'
-        f'<span class="values">{values}</span><span class="note">{escape(note)}</span></div>'
-    )
-
-
-def _with_small_unit(text: str) -> str:
-    """Return a number as HTML in which the unit is small."""
-    if text == NOT_REACHED or " " not in text:
-        return escape(text)
-    number, _, unit = text.partition(" ")
-    return f"{escape(number)}<small>{escape(unit)}</small>"
-
-
-def runs_table(runs: Sequence[StyledRun]) -> str:
+def runs_table(runs: Sequence[StyledRun]) -> Html:
     """Return a table of the main results, a row for each run, and below it those that are the same in all runs.
 
     Columns that no run has a value for are left out.
     """
     targets = sorted({target["accuracy"] for run in runs for target in run.data.targets})
-    columns: dict[str, Callable[[Run], str]] = {
-        "final accuracy": _final_accuracy,
-        "distance to the optimum": _distance,
-        "virtual time": _time,
-        "energy": _energy,
-        "rounds": _rounds,
-    }
-    for accuracy in targets:
-        # Runs may have targets of their own: every target of any run has a column.
-        columns[f"to {percent(accuracy)}"] = partial(_cost_of_target, accuracy=accuracy)
+    columns = [(result.title, [result.text_of(result.value_of(run.data)) for run in runs]) for result in MAIN_RESULTS]
+    # Runs may have targets of their own: every target of any run has a column.
+    columns += [(f"to {percent(target)}", [_cost_of_target(run.data, target) for run in runs]) for target in targets]
 
     head = ["run"]
-    body = [[swatch(run)] for run in runs]
+    body: list[list[Cell]] = [[run] for run in runs]
     same = {}
-    for title, text_of in columns.items():
-        texts = [text_of(run.data) for run in runs]
+    for title, texts in columns:
         if set(texts) == {NO_NUMBER}:  # such as accuracies of priced runs
             continue
         if len(set(texts)) == 1:
             same[title] = texts[0]
             continue
-        head.append(escape(title))
+        head.append(title)
         for row, text in zip(body, texts, strict=True):
-            row.append(escape(text))
-    return table(head, body, "runs", "Runs") + shared_note(same)
-
-
-def _final_accuracy(run: Run) -> str:
-    return score(run.final_accuracy)
-
-
-def _distance(run: Run) -> str:
-    return number_or_dash(run.last("distance_to_optimum"))
-
-
-def _time(run: Run) -> str:
-    return quantity(run.total("time_s"), TIME)
-
-
-def _energy(run: Run) -> str:
-    return quantity(run.total("energy_j"), ENERGY)
-
-
-def _rounds(run: Run) -> str:
-    return f"{run.length:,}"
+            row.append(text)
+    return table(head, body, "runs", "Runs") + macro("shared_note", same)
 
 
 def _cost_of_target(run: Run, accuracy: float) -> str:
@@ -225,22 +172,16 @@ def _cost_of_target(run: Run, accuracy: float) -> str:
     return NO_NUMBER
 
 
-def differences_table(runs: Sequence[StyledRun]) -> str:
+def differences_table(runs: Sequence[StyledRun]) -> Html:
     """Return a table of the scenario keys in which the runs differ."""
-    differing = describe.differences([run.data.scenario for run in runs])
-    if not differing:
-        return "<p>Nothing: the scenarios are the same.</p>"
-    body = []
-    for key, texts in differing.items():
-        if key != "name":  # which is only what the runs are called
-            body.append([f"<code>{escape(key)}</code>", *map(escape, texts)])
-    if not body:
-        return "<p>Only the name.</p>"
-    return table(["key", *map(swatch, runs)], body, "", "What differs")
+    keys = describe.differences([run.data.scenario for run in runs])
+    # The name is only what the runs are called.
+    body = [[Html("<code>{}</code>").format(key), *texts] for key, texts in keys.items() if key != "name"]
+    return render("comparison/differences.html.j2", keys=keys, head=["key", *runs], body=body)
 
 
-def differences_of_groups(groups: Sequence[PooledRuns]) -> str:
+def differences_of_groups(groups: Sequence[PooledRuns]) -> Html:
     """Return a table of the scenario keys in which groups differ whose runs differ in their seeds alone."""
     if len(groups) == 1:
-        return f"<p>Only the seed: {escape(', '.join(groups[0].seeds))}.</p>"
+        return Html("<p>Only the seed: {}.</p>").format(", ".join(groups[0].seeds))
     return differences_table([group.look for group in groups])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -22,7 +22,10 @@ from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 MOST_CURVE_POINTS = 600
 LINE_BREAK = -1  # in place of a row: the line is broken there
 HIGH_ACCURACY = 0.85  # from here on the vertical axis reaches up to 100 %
-MANY_DECADES = 8  # of a logarithmic axis: more than so many powers of ten do not fit as ticks
+MANY_DECADES = 8  # of a logarithmic axis: more powers of ten do not fit as ticks
+
+
+Bands = Mapping[str, SeedBand]  # by the names of views
 
 
 class RoundMeasure(NamedTuple):
@@ -45,9 +48,7 @@ TITLES = {"accuracy": "Test accuracy", "distance": "Distance to the optimum", "l
 def figures(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> dict[str, Figure]:
     """Return the learning figures that the runs have data for, by their names in `TITLES`.
 
-    Args:
-        runs: the runs.
-        groups: the same runs, where several of them differ only in their seed and are to be pooled.
+    ``groups`` has the same runs, where those that differ only in their seed are pooled.
     """
     candidates = {"accuracy": accuracy(runs, groups), "distance": distance(runs, groups), "loss": loss(runs, groups)}
     return {name: figure for name, figure in candidates.items() if figure["data"]}
@@ -102,7 +103,7 @@ def loss(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure
 
 
 def _tell_apart(test: views.Curve, train: views.Curve) -> None:
-    """Name the two losses of one run, and draw the training loss thinner and in grey."""
+    """Name the two losses of one run, and make the training loss thinner and grey."""
     test.trace["name"] = TEST_LOSS.name
     train.trace["name"] = TRAIN_LOSS.name
     train.trace["line"] = {"color": MUTED, "width": 1.6, "dash": "dot"}
@@ -120,7 +121,6 @@ def distance(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Fi
 
 
 def _drawn_values(curves: Sequence[views.Curve]) -> list[float]:
-    """Return all vertical values of the curves."""
     return [value for curve in curves for value in curve.trace["y"] if value is not None]
 
 
@@ -194,14 +194,17 @@ def _curve(run: StyledRun, measure: RoundMeasure, rows: Rows) -> views.Curve:
 def _pooled_curves(group: PooledRuns, measure: RoundMeasure) -> list[views.Curve]:
     """Return the curves of runs that differ only in their seed: a band or thin single curves, then their mean."""
     single = _curves(group.runs, measure)
-    bands = {view.name: _band(group, measure, view) for view in views.VIEWS}
-    if len(single) < 2 or None in bands.values():  # there is nothing to take a mean of
+    bands = {}
+    for view in views.VIEWS:
+        band = _band(group, measure, view)
+        if band is not None:
+            bands[view.name] = band
+    if len(single) < 2 or len(bands) < len(views.VIEWS):  # there is nothing to take a mean of
         return single
-    enough = len(group.runs) >= FEWEST_FOR_INTERVAL
-    if enough:
+    if len(group.runs) >= FEWEST_FOR_INTERVAL:
         others = [_band_curve(group, measure, bands)]
     else:
-        others = [_thin_curve(group, measure, bands, place) for place in range(len(group.runs))]
+        others = [_thin_curve(run, measure, bands, place) for place, run in enumerate(group.runs)]
     return [*others, _mean_curve(group, measure, bands)]
 
 
@@ -210,81 +213,61 @@ def _band(group: PooledRuns, measure: RoundMeasure, view: views.View) -> SeedBan
     return seed_band(columns, whole=view.name == "round")
 
 
-def _thin_curve(
-    group: PooledRuns, measure: RoundMeasure, bands: Mapping[str, SeedBand | None], place: int
+def _curve_on_bands(
+    bands: Bands, trace: Figure, points_of: Callable[[SeedBand], tuple[Floats, Floats]], hover: str = ""
 ) -> views.Curve:
-    """Return the curve of a single seed, beside the mean that the reader is to look at."""
-    run = group.runs[place]
+    """Return a curve through the points of the band of each view; its text under the pointer ends with the place."""
 
     def horizontal(view: views.View, unit: Unit) -> Figure:
-        band = _known(bands, view)
-        hover = f"{measure.name} {measure.hover_format}"
-        values = short(measure.factor * band.runs[place])
-        return {"x": short(band.x / unit.size, 5), "y": values, "hovertemplate": hover}
+        x, y = points_of(bands[view.name])
+        points: Figure = {"x": short(x / unit.size, 5), "y": short(y)}
+        if hover:
+            place = "round %{x}" if view.name == "round" else f"%{{x:.4~g}} {unit.name}"
+            points["hovertemplate"] = hover.replace("PLACE", place)
+        return points
 
-    trace = {
-        "type": "scatter",
-        "mode": "lines",
-        "name": plotly_text(run.label),
-        "y": horizontal(views.VIEWS[0], views.VIEWS[0].units[0])["y"],
-        "line": {"color": run.colour, "width": 1, "dash": run.dash},
-        "opacity": 0.6,
-    }
-    return views.Curve(trace, horizontal)
+    first = views.VIEWS[0]
+    base = {"type": "scatter", "mode": "lines", "y": horizontal(first, first.units[0])["y"]}
+    return views.Curve(base | trace, horizontal)
 
 
-def _mean_curve(group: PooledRuns, measure: RoundMeasure, bands: Mapping[str, SeedBand | None]) -> views.Curve:
-    """Return the curve of the mean over seeds."""
+def _thin_curve(run: StyledRun, measure: RoundMeasure, bands: Bands, place: int) -> views.Curve:
+    """Return the curve of a single seed, less prominent than the mean."""
+    line = {"color": run.colour, "width": 1, "dash": run.dash}
+    trace = {"name": plotly_text(run.label), "line": line, "opacity": 0.6}
+    hover = f"{measure.name} {measure.hover_format}"
+    return _curve_on_bands(bands, trace, lambda band: (band.x, measure.factor * band.runs[place]), hover)
+
+
+def _mean_curve(group: PooledRuns, measure: RoundMeasure, bands: Bands) -> views.Curve:
     look = group.look
-
-    def horizontal(view: views.View, unit: Unit) -> Figure:
-        band = _known(bands, view)
-        hover = f"mean {measure.name} {measure.hover_format} of {len(group.runs)} seeds<br>"
-        hover += "round %{x}" if view.name == "round" else f"%{{x:.4~g}} {unit.name}"
-        values = short(measure.factor * band.mean)
-        return {"x": short(band.x / unit.size, 5), "y": values, "hovertemplate": hover}
-
     trace = {
-        "type": "scatter",
-        "mode": "lines" if _known(bands, views.VIEWS[0]).x.size > 1 else "markers",
+        "mode": "lines" if bands[views.VIEWS[0].name].x.size > 1 else "markers",
         "name": plotly_text(look.label),
-        "y": horizontal(views.VIEWS[0], views.VIEWS[0].units[0])["y"],
         "line": {"color": look.colour, "width": 2.6, "dash": look.dash},
         "marker": {"color": look.colour, "size": 8},
     }
-    return views.Curve(trace, horizontal)
+    hover = f"mean {measure.name} {measure.hover_format} of {len(group.runs)} seeds<br>PLACE"
+    return _curve_on_bands(bands, trace, lambda band: (band.x, measure.factor * band.mean), hover)
 
 
-def _band_curve(group: PooledRuns, measure: RoundMeasure, bands: Mapping[str, SeedBand | None]) -> views.Curve:
+def _band_curve(group: PooledRuns, measure: RoundMeasure, bands: Bands) -> views.Curve:
     """Return the confidence interval of the mean: along its upper edge, and back along the lower one."""
 
-    def horizontal(view: views.View, unit: Unit) -> Figure:
-        band = _known(bands, view)
+    def edges(band: SeedBand) -> tuple[Floats, Floats]:
         half = np.zeros(band.x.size) if band.half is None else band.half
         lower = band.mean - half
         if np.isfinite(measure.above):  # on a logarithmic axis
             lower = np.maximum(lower, band.runs.min())
-        edges = np.concatenate([band.mean + half, lower[::-1]])
-        x = np.concatenate([band.x, band.x[::-1]]) / unit.size
-        return {"x": short(x, 5), "y": short(measure.factor * edges)}
+        x = np.concatenate([band.x, band.x[::-1]])
+        return x, measure.factor * np.concatenate([band.mean + half, lower[::-1]])
 
     trace = {
-        "type": "scatter",
-        "mode": "lines",
         "name": plotly_text(f"{group.look.label}: 95 % confidence interval of the mean"),
-        "y": horizontal(views.VIEWS[0], views.VIEWS[0].units[0])["y"],
         "line": {"width": 0, "color": group.look.colour},
         "fill": "toself",
         "fillcolor": group.look.colour,
         "opacity": 0.22,
         "hoverinfo": "skip",
     }
-    return views.Curve(trace, horizontal)
-
-
-def _known(bands: Mapping[str, SeedBand | None], view: views.View) -> SeedBand:
-    """Return the band over a view, which is there once `_pooled_curves` has found it on all of them."""
-    band = bands[view.name]
-    if band is None:
-        raise AssertionError("a group without a band on every axis has no mean curve")
-    return band
+    return _curve_on_bands(bands, trace, edges)

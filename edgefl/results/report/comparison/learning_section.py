@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
+from typing import NamedTuple
 
 from edgefl.results.report.comparison import comparison, learning_curves, pooled_seeds
+from edgefl.results.report.comparison.comparison import Block, ComparisonOptions
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns
-from edgefl.results.report.shared import tables, views
-from edgefl.results.report.shared.card import plot_area, titled_card
+from edgefl.results.report.shared import views
 from edgefl.results.report.shared.style import Figure, StyledRun
+from edgefl.results.report.shared.tables import Cell
+from edgefl.results.report.shared.templates import Html, render
 
-AXIS_BUTTONS = {"round": "Rounds", "time": "Virtual time", "energy": "Energy"}  # by the names of the views
+
+class RunsTable(NamedTuple):
+    """A table of a comparison: a row for each run."""
+
+    title: str
+    head: Sequence[str]
+    body: Sequence[Sequence[Cell]]
 
 
 def learning_section(
     runs: Sequence[StyledRun], figures: Mapping[str, Figure], groups: Sequence[PooledRuns] = ()
-) -> str:
+) -> Html:
     """Return the learning curves with the choice of their horizontal axis, or the reason why there are none.
 
-    Args:
-        runs: the runs.
-        figures: the curves.
-        groups: the same runs, where those that differ only in their seed are pooled.
+    ``groups`` has the same runs, where those that differ only in their seed are pooled.
     """
-    key = _run_key(runs)
-    if groups:
-        key = _run_key([group.look for group in groups])
-        key += f'<p class="note">{escape(pooled_seeds.curves_note(groups))}</p>'
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in _notes(runs))
-    if not figures:
-        return f'<section id="learning"><h2>Learning</h2>{notes}</section>'
-    cards = "".join(titled_card(learning_curves.TITLES[name], plot_area(name)) for name in figures)
-    return (
-        f'<section id="learning"><div class="head"><h2>Learning</h2>{_axis_buttons(runs)}</div>{notes}{key}'
-        f'<div class="grid lead">{cards}</div></section>'
+    return render(
+        "comparison/learning.html.j2",
+        figures=figures,
+        titles=learning_curves.TITLES,
+        notes=_notes(runs),
+        key=[group.look for group in groups] or runs,
+        curves_note=pooled_seeds.curves_note(groups) if groups else "",
+        axes=views.AXES,
+        axis="time" if any(run.data.has("time_s") for run in runs) else "round",
     )
 
 
 def _notes(runs: Sequence[StyledRun]) -> list[str]:
-    """Return the meaning of the session marks, and for each run without a learning curve the reason."""
+    """Return the meaning of the session marks, and for each run why it has no learning curve."""
     notes = []
     if len(runs) == 1:  # charts of several runs have no marks of sessions
         session_legend = views.legend(runs[0].data)
@@ -51,56 +54,41 @@ def _notes(runs: Sequence[StyledRun]) -> list[str]:
             name = "This run"
         if not run.data.length:
             notes.append(f"{name} ended no round: there is nothing to draw.")
-        elif not run.data.learned:  # an empty chart would look like a fault of the page
+        elif not run.data.learned:  # an empty chart would look like a defect of the page
             notes.append(f"{name} was priced without learning (--no-train): there is no accuracy and no loss.")
     return notes
 
 
-def _run_key(runs: Sequence[StyledRun]) -> str:
-    """Return the key to the colours of several runs."""
-    if len(runs) == 1:
-        return ""
-    swatches = "".join(f"<span>{tables.swatch(run)}</span>" for run in runs)
-    return f'<div class="key">{swatches}</div>'
-
-
-def _axis_buttons(runs: Sequence[StyledRun]) -> str:
-    """Return the choice of the horizontal axis, which is virtual time at first, or rounds where none has passed."""
-    selected = "time"
-    if not any(run.data.has("time_s") for run in runs):
-        selected = "round"
-    buttons = ""
-    for name, text in AXIS_BUTTONS.items():
-        pressed = str(name == selected).lower()
-        buttons += f'<button type="button" data-view="{name}" aria-pressed="{pressed}">{text}</button>'
-    return f'<div class="toggle" role="group" aria-label="Horizontal axis">{buttons}</div>'
-
-
-def comparison_section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> str:
-    """Return several runs compared with the first: accuracies, and what the targets took.
+def comparison_section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Html:
+    """Return several runs compared with the first: accuracies, and the costs of targets.
 
     Where seeds are pooled, each run is compared with that of the first group under the same seed.
     """
-    if groups:
-        return _comparison_by_seed(groups)
-    if len(runs) < 2:
-        return ""
-    compared_runs = [comparison.compared_run(run.data, run.label) for run in runs]
-    compared = comparison.compare(compared_runs, comparison.ComparisonOptions())
-    blocks = comparison.accuracy_blocks(compared)
-    if not blocks:
-        return ""
-    cards = "".join(titled_card(block.title, _runs_table(block, runs)) for block in blocks)
-    return (
-        f'<section id="comparison"><h2 data-short="Comparison">Comparison with {tables.swatch(runs[0])}</h2>'
-        f'<p class="note">{escape(comparison.TABLE_LEGEND)}</p><div class="grid">{cards}</div></section>'
+    blocks = _blocks_by_seed(groups) if groups else _blocks(runs)
+    return render(
+        "comparison/comparison.html.j2",
+        blocks=blocks,
+        reference=groups[0].look if groups else runs[0],
+        by_seed=bool(groups),
+        legend=comparison.TABLE_LEGEND,
     )
 
 
-def _comparison_by_seed(groups: Sequence[PooledRuns]) -> str:
+def _blocks(runs: Sequence[StyledRun]) -> list[RunsTable]:
+    if len(runs) < 2:
+        return []
+    return [_runs_table(block.title, block.head, runs, block.body) for block in _compared(runs)]
+
+
+def _compared(runs: Sequence[StyledRun]) -> list[Block]:
+    compared_runs = [comparison.compared_run(run.data, run.label) for run in runs]
+    return comparison.accuracy_blocks(comparison.compare(compared_runs, ComparisonOptions()))
+
+
+def _blocks_by_seed(groups: Sequence[PooledRuns]) -> list[RunsTable]:
     """Return the runs of all groups but the first, compared with that of the first group under the same seed.
 
-    Runs of other seeds are not compared, as they met other devices and channels.
+    Runs with other seeds are not compared, as they met other devices and channels.
     """
     first, *others = groups
     bodies: dict[str, list[Sequence[str]]] = {}
@@ -110,31 +98,17 @@ def _comparison_by_seed(groups: Sequence[PooledRuns]) -> str:
         for seed, run in group.seeds.items():
             if seed not in first.seeds:
                 continue
-            pair = [comparison.compared_run(one.data, one.label) for one in (first.seeds[seed], run)]
-            blocks = comparison.accuracy_blocks(comparison.compare(pair, comparison.ComparisonOptions()))
+            blocks = _compared([first.seeds[seed], run])
             if blocks:
                 compared.append(run)
             for block in blocks:
                 heads[block.title] = block.head
                 bodies.setdefault(block.title, []).append(block.body[1])
-    cards = ""
-    for title, body in bodies.items():
-        if len(body) == len(compared):  # a block that all pairs have
-            block = comparison.Block(title, heads[title], body)
-            cards += titled_card(title, _runs_table(block, compared))
-    if not cards:
-        return ""
-    return (
-        '<section id="comparison">'
-        f'<h2 data-short="Comparison">Comparison with {tables.swatch(first.look)}, seed by seed</h2>'
-        f'<p class="note">{escape(comparison.TABLE_LEGEND)}</p><div class="grid">{cards}</div></section>'
-    )
+    # Only a block that all pairs have is shown.
+    return [
+        _runs_table(title, heads[title], compared, body) for title, body in bodies.items() if len(body) == len(compared)
+    ]
 
 
-def _runs_table(block: comparison.Block, runs: Sequence[StyledRun]) -> str:
-    """Return a table of a comparison, whose rows are the runs."""
-    head = ["run", *map(escape, block.head)]
-    body = []
-    for run, cells in zip(runs, block.body, strict=True):
-        body.append([tables.swatch(run), *map(escape, cells)])
-    return tables.table(head, body, "runs", block.title)
+def _runs_table(title: str, head: Sequence[str], runs: Sequence[StyledRun], body: Sequence[Sequence[str]]) -> RunsTable:
+    return RunsTable(title, ["run", *head], [[run, *cells] for run, cells in zip(runs, body, strict=True)])

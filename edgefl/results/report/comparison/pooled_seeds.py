@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
 
 from edgefl.core.arrays import Floats
-from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, digits, fitting, percent
+from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, digits, fitting, percent, quantity, score
 from edgefl.results import statistics
 from edgefl.results.report.comparison import seed_groups
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.shared.style import StyledRun, styled_run
-from edgefl.results.report.shared.tables import swatch, table
+from edgefl.results.report.shared.tables import Cell, number_or_dash, table
+from edgefl.results.report.shared.templates import Html
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
 PERCENT = (Unit("%", 0.01, 0),)
@@ -25,11 +25,29 @@ LEGEND = (
     "t), with fewer their lowest and highest value."
 )
 BAND = "Bands are the 95 % confidence interval of the mean over seeds (Student's t)."
-THIN = "Thin lines are the single seeds, of which an interval would take at least four."
+THIN = "Thin lines are single seeds: an interval takes at least four."
+
+
+class MainResult(NamedTuple):
+    """A result that tables of runs have a column for: its value, the units of means over seeds, its text for a run."""
+
+    title: str
+    value_of: Callable[[Run], float | None]
+    units: Sequence[Unit]
+    text_of: Callable[[float | None], str]
+
+
+MAIN_RESULTS = (
+    MainResult("final accuracy", lambda run: run.final_accuracy, PERCENT, score),
+    MainResult("distance to the optimum", lambda run: run.last("distance_to_optimum"), PLAIN, number_or_dash),
+    MainResult("virtual time", lambda run: run.total("time_s"), TIME, lambda value: quantity(value, TIME)),
+    MainResult("energy", lambda run: run.total("energy_j"), ENERGY, lambda value: quantity(value, ENERGY)),
+    MainResult("rounds", lambda run: float(run.length), PLAIN, lambda value: f"{value:,.0f}"),
+)
 
 
 class PooledRuns(NamedTuple):
-    """Runs that differ only in their seed, and the look of their mean; also a run of which there is only one seed."""
+    """Runs that differ only in their seed, and the look of their mean; also a run with only one seed."""
 
     look: StyledRun  # of the first run, with the label of the group
     runs: Sequence[StyledRun]
@@ -52,14 +70,14 @@ def pooled(runs: Sequence[Run]) -> list[PooledRuns]:
 
 
 def are_pooled(groups: Sequence[PooledRuns]) -> bool:
-    """Return whether any group has several seeds, and each of them once: the same run twice is something to compare."""
+    """Return whether a group has several seeds, each of them once: a run that is given twice is compared."""
     if any(len(group.seeds) < len(group.runs) for group in groups):
         return False
     return any(len(group.runs) > 1 for group in groups)
 
 
 def seeds_text(groups: Sequence[PooledRuns]) -> str:
-    """Return the seeds that all groups have, such as ``seeds 1, 2, 3``; an empty text where they have others."""
+    """Return the seeds that all groups have, such as ``seeds 1, 2, 3``; an empty text where groups differ."""
     seeds = [list(group.seeds) for group in groups]
     if len(seeds[0]) < 2 or any(others != seeds[0] for others in seeds):
         return ""
@@ -77,29 +95,22 @@ def curves_note(groups: Sequence[PooledRuns]) -> str:
     return " ".join(parts)
 
 
-def table_of_means(groups: Sequence[PooledRuns]) -> str:
+def table_of_means(groups: Sequence[PooledRuns]) -> Html:
     """Return a table of the main results, with a row for each group; columns without any number are left out."""
-    measures: dict[str, tuple[Callable[[Run], float | None], Sequence[Unit]]] = {
-        "final accuracy": (_final_accuracy, PERCENT),
-        "distance to the optimum": (_distance, PLAIN),
-        "virtual time": (_time_s, TIME),
-        "energy": (_energy_j, ENERGY),
-        "rounds": (_rounds, PLAIN),
-    }
     head = ["setting", "seeds"]
-    body = [[swatch(group.look), f"{len(group.runs):,}"] for group in groups]
-    for title, (value_of, units) in measures.items():
-        cells = [_mean_cell([value_of(run.data) for run in group.runs], units) for group in groups]
+    body: list[list[Cell]] = [[group.look, f"{len(group.runs):,}"] for group in groups]
+    for result in MAIN_RESULTS:
+        cells = [_mean_cell([result.value_of(run.data) for run in group.runs], result.units) for group in groups]
         if set(cells) != {NO_NUMBER}:
-            head.append(escape(title))
+            head.append(result.title)
             for row, cell in zip(body, cells, strict=True):
-                row.append(escape(cell))
+                row.append(cell)
     every_target = [target["accuracy"] for group in groups for run in group.runs for target in run.data.targets]
     for accuracy in sorted(set(every_target)):
-        head.append(escape(f"time to {percent(accuracy)}"))
+        head.append(f"time to {percent(accuracy)}")
         for row, group in zip(body, groups, strict=True):
-            row.append(escape(_target_cell(group, accuracy)))
-    return f'{table(head, body, "runs")}<p class="note">{escape(LEGEND)}</p>'
+            row.append(_target_cell(group, accuracy))
+    return table(head, body, "runs") + Html('<p class="note">{}</p>').format(LEGEND)
 
 
 def _mean_cell(values: Sequence[float | None], units: Sequence[Unit]) -> str:
@@ -129,26 +140,6 @@ def _target_cell(group: PooledRuns, accuracy: float) -> str:
     if len(times_s) < len(group.runs):
         return f"reached by {len(times_s)} of {len(group.runs)}"
     return _spread_text(np.array(times_s), TIME)
-
-
-def _final_accuracy(run: Run) -> float | None:
-    return run.final_accuracy
-
-
-def _distance(run: Run) -> float | None:
-    return run.last("distance_to_optimum")
-
-
-def _time_s(run: Run) -> float | None:
-    return run.total("time_s")
-
-
-def _energy_j(run: Run) -> float | None:
-    return run.total("energy_j")
-
-
-def _rounds(run: Run) -> float | None:
-    return float(run.length)
 
 
 def _without_seed(run: Run) -> Run:

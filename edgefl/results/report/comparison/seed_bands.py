@@ -29,11 +29,8 @@ def seed_band(runs: Sequence[tuple[Floats, Floats]], *, whole: bool = False) -> 
     """Return mean and spread over runs, each given as places [rounds] and values [rounds], NaN where not tested.
 
     At any moment a run has the value that was measured last. The band begins when all runs have one and ends with the
-    first run that ends, so that all of it is over the same runs. None where there is no such stretch.
-
-    Args:
-        runs: places and values of each run.
-        whole: whether places are whole numbers, such as rounds.
+    first run that ends, so that all of it is over the same runs. None where there is no such stretch. Places such as
+    rounds are ``whole`` numbers.
     """
     steps = []
     for places, values in runs:

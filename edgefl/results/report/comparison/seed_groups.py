@@ -1,4 +1,4 @@
-"""Groups of runs that differ in nothing but their seed."""
+"""Groups of runs that differ only in their seed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
-SEED_KEYS = ("seed", "targets")  # targets may be relative to a folder, which is another one for each seed
+SEED_KEYS = ("seed", "targets")  # targets may be relative to a folder, which differs between seeds
 
 
 class SeedGroup(NamedTuple):
-    """Runs that differ in nothing but their seed, and a label of what sets them apart from the others."""
+    """Runs that differ only in their seed, and a label that sets them apart from other groups."""
 
     label: str
     runs: Sequence[Run]
@@ -33,7 +33,7 @@ def grouped(runs: Sequence[Run]) -> list[SeedGroup]:
 
 
 def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
-    """Return the names of the algorithms where these tell all groups apart, else what sets the scenarios apart."""
+    """Return the names of the algorithms if these tell all groups apart, else the keys that differ."""
     first_runs = [group[0] for group in groups]
     algorithms = [describe.kind(run.scenario, "algorithm") for run in first_runs]
     rest = [{**run.scenario, "algorithm": None, "seed": None, "targets": None} for run in first_runs]
@@ -41,6 +41,6 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
     all_differ = len(set(algorithms)) == len(groups)
     if len(groups) > 1 and all_differ and not other_differences:
         return algorithms
-    # A label says nothing of the seed, as a group has several.
+    # A label does not name the seed, as a group has several.
     seedless = [replace(run, scenario={**run.scenario, "seed": None}) for run in first_runs]
     return [label.removesuffix(" · seed None") for label in describe.labels(seedless)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from edgefl.results.report.shared.style import INK, MUTED, Figure, StyledRun, pl
 from edgefl.results.report.shared.views import Curve, View
 
 TargetResult = Mapping[str, Any]  # an entry of `targets` in summary.json
-TEXT_HEIGHT = 0.055  # of the axis: a line of text needs so much
-LOWEST_COST = 0.03  # of the axis: height of the lowest text beside a line
-COST_SPACING = 0.07  # of the axis: from one such text to the next
-RIGHT_PART = 0.75  # of the axis: text beside a line further right is written on its left
+TEXT_HEIGHT = 0.055  # of the axis, for a line of text
+LOWEST_COST = 0.03  # of the axis: height of the lowest text next to a line
+COST_SPACING = 0.07  # of the axis: from one of these texts to the next
+RIGHT_PART = 0.75  # of the axis: right of this, text stands left of its line
 DASHED = {"type": "line", "layer": "below", "line": {"color": "#9aa5b1", "width": 1, "dash": "4px,3px"}}
 
 
@@ -35,7 +34,7 @@ def crossings(run: StyledRun) -> Curve:
         "customdata": [_hover_text(target) for target in hits],
         "hovertemplate": "%{customdata}",
     }
-    return Curve(trace, partial(_horizontal, hits))
+    return Curve(trace, lambda view, unit: {"x": _reached_at(hits, view, unit)})
 
 
 def _hits(run: StyledRun) -> list[TargetResult]:
@@ -62,10 +61,6 @@ def _height(run: StyledRun, target: TargetResult) -> float:
     return round(100 * accuracy, 3)
 
 
-def _horizontal(hits: Sequence[TargetResult], view: View, unit: Unit) -> Figure:
-    return {"x": _reached_at(hits, view, unit)}
-
-
 def _reached_at(hits: Sequence[TargetResult], view: View, unit: Unit) -> list[float | int | None]:
     """Return the values on the horizontal axis at which the targets were reached."""
     found = []
@@ -78,13 +73,8 @@ def _reached_at(hits: Sequence[TargetResult], view: View, unit: Unit) -> list[fl
 def lines(targets: Sequence[float], alone: StyledRun | None, ceiling: float, view: View, unit: Unit) -> Figure:
     """Return the part of the layout that shows the targets.
 
-    Args:
-        targets: accuracies, in growing order; each has a dashed line over the whole width.
-        alone: the run, if it is the only one on the chart: a line goes down to the axis where it reached a target,
-            with what that took.
-        ceiling: the upper end of the vertical axis [%].
-        view: the choice of the horizontal axis.
-        unit: the unit of that axis.
+    Each accuracy, in growing order, has a dashed line. If one run is alone on the chart, lines with costs mark where it
+    reached them. The vertical axis ends at the ceiling [%].
     """
     whole_width = DASHED | {"xref": "paper", "x0": 0, "x1": 1}
     shapes = [whole_width | {"y0": 100 * target, "y1": 100 * target} for target in targets]
@@ -102,7 +92,6 @@ def lines(targets: Sequence[float], alone: StyledRun | None, ceiling: float, vie
 
 
 def _crossed(run: StyledRun, view: View, unit: Unit) -> list[tuple[TargetResult, float]]:
-    """Return the targets that a run reached, each with its value on the horizontal axis."""
     hits = _hits(run)
     found = []
     for target, x in zip(hits, _reached_at(hits, view, unit), strict=True):
@@ -112,7 +101,6 @@ def _crossed(run: StyledRun, view: View, unit: Unit) -> list[tuple[TargetResult,
 
 
 def _target_names(targets: Sequence[float], ceiling: float) -> list[Figure]:
-    """Return the targets as text on the right of the chart."""
     position = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 4, "yanchor": "middle"}
     look = {"showarrow": False, "font": {"color": MUTED, "size": 12}}
     heights = _spread([100 * target for target in targets], ceiling)
@@ -138,7 +126,7 @@ def _spread(heights: Sequence[float], ceiling: float) -> list[float]:
 
 
 def _cost(target: TargetResult, view: View, x: float, end: float, height: float) -> Figure:
-    """Return what reaching a target took, as text beside the foot of its line, on the side that has room."""
+    """Return the cost of a target as text next to the foot of its line, on the side that has room."""
     cost = quantity(target.get(view.crossing), view.units)
     if view.name == "round":
         cost = f"round {cost}"

@@ -9,7 +9,6 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.results.report.run import device_groups
 from edgefl.results.report.run.device_groups import ChartedGroup
-from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared import time_charts
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
@@ -29,8 +28,8 @@ def card(run: Run, _runs: Sequence[Run]) -> Card | None:
     chart = figure(run)
     if chart is None:
         return None
-    key = colour_key(device_groups.named_groups(run))
-    return Card("battery", "Batteries", chart, caption(run), key, BATTERY_HEIGHT)
+    key = device_groups.named_groups(run)
+    return Card("battery", "Batteries", chart, caption(run), key, height=BATTERY_HEIGHT)
 
 
 def figure(run: Run) -> Figure | None:
@@ -67,7 +66,6 @@ def _lines_of_groups(run: Run) -> list[Figure]:
 
 
 def _group_line(run: Run, group: ChartedGroup, times_and_levels: Floats) -> Figure:
-    """Return a trace through times and levels [2, n] in the colour of a group."""
     time_s, levels = times_and_levels
     name = "level in %"
     if group.name:
@@ -76,23 +74,21 @@ def _group_line(run: Run, group: ChartedGroup, times_and_levels: Floats) -> Figu
     trace["line"] = {"color": group.colour, "width": 1}
     trace["marker"] = {"size": 4, "color": group.colour}
     trace["mode"] = "lines+markers"
-    trace["opacity"] = 0.5  # so that many lines on each other remain visible
+    trace["opacity"] = 0.5  # so that overlapping lines remain visible
     return trace
 
 
 def _levels(run: Run, device: float) -> Floats:
     """Return times [s] and levels, as a share of the capacity [2, n], of a device whenever a participation ended.
 
-    A gap (NaN) stands where the battery was charged in between, as nobody knows when, and at the end. Folders of
-    earlier versions do not have the capacity: there the highest level of the device takes its place.
+    A gap (NaN) stands at the end, and where the battery was charged in between, at an unknown time.
     """
     devices = run.devices
     rows = np.flatnonzero((devices["device"] == device) & np.isfinite(devices["battery_j"]))
     rows = rows[even_pick(len(rows), MOST_LEVELS)]  # so that the page stays small
     levels_j = devices["battery_j"][rows]
     capacity_j = devices["battery_capacity_j"][rows]
-    highest_j = levels_j.max() or 1.0  # a battery that was empty throughout stays at 0
-    levels = levels_j / np.where(np.isfinite(capacity_j), capacity_j, highest_j)
+    levels = levels_j / capacity_j
     charged = np.flatnonzero(np.diff(levels) > 0) + 1
     gaps = [*charged, len(rows)]
     return np.insert(np.stack([_work_ends_s(run, rows), levels]), gaps, np.nan, axis=1)
@@ -122,8 +118,4 @@ def caption(run: Run) -> str:
         text += f"and {MOST_BATTERIES} of {count:,} devices at the end of each participation"
     else:
         text += "and each device at the end of each participation"
-    if np.isfinite(run.devices["battery_capacity_j"]).any():
-        text += ", in % of the capacity"
-    else:
-        text += ", relative to its highest level"
-    return f"{text}; a line is broken where the battery was charged."
+    return f"{text}, in % of the capacity; a line is broken where the battery was charged."

@@ -1,7 +1,7 @@
-"""The bottleneck of a run in one sentence: what its energy and its time go to, and who sets the pace of its rounds.
+"""The bottleneck of a run in one sentence: where its energy and time go, and which device sets the pace of rounds.
 
-Everything in it is counted or added up from ``devices.csv`` and ``rounds.csv``, which `critical_path` does, or has been
-priced, in ``what_if.csv``.
+All its numbers are counted or summed by `critical_path` from ``devices.csv`` and ``rounds.csv``, or are prices of
+``what_if.csv``.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ COMPUTING = TIME_NAMES.index("computing")
 SETTING_UP = TIME_NAMES.index("setting up")
 UPLOAD = TIME_NAMES.index("upload")
 LONGEST = ("the longest set-up", "the longest download", "the longest computing", "the longest upload")
-# What devices wait for under some policies
+# Under some policies devices wait for something in particular
 AWAITED = {"hierarchical": "the backhaul", "split": "the server"}
-MOST_ROUNDS = 0.5  # a property of those who set the pace is named if they have it in more rounds than this
-BEYOND_CHANCE = 1.5  # and in so many times the rounds in which anybody would have it by chance
-LEAST_SAVED = 0.01  # of a round: less is not worth a word
+MOST_ROUNDS = 0.5  # a trait of the devices that set the pace is named if they have it in more of the rounds
+BEYOND_CHANCE = 1.5  # and in this many times the rounds that would have it by chance
+LEAST_SAVED = 0.01  # of a round: less is not mentioned
 
 
 class Largest(NamedTuple):
@@ -55,14 +55,14 @@ class Trait(NamedTuple):
 
 
 def sentence(run: Run) -> str:
-    """Return the sentence; an empty text for a run in which nobody took part."""
+    """Return the sentence; an empty text for a run without participations."""
     parts = critical_path.participations(run)
     if not parts.row.size:
         return ""
     clauses = [_shares(run, parts)]
     if critical_path.takes_turns(run):
         clauses.append(_turns(parts))
-    elif describe.app(run.scenario):  # an app decides by itself what it waits for
+    elif describe.app(run.scenario):  # the app decides what it waits for
         pass
     elif critical_path.overlaps(parts):
         clauses.append(_without_rounds(run, parts))
@@ -71,7 +71,7 @@ def sentence(run: Run) -> str:
     return "; ".join(clause for clause in clauses if clause) + "."
 
 
-# What energy and time go to
+# Where energy and time go
 
 
 def energy_shares(run: Run) -> Mapping[str, float]:
@@ -102,7 +102,6 @@ def _in_rounds(run: Run, parts: Participations) -> bool:
 
 
 def _as_shares(values: Floats, names: Sequence[str]) -> dict[str, float]:
-    """Return values as shares of their sum, by name; none if it is 0."""
     total = float(values.sum())
     if not total > 0:
         return {}
@@ -117,7 +116,6 @@ def _largest(shares: Mapping[str, float]) -> Largest | None:
 
 
 def _shares(run: Run, parts: Participations) -> str:
-    """Return which phase takes most of the energy, and which most of the time."""
     time_of = "of the time"
     if not _in_rounds(run, parts) and not critical_path.takes_turns(run):
         time_of = "of the devices' time"
@@ -128,15 +126,12 @@ def _shares(run: Run, parts: Participations) -> str:
     time = _largest(time_shares(run, parts))
     energy_text = f"{_percent(energy.share)} {energy_of}" if energy else ""
     time_text = f"{_percent(time.share)} {time_of}" if time else ""
-    if energy and time and energy.phase == time.phase:
-        return _capitalised(f"{energy.phase} takes {energy_text} and {time_text}")
-    if energy and time:
+    if energy and time and energy.phase != time.phase:
         return _capitalised(f"{energy.phase} takes {energy_text}, {time.phase} {time_text}")
-    if energy:
-        return _capitalised(f"{energy.phase} takes {energy_text}")
-    if time:
-        return _capitalised(f"{time.phase} takes {time_text}")
-    return ""
+    largest = energy or time
+    if largest is None:
+        return ""
+    return _capitalised(f"{largest.phase} takes {' and '.join(text for text in (energy_text, time_text) if text)}")
 
 
 def _capitalised(text: str) -> str:
@@ -150,11 +145,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-# Who sets the pace
+# The pace of rounds
 
 
 def _turns(parts: Participations) -> str:
-    """Return how long the longest turn is, where one device comes after another."""
     most = int(parts.in_round.max())
     if most < 2:
         return ""
@@ -166,7 +160,7 @@ def _turns(parts: Participations) -> str:
 
 
 def _without_rounds(run: Run, parts: Participations) -> str:
-    """Return how long participations take that nobody waits for."""
+    """Return how long participations take where no device waits for another."""
     status = run.devices["status"]
     received = status[~np.isin(status, NOT_CHOSEN)] == RECEIVED
     if not received.any():
@@ -178,8 +172,8 @@ def _without_rounds(run: Run, parts: Participations) -> str:
 
 
 def _pace(run: Run, parts: Participations) -> str:
-    """Return who sets the pace of rounds in how many of them; an empty text where nobody does."""
-    # A device that is alone in its round sets its pace, of which nothing follows.
+    """Return which devices set the pace, and in how many rounds; an empty text where none do."""
+    # A device that is alone in its round sets its pace, which says nothing.
     with_several = int((parts.in_round > 1).sum())
     of_rounds = f"of {parts.rounds:,} rounds"
     if with_several < parts.rounds:
@@ -207,8 +201,8 @@ def _pace(run: Run, parts: Participations) -> str:
 
 
 def _common(run: Run, parts: Participations, setters: Bools) -> Trait | None:
-    """Return what those who set the pace have in common in most rounds: that which says most; None for nothing."""
-    # Only what makes them slow counts: who computes longest may by chance be the farthest, too.
+    """Return the most telling trait that the devices that set the pace share in most rounds; None without one."""
+    # Only traits that make them slow count: the slowest processor may by chance be the farthest device, too.
     slowest_in = int(np.argmax(critical_path.lag_by_phase(parts, setters)))
     reasons = _reasons(run, parts, slowest_in)
     traits = [_trait(parts, setters, text, values) for text, values in reasons.items()]
@@ -222,19 +216,17 @@ def _common(run: Run, parts: Participations, setters: Bools) -> Trait | None:
 
 
 def _is_common(trait: Trait, rounds: int) -> bool:
-    """Return whether more rounds have it than not, and more than have it by chance."""
+    """Return whether most rounds have the trait, and clearly more than by chance."""
     return trait.rounds > max(MOST_ROUNDS * rounds, BEYOND_CHANCE * trait.by_chance)
 
 
 def _same_device(parts: Participations, setters: Bools) -> Trait:
-    """Return the device that sets the pace most often."""
     devices, times = np.unique(parts.device[setters], return_counts=True)
     often = int(np.argmax(times))
     return Trait(f"device {devices[often]:.0f}", int(times[often]), 0.0)
 
 
 def _reasons(run: Run, parts: Participations, phase: int) -> dict[str, Floats]:
-    """Return what makes a phase slow, each with how much of it each participation [n] has."""
     if phase == SETTING_UP:
         return {}
     if phase == COMPUTING:
@@ -243,7 +235,6 @@ def _reasons(run: Run, parts: Participations, phase: int) -> dict[str, Floats]:
 
 
 def _of_link(run: Run) -> dict[str, Floats]:
-    """Return what makes transfers slow, each with how much of it each participation [n] has."""
     chosen = ~np.isin(run.devices["status"], NOT_CHOSEN)
     shadowing_db = np.nan_to_num(run.devices["shadowing_db"][chosen])  # folders of earlier versions lack it
     return {
@@ -253,7 +244,6 @@ def _of_link(run: Run) -> dict[str, Floats]:
 
 
 def _of_computing(run: Run, parts: Participations) -> dict[str, Floats]:
-    """Return what makes computing slow, each with how much of it each participation [n] has."""
     samples = _samples(run, parts.device)
     if samples is None:
         return {}
@@ -264,7 +254,6 @@ def _of_computing(run: Run, parts: Participations) -> dict[str, Floats]:
 
 
 def _groups(run: Run, parts: Participations, setters: Bools) -> list[Trait]:
-    """Return how often a device of each group that has a name sets the pace."""
     groups = device_groups.named_groups(run)
     group_of = device_groups.group_of_devices(groups, parts.device)
     rounds = critical_path.rounds_of(parts, setters)
@@ -278,8 +267,8 @@ def _groups(run: Run, parts: Participations, setters: Bools) -> list[Trait]:
 
 
 def _trait(parts: Participations, setters: Bools, text: str, values: Floats) -> Trait:
-    """Return in how many rounds one of those who set the pace has the largest value."""
-    # Updates that came too late did not count, so the others alone are compared.
+    """Return in how many rounds a device that sets the pace has the largest value."""
+    # Late updates did not count, so only the others are compared.
     in_time = np.where(parts.late, np.nan, values)
     largest = critical_path.largest_in_round(parts, in_time)
     rows = np.unique(parts.row[setters])
@@ -312,11 +301,11 @@ def _speed(run: Run, parts: Participations, samples: Floats) -> Floats:
     return speed
 
 
-# What would help
+# Possible savings
 
 
 def _priced_saving(run: Run) -> str:
-    """Return which of the next values of keys would save most time, of those that the run has been priced with."""
+    """Return which neighbouring value of a key would save most time, of the values with a price."""
     if not what_if.is_current(run):
         return ""
     best_s = 0.0
@@ -334,17 +323,16 @@ def _priced_saving(run: Run) -> str:
 
 
 def _next_points(key_points: KeyPoints) -> Sequence[Point]:
-    """Return the points next to the run's own value; all others where they have no order."""
+    """Return the neighbours of the run's own value; all other points where they have no order."""
     points = key_points.points
     own = key_points.own
     if not key_points.numeric:
         return [point for point in points if not point.own]
-    # The largest band on a slider would always win, and nobody is offered it.
+    # The largest band on a slider would always win, and is rarely available.
     return [*points[max(own - 1, 0) : own], *points[own + 1 : own + 2]]
 
 
 def _round_s(row: WhatIfRow) -> float:
-    """Return the mean time of a round [s]."""
     time_s = row.costs["time_s"] or 0.0
     rounds = row.costs["rounds"] or 0.0
     return time_s / max(rounds, 1.0)
@@ -357,7 +345,7 @@ def _change_text(key: str, own: Point, point: Point) -> str:
     if key.endswith("_hz") and own.value is not None and point.value is not None:
         more = "more" if point.value > own.value else "less"
         return f"{quantity(abs(point.value - own.value), HERTZ)} {more} {name}"
-    if own.label == what_if.OWN:  # a member, or a distribution, among which the run's own is not
+    if own.label == what_if.OWN:  # the run's own member or distribution is not among the values
         return f"{name} {point.label}"
     return f"{name} {point.label} instead of {own.label}"
 
@@ -365,7 +353,7 @@ def _change_text(key: str, own: Point, point: Point) -> str:
 def _saving(run: Run, parts: Participations) -> str:
     """Return how long a round would take without its longest phase, by the recorded times of all others."""
     largest = _largest(time_shares(run, parts))
-    if largest is None or largest.phase not in ENERGY_NAMES[:-1]:  # nobody can do without waiting
+    if largest is None or largest.phase not in ENERGY_NAMES[:-1]:  # waiting follows from other phases
         return ""
     phase = TIME_NAMES.index(largest.phase)
     if not _others_stay(run, parts, phase):
@@ -380,11 +368,11 @@ def _saving(run: Run, parts: Participations) -> str:
 
 
 def _others_stay(run: Run, parts: Participations, phase: int) -> bool:
-    """Return whether the times of other phases stay as they are if one takes no time."""
+    """Return whether the times of other phases would stay the same if one took no time."""
     policy = describe.kind(run.scenario, "server.policy")
     if policy not in {"synchronous", "hierarchical"} or parts.late.any():
         return False
     if (run.devices["status"] == POLLED).any():  # devices also wait for the answers of others
         return False
-    # On a shared band uploads that begin sooner would meet others, and last longer or shorter than they did.
+    # On a shared band earlier uploads would meet other transfers, and take another time.
     return phase == UPLOAD or describe.at(run.scenario, "radio.sharing") != "processor"

@@ -13,10 +13,9 @@ from edgefl.core.arrays import Bools, Floats, Rows
 from edgefl.core.units import TIME, fitting, short, top
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.run import coverage, device_groups, phase_bars, trajectories
-from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import INK, MUTED, Figure, Phase, even_pick
+from edgefl.results.report.shared.style import INK, Figure, Phase, colour_bar, even_pick
 from edgefl.world.cells_section import Cells
 
 MAP_HEIGHT = 540  # pixels: both axes have one scale, so a low map would waste its width
@@ -54,8 +53,8 @@ class SeenDevices(NamedTuple):
 
 def card(run: Run, _runs: Sequence[Run]) -> Card:
     """Return the card of the map."""
-    key = colour_key(device_groups.charted_groups(run))
-    return Card("map", "Map", figure(run), caption(run), key, MAP_HEIGHT)
+    key = device_groups.charted_groups(run)
+    return Card("map", "Map", figure(run), caption(run), key, height=MAP_HEIGHT)
 
 
 def figure(run: Run) -> Figure:
@@ -112,7 +111,6 @@ def caption(run: Run) -> str:
 
 
 def _lines_text(tracks: ColumnArrays, frame: MapFrame) -> str:
-    """Return what the lines are; nothing where there are none."""
     lines = trajectories.chosen(tracks, frame.half_m)
     if not lines:
         return ""
@@ -128,10 +126,10 @@ def _is_true(texts: NDArray[np.str_]) -> Bools:
 
 
 def frame_of(run: Run, cells: Cells | None) -> MapFrame:
-    """Return the part of the plane to draw, such that devices can be told from each other.
+    """Return the part of the plane to draw, in which devices can be told apart.
 
-    It is all that is covered and all places of devices; only devices and base stations where these are close
-    together; and only devices where they would then be a spot beside the base stations.
+    It holds all that is covered and all devices; only devices and base stations where these are close together; and
+    only devices where they would be a spot next to the base stations.
     """
     points_m = np.stack([run.devices["x_m"], run.devices["y_m"]], axis=-1)
     points_m = points_m[np.isfinite(points_m).all(axis=1)]  # folders may lack positions
@@ -164,7 +162,7 @@ def _square_around(points_m: Floats, margin: float) -> MapFrame:
 
 
 def _base_stations_text(cells: Cells, frame: MapFrame) -> str:
-    """Return what the triangles are; without any in the frame, how far away the nearest base station is, and where."""
+    """Return the meaning of triangles, or, without any in the frame, where the nearest base station is."""
     offsets_m = cells.sites_m - frame[:2]
     in_frame = np.abs(offsets_m).max(axis=1) <= frame.half_m
     if in_frame.any() and cells.sites > 1:
@@ -181,7 +179,6 @@ def _base_stations_text(cells: Cells, frame: MapFrame) -> str:
 
 
 def _seen_devices(run: Run) -> SeenDevices:
-    """Return all devices that took part, with means over their participations."""
     columns = run.participations
     # Rows are in the order of time, and np.unique finds first occurrences: so it gets them in reverse.
     devices, reversed_row, index_of, counts = np.unique(
@@ -223,7 +220,7 @@ def _devices(run: Run) -> Figure:
             "symbol": np.where(_is_true(columns["los"][rows]), "circle", "diamond").tolist(),
             "color": short(columns["pathloss_db"][rows]),
             "colorscale": PATH_LOSS_SCALE,
-            "colorbar": _colour_bar(),
+            "colorbar": colour_bar("path loss [dB]", 0.9),
             "line": _rims(run, seen.devices[picked]),
             "opacity": 0.95,
         },
@@ -248,14 +245,8 @@ def _diameters(participations: Floats) -> Floats:
     return np.asarray(base * np.sqrt(0.6 + 0.9 * participations / participations.max()))
 
 
-def _colour_bar() -> Figure:
-    """Return the key to the colours."""
-    title = {"text": "path loss [dB]", "side": "right", "font": {"color": MUTED, "size": 13}}
-    return {"title": title, "thickness": 12, "len": 0.9, "outlinewidth": 0, "tickfont": {"color": MUTED}, "x": 1.01}
-
-
 def _hover_template(phases: Sequence[Phase], unit: str, *, several_cells: bool) -> str:
-    """Return what the pointer shows of a device, in the order of the columns in ``customdata``."""
+    """Return the text under the pointer, in the order of the columns in ``customdata``."""
     text = "<b>device %{customdata[0]}</b><br>%{customdata[1]:.0f} m, path loss %{marker.color:.1f} dB"
     if several_cells:
         text += "<br>cell %{customdata[3]}"
@@ -279,7 +270,6 @@ def _base_stations(cells: Cells) -> Figure:
 
 
 def _layout(cells: Cells | None, frame: MapFrame) -> Figure:
-    """Return the layout: equal scales on both axes, and the borders of the cells."""
     axis = {"constrain": "domain", "nticks": 7, "gridcolor": "#eef1f4", "showgrid": True}
     x_axis = axis | {"range": [frame.x_m - frame.half_m, frame.x_m + frame.half_m]}
     y_axis = axis | {"range": [frame.y_m - frame.half_m, frame.y_m + frame.half_m]}
@@ -303,6 +293,5 @@ def _cell_borders(cells: Cells) -> list[Figure]:
 
 
 def _svg_path(corners_m: Floats) -> str:
-    """Return a polygon [n, 2] as an SVG path."""
     points = [f"{x:.4g},{y:.4g}" for x, y in corners_m.tolist()]
     return "M" + "L".join(points) + "Z"

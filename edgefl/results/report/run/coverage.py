@@ -30,18 +30,14 @@ DEVICE_HEIGHT_M = 1.5  # where devices differ: the least of 3GPP TR 38.901, Tabl
 
 
 def cells_of(run: Run) -> Cells | None:
-    """Return the scenario's base stations; None where another version wrote what this one does not know."""
+    """Return the scenario's base stations; None where this version does not know their section."""
     return known(Cells, at(run.scenario, "cells"))
 
 
-def _radio_of(run: Run) -> Radio | None:
-    return known(Radio, at(run.scenario, "radio"))
-
-
 def known(section: type[Known], value: object) -> Known | None:
-    """Return a section of the scenario; None where another version wrote what this one does not know.
+    """Return a section of the scenario; None where this version does not know it.
 
-    A page is made of results, and runs no code that their scenario names: what is from outside stays unknown.
+    A page runs no code that a scenario names: members from outside stay unknown.
     """
     try:
         return section.model_validate(value, context={"access": Access(mode="skip")})
@@ -90,10 +86,10 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     """Return the median path loss outdoors to the nearest base station, in steps, over a square around a point.
 
     The colours span the losses from the least distance of a device to the border of a cell. None where losses belong
-    to devices and not to places, or another version wrote a radio that this one does not know, or cannot compute.
+    to devices and not to places, or this version cannot compute them.
     """
-    radio = _radio_of(run)
-    if radio is None or radio.trace is not None:  # with recorded links there is no path loss
+    radio = known(Radio, at(run.scenario, "radio"))
+    if radio is None or radio.trace is not None:  # recorded links have no path loss
         return None
     propagation: object = radio.propagation
     if isinstance(propagation, Unknown) or radio.propagation.by_device:
@@ -102,12 +98,12 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     y = np.linspace(y_m - half_m, y_m + half_m, GRID_POINTS)
     points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     distance_m = cells.distances_m(points).min(axis=1)
-    height_m = _device_height_m(run)
+    height_m = as_number(at(run.scenario, "devices.height_m")) or DEVICE_HEIGHT_M
     span_m = np.array([cells.min_distance_m, cells.radius_m])
     try:
         loss_db = path_loss_db(radio, cells, np.maximum(distance_m, cells.min_distance_m), height_m)
         lowest_db, highest_db = path_loss_db(radio, cells, span_m, height_m).tolist()
-    except ValueError:  # the model does not hold for this carrier: no run of this version has had it
+    except ValueError:  # the model does not hold for this carrier
         return None
     return {
         "type": "contour",
@@ -142,7 +138,3 @@ def path_loss_db(radio: Radio, cells: Cells, distance_m: Floats, height_m: float
     heights_m = np.full(1, height_m)
     large = propagation.large_scale(distances_m, radio.carrier_hz, cells.bs_height_m, heights_m, draws)
     return np.asarray(large.path_loss_db.mean(axis=0))
-
-
-def _device_height_m(run: Run) -> float:
-    return as_number(at(run.scenario, "devices.height_m")) or DEVICE_HEIGHT_M

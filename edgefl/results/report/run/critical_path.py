@@ -1,7 +1,7 @@
 """The critical path of a run's rounds: the participation that ends last, and the phases that its time is made of.
 
-A device is under way for ``setup_s + download_s + compute_s + upload_s``. Whatever is left until its round ends is
-``wait_s``. So the participation that waits least is the one that all others, and the server, have waited for.
+A device is busy for ``setup_s + download_s + compute_s + upload_s``; the rest of its round is ``wait_s``. The
+participation that waits least is the one that the server and all others waited for.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
 SAME_END = 1e-6  # of a round: participations that end closer together end at the same time
-IN_STEP = 0.01  # of a round: who waits no longer than this sets its pace
-ALIKE = 0.01  # participations whose values differ by less than this part are alike
+IN_STEP = 0.01  # of a round: a device that waits no longer sets its pace
+ALIKE = 0.01  # values that differ by less than this part count as equal
 SAME_TIME_S = 1e-6  # tables hold 12 digits, of times since the run began
 PHASE_COLUMNS = ("setup_s", "download_s", "compute_s", "upload_s")
 TURNS = "sequential"  # a policy, and a mode of the policy `split`
@@ -59,7 +59,6 @@ def participations(run: Run) -> Participations:
     # Participations end with the evaluation's beginning, but for those whose devices do not evaluate.
     evaluation_s = np.nan_to_num(run.rounds["evaluation_s"])
     end_s = run.rounds["time_s"][row] - evaluation_s[row]
-    # Folders of earlier versions do not say when a participation began.
     began_s = devices["start_s"][rows]
     began_s = np.where(np.isfinite(began_s), began_s, round_began_s)
     phases_s = np.array([np.nan_to_num(devices[column][rows]) for column in PHASE_COLUMNS])
@@ -99,14 +98,14 @@ def waited_for(parts: Participations) -> Bools:
 
 
 def time_by_phase(parts: Participations) -> Floats:
-    """Return the time of all rounds in s: in each phase of those they waited for, their waits, the rest, evaluations.
+    """Return the time [s] of all rounds: in each phase of the devices waited for, their waits, the rest, evaluations.
 
-    These devices wait for the server or the backhaul. In the rest nobody has begun yet: the server waits for reports,
-    or for devices to be there. All six numbers add up to the time of the run.
+    These devices wait for the server or the backhaul. In the rest no device has begun: the server waits for reports,
+    or for devices to arrive. The numbers add up to the time of the run.
     """
     last = waited_for(parts)
     rows = parts.row[last]
-    # Of devices that end together none is the one that is waited for: they share the round.
+    # Devices that end together share the round.
     weight = 1.0 / np.bincount(rows, minlength=parts.rounds)[rows]
     phases_s = (parts.phases_s[:, last] * weight).sum(axis=1)
     wait_s = (parts.wait_s[last] * weight).sum()
@@ -121,7 +120,7 @@ def device_time_by_phase(parts: Participations) -> Floats:
 
 
 def lag_by_phase(parts: Participations, setters: Bools) -> Floats:
-    """Return by how much [phase] in s some participations [n] took longer than the mean of their rounds, in all."""
+    """Return how much longer [s] some participations [n] took in each phase than the means of their rounds."""
     count = np.maximum(parts.in_round, 1)
     lags_s = []
     for phase_s in parts.phases_s:
@@ -152,7 +151,7 @@ def rounds_cut_off(parts: Participations) -> int:
 
 
 def largest_in_round(parts: Participations, values: Floats) -> Bools:
-    """Return which participations [n] have the largest value of their round; nobody where all are nearly alike."""
+    """Return which participations [n] have the largest value of their round; none where all are nearly equal."""
     known = np.isfinite(values)
     highest = np.full(parts.rounds, -np.inf)
     np.maximum.at(highest, parts.row[known], values[known])
@@ -190,14 +189,14 @@ def longest_turns(parts: Participations) -> float:
 
 
 def _least_wait_s(parts: Participations) -> Floats:
-    """Return the shortest wait [n] of each participation's round, of devices that were there until its end."""
+    """Return the shortest wait in each participation's round [n], of devices that stayed until its end."""
     least_s = np.full(parts.rounds, np.inf)
     np.minimum.at(least_s, parts.row[parts.until_end], parts.wait_s[parts.until_end])
     return np.asarray(least_s[parts.row])
 
 
 def _first_start_s(parts: Participations) -> Floats:
-    """Return how long after its round's beginning the first participation of each one's round began [n]."""
+    """Return how long after the beginning of each participation's round [n] its first participation began."""
     first_s = np.full(parts.rounds, np.inf)
     np.minimum.at(first_s, parts.row, -parts.early_s)
     return np.asarray(first_s[parts.row])

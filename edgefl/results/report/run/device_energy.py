@@ -9,10 +9,9 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import ENERGY, digits, fitting, quantity, short, top
 from edgefl.results.report.run import device_groups, phase_bars
-from edgefl.results.report.run.share_bars import colour_key
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import ENERGY_PHASES, Figure, Phase, even_pick, plotly_text
+from edgefl.results.report.shared.style import ENERGY_PHASES, Figure, Phase, bar_trace, even_pick, plotly_text
 
 MOST_BARS = 150
 MOST_SPACED_DEVICES = 60
@@ -22,7 +21,7 @@ RANK_TICKS = 6
 def card(run: Run, runs: Sequence[Run]) -> Card:
     """Return the card of the energy by device."""
     phases = phase_bars.present_phases(runs, ENERGY_PHASES)
-    return Card("each", "Energy by device", figure(run), caption(run), colour_key(phases))
+    return Card("each", "Energy by device", figure(run), caption(run), phases)
 
 
 def figure(run: Run) -> Figure:
@@ -38,17 +37,11 @@ def figure(run: Run) -> Figure:
     hover_device = f"device %{{customdata[0]}}%{{customdata[2]}}, %{{customdata[1]:,}} of {count:,}"
 
     data = []
+    places = list(range(1, len(rows) + 1))
     for phase, energy_j in zip(phases, energies_j, strict=True):
-        trace = {
-            "type": "bar",
-            "name": phase.name,
-            "x": list(range(1, len(rows) + 1)),
-            "y": short(np.asarray(energy_j[rows] / unit.size)),
-            "customdata": hover_values,
-            "marker": {"color": phase.colour, "line": {"width": 0}},
-            "hovertemplate": f"{hover_device}: {phase.name} %{{y:.3~g}} {unit.name}<extra></extra>",
-        }
-        data.append(trace)
+        heights = short(np.asarray(energy_j[rows] / unit.size))
+        hover = f"{hover_device}: {phase.name} %{{y:.3~g}} {unit.name}"
+        data.append(bar_trace(phase.name, phase.colour, places, heights, hover, customdata=hover_values))
     layout = {
         "xaxis": {"title": {"text": "devices, by what they spent"}} | _rank_ticks(rows, count),
         "yaxis": {"title": {"text": f"energy [{unit.name}]"}},

@@ -25,7 +25,7 @@ class ChartedGroup(NamedTuple):
     first: int
     end: int  # the first device after the group
     colour: str
-    reserve: float = 0.0  # of a battery's capacity, down at which its devices take part no more
+    reserve: float = 0.0  # of a battery's capacity: below it devices take part no longer
 
     @property
     def size(self) -> int:
@@ -36,7 +36,7 @@ class ChartedGroup(NamedTuple):
 def hardware(run: Run) -> list[ChartedGroup]:
     """Return the groups of the section ``devices``; one without a name where all devices are alike.
 
-    The list is empty where another version wrote what this one does not know.
+    The list is empty where this version does not know the section.
     """
     devices = known(Devices, at(run.scenario, "devices"))
     if devices is None:
@@ -78,7 +78,7 @@ def _session_group_count(run: Run) -> int:
     if given:
         return int(given)
     kind = describe.kind(run.scenario, "data.partition")
-    if kind not in PARTITIONS.members:  # of another version, or of a package outside edgefl
+    if kind not in PARTITIONS.members:  # from outside edgefl
         return 1
     return PARTITIONS.load(kind).groups
 

@@ -31,7 +31,7 @@ NUMBER_WORDS = {2: "two", 3: "three", 4: "four"}
 
 
 def sentences(run: Run) -> list[str]:
-    """Return the sentences in order, only those that have something to say."""
+    """Return the sentences in order, without empty ones."""
     if not run.length:  # a run that was stopped in its first round
         return []
     candidates = [
@@ -54,7 +54,6 @@ def shared_sentences(runs: Sequence[Run]) -> list[str]:
 
 
 def _movement(run: Run) -> str:
-    """Return how many devices moved how, and around which base stations."""
     if as_number(at(run.scenario, "devices.count")) is None:
         return ""
     sites = as_number(at(run.scenario, "cells.sites")) or 1
@@ -70,7 +69,6 @@ def _movement(run: Run) -> str:
 
 
 def _devices(run: Run) -> str:
-    """Return how many devices there are, and how many of each group that has a name."""
     devices = _count(at(run.scenario, "devices.count"), "device")
     groups = device_groups.named_groups(run)
     if not groups:
@@ -80,7 +78,6 @@ def _devices(run: Run) -> str:
 
 
 def _moved(run: Run) -> str:
-    """Return how devices moved, and in which file a trace or a map of streets is."""
     kind = describe.kind(run.scenario, "mobility")
     moved = MOVEMENTS.get(kind, f"moved ({kind})")
     path = at(run.scenario, "mobility.path")
@@ -104,7 +101,6 @@ def _speed(run: Run) -> str:
 
 
 def _sessions(run: Run) -> str:
-    """Return how many sessions there were, which devices they had and which model they started from."""
     count = len(np.unique(run.rounds["session"]))
     if count < 2:
         return ""
@@ -116,11 +112,10 @@ def _sessions(run: Run) -> str:
 
 
 def _session_devices(run: Run, count: int) -> str:
-    """Return which devices were present in the sessions."""
     if at(run.scenario, "sessions.trigger"):
         return f"{count} sessions: one began whenever enough devices had arrived"
     groups = device_groups.session_groups(run)
-    # Without groups that take turns, devices can only come and go by churn, which has a sentence of its own.
+    # Without groups that take turns, devices can only come and go by churn, which has another sentence.
     if not groups:
         return f"The same devices were present in all {count} sessions"
     number = NUMBER_WORDS.get(len(groups), len(groups))
@@ -132,7 +127,7 @@ def _session_devices(run: Run, count: int) -> str:
 
 def _group_labels(run: Run, groups: Sequence[ChartedGroup]) -> str:
     """Return the labels of each group where they are all different."""
-    # Groups with the same labels, or in a folder that does not know them, differ in nothing that is worth a word.
+    # Groups with the same or with unknown labels do not differ in a way worth mentioning.
     labels = [device_groups.labels_text(run, group) for group in groups]
     if len(labels) < 2 or len(set(labels)) < len(labels):
         return ""
@@ -140,8 +135,8 @@ def _group_labels(run: Run, groups: Sequence[ChartedGroup]) -> str:
 
 
 def _extra_rounds(run: Run) -> str:
-    """Return how many extra rounds there were, and what the server kept for sessions to come."""
-    extra = int((run.rounds["round"] < 1).sum())  # a session counts its own rounds from 1, extra ones below
+    """Return the number of extra rounds, and what the server kept for later sessions."""
+    extra = int((run.rounds["round"] < 1).sum())  # extra rounds have numbers below 1
     kept_bytes = run.rounds["history_bytes"]
     most_bytes = 0.0
     if np.isfinite(kept_bytes).any():
@@ -157,10 +152,8 @@ def _extra_rounds(run: Run) -> str:
 
 
 def _population(run: Run) -> str:
-    """Return how many devices were present; with churn also how many arrived and left."""
     present = run.rounds["present"]
-    # Folders of earlier versions do not have the column.
-    if not np.isfinite(present).any():
+    if not np.isfinite(present).any():  # no round has been recorded
         return ""
     fewest = quantity(np.nanmin(present))
     most = quantity(np.nanmax(present))
@@ -186,7 +179,6 @@ def _handovers(run: Run) -> str:
 
 
 def _batteries(run: Run) -> str:
-    """Return the mean level of the batteries at the beginning and the end, and how many were empty."""
     level = run.rounds["battery"]
     if not np.isfinite(level).any():
         return ""
@@ -204,7 +196,6 @@ def _batteries(run: Run) -> str:
 
 
 def _learning(run: Run) -> str:
-    """Return what was learned, or that nothing was."""
     rounds = f"{_count(run.length, 'round')} in {quantity(run.total('time_s'), TIME)} of virtual time"
     if not run.learned:
         return f"{rounds} were priced, without any learning."
@@ -218,7 +209,6 @@ def _learning(run: Run) -> str:
 
 
 def _trained(run: Run) -> str:
-    """Return what was trained, on which data and how."""
     app = describe.app(run.scenario)
     if app:
         return f"the model of the Flower app {app}"
@@ -240,14 +230,10 @@ def _highest_target(run: Run) -> str:
     hits = [target for target in run.targets if reached(target)]
     if not hits:
         return ""
-    target = max(hits, key=_accuracy)
+    target = max(hits, key=lambda target: float(target["accuracy"]))
     time = quantity(target.get("time_s"), TIME)
     energy = quantity(target.get("energy_j"), ENERGY)
     return f", and {percent(target['accuracy'])} took {quantity(target['round'])} rounds, {time} and {energy}"
-
-
-def _accuracy(target: Mapping[str, Any]) -> float:
-    return float(target["accuracy"])
 
 
 def _missed_targets(run: Run) -> str:
@@ -258,19 +244,19 @@ def _missed_targets(run: Run) -> str:
 
 
 def _cost(run: Run) -> str:
-    """Return the energy spent, and how much of it was in vain."""
+    """Return the energy spent, and the share without a used update."""
     energy_j = run.total("energy_j")
     if not energy_j:
         return ""
     text = f"Devices spent {quantity(energy_j, ENERGY)}"
     lost_j = run.sum("drained_j")
-    # Energy in the books is that of taking part; batteries also lose what devices draw anyway.
+    # The energy of a run is the energy of taking part; batteries also lose what devices draw anyway.
     if lost_j is not None:
         lost = f"Batteries lost {quantity(lost_j, ENERGY)} to other things than learning"
         text = f"{lost}. {text} on taking part"
 
     wasted_j = wasted_energy.energy_by_outcome(run)
-    # Polled devices that were not chosen did what they were asked to: nothing of theirs is lost.
+    # Polled devices that were not chosen lost nothing: they answered, which was all they had to do.
     polling_j = wasted_j.pop(POLLED, np.zeros(0)).sum()
     if polling_j:
         text += f", {_share(polling_j, energy_j)} to report losses without being chosen"

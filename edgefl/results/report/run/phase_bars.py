@@ -1,4 +1,4 @@
-"""Time and energy by round: means over the participants, as stacked bars round by round."""
+"""Time and energy by phase: stacked bars of each round's means, bars split by share, and times of participations."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgefl.core.arrays import Floats
-from edgefl.core.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top
+from edgefl.core.arrays import Floats, Rows
+from edgefl.core.units import ENERGY, PLAIN, TIME, Unit, fitting, quantity, short, top
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.shared import views
-from edgefl.results.report.shared.card import Card
+from edgefl.results.report.shared.card import Card, Coloured, ShareBar, Slice
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import ENERGY_PHASES, TIME_PHASES, Figure, Phase
+from edgefl.results.report.shared.style import ENERGY_PHASES, TIME_PHASES, Figure, Phase, StyledRun, bar_trace
 
 MOST_ROUND_BARS = 150
 MOST_SPACED_ROUNDS = 40  # of more bars the gaps would be all that is seen
+LEAST_LABELLED = 0.07  # of the page's width: a number does not fit into a narrower slice
 
 
 def time_card(run: Run, runs: Sequence[Run]) -> Card:
@@ -93,16 +94,9 @@ def figure(run: Run, phases: Sequence[Phase], units: Sequence[Unit], highest_val
 
     data = []
     for phase, values in zip(phases, per_round(run, phases), strict=True):
-        trace = {
-            "type": "bar",
-            "name": phase.name,
-            "x": short(middle, 9),
-            "y": short(_bar_means(values) / unit.size, 4),
-            "marker": {"color": phase.colour, "line": {"width": 0}},
-            "hovertext": names,
-            "hovertemplate": f"%{{hovertext}}: {phase.name} %{{y:.3~g}} {unit.name}<extra></extra>",
-        }
-        data.append(trace)
+        heights = short(_bar_means(values) / unit.size, 4)
+        hover = f"%{{hovertext}}: {phase.name} %{{y:.3~g}} {unit.name}"
+        data.append(bar_trace(phase.name, phase.colour, short(middle, 9), heights, hover, hovertext=names))
     ceiling = 1.05 * highest_value / unit.size or 1  # an axis from 0 to 0 is none
     layout = {
         "barmode": "stack",
@@ -126,3 +120,51 @@ def _bar_means(values: Floats) -> Floats:
         return values
     rounds = np.diff([*starts, len(values)])
     return np.asarray(np.add.reduceat(values, starts) / rounds)
+
+
+# Single participations
+
+
+def durations_s(run: Run, rows: Rows) -> Floats:
+    """Return how long each phase of participations [rows] took [phase, n]; 0 for a phase that never began."""
+    return np.array([np.nan_to_num(run.devices[phase.column][rows]) for phase in TIME_PHASES])
+
+
+def starts_s(run: Run, rows: Rows, phases_s: Floats) -> Floats:
+    """Return when participations [rows] began; one without a start ends with its round, after its phases [phase, n]."""
+    start_s = run.devices["start_s"][rows]
+    round_end_s = run.rounds["time_s"][run.devices["row"][rows]]
+    return np.where(np.isfinite(start_s), start_s, round_end_s - phases_s.sum(axis=0))
+
+
+# Bars split by share
+
+
+def share_bars(runs: Sequence[StyledRun], phases: Sequence[Phase], units: Sequence[Unit]) -> list[ShareBar]:
+    """Return a bar for each run, split by phase; the longer bar belongs to the run with the larger mean."""
+    sums = [totals_of_participations(run.data, phases) for run in runs]
+    means = []
+    for run, run_sums in zip(runs, sums, strict=True):
+        participations = max(1, run.data.participations["row"].size)
+        means.append(float(run_sums.sum()) / participations)
+    longest = max(means) or 1.0
+
+    bars = []
+    for run, run_sums, mean in zip(runs, sums, means, strict=True):
+        width = mean / longest  # lengths compare the runs, shares compare the phases
+        text = f"{quantity(mean, units)} per device and round"
+        named = run if len(runs) > 1 else None
+        bars.append(ShareBar(slices(phases, run_sums, width), width, text, named))
+    return bars
+
+
+def slices(entries: Sequence[Coloured], sums: Floats, width: float = 1.0) -> list[Slice]:
+    """Return the parts of a bar of ``width`` (0 to 1) of the page, from values [n] in the order of the entries."""
+    shares = sums / (sums.sum() or 1.0)
+    parts = []
+    for entry, share in zip(entries, shares.tolist(), strict=True):
+        number = ""
+        if share * width > LEAST_LABELLED:
+            number = f"{100 * share:.0f} %"
+        parts.append(Slice(entry.name, entry.colour, share, number))
+    return parts

@@ -1,7 +1,6 @@
-"""A run's radios and processors beside published ones: what its tables say they do, as medians over participations.
+"""A run's radios and processors compared with published ones, by medians over participations.
 
-Everything is computed from the tables when a run is read, and no file holds it. What a run does not have, or what its
-tables do not tell, is left out.
+All values are computed from the tables when a run is read. Quantities that the tables do not determine are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.catalogue import Member, Unknown
 from edgefl.core.distributions import Constant
-from edgefl.core.units import digits
+from edgefl.core.units import NO_NUMBER, digits
 from edgefl.radio.allocation.equal import EqualAllocation
 from edgefl.radio.allocation.round_robin import RoundRobinAllocation
 from edgefl.radio.budget.resources import Resources
@@ -35,6 +34,8 @@ from edgefl.results.published_ranges import (
 from edgefl.results.report.run.coverage import known
 from edgefl.results.report.shared.describe import at, kind
 from edgefl.results.report.shared.read import Run
+from edgefl.results.report.shared.style import StyledRun
+from edgefl.results.report.shared.templates import Html, render
 from edgefl.world.devices_section import Devices
 
 SPLIT = "split"  # a policy whose messages alternate, so that tables have their sums only
@@ -42,17 +43,18 @@ NO_OPTIMISER = "none"
 GIGA = 1e9
 BITS = 8  # of a byte
 SECONDS = 60  # of a minute
+OUTSIDE = Html('<b class="outside" title="outside of what was published">{} outside</b>')
 
 
 class Plausible(NamedTuple):
-    """A quantity of a run beside what was published of it."""
+    """A quantity of a run with its published range."""
 
     published: PublishedRange
     value: float
 
     @property
     def within(self) -> bool:
-        """Whether it is among the published values, as far as these are known: to three digits."""
+        """True if it lies in the published range, whose ends are known to three digits."""
         tolerance = 1.001
         return self.published.least / tolerance <= self.value <= self.published.most * tolerance
 
@@ -77,7 +79,7 @@ class _Transfers(NamedTuple):
 
 
 def plausibility(run: Run) -> list[Plausible]:
-    """Return what the tables of a run tell of its radios and processors, each beside what was published."""
+    """Return the quantities of a run's radios and processors that its tables determine."""
     rows = run.participations
     radio = known(Radio, at(run.scenario, "radio"))
     found: list[tuple[PublishedRange, Floats]] = []
@@ -85,7 +87,7 @@ def plausibility(run: Run) -> list[Plausible]:
         resources = Resources(radio)
         down = _transfers(run, radio, resources, "down")
         up = _transfers(run, radio, resources, "up")
-        if radio.trace is None:  # a recording has no band, or says nothing of how it was used
+        if radio.trace is None:  # a recording has no band, or does not say how it was used
             found += [(DOWNLINK, _bps_hz(down, resources, "down")), (UPLINK, _bps_hz(up, resources, "up"))]
         sent_j = rows["tx_energy_j"]
         off_air_s = down.duration_s - down.on_air_s + up.duration_s - up.on_air_s
@@ -117,7 +119,6 @@ def line(quantities: Sequence[Plausible]) -> str:
 
 
 def _transfers(run: Run, radio: Radio, resources: Resources, way: Way) -> _Transfers:
-    """Return the transfers of all participations in a direction."""
     rows = run.participations
     column = "upload_s"
     if way == "down":
@@ -128,7 +129,7 @@ def _transfers(run: Run, radio: Radio, resources: Resources, way: Way) -> _Trans
         band_share = np.where(band_share * radio.blocks < 1, np.nan, band_share)
     on_air = np.full(duration_s.shape, resources.time_share(way))
     allocation: Member = radio.allocation
-    if isinstance(allocation, Unknown):  # pages import nothing from outside: it may take turns, or not
+    if isinstance(allocation, Unknown):  # pages import nothing from outside, so it may or may not take turns
         on_air[:] = np.nan
     elif radio.allocation.in_turn and not _is_broadcast(radio, way):
         on_air *= band_share  # a share of the band is one of the time
@@ -150,7 +151,7 @@ def _is_broadcast(radio: Radio, way: Way) -> bool:
 def _band_shares(run: Run, radio: Radio, way: Way) -> Floats:
     """Return the shares [n] of a cell's band that transfers have, on average over their time.
 
-    No column has them. They are known where all transfers of a cell have equal ones: by how many there are.
+    No column has them. They follow from the number of transfers where all transfers of a cell have equal shares.
     """
     rows = run.participations
     count = rows["status"].size
@@ -163,11 +164,11 @@ def _band_shares(run: Run, radio: Radio, way: Way) -> Floats:
     if not equal:
         return unknown
     taking_part = np.isfinite(rows["start_s"])
-    if way == "up":  # an answer to a poll is a message of its own
+    if way == "up":  # an answer to a poll is a separate message
         taking_part &= rows["status"] != POLLED
     if radio.sharing == "fixed":
         return _of_those_who_begin_together(run, taking_part)
-    # The cells of transfers that are handed over, and when messages that alternate are sent, no table tells.
+    # No table has the cells of transfers that are handed over, nor the times of alternating messages.
     if at(run.scenario, "cells.handover") or kind(run.scenario, "server.policy") == SPLIT:
         return unknown
     if way == "up" and not taking_part.all():
@@ -202,7 +203,7 @@ def _of_those_under_way(run: Run, taking_part: Bools, way: Way) -> Floats:
         begun = np.searchsorted(np.sort(begin_s[at_cell]), times_s, side="right")
         ended = np.searchsorted(np.sort(end_s[at_cell]), times_s, side="right")
         under_way = (begun - ended)[:-1]  # from each of the times until the next
-        # No share is asked for in a gap, in which no transfer is under way.
+        # Gaps without a transfer do not count.
         shared_s = np.append(0.0, np.cumsum(np.diff(times_s) / np.maximum(under_way, 1)))
         first = np.searchsorted(times_s, begin_s[at_cell])
         last = np.searchsorted(times_s, end_s[at_cell])
@@ -247,3 +248,40 @@ def _handovers_a_minute(run: Run) -> Floats:
 def _ratio(values: Floats, by: Floats) -> Floats:
     """Return quotients [n]; nan where there is nothing to divide by."""
     return np.asarray(np.divide(values, by, out=np.full(by.shape, np.nan), where=by > 0))
+
+
+# The card
+
+
+def card(styled_runs: Sequence[StyledRun]) -> Html:
+    """Return the card, with a column for every run; an empty text where no run has anything to compare."""
+    columns = [{each.published: each for each in plausibility(styled.data)} for styled in styled_runs]
+    quantities = list(dict.fromkeys(published for column in columns for published in column))
+    runs = styled_runs if len(styled_runs) > 1 else ["this run"]
+    return render(
+        "run/plausibility.html.j2",
+        title="Plausible?",
+        head=["", *runs, "published"],
+        body=[
+            [_name(each), *(_cell(column.get(each)) for column in columns), Plausible(each, each.most).range_text]
+            for each in quantities
+        ],
+        sources=[_source(published) for published in quantities],
+    )
+
+
+def _name(published: PublishedRange) -> str:
+    return f"{published.name} [{published.unit}]"
+
+
+def _cell(value: Plausible | None) -> str:
+    if value is None:
+        return NO_NUMBER
+    text = digits(value.value)
+    return text if value.within else OUTSIDE.format(text)
+
+
+def _source(published: PublishedRange) -> str:
+    least = f"{digits(published.least, 4)}: {published.least_source}"
+    most = f"{digits(published.most)}: {published.most_source}"
+    return f"{_name(published)}: {least}; {most}"

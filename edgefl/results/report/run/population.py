@@ -1,4 +1,4 @@
-"""The population over time: devices that are present, arrivals and departures."""
+"""The population over time: devices that are present, arrivals, departures, and handovers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from edgefl.results.report.shared.time_charts import COUNT_AXIS, Panel
 PRESENT_COLOUR = "#0072b2"
 ARRIVALS_COLOUR = "#009e73"
 DEPARTURES_COLOUR = "#d55e00"
+HANDOVER_COLOUR = "#6b5b95"
 
 
 def card(run: Run, _runs: Sequence[Run]) -> Card | None:
@@ -56,3 +57,14 @@ def caption(run: Run) -> str:
     if arrivals.any():
         text += f"; {quantity(np.nansum(arrivals))} arrivals, {quantity(np.nansum(departures))} departures"
     return f"{text}."
+
+
+def handovers_card(run: Run, _runs: Sequence[Run]) -> Card | None:
+    """Return the card of the handovers in each round; None for a run without any."""
+    if not run.has("handovers"):
+        return None
+    handovers = run.rounds["handovers"]
+    bars = time_charts.bars(run, handovers, "handovers", HANDOVER_COLOUR)
+    axis = COUNT_AXIS | {"rangemode": "tozero"}  # counts never go below 0, and bars are compared by length
+    chart = time_charts.figure(run, [Panel("handovers in a round", [bars], 1.0, axis)])
+    return Card("handovers", "Handovers", chart, f"{quantity(np.nansum(handovers))} from one base station to another.")

@@ -110,7 +110,7 @@
     return { x: from.x + part * (to.x - from.x), y: from.y + part * (to.y - from.y) };
   }
 
-  /** What a device is and does; null if it is not there. */
+  /** The state and activity of a device; null if it is absent. */
   function stateAt(device, tick) {
     const work = lastUntil(device.works, tick);
     const isAtWork = work !== undefined && tick < work.ends[3];
@@ -249,7 +249,7 @@
     }
   }
 
-  /** What happens of a sudden, or lasts beyond phases: rings and crosses around devices. */
+  /** Draws sudden events and lasting states: rings and crosses around devices. */
   function drawSigns(context, frame, states, tick, flash, colours, radius) {
     const since = (time) => (tick - time) / flash; // 0 when it happens, 1 when it is no longer seen
     const isSeen = (time) => time !== undefined && since(time) >= 0 && since(time) < 1;
@@ -435,7 +435,7 @@
 
     function draw() {
       if (!isOpen || !plot._fullLayout) return;
-      if (stage.parentNode !== plot) plot.append(stage, hint); // Plotly may have made the chart anew
+      if (stage.parentNode !== plot) plot.append(stage, hint); // Plotly may have rebuilt the chart
       colours ??= coloursNow();
       const frame = frameOf(plot);
       const context = cleared(stage, plot.clientWidth, plot.clientHeight);

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 
@@ -27,8 +25,8 @@ from edgefl.results.report.shared.style import (
     RADIO_UP,
     RUN_COLOURS,
     KeyEntry,
-    on_page,
 )
+from edgefl.results.report.shared.templates import Html, render
 
 ROUND_LENGTH_S = 1.5  # of wall-clock time, for a round at the first speed
 SHORTEST_S = 12.0  # of wall-clock time, for the whole replay at the first speed
@@ -71,8 +69,8 @@ def _choice(run: Run, runs: Sequence[Run]) -> Choice | None:
     return replay_tape.chosen(run, MOST_PARTICIPATIONS // len(runs))
 
 
-def player(run: Run, choice: Choice) -> str:
-    """Return the player as HTML: its keys, the counters, the key to the colours, and a line on what it shows."""
+def player(run: Run, choice: Choice) -> Html:
+    """Return the player: its buttons, the counters, the key to the colours, and a line on what it shows."""
     time_unit = fitting(choice.until_s, TIME)
     energy_unit = fitting(top([run.rounds["energy_j"]]), ENERGY)
     settings = {
@@ -80,35 +78,24 @@ def player(run: Run, choice: Choice) -> str:
         "energy": {"name": energy_unit.name, "size": energy_unit.size},
         "sessions": len(np.unique(run.rounds["session"])) > 1,
     }
-    return (
-        f'<div class="player" role="group" aria-label="Replay" data-settings="{escape(json.dumps(settings))}" hidden>'
-        '<div class="tape"><canvas aria-hidden="true"></canvas>'
-        f'<input type="range" min="0" max="{replay_tape.TICKS}" value="0" aria-label="Virtual time"></div>'
-        '<div class="controls"><button type="button" class="play">Play</button>'
-        '<button type="button" class="whole" disabled>Whole run</button>'
-        f'<label>Speed <select class="speed">{_speed_options(choice)}</select></label></div>'
-        '<p class="counters"><span class="time"></span><span class="round"></span><span class="accuracy"></span>'
-        '<span class="received"></span><span class="energy"></span></p>'
-        f'<div class="key">{_key(run)}</div>'
-        f'<p class="note">{escape(note(run, choice))}</p><p class="unseen" aria-live="polite"></p></div>'
+    return render(
+        "run/replay.html.j2",
+        settings=settings,
+        ticks=replay_tape.TICKS,
+        speeds=_speeds(choice),
+        key=_key(run),
+        note=note(run, choice),
     )
 
 
-def _speed_options(choice: Choice) -> str:
-    """Return the speeds, in virtual seconds a second; at the first one a round takes a second or two."""
+def _speeds(choice: Choice) -> list[tuple[str, str, bool]]:
+    """Return the speeds in virtual seconds a second, as a value and a text, and which is the first one.
+
+    At the first speed a round takes a second or two.
+    """
     length_s = min(max(ROUND_LENGTH_S * choice.rounds, SHORTEST_S), LONGEST_S)
     first = _round_number(choice.until_s / length_s)
-    options = ""
-    for factor in SPEEDS:
-        speed = factor * first
-        chosen = " selected" if factor == 1 else ""
-        options += f'<option value="{digits_of(speed)}"{chosen}>{escape(seconds(speed))} per second</option>'
-    return options
-
-
-def digits_of(value: float) -> str:
-    """Return a number for the script, without the rounding errors of its last digits."""
-    return f"{value:.6g}"
+    return [(f"{factor * first:.6g}", seconds(factor * first), factor == 1) for factor in SPEEDS]
 
 
 def _round_number(value_s: float) -> float:
@@ -120,29 +107,22 @@ def _round_number(value_s: float) -> float:
     return nearest * power * unit.size
 
 
-def _key(run: Run) -> str:
-    """Return the key to the colours, with room for the number of devices behind each."""
-    marks = ""
-    for name, entry in PHASES.items():
-        marks += _counted(name, entry)
+def _key(run: Run) -> dict[str, KeyEntry]:
+    """Return the key to the colours, by the name of what the script counts."""
+    key = dict(PHASES)
     if run.has("handovers"):
-        marks += _counted("handover", HANDOVER)
+        key["handover"] = HANDOVER
     if run.has("arrivals") or run.has("departures"):
-        marks += _counted("visit", VISIT)
+        key["visit"] = VISIT
     if run.on_batteries:
-        marks += _counted("empty", EMPTY)
+        key["empty"] = EMPTY
     if not np.isin(run.participations["status"], NOT_CROSSED).all():
-        marks += _counted("lost", LOST)
-    return marks
-
-
-def _counted(name: str, entry: KeyEntry) -> str:
-    style = f"background:{on_page(entry.colour)}"
-    return f'<span data-count="{name}"><i class="dot" style="{style}"></i>{escape(entry.name)} <b></b></span>'
+        key["lost"] = LOST
+    return key
 
 
 def note(run: Run, choice: Choice) -> str:
-    """Return what the replay shows, and what it leaves out or does not know."""
+    """Return what the replay leaves out or does not know, and its keys."""
     sentences = []
     if len(choice.devices) < choice.known:
         sentences.append(f"Shows {len(choice.devices):,} of {choice.known:,} devices.")

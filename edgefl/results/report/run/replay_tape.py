@@ -1,7 +1,7 @@
 """The tape of a run's replay: where devices were, what each did when, and how the rounds ended.
 
-Times are whole numbers of ticks, and positions whole numbers of grid steps, which the page cannot tell from the exact
-values. Columns hold the steps from one row to the next: these are small numbers, and pack well.
+Times are whole ticks and positions whole grid steps, too fine to be seen. Columns hold the differences from row to row:
+small numbers, which pack well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from edgefl.core.arrays import Floats, Ids, Ints, Rows
 from edgefl.core.units import short
 from edgefl.records.statuses import REPORTED
 from edgefl.results.reader import ColumnArrays
-from edgefl.results.report.run import cell_map, coverage, phase_times, trajectories, wasted_energy
+from edgefl.results.report.run import cell_map, coverage, phase_bars, trajectories, wasted_energy
 from edgefl.results.report.run.timeline import NOT_CROSSED
 from edgefl.results.report.shared import resources
 from edgefl.results.report.shared.describe import at
@@ -49,7 +49,7 @@ KINDS = {
 }
 COLUMNS_OF_EVENTS = ("arrivals", "departures", "handovers", "link_failures", "depleted")  # of rounds.csv
 LONG_AGO = -TICKS  # of what held before the run began
-NOBODY = -1
+NONE = -1
 
 
 class Choice(NamedTuple):
@@ -96,7 +96,6 @@ def chosen(run: Run, most: int) -> Choice | None:
 
 
 def _rows_with_position(run: Run) -> Rows:
-    """Return the rows of all participations whose device has a known position."""
     has_position = np.isfinite(run.devices["x_m"]) & np.isfinite(run.devices["y_m"])
     return np.flatnonzero(has_position & (run.devices["status"] != REPORTED))
 
@@ -155,14 +154,13 @@ def _steps(column: NDArray[np.integer[Any]]) -> list[int]:
     return [int(step) for step in np.diff(column, prepend=0)]
 
 
-# Where devices are
+# Positions of devices
 
 
 def _stops(run: Run, choice: Choice) -> list[Stops]:
-    """Return the known positions of each device of the choice."""
     rows_of = _by_device(run.devices["device"][choice.rows], choice.devices)
-    phases_s = phase_times.durations_s(run, choice.rows)
-    starts_s = phase_times.starts_s(run, choice.rows, phases_s)
+    phases_s = phase_bars.durations_s(run, choice.rows)
+    starts_s = phase_bars.starts_s(run, choice.rows, phases_s)
     tracks_of: list[Rows] = [np.empty(0, dtype=np.intp)] * len(choice.devices)
     if run.tracks is not None:
         tracks_of = _by_device(run.tracks["device"], choice.devices)
@@ -187,11 +185,11 @@ def _by_device(column: Floats, devices: Ids) -> list[Rows]:
 
 
 def _untracked_stops(began: Stops) -> Stops:
-    """Return where a device is drawn that is only known where its participations began: there until the next one."""
+    """Return the positions of an untracked device: where each participation began, until the next one."""
     has_moved = np.any(np.diff(began.position_m, axis=0) != 0, axis=1)
     kept = np.flatnonzero(np.append(True, has_moved))
     time_s = began.time_s[kept]
-    time_s[0] = 0.0  # where it was before its first participation is not known
+    time_s[0] = 0.0  # its position before its first participation is not known
     return Stops(time_s, began.position_m[kept], began.then[kept])
 
 
@@ -221,13 +219,13 @@ def _tracked_stops(tracks: ColumnArrays, rows: Rows, began: Stops, until_s: floa
     return stops
 
 
-# What devices do
+# Activities of devices
 
 
 def _works(run: Run, choice: Choice, place_of: dict[int, int], sectors: int) -> dict[str, Any]:
     """Return the participations, those of each device in order of time."""
-    phases_s = phase_times.durations_s(run, choice.rows)
-    starts_s = phase_times.starts_s(run, choice.rows, phases_s)
+    phases_s = phase_bars.durations_s(run, choice.rows)
+    starts_s = phase_bars.starts_s(run, choice.rows, phases_s)
     places = np.array([place_of[device] for device in run.devices["device"][choice.rows].tolist()])
     before, after = _peers(run, choice.rows, starts_s, places)
     order = np.lexsort((starts_s, places))
@@ -257,26 +255,26 @@ def _works(run: Run, choice: Choice, place_of: dict[int, int], sectors: int) -> 
 
 
 def _peers(run: Run, rows: Rows, starts_s: Floats, places: Ints) -> tuple[Ints, Ints]:
-    """Return the places of the devices before and after each participation [n] in its round; `NOBODY` at its ends."""
+    """Return the places of the devices before and after each participation [n] in its round; `NONE` at its ends."""
     order = np.lexsort((starts_s, run.devices["row"][rows]))
     round_row = run.devices["row"][rows][order]
     is_same = np.diff(round_row) == 0
-    before = np.full(len(rows), NOBODY)
-    after = np.full(len(rows), NOBODY)
+    before = np.full(len(rows), NONE)
+    after = np.full(len(rows), NONE)
     before[order[1:][is_same]] = places[order[:-1][is_same]]
     after[order[:-1][is_same]] = places[order[1:][is_same]]
     return before, after
 
 
 def _events(run: Run, choice: Choice, sectors: int) -> dict[str, Any]:
-    """Return what has happened to the devices: they came and left, were handed over, ran empty and were charged."""
+    """Return the events of the devices: arrivals, departures, handovers, empty and charged batteries."""
     log = _event_log(run)
     is_chosen = np.isin(log["device"], choice.devices) & (log["time_s"] <= choice.until_s)
     place = np.searchsorted(choice.devices, log["device"][is_chosen])
     time = _ticks(log["time_s"][is_chosen], choice.until_s)
     kind = np.array([KINDS[name] for name in log["kind"][is_chosen].tolist()], dtype=np.int64)
     site = log["cell"][is_chosen].astype(np.int64) // sectors
-    # Who comes first was absent before.
+    # A device whose first event is an arrival was absent before.
     of_presence = np.flatnonzero((kind == CAME) | (kind == LEFT))
     _, first = np.unique(place[of_presence], return_index=True)
     late = of_presence[first][kind[of_presence[first]] == CAME]
@@ -305,7 +303,6 @@ def _event_log(run: Run) -> ColumnArrays:
 
 
 def _rounds(run: Run, choice: Choice) -> dict[str, Any]:
-    """Return what the counters show when each round has ended."""
     rounds = {name: column[: choice.rounds] for name, column in run.rounds.items()}
     tested = np.isfinite(rounds["test_accuracy"])
     return {

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, as_number, digits, percent, quantity, score, spread
-from edgefl.results.report.run import plausibility_card, wasted_energy
+from edgefl.results.report.run import plausibility, wasted_energy
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
-from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash, shared_note, swatch, table
+from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash
+from edgefl.results.report.shared.templates import Html, render
 
 Facts = dict[str, str]  # a column of a card: names and texts
 LAST_VALUES = {
@@ -32,7 +32,15 @@ LAST_VALUES = {
 COUNTS = ("selected", "received", "late", "departed")  # columns of rounds.csv
 
 
-def results(styled_runs: Sequence[StyledRun]) -> str:
+class FactsCard(NamedTuple):
+    """A card of facts: a row for each name, and the facts that are the same in all runs."""
+
+    title: str
+    body: Sequence[Sequence[str]]
+    same: Mapping[str, str]
+
+
+def results(styled_runs: Sequence[StyledRun]) -> Html:
     """Return the cards of the section, with a column for every run."""
     runs = [styled.data for styled in styled_runs]
     energy_name = energy_of(runs)
@@ -43,29 +51,20 @@ def results(styled_runs: Sequence[StyledRun]) -> str:
     cards["Fairness: accuracy per device"] = [_fairness(run) for run in runs]
     cards["Rounds and drops"] = [_rounds_and_drops(run) for run in runs]
     cards["Wall clock"] = [_wall_clock(run) for run in runs]
-    inner = ""
-    for title, columns in cards.items():
-        if any(columns):
-            inner += _facts_card(title, columns, styled_runs)
-    inner += plausibility_card.card(styled_runs)
-    several = "several" if len(runs) > 1 else ""
-    return f'<div class="results {several}">{inner}</div>'
+    shown = [_facts_card(title, columns) for title, columns in cards.items() if any(columns)]
+    plausible = plausibility.card(styled_runs)
+    return render("run/results.html.j2", cards=shown, runs=styled_runs, plausible=plausible)
 
 
-def _facts_card(title: str, columns: Sequence[Facts], styled_runs: Sequence[StyledRun]) -> str:
+def _facts_card(title: str, columns: Sequence[Facts]) -> FactsCard:
     """Return a card whose rows are all the names that any of its columns has; what all runs share is said once."""
     names = dict.fromkeys(name for column in columns for name in column)
     cells_of = {name: [column.get(name, NO_NUMBER) for column in columns] for name in names}
-    head = []
-    note = ""
-    if len(styled_runs) > 1:
-        head = ["", *map(swatch, styled_runs)]
+    same: dict[str, str] = {}
+    if len(columns) > 1:
         same = {name: cells[0] for name, cells in cells_of.items() if len(set(cells)) == 1}
-        cells_of = {name: cells for name, cells in cells_of.items() if name not in same}
-        note = shared_note(same)
-    body = [[escape(cell) for cell in (name, *cells)] for name, cells in cells_of.items()]
-    rows = table(head, body, "facts", title) if body else ""
-    return f'<div class="card"><h3>{escape(title)}</h3>{rows}{note}</div>'
+    body = [[name, *cells] for name, cells in cells_of.items() if name not in same]
+    return FactsCard(title, body, same)
 
 
 def _targets(run: Run) -> Facts:

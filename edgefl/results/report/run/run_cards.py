@@ -1,7 +1,7 @@
 """All figures of one run, in the page's order.
 
 To add a figure, write a module with a function ``card(run, runs)`` that returns a `Card`, or None for a run that has
-nothing to draw; add it to one of the two lists below; and test the module's figure against the columns that it draws.
+nothing to draw; add it to one of the two lists below; and test the figure against the columns that it draws.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from edgefl.results.report.run import (
     battery,
     device_energy,
-    handovers,
     phase_bars,
     population,
     replay,
@@ -29,7 +28,7 @@ WORLD_CARDS: tuple[MakeCard, ...] = (
     timeline.card,
     population.card,
     times_chosen.card,
-    handovers.card,
+    population.handovers_card,
     battery.card,
 )
 COST_CARDS: tuple[MakeCard, ...] = (

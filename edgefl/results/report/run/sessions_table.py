@@ -1,9 +1,8 @@
-"""The table "Sessions": what each session of a run took and achieved."""
+"""The table "Sessions": costs and accuracies of each session of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,16 @@ from edgefl.results.report.run import device_groups
 from edgefl.results.report.run.results_section import target_cost
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.tables import table
+from edgefl.results.report.shared.templates import Html
 
 SessionSummary = Mapping[str, Any]  # an entry of `sessions` in summary.json
 
 
-def sessions_table(run: Run) -> str:
+def sessions_table(run: Run) -> Html:
     """Return the table as HTML, with a row for each session; an empty text for a run with fewer than two."""
     sessions = run.summary.get("sessions") or []
     if len(sessions) < 2:
-        return ""
+        return Html()
     head = ["session", "rounds", "time", "energy", f"first {INITIAL_ROUNDS} rounds", "best", "final accuracy"]
     head += [_target_title(target) for target in sessions[0].get("targets") or []]  # all sessions have the same
     # A column that is empty in all sessions is left out.
@@ -34,8 +34,8 @@ def sessions_table(run: Run) -> str:
         cells = _costs_and_scores(session)
         cells += [_target_cell(target) for target in session.get("targets") or []]
         cells += [column[index] for column in optional_columns.values()]
-        body.append([escape(cell) for cell in cells])
-    return table([escape(title) for title in head], body, "facts", "Sessions")
+        body.append(cells)
+    return table(head, body, "facts", "Sessions")
 
 
 def _target_title(target: Mapping[str, Any]) -> str:
@@ -59,7 +59,7 @@ def _costs_and_scores(session: SessionSummary) -> list[str]:
 
 
 def _target_cell(target: Mapping[str, Any]) -> str:
-    """Return what a target took; a relative target also says its accuracy, as it differs between sessions."""
+    """Return the cost of a target; of a relative target also its accuracy, which differs between sessions."""
     if as_number(target.get("relative")) is None:
         return target_cost(target)
     if target["accuracy"] is None:  # the reference has no such session
@@ -77,7 +77,7 @@ def _optional_columns(run: Run, sessions: Sequence[SessionSummary]) -> dict[str,
         rows = np.flatnonzero(run.rounds["session"] == number)
         group = device_groups.group_of_session(run, int(number or 1))
         group_names.append(group.name if group else "")
-        extra_counts.append(int((run.rounds["round"][rows] < 1).sum()))  # a session counts its own rounds from 1
+        extra_counts.append(int((run.rounds["round"][rows] < 1).sum()))
         kept_bytes.append(float(np.nan_to_num(run.rounds["history_bytes"][rows]).max(initial=0)))
 
     columns = {}

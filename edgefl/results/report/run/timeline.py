@@ -9,13 +9,12 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import TIME, Unit, fitting, short, top
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED, REPORTED
-from edgefl.results.report.run import phase_bars, phase_times, wasted_energy
-from edgefl.results.report.run.share_bars import colour_key
+from edgefl.results.report.run import phase_bars, wasted_energy
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.describe import kind
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import MUTED, TIME_PHASES, Figure, even_pick
+from edgefl.results.report.shared.style import MUTED, TIME_PHASES, Figure, bar_trace, even_pick
 
 MOST_ROUNDS = 3
 MOST_PARTICIPATIONS = 60
@@ -35,21 +34,15 @@ START_DECIMALS = 9  # of seconds: devices whose starts agree so far began togeth
 def card(run: Run, _runs: Sequence[Run]) -> Card:
     """Return the card of the timeline."""
     chart = figure(run)
-    return Card(
-        "timeline",
-        "Timeline",
-        chart,
-        caption(run),
-        colour_key(phase_bars.time_phases([run])),
-        chart["layout"]["height"],
-    )
+    key = phase_bars.time_phases([run])
+    return Card("timeline", "Timeline", chart, caption(run), key, height=chart["layout"]["height"])
 
 
 def figure(run: Run) -> Figure:
     """Return a bar with a slice for each phase of each participation, and the rounds' borders as lines."""
     rows = chosen(run)
-    durations_s = phase_times.durations_s(run, rows)
-    starts_s = phase_times.starts_s(run, rows, durations_s)
+    durations_s = phase_bars.durations_s(run, rows)
+    starts_s = phase_bars.starts_s(run, rows, durations_s)
     round_rows = np.unique(run.devices["row"][rows])
     round_ends_s = run.rounds["time_s"][round_rows]
     unit = fitting(top([round_ends_s]), TIME)
@@ -80,18 +73,10 @@ def _bars(
         if phase not in drawn:
             continue
         participation = "<b>device %{y}</b>, round %{customdata[0]}, %{customdata[1]}"
-        trace = {
-            "type": "bar",
-            "orientation": "h",
-            "name": phase.name,
-            "y": devices,
-            "base": short(start_s / unit.size, 6),
-            "x": short(duration_s / unit.size, 4),
-            "marker": {"color": phase.colour, "line": {"width": 0}},
-            "customdata": hover_values,
-            "hovertemplate": f"{participation}<br>{phase.name} %{{x:.3~g}} {unit.name}<extra></extra>",
-        }
-        traces.append(trace)
+        hover = f"{participation}<br>{phase.name} %{{x:.3~g}} {unit.name}"
+        lengths = short(duration_s / unit.size, 4)
+        more = {"orientation": "h", "base": short(start_s / unit.size, 6), "customdata": hover_values}
+        traces.append(bar_trace(phase.name, phase.colour, lengths, devices, hover, **more))
     return traces
 
 
@@ -113,7 +98,6 @@ def _crosses(run: Run, rows: Rows, devices: list[str], ends: Floats) -> Figure |
 
 
 def _outcome_texts(run: Run, rows: Rows) -> list[str]:
-    """Return how participations [rows] ended, in words."""
     return [wasted_energy.outcome_text(outcome) for outcome in wasted_energy.outcomes(run)[rows].tolist()]
 
 
@@ -143,8 +127,8 @@ def chosen(run: Run) -> Rows:
     """
     every_row = np.flatnonzero(run.devices["status"] != REPORTED)
     round_row = run.devices["row"][every_row]
-    durations_s = phase_times.durations_s(run, every_row)
-    starts_s = phase_times.starts_s(run, every_row, durations_s)
+    durations_s = phase_bars.durations_s(run, every_row)
+    starts_s = phase_bars.starts_s(run, every_row, durations_s)
     working_s = durations_s[:-1].sum(axis=0)  # without the wait for the end of the round
     order: Rows = np.lexsort((working_s, starts_s.round(START_DECIMALS), round_row))
     first_round: Rows = every_row[order[round_row[order] == round_row.min()]]
@@ -158,7 +142,6 @@ def chosen(run: Run) -> Rows:
 
 
 def _layout(run: Run, round_rows: Rows, devices: list[str], unit: Unit, begin_s: float) -> Figure:
-    """Return the layout: the rounds' borders and numbers, and one row for each device."""
     ends = run.rounds["time_s"][round_rows] / unit.size
     lengths = run.rounds["duration_s"][round_rows] / unit.size
     categories = list(dict.fromkeys(devices))  # each device once, in the order of the rows to draw
@@ -181,7 +164,6 @@ def _layout(run: Run, round_rows: Rows, devices: list[str], unit: Unit, begin_s:
 
 
 def _device_axis(categories: list[str]) -> Figure:
-    """Return the vertical axis, whose first device is on top."""
     return {
         "type": "category",
         "categoryorder": "array",
@@ -204,7 +186,6 @@ def _round_borders(ends: Floats, lengths: Floats) -> list[Figure]:
 
 
 def _round_numbers(numbers: Floats, middles: Floats) -> list[Figure]:
-    """Return the rounds' numbers above the chart."""
     text = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"color": MUTED, "size": 12}}
     annotations = []
     for number, middle in zip(numbers, short(middles), strict=True):

@@ -13,13 +13,13 @@ from edgefl.results.participation import Participation
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import RUN_COLOURS, Figure
+from edgefl.results.report.shared.style import RUN_COLOURS, Figure, bar_trace
 
 MOST_BARS = 60  # of different times chosen; more are put together
 
 
 def card(run: Run, _runs: Sequence[Run]) -> Card | None:
-    """Return the card of how often devices were chosen; None if nobody was left out."""
+    """Return the card of how often devices took part; None if all did equally often."""
     if run.length < 2:
         return None
     found = of_run(run)
@@ -47,15 +47,10 @@ def figure(times: Ints) -> Figure:
     width = -(-(most + 1) // MOST_BARS)  # times that one bar stands for
     counts = np.bincount(times // width)
     edges = np.arange(len(counts), dtype=np.float64) * width
-    names = [_times_text(int(first), width) for first in edges]
-    trace = {
-        "type": "bar",
-        "x": short(np.asarray(edges + (width - 1) / 2)),
-        "y": counts.tolist(),
-        "customdata": names,
-        "marker": {"color": RUN_COLOURS[0], "line": {"width": 0}},
-        "hovertemplate": "%{y:,} devices took part %{customdata} times<extra></extra>",
-    }
+    names = [f"{first:.0f}" if width == 1 else f"{first:.0f} to {first + width - 1:.0f}" for first in edges]
+    places = short(np.asarray(edges + (width - 1) / 2))
+    hover = "%{y:,} devices took part %{customdata} times"
+    trace = bar_trace("devices", RUN_COLOURS[0], places, counts.tolist(), hover, customdata=names)
     layout = {
         "xaxis": {"title": {"text": "times a device took part"}},
         "yaxis": {"title": {"text": "devices"}},
@@ -73,10 +68,3 @@ def caption(found: Participation) -> str:
         text += f"; {never:,} of {len(times):,} devices never"
     text += f". Jain's index {digits(found.jain_index, 3)} (1: all equally often)"
     return f"{text}; an update was {digits(found.mean_age, 1)} rounds old on average."
-
-
-def _times_text(first: int, width: int) -> str:
-    """Return which times a bar stands for."""
-    if width == 1:
-        return str(first)
-    return f"{first} to {first + width - 1}"

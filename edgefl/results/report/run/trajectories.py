@@ -12,9 +12,9 @@ from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.shared.style import Figure, even_pick
 
 LINE_COLOUR = "#1f5d99"
-JUMP = 5.0  # median steps of a device: a longer one is no movement, but a trace that begins again
+JUMP = 5.0  # median steps of a device: a longer one is a trace that begins again, not a movement
 PAUSE = 1.5  # intervals between samples of the tracks: after a longer pause the device had been away
-LEGIBLE_LENGTH = 30.0  # half widths of the map, for the sum of all drawn lines
+LEGIBLE_LENGTH = 30.0  # half widths of the map, for the total length of all lines
 LEAST_LENGTH = 0.01  # half widths of the map: a device with a shorter trajectory stood still
 FEWEST_LINES = 3
 
@@ -81,7 +81,6 @@ def _last_part(tracks: ColumnArrays, rows: Rows, longest_m: float) -> Rows:
 
 
 def _steps_m(tracks: ColumnArrays, rows: Rows) -> Floats:
-    """Return the distances between successive rows [n - 1]."""
     return np.asarray(np.hypot(np.diff(tracks["x_m"][rows]), np.diff(tracks["y_m"][rows])))
 
 

@@ -11,16 +11,16 @@ from edgefl.core.arrays import Floats
 from edgefl.core.units import ENERGY, fitting, quantity, top
 from edgefl.records.statuses import ANSWERED, EVALUATIONS, POLLED, RECEIVED, REPORTED
 from edgefl.results.report.run import device_groups, phase_bars
-from edgefl.results.report.run.share_bars import single_bar
+from edgefl.results.report.run.phase_bars import slices
 from edgefl.results.report.shared import describe, time_charts
-from edgefl.results.report.shared.card import Card
+from edgefl.results.report.shared.card import Card, ShareBar
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES, RUN_COLOURS, Figure, KeyEntry
 from edgefl.results.report.shared.time_charts import Panel
 
 DEPARTED = "departed"  # as in coordination.policies.base, which loads SimPy
-BATTERY_EMPTY = "battery_empty"  # an outcome that the report tells apart from "departed"
-# All others as they are written.
+BATTERY_EMPTY = "battery_empty"  # an outcome that the report distinguishes from "departed"
+# All others are shown as they are written.
 OUTCOME_TEXTS = {POLLED: "polled, not chosen", REPORTED: "channel reports"}
 USED_COLOUR = "#c9d5df"
 LEVEL_TOLERANCE = 1e-9  # relative: batteries closer than this to their reserve are empty
@@ -31,7 +31,8 @@ def card(run: Run, _runs: Sequence[Run]) -> Card | None:
     chart = figure(run)
     if chart is None:
         return None
-    return Card("wasted", "Wasted energy", chart, caption(run), single_bar(*shares_by_outcome(run)))
+    entries, sums_j = shares_by_outcome(run)
+    return Card("wasted", "Wasted energy", chart, caption(run), entries, [ShareBar(slices(entries, sums_j))])
 
 
 def figure(run: Run) -> Figure | None:
@@ -49,7 +50,7 @@ def figure(run: Run) -> Figure | None:
 
 
 def caption(run: Run) -> str:
-    """Return what each outcome has cost, in one line."""
+    """Return the cost of each outcome, in one line."""
     entries, sums_j = shares_by_outcome(run)
     costs = []
     for entry, value_j in zip(entries[1:], sums_j[1:].tolist(), strict=True):
@@ -104,5 +105,5 @@ def outcome_text(outcome: str) -> str:
 
 
 def _outcome_colour(index: int) -> str:
-    """Return the colour of the ``index``-th outcome: those of runs from the second on, again and again."""
+    """Return the colour of the ``index``-th outcome, in turn from the colours of runs but the first."""
     return RUN_COLOURS[1 + index % (len(RUN_COLOURS) - 1)]

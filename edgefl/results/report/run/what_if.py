@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgefl.core.units import ENERGY, TIME, Unit, as_number, digits, fitting, quantity, units_of_key, with_unit
 from edgefl.results.csv_format import csv_cell
-from edgefl.results.report.shared.card import plot_area
 from edgefl.results.report.shared.describe import at
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import RUN_COLOURS, Figure, StyledRun, on_page, plotly_text, spans_decades
-from edgefl.results.report.shared.tables import swatch, table
+from edgefl.results.report.shared.style import RUN_COLOURS, Figure, KeyEntry, StyledRun, plotly_text, spans_decades
+from edgefl.results.report.shared.templates import Html, render
 from edgefl.results.what_if_table import Measure, WhatIfRow, measures_of, ratio, value_cell, value_text
 
 OWN = "as in the run"
-LOGARITHMIC_RATIO = 10  # of a key's largest to its smallest value: from there on ranges are geometric, too
+LOGARITHMIC_RATIO = 10  # of a key's largest to its smallest value: from this on ranges are geometric
 PANELS = ([0.0, 0.455], [0.545, 1.0])  # of the chart's width: time, energy
-PLOT_HEIGHT = 300
-NOTE = (
-    "The same learning in another world: each value has been priced with all rounds of the run, and lines between "
-    "values only guide the eye. One key varies at a time; all others stay as in the run."
-)
-TITLE = "Time and energy with another value"
-STALE = "what_if.csv belongs to another run than the rest of the folder: run edgefl what-if again."
+COST_CELL = Html('<strong data-cost="{}">{}</strong>')
+RATIO_CELL = Html('<span class="note" data-cost="{}-ratio"></span>')
 
 
 @dataclass(frozen=True)
@@ -46,7 +39,6 @@ class KeyPoints:
 
     key: str
     points: Sequence[Point]
-    refused: Sequence[WhatIfRow]
 
     @property
     def own(self) -> int:
@@ -65,12 +57,21 @@ class KeyPoints:
         return all(point.value is not None for point in self.points)
 
 
-def section(runs: Sequence[StyledRun]) -> str:
+class WhatIfCard(NamedTuple):
+    """The card of a run; without keys if the table belongs to another run, or has refused values only."""
+
+    name: str
+    run: StyledRun
+    keys: Sequence[KeyPoints]
+    costs: Sequence[Sequence[str]]
+    colours: Sequence[KeyEntry]
+    refused: Sequence[tuple[str, str, str]]
+
+
+def section(runs: Sequence[StyledRun]) -> Html:
     """Return the section with a card for each run that has other prices; an empty text if none has."""
-    cards = [_card(run, index, alone=len(runs) == 1) for index, run in enumerate(runs) if run.data.what_if]
-    if not cards:
-        return ""
-    return f'<section id="what-if"><h2>What if?</h2><p class="note">{escape(NOTE)}</p>{"".join(cards)}</section>'
+    cards = [_card(run, index) for index, run in enumerate(runs) if run.data.what_if]
+    return render("run/what_if.html.j2", cards=cards, alone=len(runs) == 1)
 
 
 def figures(runs: Sequence[StyledRun]) -> dict[str, Figure]:
@@ -83,7 +84,7 @@ def figures(runs: Sequence[StyledRun]) -> dict[str, Figure]:
 
 
 def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
-    """Return what the page's script needs to move the sliders, by the name of the chart."""
+    """Return the data that the sliders need, by the name of the chart."""
     found = {}
     for index, run in enumerate(runs):
         if is_current(run.data):
@@ -92,7 +93,7 @@ def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
 
 
 def is_current(run: Run) -> bool:
-    """Return whether a run has a table of other prices, which is its own and has points."""
+    """Return whether a run has a table of other prices that belongs to it and has points."""
     if not run.what_if or not keys_of(run):
         return False
     own = run.what_if[0]
@@ -104,11 +105,9 @@ def keys_of(run: Run) -> list[KeyPoints]:
     """Return the keys for which a run has other prices, in the order of the table."""
     found = []
     for key in dict.fromkeys(row.key for row in run.what_if[1:]):
-        rows = [row for row in run.what_if if row.key == key]
-        priced = [row for row in rows if not row.refused]
+        priced = [row for row in run.what_if if row.key == key and not row.refused]
         if priced:
-            refused = [row for row in rows if row.refused]
-            found.append(KeyPoints(key, _points(run, key, priced), refused))
+            found.append(KeyPoints(key, _points(run, key, priced)))
     return found
 
 
@@ -138,89 +137,42 @@ def _name(index: int) -> str:
     return f"what-if-{index}"
 
 
-def _card(run: StyledRun, index: int, *, alone: bool) -> str:
-    """Return the card of a run."""
-    title = f"<h3>{TITLE}</h3>" if alone else f"<h3>{TITLE}: {swatch(run)}</h3>"
-    if not is_current(run.data):
-        none_left = _refused([row for row in run.data.what_if if row.refused])
-        inner = none_left or f'<p class="note">{escape(STALE)}</p>'
-        return f'<div class="card">{title}{inner}</div>'
-    keys = keys_of(run.data)
-    sliders = "".join(_slider(key_points, f"{_name(index)}-{place}") for place, key_points in enumerate(keys))
-    button = '<button type="button" class="what-if-own">As in the run</button>'
-    controls = f'<div class="what-if-keys">{sliders}{button}</div>'
-    sentence = '<p class="what-if-sentence" role="status">Move a slider.</p>'
-    costs = f'<div class="what-if-costs">{_costs(run.data)}{sentence}</div>'
-    refused = _refused([row for row in run.data.what_if if row.refused])
-    # A block of its own, at whose top the page's script puts the tools of the chart.
-    chart = f'<div class="what-if-chart">{_colour_key(run)}{plot_area(_name(index), PLOT_HEIGHT)}</div>'
-    inner = f'<div class="what-if-top">{controls}{costs}</div>{chart}'
-    return f'<div class="card what-if" data-what-if="{_name(index)}">{title}{inner}{refused}</div>'
+def _card(run: StyledRun, index: int) -> WhatIfCard:
+    current = is_current(run.data)
+    keys = keys_of(run.data) if current else []
+    costs = _costs(run.data) if current else []
+    names = [measure.name for measure in measures_of(run.data.what_if[0])]
+    colours = [KeyEntry(name, _colour(run, number)) for number, name in enumerate(names)]
+    rows = [row for row in run.data.what_if if row.refused]
+    refused = [(row.key, value_text(row.key, row.value), row.refused) for row in rows]
+    return WhatIfCard(_name(index), run, keys, costs, colours, refused)
 
 
-def _slider(key_points: KeyPoints, name: str) -> str:
-    """Return the slider of a key, which stands at the run's own value."""
-    own = key_points.own
-    label = escape(key_points.points[own].label)
-    last = len(key_points.points) - 1
-    return (
-        f'<div class="what-if-key"><label for="{name}"><code>{escape(key_points.key)}</code></label>'
-        f'<output for="{name}">{label}</output>'
-        f'<input type="range" id="{name}" min="0" max="{last}" step="1" value="{own}" aria-valuetext="{label}" '
-        'autocomplete="off"></div>'
-    )
-
-
-def _costs(run: Run) -> str:
-    """Return the table of costs: those of the run, and those with the chosen value, which the script fills in."""
+def _costs(run: Run) -> list[list[str]]:
+    """Return the rows of costs: those of the run, and those of the chosen value, which the script fills in."""
     own = run.what_if[0]
-    head = ["", "time, this run", "what if", "", "energy, this run", "what if", ""]
     body = []
     for number, measure in enumerate(measures_of(own)):
-        cells = [escape(_measure_name(own, measure))]
+        cells = [_measure_name(own, measure)]
         for kind, column, units in (("time", measure.time, TIME), ("energy", measure.energy, ENERGY)):
-            cost = escape(quantity(own.costs.get(column), units))
+            cost = quantity(own.costs.get(column), units)
             place = f"{number}-{kind}"
-            chosen = f'<strong data-cost="{place}">{cost}</strong>'
-            cells += [cost, chosen, f'<span class="note" data-cost="{place}-ratio"></span>']
+            cells += [cost, COST_CELL.format(place, cost), RATIO_CELL.format(place)]
         body.append(cells)
-    return table(head, body, "what-if-table")
+    return body
 
 
 def _measure_name(own: WhatIfRow, measure: Measure) -> str:
-    """Return what a row tells the cost of, with its round, which is the same whatever the price."""
+    """Return the name of a measure with its round, which does not depend on prices."""
     rounds = digits(own.costs.get(measure.round) or 0.0)
     if measure.round == "rounds":
         return f"{measure.name}, {rounds} rounds"
     return f"{measure.name}, round {rounds}"
 
 
-def _refused(rows: Sequence[WhatIfRow]) -> str:
-    """Return which values are not offered, and why, folded; an empty text if all are."""
-    if not rows:
-        return ""
-    items = "".join(
-        f"<li><code>{escape(row.key)}</code> {escape(value_text(row.key, row.value))}: {escape(row.refused)}</li>"
-        for row in rows
-    )
-    values = "1 value is" if len(rows) == 1 else f"{len(rows)} values are"
-    return f'<details class="what-if-refused"><summary>{values} not offered</summary><ul>{items}</ul></details>'
-
-
-def _colours(run: StyledRun) -> list[str]:
-    """Return a colour for each line of the chart; the whole run has that of the run."""
-    others = [colour for colour in RUN_COLOURS if colour != run.colour]
-    return [run.colour, *others]
-
-
-def _colour_key(run: StyledRun) -> str:
-    """Return what the colours of the chart stand for."""
-    colours = _colours(run)
-    entries = ""
-    for number, measure in enumerate(measures_of(run.data.what_if[0])):
-        colour = colours[number % len(colours)]
-        entries += f'<span><i class="dot" style="background:{on_page(colour)}"></i>{escape(measure.name)}</span>'
-    return f'<p class="key">{entries}<span>○ as in the run</span></p>'
+def _colour(run: StyledRun, number: int) -> str:
+    colours = [run.colour, *(colour for colour in RUN_COLOURS if colour != run.colour)]
+    return colours[number % len(colours)]
 
 
 # The chart
@@ -230,7 +182,6 @@ def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
     """Return time and energy over the values of a key, side by side."""
     own_row = run.data.what_if[0]
     measures = measures_of(own_row)
-    colours = _colours(run)
     x, x_axis = _x_axis(key_points)
     traces: list[Figure] = []
     layout: Figure = {}
@@ -246,7 +197,7 @@ def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
         layout[f"yaxis{number}"] |= _scale(costs)
         layout[f"xaxis{number}"] = x_axis | {"domain": PANELS[panel], "anchor": f"y{number}"}
         for place, measure in enumerate(measures):
-            colour = colours[place % len(colours)]
+            colour = _colour(run, place)
             y = [None if cost is None else cost / unit.size for cost in costs[place]]
             axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
             trace = axes | _line(measure, x, y, colour, unit, own=key_points.own)
@@ -298,7 +249,6 @@ def _with_gap(key_points: KeyPoints, values: list[Any]) -> list[Any]:
 
 
 def _unit(costs: Sequence[Sequence[float | None]], units: Sequence[Unit]) -> Unit:
-    """Return the unit that fits the largest cost."""
     return fitting(max((cost for line in costs for cost in line if cost is not None), default=0.0), units)
 
 
@@ -310,7 +260,7 @@ def _scale(costs: Sequence[Sequence[float | None]]) -> Figure:
     return {"rangemode": "tozero"}
 
 
-# What the script needs
+# Data for the script
 
 
 def _key_data(run: StyledRun, key_points: KeyPoints) -> dict[str, Any]:

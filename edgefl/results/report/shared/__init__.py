@@ -1,1 +1,1 @@
-"""What pages are made of: result folders as arrays, words, colours and axes, tables, cards, scripts and styles."""
+"""Parts of pages: result folders as arrays, words, colours and axes, tables, cards, templates, scripts and styles."""

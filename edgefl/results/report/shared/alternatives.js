@@ -2,7 +2,7 @@
 /**
  * Each chart in words and as a table, made of what is drawn: for readers who cannot see it, or who want its numbers.
  *
- * The words become the label of the chart's element, and follow when it is drawn anew.
+ * The words become the label of the chart's element, and follow when it is drawn again.
  */
 edgefl.alternatives = (() => {
   const MOST_LISTED = 8; // values of a trace that are all named

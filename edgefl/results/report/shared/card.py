@@ -1,42 +1,51 @@
-"""A card: a figure with its title and a line of text, as the page shows it."""
+"""A card: a figure with its title, its key and a line of text; the macro ``card`` of ``macros.html.j2`` shows it."""
 
 from __future__ import annotations
 
-from html import escape
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
-from edgefl.results.report.shared.style import Figure
+from edgefl.results.report.shared.style import Figure, StyledRun
+
+
+class Coloured(Protocol):
+    """An entry of a key to colours."""
+
+    @property
+    def name(self) -> str:
+        """What the colour stands for."""
+
+    @property
+    def colour(self) -> str:
+        """The colour on light pages."""
+
+
+class Slice(NamedTuple):
+    """A part of a bar; `number` is written on it."""
+
+    name: str
+    colour: str
+    share: float
+    number: str
+
+
+class ShareBar(NamedTuple):
+    """A bar of `width` (0 to 1) of the page, split by share, below the run and the text that it is about."""
+
+    slices: Sequence[Slice]
+    width: float = 1.0
+    text: str = ""
+    run: StyledRun | None = None
 
 
 class Card(NamedTuple):
-    """A figure with its title, a line of text and, as HTML, what stands above and below the figure."""
+    """A figure with its title, a line of text, its key and bars above it, and HTML below it."""
 
     name: str
     title: str
     figure: Figure
     note: str = ""
-    above: str = ""
+    key: Sequence[Coloured] = ()
+    bars: Sequence[ShareBar] = ()
     height: int = 0  # pixels; the style sheet's where 0
     below: str = ""
-
-
-def card_html(card: Card, title: str = "", above: str = "") -> str:
-    """Return a card as HTML, with another title and with more above its figure where these are given."""
-    # From top to bottom: the line of text, what stands above the figure, the figure, what stands below it.
-    inner = f"{above}{card.above}{plot_area(card.name, card.height)}{card.below}"
-    if card.note:
-        inner = f'<p class="note">{escape(card.note)}</p>{inner}'
-    return titled_card(title or card.title, inner)
-
-
-def titled_card(title: str, inner: str) -> str:
-    """Return a card with a title around HTML."""
-    return f'<div class="card"><h3>{escape(title)}</h3>{inner}</div>'
-
-
-def plot_area(name: str, height: int = 0) -> str:
-    """Return the element in which the page's script draws the figure of this name."""
-    style = ""
-    if height:
-        style = f' style="height:{height}px"'
-    return f'<div class="plot" data-figure="{name}"{style}></div>'

@@ -100,7 +100,7 @@ def differences(scenarios: Sequence[ScenarioTree]) -> dict[str, list[str]]:
     """Return the dotted keys whose values are not the same in all scenarios, with one text for each scenario."""
     flat = [dict(flatten(scenario)) for scenario in scenarios]
     keys = dict.fromkeys(key for values in flat for key in values)  # in the order of the scenarios
-    no_value = {NO_NUMBER, "null"}  # a key without a value is as good as no key
+    no_value = {NO_NUMBER, "null"}  # a key without a value counts as missing
     differing = {}
     # As texts, since a key may be a number in one scenario and a block in another.
     for key in keys:
@@ -164,7 +164,7 @@ def facts(scenario: ScenarioTree) -> list[str]:
     """Return the few facts that say what was emulated: the parts of the page's subtitle."""
     learning = [_member(scenario, "algorithm"), _data(scenario), _member(scenario, "model")]
     policy = _policy(scenario)
-    if app(scenario):  # which brings all three, and decides itself whom it asks
+    if app(scenario):  # it brings all three, and chooses its participants
         learning = [f"Flower app {app(scenario)}"]
         policy = ""
     candidates = [
@@ -172,7 +172,7 @@ def facts(scenario: ScenarioTree) -> list[str]:
         _devices(scenario),
         policy,
         _radio(scenario),
-        _seed(scenario),
+        f"seed {at(scenario, 'seed')}" if at(scenario, "seed") is not None else "",
     ]
     return [cut(fact) for fact in candidates if fact]
 
@@ -204,18 +204,11 @@ def _devices(scenario: ScenarioTree) -> str:
 
 
 def _policy(scenario: ScenarioTree) -> str:
-    """Return the server's policy; an empty text for the default, which goes without saying."""
+    """Return the server's policy; an empty text for the default."""
     policy = _member(scenario, "server.policy")
     if policy == "synchronous":
         return ""
     return policy
-
-
-def _seed(scenario: ScenarioTree) -> str:
-    seed = at(scenario, "seed")
-    if seed is None:
-        return ""
-    return f"seed {seed}"
 
 
 def _radio(scenario: ScenarioTree) -> str:
@@ -239,7 +232,7 @@ def kind(scenario: ScenarioTree, path: str) -> str:
 
 
 def _member(scenario: ScenarioTree, path: str) -> str:
-    """Return a member with its plain numbers; an empty text where only its numbers are known, not what they are of."""
+    """Return a member with its plain numbers; an empty text where its kind is not known."""
     if not kind(scenario, path):
         return ""
     return block(at(scenario, path))

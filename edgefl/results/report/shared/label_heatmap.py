@@ -9,7 +9,7 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import digits, quantity, short
 from edgefl.results.reader import ColumnArrays
-from edgefl.results.report.shared.style import MUTED, Figure, StyledRun, even_pick
+from edgefl.results.report.shared.style import Figure, StyledRun, bar_trace, colour_bar, even_pick
 
 MOST_DEVICE_COLUMNS = 300
 MOST_LABEL_ROWS = 100
@@ -35,16 +35,12 @@ def runs_by_data(runs: Sequence[StyledRun]) -> list[tuple[ColumnArrays, list[Sty
         if table is None or not table["device"].size:
             continue
         for other_table, sharing_runs in found:
-            if _equal(table, other_table):
+            if all(np.array_equal(table[name], other_table[name]) for name in table):
                 sharing_runs.append(run)
                 break
         else:
             found.append((table, [run]))
     return found
-
-
-def _equal(table: ColumnArrays, other: ColumnArrays) -> bool:
-    return all(np.array_equal(table[name], other[name]) for name in table)
 
 
 def figure(table: ColumnArrays) -> Figure:
@@ -64,19 +60,13 @@ def figure(table: ColumnArrays) -> Figure:
         "z": [short(row, 9) for row in blank_for_none],
         "zmin": 0,
         "colorscale": SAMPLES_SCALE,
-        "colorbar": _colour_bar(),
+        "colorbar": colour_bar("samples", 0.8, y=0, yanchor="bottom"),  # as high as the map
         "hoverongaps": False,
         "hovertemplate": "device %{x}, label %{y}: %{z:,} samples<extra></extra>",
     }
-    bars = {
-        "type": "bar",
-        "name": "all labels",
-        "x": device_axis,
-        "y": short(_samples_of_devices(table)[devices.astype(np.intp)], 9),
-        "yaxis": "y2",
-        "marker": {"color": SIZE_BAR_COLOUR, "line": {"width": 0}},
-        "hovertemplate": "device %{x}: %{y:,} samples<extra></extra>",
-    }
+    sizes = short(_samples_of_devices(table)[devices.astype(np.intp)], 9)
+    hover = "device %{x}: %{y:,} samples"
+    bars = bar_trace("all labels", SIZE_BAR_COLOUR, device_axis, sizes, hover, yaxis="y2")
     return {"data": [heatmap, bars], "layout": _layout(labels, devices)}
 
 
@@ -132,30 +122,13 @@ def height(figure: Figure) -> int:
     return int(np.clip(HEIGHT_BESIDE_ROWS + HEIGHT_OF_ROW * rows, LEAST_HEIGHT, GREATEST_HEIGHT))
 
 
-def _colour_bar() -> Figure:
-    """Return the key to the colours, as high as the map is."""
-    title = {"text": "samples", "side": "right", "font": {"color": MUTED, "size": 13}}
-    return {
-        "thickness": 12,
-        "outlinewidth": 0,
-        "tickfont": {"color": MUTED},
-        "x": 1.01,
-        "title": title,
-        "len": 0.8,
-        "y": 0,
-        "yanchor": "bottom",
-    }
-
-
 def _ticks(values: Floats) -> Figure:
-    """Return a tick at each value where there are few."""
     if len(values) > MOST_TICKS:
         return {}
     return {"tickmode": "array", "tickvals": short(values, 9)}
 
 
 def _layout(labels: Floats, devices: Floats) -> Figure:
-    """Return the layout: the map below, the bars above; both share the axis of the devices."""
     device_axis = {"title": {"text": "device"}, "anchor": "y", "showline": False}
     # Label 0 is on top, as in a table.
     label_axis = {"title": {"text": "label"}, "domain": [0, 0.8], "autorange": "reversed", "showgrid": False}

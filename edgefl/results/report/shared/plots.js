@@ -1,9 +1,9 @@
 "use strict";
 /**
- * What the scripts of a page share: its data, and Plotly, which draws its charts.
+ * Shared by the scripts of a page: its data, and Plotly, which draws its charts.
  *
  * A script registers a function with `edgefl.whenBuilt`. It is called with the page's data once Plotly is there, and
- * again whenever the page has got new content: elements may be new then, so it looks them up and listens to them anew.
+ * again after each change of the content: elements may be new then, so it must look them up and add listeners again.
  *
  * Charts are described in the colours of the light page. `edgefl.plot` draws them in those of the dark page where
  * that is shown, and again when the reader changes over; `edgefl.colour` does the same for one colour, and the event
@@ -37,7 +37,7 @@ const edgefl = (() => {
     document.head.append(script);
   }
 
-  /** Whether charts are drawn for a dark page; paper is always light. */
+  /** Returns whether charts are drawn for a dark page; paper is always light. */
   const isDark = () => !printing && document.documentElement.dataset.theme === "dark";
 
   /** A colour of the light page as the page shows it now. */
@@ -58,7 +58,7 @@ const edgefl = (() => {
     return copy;
   }
 
-  /** The size of a chart on paper, which nobody can measure before it is printed; of the window Plotly knows it. */
+  /** The size of a chart on paper, which cannot be measured before it is printed; in the window Plotly knows it. */
   function sizeOf(div) {
     if (!printing) return {};
     return { width: PAPER_WIDTH, height: Math.min(div.clientHeight, HIGHEST_ON_PAPER), autosize: false };
@@ -70,7 +70,7 @@ const edgefl = (() => {
     return Plotly.react(div, coloured(traces), coloured(whole), config);
   }
 
-  /** Draws a chart in an element, or draws it anew. */
+  /** Draws a chart in an element, or draws it again. */
   function plot(div, traces, layout) {
     charts.set(div, { traces, layout });
     const done = draw(div, { traces, layout });

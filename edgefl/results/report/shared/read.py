@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from edgefl.results.result_tables import columns_of_files
 from edgefl.results.run_folder import PROGRESS
 from edgefl.results.what_if_table import WhatIfRow, read_table
 
-# Returns the events of some kinds; None where there is no event log.
+# Returns the events of some kinds; None without an event log.
 ReadEvents = Callable[[Collection[str]], ColumnArrays | None]
 READ_AGAIN = 3  # times, if a run goes on while its files are read
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
@@ -52,9 +52,9 @@ class Run:
     summary: Mapping[str, Any]
     rounds: ColumnArrays
     devices: ColumnArrays
-    labels: ColumnArrays | None  # samples by device and label; folders of earlier versions lack it
-    tracks: ColumnArrays | None  # where some devices have moved, if any moves
     read_events: ReadEvents  # reads the event log, which few pages need
+    labels: ColumnArrays | None = None  # samples by device and label, if the data have labels
+    tracks: ColumnArrays | None = None  # positions of some devices over time, if any moves
     what_if: Sequence[WhatIfRow] = ()  # costs with other values of some keys, after those of the run itself
     under_way: bool = False  # a process runs in the folder; the tables have the rows so far
 
@@ -100,7 +100,7 @@ class Run:
         if self.final_accuracy is None:
             return []
         targets = self.summary.get("targets") or []
-        # The accuracy of a relative target is null where its reference had no such session.
+        # The accuracy of a relative target is null where its reference lacks the session.
         return [target for target in targets if isinstance(target.get("accuracy"), int | float)]
 
     def last(self, column: str) -> float | None:
@@ -131,7 +131,7 @@ class Run:
 
 
 def energy_of(runs: Sequence[Run]) -> str:
-    """Return what to call the energy of these runs: batteries also lose what devices draw anyway."""
+    """Return the name of the energy of these runs: batteries also lose what devices draw anyway."""
     if any(run.on_batteries for run in runs):
         return "energy of learning"
     return "energy of all devices"
@@ -170,7 +170,7 @@ def load(folder: Path, *, details: bool = True) -> Run:
         InputError: something is missing or unreadable, in one line.
     """
     if is_unfinished(folder) and not (folder / "rounds.csv").is_file():
-        text = "its run has not ended: `edgefl report` shows its rounds so far, `edgefl run --resume` goes on with it"
+        text = "its run has not ended: `edgefl report` shows its rounds so far, `edgefl run --resume` continues it"
         raise InputError(f"{folder}: {text}")
     documents = read_documents(folder)
     rounds = load_rounds(folder)
@@ -184,6 +184,14 @@ def load(folder: Path, *, details: bool = True) -> Run:
         _check_counts(folder, labels)
         tracks = _optional_table(folder, "tracks.csv")
         what_if = read_table(folder)
+    return _run(
+        folder, documents, rounds, devices, partial(events_of, folder), labels=labels, tracks=tracks, what_if=what_if
+    )
+
+
+def _run(
+    folder: Path, documents: Documents, rounds: ColumnArrays, devices: ColumnArrays, events: ReadEvents, **more: Any
+) -> Run:
     return Run(
         folder=folder,
         scenario=documents.scenario,
@@ -192,10 +200,8 @@ def load(folder: Path, *, details: bool = True) -> Run:
         summary=documents.summary,
         rounds=rounds,
         devices=devices,
-        labels=labels,
-        tracks=tracks,
-        what_if=what_if,
-        read_events=partial(events_of, folder),
+        read_events=events,
+        **more,
     )
 
 
@@ -216,7 +222,6 @@ def load_so_far(folder: Path) -> Run:
 
 
 def _load_rows_so_far(folder: Path) -> Run:
-    """Read the rows that a run without results has left so far."""
     under_way = is_under_way(folder)
     documents = read_documents(folder)
     summary: Mapping[str, Any] = {}
@@ -233,23 +238,16 @@ def _load_rows_so_far(folder: Path) -> Run:
         devices = _without_rows("devices.csv")
     if (rows / "summary.json").is_file():
         summary = json_of(rows, "summary.json")
-    return Run(
-        folder=folder,
-        scenario=documents.scenario,
-        scenario_text=documents.scenario_text,
-        manifest=documents.manifest,
+    return replace(
+        _run(folder, documents, rounds, _finished_devices(devices, rounds), _no_events),
         summary=summary,
-        rounds=rounds,
-        devices=_finished_devices(devices, rounds),
         labels=_optional_table(folder, "labels.csv"),
         tracks=_optional_table(rows, "tracks.csv"),
-        read_events=_no_events,
         under_way=under_way,
     )
 
 
 def _without_rows(name: str) -> ColumnArrays:
-    """Return the columns of a table that has no rows yet."""
     return arrays_from({column.name: [] for column in columns_of_files()[name]}, name)
 
 
@@ -264,18 +262,10 @@ def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence
     arrays = {name: arrays_from(columns, name) for name, columns in tables.items() if name != EVENTS_FILE}
     rounds = arrays["rounds.csv"]
     rounds |= {"number": numbers(rounds["round"])}
-    return Run(
-        folder=Path(),
-        scenario=documents.scenario,
-        scenario_text=documents.scenario_text,
-        manifest=documents.manifest,
-        summary=documents.summary,
-        rounds=rounds,
-        devices=_finished_devices(arrays["devices.csv"], rounds),
-        labels=arrays.get("labels.csv"),
-        tracks=arrays.get("tracks.csv"),
-        read_events=partial(events_from, events) if events else _no_events,
-    )
+    devices = _finished_devices(arrays["devices.csv"], rounds)
+    read_events: ReadEvents = partial(events_from, events) if events else _no_events
+    labels = arrays.get("labels.csv")
+    return _run(Path(), documents, rounds, devices, read_events, labels=labels, tracks=arrays.get("tracks.csv"))
 
 
 def _no_events(_kinds: Collection[str]) -> None:
@@ -293,7 +283,6 @@ def load_rounds(folder: Path) -> ColumnArrays:
 
 
 def _optional_table(folder: Path, name: str) -> ColumnArrays | None:
-    """Return a table that not every folder has."""
     if not (folder / name).is_file():
         return None
     return arrays_of(folder, name)
@@ -318,7 +307,7 @@ def _finished_devices(devices: ColumnArrays, rounds: ColumnArrays) -> ColumnArra
     """Return the participants of finished rounds, each with the row of its round."""
     rows = _round_rows(rounds, devices)
     finished = rows >= 0
-    # Where no device sets up, the columns are missing, and what they would say is known.
+    # Where no device sets up, the columns are missing, and their values are 0.
     known = {name: np.nan_to_num(devices[name]) for name in SETUP_COLUMNS}
     return {name: column[finished] for name, column in (devices | known | {"row": rows}).items()}
 

@@ -1,5 +1,5 @@
 "use strict";
-/** What is wider or higher than its place can be scrolled with the keyboard, too. */
+/** Makes content that is wider or higher than its place scrollable with the keyboard. */
 edgefl.markScrollable = () => {
   for (const place of document.querySelectorAll(".scroll, pre")) {
     const scrolls = place.scrollWidth > place.clientWidth || place.scrollHeight > place.clientHeight;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ RUN_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
 LOGARITHMIC_FROM = 30  # largest over smallest value; a linear axis would squeeze the small ones together
 DASHES = ("solid", "dash", "dot", "dashdot")
 # Charts and tables name the colours of the light page. These are what stands for them on the dark one, where data must
-# be lighter than the ground. White is what shines through: the card of the page.
+# be lighter than the ground. White is the card of the page, which shows through.
 DARK = {
     INK: "#e4e9ee",
     MUTED: "#a3afbb",
@@ -89,7 +90,7 @@ class KeyEntry(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A column of ``devices.csv`` that is one part of a stacked bar: its name in the chart and its colour."""
+    """A column of ``devices.csv`` that is a part of a stacked bar, with its name in the chart and its colour."""
 
     column: str
     name: str
@@ -163,14 +164,27 @@ def even_pick(count: int, most: int) -> NDArray[np.intp]:
     return np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)
 
 
+def bar_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], hover: str, **more: Any) -> Figure:
+    """Return a trace of bars without borders; ``hover`` is the text under the pointer."""
+    look = {"marker": {"color": colour, "line": {"width": 0}}, "hovertemplate": f"{hover}<extra></extra>"}
+    return {"type": "bar", "name": name, "x": x, "y": y} | look | more
+
+
+def colour_bar(title: str, length: float, **more: Any) -> Figure:
+    """Return the key to the colours of a map, on its right; ``length`` is a share of the map's height."""
+    text = {"text": title, "side": "right", "font": {"color": MUTED, "size": 13}}
+    look = {"thickness": 12, "outlinewidth": 0, "tickfont": {"color": MUTED}, "x": 1.01}
+    return look | {"title": text, "len": length} | more
+
+
 def plotly_text(text: str) -> str:
     """Return the text escaped for Plotly, which reads some HTML tags in labels."""
     return html.escape(text)
 
 
 def prose(text: str) -> str:
-    """Return sentences as HTML in which no line ends between a number and its unit."""
-    return html.escape(_NO_LINE_BREAK.sub("\N{NO-BREAK SPACE}", text))
+    """Return sentences in which no line ends between a number and its unit."""
+    return _NO_LINE_BREAK.sub("\N{NO-BREAK SPACE}", text)
 
 
 def spans_decades(values: Floats) -> bool:

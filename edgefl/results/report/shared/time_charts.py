@@ -11,7 +11,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.units import TIME, Unit, fitting, short, top
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import Figure, even_pick, plotly_text
+from edgefl.results.report.shared.style import Figure, bar_trace, even_pick, plotly_text
 
 MOST_LINE_POINTS = 600
 MOST_TIME_BARS = 150
@@ -90,15 +90,10 @@ def bars(run: Run, values: Floats, name: str, colour: str, unit_name: str = "") 
     begin = (rounds["time_s"][first] - rounds["duration_s"][first]) / unit.size
     end = rounds["time_s"][last] / unit.size
     label = plotly_text(name)
-    return {
-        "type": "bar",
-        "name": label,
-        "x": short((begin + end) / 2, 6),
-        "width": short(np.maximum(end - begin, THINNEST_BAR * end[-1]), 4),
-        "y": short(np.add.reduceat(np.nan_to_num(values), first)),
-        "marker": {"color": colour, "line": {"width": 0}},
-        "hovertemplate": f"{label} %{{y:.3~g}} {unit_name}<br>%{{x:.4~g}} {unit.name}<extra></extra>",
-    }
+    width = short(np.maximum(end - begin, THINNEST_BAR * end[-1]), 4)
+    heights = short(np.add.reduceat(np.nan_to_num(values), first))
+    hover = f"{label} %{{y:.3~g}} {unit_name}<br>%{{x:.4~g}} {unit.name}"
+    return bar_trace(label, colour, short((begin + end) / 2, 6), heights, hover, width=width)
 
 
 def begins_s(run: Run) -> Floats:

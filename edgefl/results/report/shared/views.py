@@ -41,26 +41,18 @@ VIEWS = (
     View("time", "virtual time", "time_s", "time_s", TIME),
     View("energy", "energy of all devices", "energy_j", "energy_j", ENERGY),
 )
-
-
-def no_marks(_view: View, _unit: Unit) -> Figure:
-    """Return the layout of a chart without marks that depend on the view."""
-    return {}
+AXES = {"round": "Rounds", "time": "Virtual time", "energy": "Energy"}  # on buttons
 
 
 def figure(
     runs: Sequence[StyledRun],
     curves: Sequence[Curve],
     layout: Figure,
-    marks: Callable[[View, Unit], Figure] = no_marks,
+    marks: Callable[[View, Unit], Figure] = lambda _view, _unit: {},
 ) -> Figure:
     """Return the curves and, for every view, the parts of data and layout that change with the horizontal axis.
 
-    Args:
-        runs: the runs on the chart.
-        curves: their curves.
-        layout: what all views share.
-        marks: returns the part of the layout, such as shapes, that depends on the view.
+    ``marks`` returns the part of the layout, such as shapes, that depends on the view.
     """
     views = {}
     for view in VIEWS:
@@ -87,7 +79,6 @@ def virtual_time_axis(unit: Unit) -> Figure:
 
 
 def _horizontal_axis(runs: Sequence[StyledRun], view: View, unit: Unit) -> Figure:
-    """Return the axis of a view, titled with its unit."""
     title = view.title
     if view.name == "energy":
         title = energy_of([run.data for run in runs])
@@ -119,11 +110,7 @@ def _widen_hidden(curves: Sequence[Curve], horizontals: Sequence[Figure]) -> lis
 def session_marks(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list[Figure]:
     """Return a line for each border between two sessions, and a band over each stretch of extra rounds.
 
-    Args:
-        run: the run.
-        column: the column of ``rounds.csv`` that is the horizontal axis.
-        unit: the unit of the axis.
-        shift: the distance [unit] between a round's value and its end.
+    The axis is a column of ``rounds.csv`` in a unit; a round ends a ``shift`` [unit] after its value.
     """
     values = run.rounds[column] / unit.size
     # Entry n is where round n begins, which is where the one before it ends.

@@ -11,9 +11,8 @@ import numpy as np
 from edgefl.core.units import digits
 from edgefl.results import statistics
 from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn, values_by_seed
-from edgefl.results.report.sweep.measures import Goal, measure_title
+from edgefl.results.report.sweep.measures import Goal, difference_text, estimate_text, measure_title, p_text, sign
 from edgefl.results.report.sweep.study import Study, SweptKey
-from edgefl.results.report.sweep.texts import difference_text, estimate_text, p_text, sign
 from edgefl.results.statistics import Paired
 
 MOST_SENTENCES = 3  # settings of the other keys, or points, that are named one by one; of more there is a summary
@@ -51,7 +50,7 @@ def answer(study: Study, columns: Mapping[str, EstimateColumn], goal: Goal, numb
     sentences = []
     lines = _lines_with_runs(study, time, number)
     if key.numbers is not None and lines:
-        # Of many settings nobody would read a sentence each: their range and median stand for them.
+        # Many settings are summarised by their range and median.
         if len(lines) <= MOST_SENTENCES:
             sentences += [_line_sentence(study, costs, goal, number, line, len(lines)) for line in lines]
         else:
@@ -85,16 +84,14 @@ def _lines_with_runs(study: Study, column: EstimateColumn, number: int) -> list[
 
 
 def _value_text(study: Study, number: int, point: int) -> str:
-    """Return the value of one key at a point."""
     index = study.points[point].value_indices[number]
     return study.keys[number].texts[index]
 
 
 def _effect(study: Study, column: EstimateColumn, line: Line) -> Effect:
-    """Return the change from the first to the last point of a line."""
     start = line[0]
     end = line[-1]
-    # Whoever reads the sentence looks at this one test: its p-value is not corrected for those of other points.
+    # A sentence is about this one test: its p-value is not corrected for the tests of other points.
     at_start = values_by_seed(study, column.measure, start)
     at_end = values_by_seed(study, column.measure, end)
     return Effect(column, start, end, statistics.paired(at_start, at_end))
@@ -166,7 +163,7 @@ def _summary_of_lines(
     parts = []
     for column in costs:
         changes = np.array([_effect(study, column, line).relative_change for line in lines])
-        # Where a line ends at an unknown median there is no change to count.
+        # A line that ends at an unknown median has no known change.
         percentages = 100 * changes[np.isfinite(changes)]
         if not percentages.size:
             continue
@@ -181,7 +178,7 @@ def _summary_of_lines(
 
 
 def _share_known(known: int, lines: Sequence[Line]) -> str:
-    """Return of how many lines the change is known; nothing where it is known of all."""
+    """Return on how many lines the change is known; an empty text where it is known on all."""
     if known == len(lines):
         return ""
     return f", known at {known:,} of them"
@@ -199,7 +196,7 @@ def _best_sentence(study: Study, column: EstimateColumn, goal: Goal) -> str:
     value = estimate_text(column.estimates[column.best], measure)
     sentence = f"{opening} is {value}, with {study.point_text(column.best)}."
 
-    # Means are compared with means, medians with medians: the next best point is one of the best one's sort.
+    # Means are compared with means, medians with medians.
     centrals = np.array([estimate.central for estimate in column.estimates])
     centrals[complete != complete[column.best]] = np.nan
     centrals[column.best] = np.nan

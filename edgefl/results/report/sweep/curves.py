@@ -32,14 +32,14 @@ def learning_curves(study: Study) -> SweepCurves | None:
     """Return the curves of an even pick of points; None where nothing was learned.
 
     Raises:
-        InputError: a run's ``rounds.csv`` is missing or damaged.
+        InputError: a run's ``rounds.csv`` is missing or damaged, or lies outside the sweep's folder.
     """
     chosen = _chosen_points(study)
     most_seeds = max(1, MOST_RUNS // max(1, len(chosen)))
     runs_by_point = {}
     for point in chosen:
         rows = study.finished_rows[point][:most_seeds]
-        runs_by_point[point] = [_rounds(study, row) for row in rows]
+        runs_by_point[point] = [load_rounds(study.run_folder(row)) for row in rows]
     # All points share measure and units, as they share the axes of one chart.
     every_run = [run for runs in runs_by_point.values() for run in runs]
     measure = _measure_of(every_run)
@@ -68,15 +68,6 @@ def _chosen_points(study: Study) -> list[int]:
     if not with_runs:
         return []
     return [with_runs[place] for place in even_pick(len(with_runs), MOST_CURVES)]
-
-
-def _rounds(study: Study, row: int) -> ColumnArrays:
-    """Return the rounds of a run, given by its row in the index.
-
-    Raises:
-        InputError: its folder lies outside the sweep's, or the file cannot be read.
-    """
-    return load_rounds(study.run_folder(row))
 
 
 def _measure_of(runs: Sequence[ColumnArrays]) -> RoundMeasure | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from edgefl.core.errors import InputError
+from edgefl.results.report.shared.templates import Html
 from edgefl.results.report.sweep.study import Study, is_sweep, name_and_folders
 
 PAGE = "report.html"
@@ -16,12 +17,17 @@ MOST_LINKED = 20  # runs of a point, in one cell of a table
 MOST_LEVELS = 3  # from a run's folder up to that of its sweep
 
 
-def pages_of_runs(study: Study, out: Path) -> dict[int, str]:
-    """Return the addresses of the pages that runs of a sweep have, by their rows in the index.
+class Link(NamedTuple):
+    """The page of a run, and its seed."""
 
-    Args:
-        study: the sweep.
-        out: the page that links to them; one that lies outside the sweep's folder has no links.
+    address: str
+    seed: str
+
+
+def pages_of_runs(study: Study, out: Path) -> dict[int, str]:
+    """Return the addresses of the pages of runs, by their rows in the index.
+
+    The page ``out`` links to them; outside the sweep's folder it has no links.
     """
     here = study.folder.resolve()
     if out.parent.resolve() != here:
@@ -31,7 +37,7 @@ def pages_of_runs(study: Study, out: Path) -> dict[int, str]:
         for row in rows:
             try:
                 folder = study.run_folder(row)
-            except InputError:  # it lies outside the sweep's folder, so nobody shall be led there
+            except InputError:  # it lies outside the sweep's folder, so the page must not lead there
                 continue
             page = (folder / PAGE).resolve()
             if page.is_file() and page.is_relative_to(here):
@@ -39,41 +45,31 @@ def pages_of_runs(study: Study, out: Path) -> dict[int, str]:
     return addresses
 
 
-def run_links(study: Study, addresses: Mapping[int, str], point: int) -> str:
-    """Return links to the pages of a point's runs, by their seeds, as HTML; an empty text where there are none."""
+def run_links(study: Study, addresses: Mapping[int, str], point: int) -> list[Link]:
+    """Return links to the pages of a point's runs; of too many the first ones, and one without an address."""
     rows = [row for row in study.finished_rows[point] if row in addresses]
-    links = []
-    for row in rows[:MOST_LINKED]:
-        seed = f"{study.numbers['seed'][row]:.0f}"
-        links.append(f'<a href="{escape(addresses[row])}">seed {seed}</a>')
+    links = [Link(addresses[row], f"{study.numbers['seed'][row]:.0f}") for row in rows[:MOST_LINKED]]
     if len(rows) > MOST_LINKED:
-        links.append("…")
-    if not links:
-        return ""
-    return f'<small class="runs">{" ".join(links)}</small>'
+        links.append(Link("", ""))
+    return links
 
 
-def sweep_link(folder: Path, out: Path) -> str:
-    """Return a link from the page of a run to that of its sweep, as HTML; an empty text where there is none.
-
-    Args:
-        folder: the run's result folder.
-        out: its page; one that does not lie in this folder has no link.
-    """
+def sweep_link(folder: Path, out: Path) -> Html:
+    """Return a link from a page in the result folder of a run to the page of its sweep; an empty text without one."""
     here = folder.resolve()
     if out.parent.resolve() != here:
-        return ""
+        return Html()
     for above in list(here.parents)[:MOST_LEVELS]:
         page = (above / PAGE).resolve()
         if not is_sweep(above) or not page.is_file() or page.parent != above:
             continue
         try:
             name, folders = name_and_folders(above)
-        except InputError:  # it is damaged, which is no reason to refuse the page of a run
-            return ""
+        except InputError:  # a damaged sweep must not prevent the page of a run
+            return Html()
         if here.relative_to(above).as_posix() in folders:
-            return f'<a href="{escape(_address(page, here))}">sweep {escape(name)}</a>'
-    return ""
+            return Html('<a href="{}">sweep {}</a>').format(_address(page, here), name)
+    return Html()
 
 
 def _address(page: Path, folder: Path) -> str:

@@ -1,12 +1,14 @@
-"""The measures of a sweep, which are columns of ``index.csv``, and the goals that the page has a choice of."""
+"""Measures of a sweep, which are columns of ``index.csv``, the goals of the page, and estimates as texts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from edgefl.core.units import BYTES, ENERGY, PLAIN, TIME, Unit, percent
+from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, PLAIN, TIME, Unit, digits, fitting, percent, score, spread
 from edgefl.results.report.sweep.study import Study
+from edgefl.results.statistics import Paired, SeedEstimate
 
 SPREAD_TITLES = {"jain_index": "Jain's index", "mean_age_rounds": "age of updates [rounds]"}  # of participation
 TOTAL_TITLES = {
@@ -28,7 +30,7 @@ UNITS_BY_NAME: Mapping[str, Sequence[Unit]] = {
     "bytes_down": BYTES,
     "bytes_up": BYTES,
 }
-# What a run took to a target, and the total of the run that bounds it from below where the target was missed.
+# Costs of a target, and the total of the run that bounds each from below where the target was missed.
 TARGET_BOUNDS = {"round": "rounds", "time_s": "time_s", "energy_j": "energy_j", "bs_energy_j": "bs_energy_j"}
 
 
@@ -90,7 +92,7 @@ def measures(study: Study) -> list[SweepMeasure]:
     if study.has_accuracy:
         titles |= ACCURACY_TITLES
     for name, title in titles.items():
-        if name in study.numbers:  # older sweeps lack some
+        if name in study.numbers:  # only some sweeps have all
             every.append(SweepMeasure(name, title, UNITS_BY_NAME.get(name, PLAIN)))
     return every
 
@@ -100,3 +102,55 @@ def measure_title(measure: SweepMeasure, goal: Goal) -> str:
     if goal.target:
         return measure.title
     return f"{measure.title} of {goal.title}"
+
+
+# Texts
+
+
+def estimate_text(estimate: SeedEstimate, measure: SweepMeasure) -> str:
+    """Return an estimate such as ``12.4 ± 0.3 s``, ``median 12 s (2 of 3)`` or ``> 15 s (1 of 3)``."""
+    if not estimate.n:
+        return NO_NUMBER
+    if estimate.reached == estimate.n:
+        if measure.is_accuracy:
+            return spread(estimate.mean, estimate.half) if math.isfinite(estimate.half) else score(estimate.mean)
+        return _quantity(estimate.mean, estimate.half, measure.units)
+    seeds = f"({estimate.reached} of {estimate.n})"
+    if math.isfinite(estimate.median):
+        return f"median {_quantity(estimate.median, math.nan, measure.units)} {seeds}"
+    return f"> {_quantity(estimate.above, math.nan, measure.units)} {seeds}"
+
+
+def difference_text(paired: Paired, measure: SweepMeasure) -> str:
+    """Return a paired difference with its sign: ``+3.2 ± 0.4 s``; of accuracies in percentage points."""
+    if not math.isfinite(paired.mean):
+        return NO_NUMBER
+    if not measure.is_accuracy:
+        return f"{sign(paired.mean)}{_quantity(abs(paired.mean), paired.half, measure.units)}"
+    text = f"{sign(paired.mean)}{abs(100 * paired.mean):.2f}"
+    if math.isfinite(paired.half):
+        text += f" ± {100 * paired.half:.2f}"
+    return f"{text} points"
+
+
+def sign(value: float) -> str:
+    """Return a minus sign, which is as wide as a plus, or a plus."""
+    return "−" if value < 0 else "+"
+
+
+def p_text(p: float) -> str:
+    """Return a p-value such as ``p = 0.003``."""
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {digits(p)}"
+
+
+def _quantity(value: float, half: float, units: Sequence[Unit]) -> str:
+    """Return a quantity, and half of its interval to two digits in the same unit unless that is NaN."""
+    if not math.isfinite(half):
+        unit = fitting(abs(value), units)
+        return f"{digits(value / unit.size)} {unit.name}".rstrip()
+    # An interval wider than its mean would not fit the mean's unit.
+    unit = fitting(max(abs(value), half), units)
+    two_digits = float(f"{half / unit.size:.2g}")
+    return f"{digits(value / unit.size)} ± {digits(two_digits)} {unit.name}".rstrip()

@@ -11,7 +11,7 @@ from edgefl.results.report.sweep.study import Study
 
 
 def statistics_table(study: Study, columns: Mapping[str, EstimateColumn]) -> dict[str, list[Any]]:
-    """Return the columns [points] of the table; None where there is no number."""
+    """Return the columns [points] of the table; None for an unknown number."""
     table: dict[str, list[Any]] = {"point": [point.label for point in study.points]}
     first_rows = [point.rows[0] for point in study.points]
     for key in study.keys:
@@ -26,7 +26,7 @@ def statistics_table(study: Study, columns: Mapping[str, EstimateColumn]) -> dic
 
 
 def _over_seeds(name: str, column: EstimateColumn) -> dict[str, list[Any]]:
-    """Return mean, deviation and interval; of a measure that a run may miss, how many got there and the median too."""
+    """Return mean, deviation and interval; for targets also how many runs reached them, and the median."""
     estimates = column.estimates
     table: dict[str, list[Any]] = {}
     if column.measure.bound:

@@ -96,7 +96,7 @@ class Study:
         """
         name = self.texts["folder"][row]
         folder = self.folder / name
-        # A sweep's folder may come from somebody else: its index must not make anybody read other files.
+        # A sweep's folder may come from elsewhere: its index must not lead to other files.
         if not folder.resolve().is_relative_to(self.folder.resolve()):
             where = f"{self.folder}/{INDEX_FILE}: row {row + 1}"
             raise InputError(f"{where}: folder: must lie within the sweep's folder, got {name!r}")
@@ -165,7 +165,6 @@ def swept_values(folder: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _read_content(folder: Path) -> tuple[str, list[str]]:
-    """Return the sweep's name and the paths of its keys."""
     content = yaml_of(folder, CONTENT_FILE, text_of(folder, CONTENT_FILE))
     keys = content.get("keys")
     if not isinstance(keys, list):
@@ -177,7 +176,7 @@ def _read_index(folder: Path, key_columns: Sequence[str]) -> tuple[list[str], li
     """Return the header and the lines of the index.
 
     Raises:
-        InputError: it is no table, lacks a column, or has no lines.
+        InputError: it is not a table, lacks a column, or has no lines.
     """
     file = folder / INDEX_FILE
     try:
@@ -246,7 +245,7 @@ def _swept_key(path: str, title: str, cells: Sequence[str]) -> tuple[SweptKey, l
     parsed = [as_number(value) for value in values]
     numbers = [number for number in parsed if number is not None]
     if len(numbers) < len(values):
-        # One value that is no number makes the key a category, whose values keep the order of the file.
+        # One non-numeric value makes the key a category, whose values keep the order of the file.
         key = SweptKey(path, title, _category_texts(values), None, PLAIN[0])
     else:
         values.sort(key=float)
@@ -258,9 +257,9 @@ def _swept_key(path: str, title: str, cells: Sequence[str]) -> tuple[SweptKey, l
 
 
 def _category_texts(values: Sequence[str]) -> list[str]:
-    """Return values that are no numbers as short texts; as they stand where short ones would not differ."""
+    """Return non-numeric values as short texts; unshortened where short texts would not differ."""
     whole = [describe.block(_parsed(value)) or NO_NUMBER for value in values]
-    # A block in few words leaves out its texts and switches, and a class its module, so two of them may look alike.
+    # A short text of a block omits its texts and switches, and of a class its module, so two may look alike.
     for texts in ([_MODULE.sub("", text) for text in whole], whole):
         if len(set(texts)) == len(texts):
             return [describe.cut(text) for text in texts]

@@ -119,7 +119,7 @@ edgefl.whenBuilt((data) => {
     });
   }
 
-  /** Whether the values of a key stand one below the other: their names would not fit side by side. */
+  /** Returns whether the values of a key stand below each other, as their names would not fit side by side. */
   function isUpright(axis) {
     const { numbers, texts } = keys[axis];
     return !numbers && texts.join("").length > WIDEST_NAMES;
@@ -323,7 +323,7 @@ edgefl.whenBuilt((data) => {
     plot(id, [trace], { xaxis: categories(columnKey), yaxis: categories(rowKey), margin: { r: 8 } });
   }
 
-  /** Whether one point is at least as good as another in all costs, and better in one. */
+  /** Returns whether one point is at least as good as another in all costs, and better in one. */
   function dominates(one, other) {
     const isNoWorse = one.every((cost, place) => cost <= other[place]);
     const isBetter = one.some((cost, place) => cost < other[place]);
