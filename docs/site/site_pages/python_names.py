@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -50,8 +51,8 @@ def pages() -> dict[str, str]:
 
 
 def channel_modules() -> list[str]:
-    """Return the public modules of `channel`."""
-    return [f"{CHANNEL}.{name}" for name in public_names(CHANNEL)]
+    """Return the public modules of `channel`, which imports none of them until it is asked."""
+    return [f"{CHANNEL}.{name}" for name in import_module(CHANNEL).__all__]
 
 
 def public_names(module: str) -> list[str]:
