@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
@@ -24,16 +22,6 @@ class FinishedRun:
     def documents(self) -> Documents:
         """Scenario, manifest and summary."""
         return read_documents(self.folder)
-
-    @property
-    def scenario(self) -> Mapping[str, Any]:
-        """The complete scenario."""
-        return self.documents.scenario
-
-    @property
-    def summary(self) -> Mapping[str, Any]:
-        """The content of summary.json."""
-        return self.documents.summary
 
     @property
     def rounds(self) -> ColumnArrays:

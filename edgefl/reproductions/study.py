@@ -150,15 +150,16 @@ class _Study:
     def run(self, on_run_end: OnRunEnd) -> StudyResult:
         """Run the missing runs, and write and return the comparison."""
         runs = {str(run.place): run for run in self._missing()}
+
+        def on_end(statuses: Sequence[str], place: str, status: str) -> None:
+            if status == "finished":  # read as soon as it ends, so that an interrupted study keeps its row
+                self._read(runs[place])
+            on_run_end(statuses, place, status)
+
         failed: dict[str, str] = {}
         interrupted = False
         if runs:
-            result = sweeps.run(
-                self._sweep(list(runs.values())),
-                self._sweep_options(),
-                self._reading(runs, on_run_end),
-                on_begin=self._begin,
-            )
+            result = sweeps.run(self._sweep(list(runs.values())), self._sweep_options(), on_end, on_begin=self._begin)
             for ended in result.runs:
                 place = str(ended.point.place)
                 if ended.status == "finished" and missing(self._plan, runs[place].key, self._rows):
@@ -198,15 +199,6 @@ class _Study:
             apart=self._plan.recipe.apart,
         )
 
-    def _reading(self, runs: Mapping[str, PlannedRun], on_run_end: OnRunEnd) -> OnRunEnd:
-        # Each run is read as soon as it ends, so that an interrupted study keeps its row.
-        def ended(statuses: Sequence[str], place: str, status: str) -> None:
-            if status == "finished":
-                self._read(runs[place])
-            on_run_end(statuses, place, status)
-
-        return ended
-
     def _read(self, run: PlannedRun) -> None:
         try:
             row = read_run(self._plan, run, self._folder / RUNS / run.place, self._measures, self._digests[run.key])
@@ -225,20 +217,17 @@ class _Study:
 
     def _keep(self, row: Row) -> None:
         """Write a row into the folder and, with `record`, into the record."""
-        self._rows[row.key] = merged(self._rows.get(row.key), row)
+        row = merged(self._rows.get(row.key), row)
+        self._rows[row.key] = row
         order = {planned.key: number for number, planned in enumerate(self._plan.runs)}
         own = [row for row in self._rows.values() if row.digest]  # recorded rows have none
         # Rows of other seeds, which are not in this plan, come last.
         own.sort(key=lambda one: order.get(one.key, len(order)))
         write_rows(self._folder / MEASURED, own)
         if self._options.record:
-            self._add_to_record(self._rows[row.key])
-
-    def _add_to_record(self, row: Row) -> None:
-        """Add a row to those that come with edgefl; what has been recorded before stays as it is."""
-        recorded = read_rows(self._record, self._plan.axes)
-        recorded[row.key] = replace(row, digest="")  # they count as long as the recipe stays the same
-        write_rows(self._record, recorded.values())
+            recorded = read_rows(self._record, self._plan.axes)
+            recorded[row.key] = replace(row, digest="")  # recorded rows count until the recipe changes
+            write_rows(self._record, recorded.values())
 
 
 def read_run(plan: Plan, run: PlannedRun, folder: Path, measures: Mapping[str, Reading], digest: str = "") -> Row:
