@@ -43,12 +43,7 @@ class Direction:
     mean_rates: bool = False  # whether `bps_hz` is a mean over Rayleigh fading, and ratios are such means
 
     def rate_bps(self, snr_hz: Floats, share: Floats | float) -> Floats:
-        """Return the rates [n] of payload at which devices are served.
-
-        Args:
-            snr_hz: [n] received power over the density of the noise.
-            share: of the cell's free band, one for all or [n], in (0, 1].
-        """
+        """Return the rates [n] of payload at SNRs [n] times hertz, on a share of the cell's free band, one or [n]."""
         used_share: Floats | float = 1.0
         if not self.broadcast:
             used_share = self.free_share * share
@@ -147,12 +142,7 @@ class Forecast:
         return _duration_s(self.down_bits, self.down.rate_bps(self.down_snr_hz, self._share(share)))
 
     def upload_s(self, share: Floats | float | None = None, power_share: Floats | float = 1.0) -> Floats:
-        """Return how long uploads [n] take on a share of the band, by default an equal one [s].
-
-        Args:
-            share: of the cell's band, one for all or [n].
-            power_share: of the powers that power control allows, likewise.
-        """
+        """Return how long uploads [n] take on shares of the band and of controlled power, one for all or [n] [s]."""
         sent = power_share * self.controlled(share)
         rate_bps = self.up.rate_bps(self.up_snr_hz * sent, self._share(share))
         return _duration_s(self.up_bits, rate_bps)

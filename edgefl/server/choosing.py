@@ -79,12 +79,7 @@ class Choosing:
         yield from self.control.decide(Choice(index, free, wanted, by_scenario))
 
     def choose(self, count: int | None, *, refill: bool) -> Ids:
-        """Return the devices that are chosen and that the algorithm admits.
-
-        Args:
-            count: how many to choose; `participants` if None.
-            refill: whether they replace devices that have finished, rather than begin a round.
-        """
+        """Return the chosen devices that the algorithm admits; see `Coordinator.select`."""
         chosen = self._chosen(count, refill=refill)
         index = self.rounds.selection
         ids = self.replay.admit(chosen, index)

@@ -14,13 +14,7 @@ def new_clock() -> Clock:
 
 
 def advance(env: Clock, process: Process, until: Event | float | None = None) -> bool:
-    """Run the event loop to the end of a process, or until something else comes first; return True at the end.
-
-    Args:
-        env: the event loop.
-        process: the process that ends the loop in any case.
-        until: an event, or a virtual time [s], at which the loop stops; None: only the process's end.
-    """
+    """Run the event loop until a process ends, or an event or time [s] comes; return True if the process has ended."""
     if until is None:
         env.run(process)
         return True

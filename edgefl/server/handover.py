@@ -180,10 +180,8 @@ class Roaming:
 class PowersAhead:
     """The powers that a device will receive, as far as they are known ahead of the clock.
 
-    They do not depend on the base station that serves it, so they outlast a handover.
-
-    Args:
-        received_db: returns the powers [count, cells] from a number on, by that number and the count.
+    They do not depend on the base station that serves it, so they outlast a handover. `received_db` returns powers
+    [count, cells] from a number on, by that number and the count.
     """
 
     def __init__(self, received_db: Callable[[int, int], Floats]) -> None:

@@ -41,12 +41,9 @@ class HeldDecisions(Control):
     # Decisions
 
     def hold(self, decided: Decisions, ids: Ids, rows: Ids) -> None:
-        """Keep decisions about the devices of one cell.
+        """Keep decisions about the devices in some rows [r] of all participants `ids` [n] of a cell.
 
-        Args:
-            decided: the decisions about the devices in `rows`.
-            ids: all participants [n] of the cell.
-            rows: of the devices [r] that the decider has decided about; the others get an equal share of the band.
+        The others get an equal share of the band.
         """
         equal = 1.0 / len(ids)
         part = len(rows) / len(ids)  # of the band that is left to the decider

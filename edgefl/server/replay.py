@@ -302,13 +302,9 @@ class Replay:
         return self._recorded("losses", asked, lambda: self.model.losses_of(ids, samples, index))
 
     def norms_of(self, ids: Ids, counted: Ints | None, round_key: RoundKey, number: int) -> Floats:
-        """Return the L2 norms [n] of the updates that devices [n] would send of the present model.
+        """Return the L2 norms [n] of the updates that devices [n] would send of the present model in a round.
 
-        Args:
-            ids: the devices.
-            counted: [n] how many parameters count, the largest ones; None: all.
-            round_key: the round.
-            number: number of aggregations before.
+        The largest `counted` [n] parameters count; all if None.
 
         Raises:
             ValueError: nothing is learned.

@@ -15,12 +15,8 @@ INSTANTS = 200  # of each trajectory
 def trajectories(world: World, took_part: Ids, end_s: float) -> Columns:
     """Return the columns of tracks.csv: positions of some devices at evenly spaced instants, device after device.
 
-    A device has no rows for instants at which it is off the map.
-
-    Args:
-        world: the devices.
-        took_part: ids [n], without duplicates, of devices that took part, which come first.
-        end_s: the last instant; the first is 0.
+    Devices that took part, of unique ids [n], come first. A device has no rows for instants at which it is off the map.
+    The instants are from 0 to `end_s`.
     """
     ids = _sample(world.count, took_part)
     times_s = np.linspace(0.0, end_s, INSTANTS)

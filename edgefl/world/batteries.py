@@ -148,14 +148,9 @@ class Batteries:
         return np.where(self._plugged[ids], self._parameters.charging_w[ids, self._window[ids]], 0.0)
 
     def _flows_j(self, ids: Ids, time_s: Floats | float, level_j: Floats) -> tuple[float, float]:
-        """Return the energy charged and the energy drained, except by taking part, since each present line began.
+        """Return the energies charged and drained, except by taking part, since the present lines of devices [n] began.
 
         A full battery takes up no more than is drawn, and an empty one gives no more than it takes up.
-
-        Args:
-            ids: the devices [n].
-            time_s: one for all or [n].
-            level_j: their levels [n] at that time.
         """
         owned = self.has_battery[ids]
         lasted_s = (time_s - self._since_s[ids])[owned]

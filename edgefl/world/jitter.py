@@ -9,12 +9,7 @@ from edgefl.core.streams import Streams
 
 
 class Jitter:
-    """Lognormal factors with mean 1, each a function of (seed, device, round).
-
-    Args:
-        variation: [devices] their coefficients of variation.
-        streams: keyed randomness.
-    """
+    """Lognormal factors with mean 1 and given variation [devices], each a function of (seed, device, round)."""
 
     def __init__(self, variation: Floats, streams: Streams) -> None:
         self._sigma = np.sqrt(np.log1p(variation**2))

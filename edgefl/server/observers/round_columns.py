@@ -43,12 +43,7 @@ class Handovers(Observer):
 
 
 class EdgeBackhaul(Observer):
-    """Counts models on the backhaul: each base station sends its model up and gets one back, if they are merged.
-
-    Args:
-        sites: how many base stations there are.
-        model_bytes: the size of a model.
-    """
+    """Counts models on the backhaul: each base station sends its model and gets one back, if they are merged."""
 
     def __init__(self, sites: int, model_bytes: int) -> None:
         self._merging_bytes = 2 * sites * model_bytes

@@ -60,10 +60,9 @@ NO_CHANGES = Changes(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype
 
 
 class Presence:
-    """The presence of devices in one run, evaluated when asked: as it stands, all are always present.
+    """The presence of devices in one run: as it stands, all are always present.
 
-    Args:
-        probabilities: [devices] with which each is present in a round, or at a time; 1 if always, or if unknown.
+    `probabilities` [devices] is the chance that each is present in a round, or at a time; 1 if always, or if unknown.
     """
 
     by_round: ClassVar[bool] = False
@@ -93,13 +92,9 @@ class Presence:
         return np.full(len(ids), np.inf)
 
     def arrivals(self, time_s: float, among: Ids | None = None) -> tuple[float, Ids]:
-        """Return when the next devices arrive of those that are away, and which ones.
+        """Return when the next devices arrive of those that are away, of `among` or of all, and which ones.
 
         The time is inf if no device ever arrives, and `time_s` itself if presence does not depend on time.
-
-        Args:
-            time_s: the time.
-            among: the devices to look at; all if None.
         """
         return time_s, np.arange(len(self.probabilities), dtype=np.int64)
 

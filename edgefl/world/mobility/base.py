@@ -33,11 +33,7 @@ def duration_s(distance_m: Floats, speed_mps: Floats) -> Floats:
 
 
 class Track:
-    """The positions of the devices of one run.
-
-    Args:
-        speeds_mps: [devices] of devices that keep their speed; other models override `speeds_mps`.
-    """
+    """The positions of the devices of one run; models whose devices keep no speed [devices] override `speeds_mps`."""
 
     def __init__(self, speeds_mps: Floats) -> None:
         self._speeds_mps = speeds_mps
