@@ -22,8 +22,8 @@ SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each
 SMALLEST_P = 1e-300  # smaller p-values are written as this bound
 TABLE_LEGEND = (
     "Δ best and gain are percentage points, the gain summed over the rounds in which both were tested; the t-test "
-    "pairs these rounds, of the same sessions. After a cost stands the speed-up: what the reference took, divided by "
-    "it. “>” was never reached, which leaves “≥” and “≤” as bounds."
+    "pairs these rounds, of the same sessions. The speed-up after a cost is the reference's cost divided by it. “>” "
+    "was never reached, so that “≥” and “≤” are bounds."
 )
 
 

@@ -14,7 +14,7 @@
   const LARGE_STEP = TICKS / 10; // of page up and page down
   const TRAIL = TICKS / 40; // of the way behind a device that walks
   const FLASH_S = 0.8; // of wall-clock time, for which a sudden event is seen
-  const LONGEST_FRAME_S = 0.1; // a page that was in the background goes on where it was
+  const LONGEST_FRAME_S = 0.1; // a page that was in the background resumes where it was
   const MANY_DEVICES = 300; // from here on marks are smaller
   const MANY_LINKS = 120; // from here on links are thin, and without dashes, which take long to draw
   const REACH = 12; // pixels from the pointer to the device that it shows

@@ -53,7 +53,7 @@ NONE = -1
 
 
 class Choice(NamedTuple):
-    """The devices that a replay shows [n], all that took part or were tracked, and for how long it goes on."""
+    """The devices that a replay shows [n], the number of all that took part or were tracked, and its length."""
 
     devices: Ids
     known: int
@@ -204,7 +204,7 @@ def _tracked_stops(tracks: ColumnArrays, rows: Rows, began: Stops, until_s: floa
     if track_time_s[-1] + interval_s < until_s:
         then[-1] = AWAY  # it has left the map for good
     track_m = np.stack([tracks["x_m"][rows], tracks["y_m"][rows]], axis=-1)
-    # Between two rows a participation's position goes on as the row before does; before the first one it walks there.
+    # Between two rows a device leaves the position of a participation as it left the row before; to the first it walks.
     previous = np.searchsorted(track_time_s, began.time_s, side="right") - 1
     began_then = np.where(previous < 0, WALKS, then[previous])
     is_new = ~np.isin(began.time_s, track_time_s)

@@ -34,7 +34,7 @@ from edgefl.results.what_if_table import WhatIfRow, read_table
 
 # Returns the events of some kinds; None without an event log.
 ReadEvents = Callable[[Collection[str]], ColumnArrays | None]
-READ_AGAIN = 3  # times, if a run goes on while its files are read
+READ_AGAIN = 3  # times, if files change while they are read
 LEARNED_COLUMNS = ("test_accuracy", "test_loss", "train_loss", "distance_to_optimum")
 
 
@@ -215,7 +215,7 @@ def load_so_far(folder: Path) -> Run:
         try:
             return _load_rows_so_far(folder)
         except InputError:
-            # The run goes on while its files are read: files may be replaced, or be gone as it has ended.
+            # The run may have replaced files while they were read, or removed them at its end.
             if not is_unfinished(folder):
                 return load(folder)
     return _load_rows_so_far(folder)
