@@ -180,7 +180,7 @@ def test_the_warning_names_the_line(copy, whole, caplog):
     assert f"{file}:4: does not fit the lines before it" in warning
 
 
-def test_a_journal_without_digests_begins_anew_and_says_so(copy, whole, caplog):
+def test_a_journal_without_digests_begins_again_and_says_so(copy, whole, caplog):
     file = journal_of(copy)
     entries = [json.loads(line) for line in file.read_bytes().splitlines()]
     for entry in entries:
@@ -188,7 +188,7 @@ def test_a_journal_without_digests_begins_anew_and_says_so(copy, whole, caplog):
     file.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
     assert resumed(copy) == whole
     (warning,) = warnings(caplog)
-    assert "earlier version" in warning
+    assert f"{file}:1: is damaged" in warning
 
 
 def test_states_that_no_line_names_are_removed(copy, tmp_path):
