@@ -188,7 +188,7 @@ def test_journal_without_digests_restarts_with_a_warning(copy, whole, caplog):
     file.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
     assert resumed(copy) == whole
     (warning,) = warnings(caplog)
-    assert "earlier version" in warning
+    assert f"{file}:1: is damaged" in warning
 
 
 def test_states_that_no_line_names_are_removed(copy, tmp_path):
