@@ -85,7 +85,7 @@ def test_a_wrong_action_names_the_agent():
     env = edgefl.gym.parallel(WORLD, action=("devices", "clocks"))
     env.reset()
     right = {agent: {"devices": 1, "clocks": np.ones(1)} for agent in env.agents}
-    with pytest.raises(ValueError, match="actions: device_3 has none"):
+    with pytest.raises(ValueError, match="actions: device_3 is missing"):
         env.step({agent: action for agent, action in right.items() if agent != "device_3"})
     with pytest.raises(ValueError, match="device_5: action: clocks: holds NaN at 0"):
         env.step({**right, "device_5": {"devices": 1, "clocks": [np.nan]}})

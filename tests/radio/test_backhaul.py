@@ -176,9 +176,7 @@ def test_one_clear_line(case, tmp_path, capsys):
 
 def test_two_descriptions_of_a_backhaul_are_refused(tmp_path, capsys):
     policy = "server: {policy: {kind: hierarchical, backhaul_bps: 1e6}}"
-    assert "server.policy: describes a backhaul of its own" in refusal(
-        tmp_path, capsys, f"{policy}\nbackhaul: {{kind: star}}\n"
-    )
+    assert "server.policy: describes a backhaul" in refusal(tmp_path, capsys, f"{policy}\nbackhaul: {{kind: star}}\n")
     policy = "server: {policy: split}"
     assert "backhaul: is not modelled under the policy split" in refusal(
         tmp_path, capsys, f"{policy}\nbackhaul: {{kind: star}}\n"

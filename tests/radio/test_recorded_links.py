@@ -467,6 +467,6 @@ def test_an_agent_sees_no_channel_of_a_model(tmp_path):
     import edgefl.gym
 
     world = {"rounds": 1, "radio": traced(constant(tmp_path, 1e6, 1e6, 100))}
-    with pytest.raises(InputError, match="belong to a channel model"):
+    with pytest.raises(InputError, match="need a channel model"):
         edgefl.gym.make(world, observation=("view", "csi"))
     edgefl.gym.make(world, observation="view").close()

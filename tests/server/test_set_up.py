@@ -198,5 +198,5 @@ def test_numbers_out_of_range_are_refused(keys, match):
 
 @pytest.mark.parametrize("key", ["setup_s", "setup_j"])
 def test_direct_links_refuse_set_ups(key):
-    with pytest.raises(InputError, match="receives the model before its own participation begins"):
+    with pytest.raises(InputError, match="receives the model before its participation"):
         edgefl.run({**BASE, "devices": {**BASE["devices"], key: 1.0}, "server": POLICIES["sequential_direct"]})

@@ -379,7 +379,7 @@ def test_a_price_is_of_one_kind(images, cost, text):
 
 
 def test_a_cut_model_has_no_law(images):
-    with pytest.raises(InputError, match=r"devices\.compute: the kinds of operations in the two parts"):
+    with pytest.raises(InputError, match=r"devices\.compute: the kinds of operations are not known"):
         world(images, LAW, server={"policy": "split"}, model="lenet5")
 
 

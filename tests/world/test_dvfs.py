@@ -164,5 +164,5 @@ def test_impossible_clocks_are_refused(keys, message):
 
 
 def test_a_poll_before_the_deadline_is_refused():
-    with pytest.raises(InputError, match=r"devices.dvfs: the selection polls devices before the deadline begins"):
+    with pytest.raises(InputError, match=r"devices.dvfs: the selection polls devices before the deadline starts"):
         load({"devices": {"dvfs": slow()}, "server": {**DEADLINE, "selection": "power_of_choice", "participants": 5}})
