@@ -33,7 +33,7 @@ STRANGE = {
     r"whoever|whomever|whatsoever": "a device that, a user who",
     r"whom": "that, or the sentence turned round",
     r"anew": "again",
-    r"in the mean": "on average",
+    r"in the mean(?! of\b)": "on average",
     r"in vain": "without effect, or what happened",
     r"of alike": "of equal, of similar",
     r"comes? along": "travels with",

@@ -119,7 +119,7 @@ MUTANTS = {
         "if not isinstance(targets, list) or not all(isinstance(target, dict) for target in targets):",
         "if not isinstance(targets, list):",
         ("tests/results",),
-        "targets that are no mappings are read",
+        "targets that are not mappings are read",
     ),
     "refusal": Mutant(
         "edgefl/scenario/rules/population.py",

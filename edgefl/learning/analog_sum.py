@@ -35,13 +35,13 @@ class AnalogSum:
 def with_error(
     updates: Updates, weights: Tensor, received: AnalogSum, devices: Sequence[int], streams: Streams, number: int
 ) -> tuple[Updates, Tensor]:
-    """Return updates whose weighted mean is the received one, and the error [d] of that mean.
+    """Return updates whose weighted average is the received one, and its error [d].
 
     All updates get the same error, which is then that of any mean whose weights add up to 1.
 
     Args:
         updates: the updates as they were sent.
-        weights: [C] their weights in the mean.
+        weights: [C] of the average.
         received: how they were received.
         devices: [C] the devices that sent them, part of the key of the draws.
         streams: keyed randomness.

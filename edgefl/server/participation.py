@@ -153,7 +153,7 @@ class Participation:
         self.link_failures += 1
 
     def reestablish(self, cell: int) -> None:
-        """Record that a cell serves the device after a failure of its link, which is no handover."""
+        """Record that a cell serves the device after a failure of its link; this does not count as a handover."""
         self.serving = cell
 
     def finish(self, status: str, time_s: float, *, arrived: bool = False) -> None:

@@ -26,7 +26,7 @@ class Grouped(Normed):
 
 
 class Tied(nn.Module):
-    """Two layers with the same weights, constants that are saved or not, and state that is no tensor."""
+    """Two layers with the same weights, constants that are saved or not, and state that is not a tensor."""
 
     def __init__(self, classes):
         super().__init__()
@@ -42,7 +42,7 @@ class Tied(nn.Module):
         return {"made by": "a test"}
 
     def set_extra_state(self, state):
-        raise AssertionError("it is no tensor, so it is not saved")
+        raise AssertionError("it is not a tensor, so it is not saved")
 
     def forward(self, x):
         x = x.flatten(1)[:, self.order] * self.scale

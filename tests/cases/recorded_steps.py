@@ -51,7 +51,7 @@ class Recorder:
 
     def __call__(self, step):
         self.records += 1
-        # NumPy's products are no operations of torch, and a tape would not notice them.
+        # NumPy's products are not operations of torch, and a tape would not notice them.
         with patch.object(arithmetic, "numpy_can_read", lambda _: False), Tape() as tape:
             step()
 

@@ -204,7 +204,7 @@ def test_validate_refuses_what_a_run_would(edgefl, changes, line, fault):
     assert found[0].startswith(f"s.yaml:{line}: {fault}")
 
 
-def test_a_trace_that_is_elsewhere_is_no_fault_of_the_scenario(edgefl):
+def test_missing_trace_is_reported_at_its_path(edgefl):
     edgefl.write(
         "s.yaml",
         "mobility: {kind: trace, path: rides.csv}\n"

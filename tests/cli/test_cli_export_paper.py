@@ -108,7 +108,7 @@ def test_a_run_without_learning_has_its_costs(tmp_path):
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    """Two priced runs with accuracies put in; the second one's label is no formula."""
+    """Two priced runs with accuracies put in; the second one's label is not a formula."""
     folder = tmp_path_factory.mktemp("pair")
     for name, algorithm in (("a", "fedavg"), ("b", "fedprox")):
         edgefl.run(BASE | {"algorithm": algorithm}, train=False, out=folder / name)

@@ -117,7 +117,7 @@ def test_hardly_anything_fits_into_the_limit_of_the_shell(edgefl, verb):
     assert line.endswith("(ulimit -v): raise the limit, or use a larger machine")
 
 
-def test_other_errors_of_imports_are_no_lack_of_memory():
+def test_other_import_errors_do_not_count_as_lack_of_memory():
     assert unmapped_library(ImportError("cannot import name 'a' from 'b'")) is None
     text = "Importing failed.\nOriginal error was: liba.so: failed to map segment from shared object\n"
     assert (

@@ -139,7 +139,7 @@ def test_a_second_process_is_refused_at_once(edgefl):
     file = locked(edgefl.folder / "study" / LOCK)
     said = "study: another process is running there; wait for it, or choose another folder with -o"
     assert edgefl.refused(*FIGURE) == [said]
-    # The other one has measured something by now: that is no study which waits to be resumed.
+    # The other one has measured something by now: that study does not wait to be resumed.
     edgefl.write("study/measured.csv", "rate,seed,time,version\n")
     (edgefl.folder / "study" / "runs").mkdir()
     assert edgefl.refused(*FIGURE) == [said]

@@ -151,7 +151,7 @@ def test_no_share_is_wider_than_is_of_use():
     np.testing.assert_allclose(ratio, ratio[:1].repeat(ratio.size), rtol=1e-12)
 
 
-def test_what_the_server_expects_are_equal_shares():
+def test_server_expects_equal_shares():
     """Plans without knowledge of the draws use equal shares."""
     shares = ALLOCATIONS.load("unequal")().shares(12.0, np.ones(3), np.ones(3), TRUNCATED, spread=False)
     np.testing.assert_array_equal(shares.bandwidth_hz, [4.0, 4.0, 4.0])

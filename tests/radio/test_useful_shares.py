@@ -280,7 +280,7 @@ def test_weak_links_do_not_hold_up_rounds_for_hours(sharing):
     ],
     ids=str,
 )
-def test_it_goes_with_the_rest_of_the_radio(radio):
+def test_useful_shares_combine_with_the_rest_of_the_radio(radio):
     scenario = {
         "rounds": 2,
         "model": {"kind": "logistic", "cost": {"parameters": 10_000, "flops_per_parameter": 2.0}},

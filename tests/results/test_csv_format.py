@@ -10,7 +10,7 @@ from edgefl.results.csv_format import csv_bytes, csv_cell
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd", "-cmd|x", "@SUM(1)", "\t=1"])
-def test_text_is_no_formula(text):
+def test_text_is_never_a_formula(text):
     (header, row) = csv.reader(io.StringIO(csv_bytes({"a": [text]}).decode(), newline=""))
     assert header == ["a"]
     assert row == [f"'{text}"]

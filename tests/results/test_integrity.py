@@ -91,7 +91,7 @@ def test_each_damaged_file_has_its_line(folder):
 
 
 def test_export_refuses_an_edited_table(folder):
-    """Somebody has rounded the numbers in a spreadsheet."""
+    """A spreadsheet has rounded the numbers."""
     table = folder / "rounds.csv"
     table.write_text(table.read_text().replace("0.", "1."))
     for call in (

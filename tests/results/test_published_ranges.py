@@ -119,7 +119,7 @@ def test_processors_are_known_by_their_power():
     assert "Gflop/J" not in told(rows, devices=drawn)
 
 
-def test_static_power_is_no_power_of_the_clock():
+def test_static_power_does_not_depend_on_the_clock():
     """1.125 W of which 1 W is static: 0.5 GHz at 8 operations a cycle, 4 Gflop/s for 1.125 W."""
     devices = {"count": 1, "capacitance": 1e-27, "cpu_static_w": 1.0}
     rows = [{"compute_s": 2.0, "cpu_energy_j": 2.25}]

@@ -120,7 +120,7 @@ def test_the_settings_are_those_of_the_card(name):
 
 
 @ALL
-def test_it_runs_on_files_of_that_format(name, home):
+def test_scenario_runs_on_files_of_its_format(name, home):
     case = CASES[name]
     case.write(home)
     short = ("sessions.rounds=1", "sessions.count=3") if "sessions" in name else ("rounds=2",)

@@ -28,7 +28,7 @@ class Averaging(Algorithm):
         return updates.vectors["delta"].new_tensor(n / n.sum())
 
     def counts(self, updates: Updates) -> Floats | Ints:
-        """Return how much each participant counts in the mean [C]: its number of samples, or 1."""
+        """Return the weight of each participant [C]: its number of samples, or 1."""
         return updates.samples if self.weighting == "samples" else np.ones(len(updates.ids))
 
     def mean_delta(self, updates: Updates) -> Tensor:

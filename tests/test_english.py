@@ -1,0 +1,81 @@
+"""Code and docs do without the words that plain English does without, and test names state behaviour."""
+
+import re
+from pathlib import Path
+
+import english
+import pytest
+
+# The words are quoted there: as patterns, as examples of what not to write.
+QUOTING = {"tests/english.py", "tests/test_english.py", "CONTRIBUTING.md"}
+RIDDLE = re.compile(r"^\s*def (test_(?:it|what|who|whose|whether)_\w+)", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """All prose of the repository."""
+    return [text for path in english.tracked_files([]) for text in english.texts(path)]
+
+
+def place(text):
+    """Return where a text stands."""
+    return f"{text.path.relative_to(english.ROOT)}:{text.line}"
+
+
+def test_no_text_has_strange_words(texts):
+    found = [
+        f"{place(text)}: {words}"
+        for text in texts
+        if text.path.relative_to(english.ROOT).as_posix() not in QUOTING
+        for words in english.strange_words(text)
+    ]
+    assert found == []
+
+
+def test_test_names_state_behaviour():
+    found = [
+        f"{path.name}: {name}"
+        for path in sorted(Path(__file__).parent.rglob("test_*.py"))
+        for name in RIDDLE.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("Nobody is asked, and whoever leaves is forgotten.", ["Nobody", "whoever"]),
+        ("It is divided anew, on average.", ["anew"]),
+        ("A label is no number.", ["is no number"]),
+        ("There is no number here, and it is no longer a label.", []),
+    ],
+)
+def test_strange_words_are_found(sentence, words):
+    assert list(english.strange_words(english.Text(Path("page.md"), 1, sentence))) == words
+
+
+def test_prose_of_code_is_comments_texts_and_test_names(tmp_path):
+    path = tmp_path / "test_code.py"
+    path.write_text(
+        '''"""A first docstring."""
+
+# A comment
+# of two lines.
+NAME = "short"
+
+
+def test_that_it_works():
+    pass
+'''
+    )
+    assert {(text.line, text.words) for text in english.texts(path)} == {
+        (1, "A first docstring."),
+        (3, "A comment of two lines."),
+        (8, "test that it works"),
+    }
+
+
+def test_blocks_of_code_on_a_page_are_not_prose(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text("One line\nand another.\n\n```sh\nedgefl run anew\n```\nThe end.\n")
+    assert [text.words for text in english.texts(path)] == ["One line and another.", "The end."]
