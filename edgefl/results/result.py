@@ -75,9 +75,11 @@ class Result:
         Raises:
             InputError: the model in the result folder is damaged.
         """
-        if self.trained is None and (self.folder is None or not (self.folder / MODEL_FILE).exists()):
+        if self.trained is not None:
+            return self.trained.flat()
+        if self.ledger is not None or self.folder is None or not (self.folder / MODEL_FILE).exists():
             return None
-        return self.saved_model().flat()
+        return read_model(self.folder).flat()
 
     def model(self) -> nn.Module:
         """Return the final global model as a torch module in evaluation mode, with its statistics.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from edgefl.core.files import write_atomically
 from edgefl.records.columns import index_column
 from edgefl.results.csv_format import csv_bytes
+from edgefl.results.what_if_table import BS_ENERGY, OF_TARGET, value_cell
 from edgefl.runs.sweep_run import SweepRun
 
 INDEX = "index.csv"
@@ -21,8 +21,6 @@ INDEX_TOTALS = (  # entries of a run's summary that become columns
     "rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j",
     "jain_index", "mean_age_rounds",
 )  # fmt: skip
-INDEX_OF_TARGET = ("round", "time_s", "energy_j")
-BS_ENERGY = "bs_energy_j"  # a further one of both, where a run accounts for base stations
 
 
 class SweepIndex:
@@ -69,7 +67,7 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
     reached = [_targets(run) for run in runs]
     targets = dict.fromkeys(target for of_run in reached for target in of_run)  # without duplicates, in order
     totals = list(INDEX_TOTALS)
-    of_target = list(INDEX_OF_TARGET)
+    of_target = list(OF_TARGET)
     if any(BS_ENERGY in (run.summary or {}) for run in runs):
         totals.append(BS_ENERGY)
         of_target.append(BS_ENERGY)
@@ -78,7 +76,8 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
         columns["point"].append(run.point.label)
         columns["seed"].append(run.point.scenario.seed)
         for key in keys:
-            columns[index_column(key)].append(_cell(run.point.values.get(key)))
+            value = run.point.values.get(key)
+            columns[index_column(key)].append(None if value is None else value_cell(value))
         columns["status"].append(run.status)
         columns["error"].append(run.error)
         columns["folder"].append(str(run.point.place))
@@ -95,10 +94,3 @@ def _targets(run: SweepRun) -> dict[str, Mapping[str, Any]]:
     """Return the targets of a run's summary, keyed by their accuracy as the index writes it."""
     targets = (run.summary or {}).get("targets", ())
     return {f"{target['accuracy']:.6g}": target for target in targets if target["accuracy"] is not None}
-
-
-def _cell(value: Any) -> Any:
-    """Return a value for a cell: numbers and texts plain, mappings and lists as JSON."""
-    if value is None or isinstance(value, (int, float, str)):
-        return value
-    return json.dumps(value)

@@ -214,7 +214,7 @@ def test_a_run_begins_with_the_model_of_another(tmp_path):
     init = Init.model_validate({"kind": "file", "path": str(file)})
     assert np.array_equal(init.vector(len(first.parameters)).astype(np.float32), first.parameters)
     file.write_bytes(b"x")
-    with pytest.raises(InputError, match=r"is neither a \.npy array nor the model of a run"):
+    with pytest.raises(InputError, match=r"cannot be read as a \.npy array or the model of a run"):
         init.vector(len(first.parameters))
 
 

@@ -96,7 +96,7 @@ class Init(Section):
                 # A memory map reads the header first: a wrong file of any size is refused at once.
                 vector = np.lib.format.open_memmap(path, mode="r")
         except (OSError, ValueError, EOFError):
-            raise InputError(f"model.init.path: {path}: is neither a .npy array nor the model of a run") from None
+            raise InputError(f"model.init.path: {path}: cannot be read as a .npy array or the model of a run") from None
         floats = np.issubdtype(vector.dtype, np.floating)
         if vector.shape != (count,) or not floats or not np.isfinite(vector).all():
             found = f"{vector.dtype} {list(vector.shape)}"

@@ -1,4 +1,4 @@
-"""The exported runs: named result folders, and the finished runs of sweeps with their values."""
+"""The exported runs: named result folders, the finished runs of sweeps with their values, and groups of runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.records.columns import index_column, key_column
+from edgefl.results.report.comparison.seed_groups import SeedGroup, grouped
+from edgefl.results.report.shared.read import load_all
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.report.sweep.study import Study, load, swept_values
 
@@ -72,6 +74,26 @@ def sweep_alone(folders: Sequence[Path]) -> Study | None:
     if not any(study.finished_rows):
         raise InputError(f"{study.folder}: no run of this sweep has finished")
     return study
+
+
+def groups_of(folders: Sequence[Path]) -> list[SeedGroup]:
+    """Return the groups of the runs in result folders; the groups of a single sweep are its points.
+
+    Raises:
+        InputError: a folder cannot be read, or no run of a sweep has finished.
+    """
+    study = sweep_alone(folders)
+    if study is None:
+        return grouped(load_all(exported_folders(folders), details=False))
+    groups = []
+    for number, rows in enumerate(study.finished_rows):
+        if not rows:
+            continue
+        runs = load_all([study.run_folder(row) for row in rows], details=False)
+        indices = study.points[number].value_indices
+        texts = [key.texts[index] for key, index in zip(study.keys, indices, strict=True)]
+        groups.append(SeedGroup(study.point_text(number) or study.name, runs, texts))
+    return groups
 
 
 def _runs_of_sweep(folder: Path) -> list[ExportedRun]:

@@ -14,7 +14,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.extras import require
 from edgefl.core.units import ENERGY, Unit, fitting, top, with_unit
-from edgefl.results.export.exported_runs import sweep_alone
+from edgefl.results.export.exported_runs import groups_of, sweep_alone
 from edgefl.results.export.figure_style import (
     COLUMN_IN,
     LEGEND_CHARACTERS,
@@ -28,9 +28,9 @@ from edgefl.results.export.figure_style import (
     look_of,
     wrapped,
 )
-from edgefl.results.export.groups import SeedGroup, groups_of
 from edgefl.results.export.sweep_figure import SweepChoice, draw_panel, panels_of
 from edgefl.results.reader import rows_of
+from edgefl.results.report.comparison.seed_groups import SeedGroup
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES

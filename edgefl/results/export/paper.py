@@ -10,8 +10,8 @@ from typing import IO, Any, NamedTuple
 
 from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, fitting, percent, with_unit
 from edgefl.results.export.dialects import DIALECTS, Cell, TextColumn
-from edgefl.results.export.exported_runs import sweep_alone
-from edgefl.results.export.groups import SeedGroup, groups_of
+from edgefl.results.export.exported_runs import groups_of, sweep_alone
+from edgefl.results.report.comparison.seed_groups import SeedGroup
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.sweep.study import Study
