@@ -14,13 +14,14 @@ from edgefl.learning.datasets import DATASETS, Dataset
 from edgefl.results.integrity import DATA_DIGEST, MANIFEST_FILE, manifest_of
 from edgefl.results.provenance import PROCESSOR
 from edgefl.runs.learning_key import rounds_matter
-from edgefl.scenario import Scenario, dump
+from edgefl.scenario import Scenario, dump, without
 from edgefl.scenario.yaml_reader import NotYaml, parse
 
 OTHERWISE = "choose another folder with -o, or replace it with --overwrite"
 # Keys that only set when a run ends: what comes before does not depend on them.
 LENGTHS = (("rounds",), ("sessions", "count"), ("sessions", "rounds"))
 STOP = ("stop",)
+ABSENT = object()  # the value of a key that a file does not have
 
 
 class Difference(NamedTuple):
@@ -31,8 +32,12 @@ class Difference(NamedTuple):
     now: Any
 
     def __str__(self) -> str:
-        name = dotted(self.key)
-        return f"with '{name}: {shown(self.before)}' in place of '{name}: {shown(self.now)}'"
+        return f"with {self._quoted(self.before)} in place of {self._quoted(self.now)}"
+
+    def _quoted(self, value: Any) -> str:
+        if value is ABSENT:
+            return "nothing"
+        return f"'{dotted(self.key)}: {shown(value)}'"
 
 
 def check_begun(folder: Path, text: str, scenario: Scenario) -> bool:
@@ -49,7 +54,7 @@ def check_begun(folder: Path, text: str, scenario: Scenario) -> bool:
     if text == dump(scenario):
         return False
     now, _ = parse(dump(scenario))
-    found = list(_differences(_parsed(folder, text), now))
+    found = [each for each in _differences(_parsed(folder, text), now) if not _is_default(each, scenario)]
     lengths = [each for each in found if each.key in LENGTHS and type(each.before) is type(each.now) is int]
     for each in found:
         if each not in lengths and each.key[: len(STOP)] != STOP:
@@ -65,15 +70,24 @@ def check_begun(folder: Path, text: str, scenario: Scenario) -> bool:
 
 
 def _differences(before: Any, now: Any, key: KeyPath = ()) -> Iterator[Difference]:
-    """Yield the keys with different values; a key without a value counts as missing."""
     if isinstance(before, dict) and isinstance(now, dict):
         for name in {**now, **before}:
-            yield from _differences(before.get(name), now.get(name), (*key, name))
+            yield from _differences(before.get(name, ABSENT), now.get(name, ABSENT), (*key, name))
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         for index, values in enumerate(zip(before, now, strict=True)):
             yield from _differences(*values, (*key, index))
     elif before != now:
         yield Difference(key, before, now)
+
+
+def _is_default(difference: Difference, scenario: Scenario) -> bool:
+    """Return whether a file lacks a key that has its default now: an earlier version may not have known the key."""
+    if difference.before is not ABSENT:
+        return False
+    try:
+        return dump(without(scenario, [difference.key])) == dump(scenario)
+    except InputError:  # the key is required
+        return False
 
 
 def check_data(folder: Path, dataset: Dataset, digest: str) -> None:

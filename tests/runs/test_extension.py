@@ -1,10 +1,13 @@
 """A finished run that gets more rounds: the same bytes as if it had had them from the beginning."""
 
+import hashlib
 import json
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 from resume_cases import BASE, CASES
 from run_cases import content
 
@@ -186,3 +189,106 @@ def test_removed_requests_count_as_another_scenario(tmp_path):
     for report in ({}, {"what_if": {"radio.bandwidth_hz": [2e6]}}):
         with pytest.raises(InputError, match=r"another scenario, with 'report.what_if.* in place of"):
             edgefl.run({**BASE, "report": report}, out=tmp_path, train=False, resume=True)
+
+
+# Folders of another version
+
+
+OWN = {
+    "data": {"dataset": "npz", "path": "own.npz"},
+    "devices": {"count": 8, "groups": [{"name": "a", "count": 8}]},
+    "report": {"contributions": {"every": 2}},
+}
+
+
+@pytest.fixture
+def own_data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arrays = {"train_x": np.ones((24, 5), np.float32), "train_y": np.arange(24) % 3}
+    np.savez("own.npz", **arrays, test_x=arrays["train_x"], test_y=arrays["train_y"])
+
+
+def rewrite(folder, change):
+    """Change a folder to what another version would have written."""
+    path = folder / "scenario.yaml"
+    scenario = yaml.safe_load(path.read_text())
+    change(scenario)
+    path.write_text(yaml.safe_dump(scenario, sort_keys=False))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["edgefl"] = "9.9"
+    manifest["digests"]["scenario.yaml"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def lose_keys(scenario):
+    """Remove keys whose defaults are None, a number, text, a section or a member."""
+    del scenario["data"]["classes"]
+    del scenario["training"]["wrap"]
+    del scenario["devices"]["height_m"]
+    del scenario["report"]["contributions"]["value"]
+    del scenario["algorithm"]["server_lr"]
+    del scenario["stop"]
+    del scenario["churn"]
+
+
+EARLIER = {**BASE, **OWN, "algorithm": "fedavgm"}
+
+
+def test_finished_run_of_an_earlier_version_stays(tmp_path, own_data):
+    out = tmp_path / "out"
+    edgefl.run(EARLIER, out=out, device="cpu")
+    rewrite(out, lose_keys)
+    before = content(out)
+    assert edgefl.run(EARLIER, out=out, device="cpu", resume=True).ledger is None
+    assert content(out) == before
+
+
+def test_unfinished_run_of_an_earlier_version_continues(tmp_path, own_data):
+    def interrupt(row):
+        if row["round"] == 4:
+            raise KeyboardInterrupt
+
+    edgefl.run(EARLIER, out=tmp_path / "whole", device="cpu")
+    edgefl.run(EARLIER, out=tmp_path / "out", device="cpu", progress=interrupt)
+    rewrite(tmp_path / "out", lose_keys)
+    edgefl.run(EARLIER, out=tmp_path / "out", device="cpu", resume=True)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_run_of_an_earlier_version_is_extended(tmp_path, own_data):
+    edgefl.run(shortened(EARLIER), out=tmp_path / "out", train=False)
+    rewrite(tmp_path / "out", lose_keys)
+    with pytest.raises(InputError, match="was begun with rounds: 5, which cannot become 4"):
+        edgefl.run({**EARLIER, "rounds": 4}, out=tmp_path / "out", train=False, resume=True)
+    edgefl.run(EARLIER, out=tmp_path / "out", train=False, resume=True)
+    edgefl.run(EARLIER, out=tmp_path / "whole", train=False)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"data": {**OWN["data"], "classes": 4}}, "another scenario, with nothing in place of 'data.classes: 4'"),
+        ({"stop": None, "seed": 2}, "another scenario, with 'seed: 1' in place of 'seed: 2'"),
+        (
+            {"training": {**BASE["training"], "lr": 0.2}},
+            r"another scenario, with 'training.lr: 0.1' in place of 'training.lr: 0.2'",
+        ),
+        (
+            {"algorithm": "feddyn"},
+            "another scenario, with 'algorithm.kind: \"fedavgm\"' in place of 'algorithm.kind: \"feddyn\"'",
+        ),
+    ],
+)
+def test_differing_keys_of_an_earlier_version_are_named(tmp_path, own_data, change, message):
+    edgefl.run(EARLIER, out=tmp_path / "out", train=False)
+    rewrite(tmp_path / "out", lose_keys)
+    with pytest.raises(InputError, match=message):
+        edgefl.run({**EARLIER, **change}, out=tmp_path / "out", train=False, resume=True)
+
+
+def test_key_of_a_newer_version_is_named(tmp_path, own_data):
+    edgefl.run(EARLIER, out=tmp_path / "out", train=False)
+    rewrite(tmp_path / "out", lambda scenario: scenario["data"].update(mirror=True))
+    with pytest.raises(InputError, match=r"another scenario, with .data.mirror: true. in place of nothing"):
+        edgefl.run(EARLIER, out=tmp_path / "out", train=False, resume=True)
