@@ -4,8 +4,6 @@ Draws and gains have the same bits as with NumPy and SciPy. One logarithm is tak
 sums of bits differ in their last digits, and a slot count only where a payload ends within 1e-12 of a slot's border.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache

@@ -7,8 +7,6 @@ Sources: Doty-Humphrey, PractRand (SFC64: small fast chaotic); Marsaglia and Tsa
 random variables", J. Stat. Softw. 5(8), 2000, with the 256 layers and the words that NumPy takes.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -10,8 +10,6 @@ samples*, and in these units the cumulants hardly depend on rho, so coarse table
 docs/channel/fast.md derives the method.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -10,8 +10,6 @@ first epoch has the terms that come from the start of the fading.
 docs/channel/sharing.md derives this and shows how close it is to walking.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ so the distribution of its length follows from those of `S_n`. `channel.cumulant
 is as good as walking.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 `slot_walk` knows the process behind its slots and is faster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

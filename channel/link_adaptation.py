@@ -7,8 +7,6 @@ the same scheme, and the receiver adds up the SNRs (chase combining: Chase, IEEE
 it by `step target / (1 - target)`, an error lowers it by `step`. In equilibrium the share of errors is the target.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Processor sharing (Kleinrock 1967): whenever a transfer begins or ends, the band
 docs/channel/sharing.md compares it with fixed shares.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@
 sight of D and E to a K-factor (clause 7.7.6). `channel.waves` lets the taps fade.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,8 +1,6 @@
 # ruff: noqa: INP001  # MkDocs reads this file; nothing imports it
 """Adds the reference and the pages of reproductions to the site; they follow from the code and are not committed."""
 
-from __future__ import annotations
-
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from site_pages import reference_pages, reproduction_pages

@@ -4,8 +4,6 @@
 MkDocs calls `on_page_markdown` while it builds. The pages in the repository stay as they are.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 

@@ -5,8 +5,6 @@ MkDocs calls the functions below while it builds. A link such as ``../scenarios/
 the repository; on the site it leads to a page with that file. The name of a file between backticks becomes a link, too.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@
 python docs/site/write_pages.py
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from site_pages import calibration_picture, keys_page, reproduction_pages, results_readme, table_picture, validation

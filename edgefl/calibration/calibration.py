@@ -1,7 +1,5 @@
 """A calibration: the fit to all rows of a log, and how well a fit to some rows predicts the others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """Predicted and measured numbers, row by row of a log."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The power of one type of device in each phase, and the energy of its set-up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

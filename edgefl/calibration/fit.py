@@ -1,7 +1,5 @@
 """The fit to a log: each type of device, and the link that they share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Fits and statistics that all parts of a calibration share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The rows of a log that are left out of a fit, and predicted by it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """The log of a testbed, and the table of counts of its networks: two CSV files that users write."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Iterator

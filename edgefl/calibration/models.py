@@ -1,7 +1,5 @@
 """Counts of the models of scenarios, in place of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

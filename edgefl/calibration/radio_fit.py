@@ -4,8 +4,6 @@ The last of n devices that exchange messages at the same time is done when the l
 shared it. So its seconds are `access_s + clients * bits / capacity`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The unknowns of a log, one line each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from edgefl.calibration.fit import Fit, TypeFit

@@ -4,8 +4,6 @@ A board computes as a Raspberry Pi 4 does (the preset raspberry_pi_4, fitted to 
 term may deviate from that by a factor, within a lognormal distribution, as far as the log asks for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The command line. Slow imports wait until a verb needs them, so that `edgefl --help` answers quickly."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import gc

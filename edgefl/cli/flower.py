@@ -1,7 +1,5 @@
 """`edgefl flower`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

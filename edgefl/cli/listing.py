@@ -1,7 +1,5 @@
 """Lists for `edgefl list`: members of catalogues, presets, shipped scenarios and recipes, a line each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from edgefl.coordination.csi import CSI

@@ -1,7 +1,5 @@
 """The verbs about this machine: `edgefl data`, `doctor`, `completion`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page of a member for `edgefl list NAME`: its summary, its keys, and a valid example."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

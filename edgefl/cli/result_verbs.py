@@ -1,7 +1,5 @@
 """The verbs for finished runs: `edgefl report`, `compare`, `export`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

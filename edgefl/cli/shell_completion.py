@@ -1,7 +1,5 @@
 """Completion scripts for shells, derived from the command line's parser."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Decisions on a cell's participants, made from a forecast: shares of the band, powers and clocks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

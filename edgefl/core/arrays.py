@@ -1,7 +1,5 @@
 """Types of arrays that every room shares; shapes stand in brackets in the docstrings that use them."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

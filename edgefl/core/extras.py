@@ -1,7 +1,5 @@
 """Packages that only some features need, or that may not fit into the memory."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from edgefl.core.errors import InputError

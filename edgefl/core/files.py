@@ -1,7 +1,5 @@
 """Reading of plain files only, writing of files that are either whole or absent, and locks of folders."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

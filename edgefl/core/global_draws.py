@@ -4,8 +4,6 @@ Such draws depend on all other draws of the program, so no run could be repeated
 tracker or an agent, may draw from these generators, so they are compared around single calls of a member.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Reads the meanings of a class's keys from the comments beside its fields, their only description."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import io

@@ -1,7 +1,5 @@
 """Files with one mapping, such as published traces of devices: JSON, or pickles, read as plain data only."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

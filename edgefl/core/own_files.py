@@ -4,8 +4,6 @@
 enough: each file of edgefl has a mark, its beginning, and files without it stay. Only empty folders are removed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """Reading of files that may be packed by gzip, within bounds: a few packed bytes may become gigabytes."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io

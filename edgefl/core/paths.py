@@ -1,7 +1,5 @@
 """Paths in a scenario: a relative path is searched beside the scenario file, then in the working directory."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@ To add such a key to the section `devices`: a field of `Hardware` with one of th
 at the end of `ATTRIBUTES`, and `devices.draw(...)` where the number is needed.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 import numpy as np

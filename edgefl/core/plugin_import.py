@@ -9,8 +9,6 @@ Modules from folders are kept apart: if two scenarios each have a `my_nova.py`, 
 its neighbours at its top, not inside a function.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 import os

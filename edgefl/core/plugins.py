@@ -3,8 +3,6 @@
 `plugin_import` imports them. Results depend on their source, and a message about an exception names their line.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import inspect

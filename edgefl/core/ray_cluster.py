@@ -1,7 +1,5 @@
 """The connection to a Ray cluster, made from its address."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

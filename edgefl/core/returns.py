@@ -4,8 +4,6 @@ A wrong number is worse than a missing one: with a share above the band or a NaN
 plausible. Shipped members are trusted, as tests have checked them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Append-only rows: columns in blocks, in memory while they are few, then in a file without a name."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import tempfile

@@ -1,7 +1,5 @@
 """Standard JSON, without the NaN and infinity that Python's reader accepts."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any, NoReturn

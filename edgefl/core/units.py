@@ -1,7 +1,5 @@
 """Numbers for people: units that fit the size of a value, and few digits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Values of a key written as a range: `5e6..100e6`, or `5e6..100e6:16` for sixteen values."""
 
-from __future__ import annotations
-
 import re
 
 USUAL_COUNT = 12  # values of a range without a count

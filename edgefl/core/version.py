@@ -1,7 +1,5 @@
 """The name and version of the installed package."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 
 DISTRIBUTION = "edgefl-emulator"

@@ -4,8 +4,6 @@
 that an app may import this module anywhere.
 """
 
-from __future__ import annotations
-
 from edgefl.flower.metrics import report
 
 __all__ = ["report"]

@@ -1,7 +1,5 @@
 """A Flower app in its folder: `pyproject.toml` names its two components and its configuration."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 import traceback

@@ -1,7 +1,5 @@
 """Passes the metrics of a strategy's `evaluate_fn` on to the emulation."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager

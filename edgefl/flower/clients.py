@@ -1,7 +1,5 @@
 """The ClientApp on each device: its context, its random numbers, and what it computes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from copy import copy, deepcopy
 from datetime import UTC, datetime

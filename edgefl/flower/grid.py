@@ -1,7 +1,5 @@
 """Flower's grid in virtual time: a ServerApp's messages travel over our radio to our devices and back."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections import defaultdict, deque

@@ -1,7 +1,5 @@
 """The bits of a message on the air."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

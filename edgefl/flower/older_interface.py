@@ -4,8 +4,6 @@ Its server asks each client in a separate thread, and updates its list of nodes 
 clients of a round are sent together, and the list is updated when it is asked for.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager

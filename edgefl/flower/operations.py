@@ -1,7 +1,5 @@
 """Counts the operations of a device for a message while the ClientApp runs, or takes them from the world."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache

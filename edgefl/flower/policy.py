@@ -1,7 +1,5 @@
 """The policy of a run that a Flower app drives, as the result folder's scenario.yaml names it."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, ClassVar, Literal
 

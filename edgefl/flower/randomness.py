@@ -1,7 +1,5 @@
 """The global random generators that an app draws from, keyed by the device that draws."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The app's clock: `time.sleep`, `time.time` and `time.monotonic` follow virtual time while a ServerApp runs."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The scenario of a run that a Flower app drives: the world's sections, with the app as the policy."""
 
-from __future__ import annotations
-
 import logging
 from typing import Literal
 

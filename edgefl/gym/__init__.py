@@ -3,8 +3,6 @@
 `make` returns an environment for one agent, the server; in the environment of `parallel`, every device is an agent.
 """
 
-from __future__ import annotations
-
 from edgefl.core.extras import require
 
 require("gymnasium", "gym", "edgefl.gym")

@@ -1,7 +1,5 @@
 """Actions of agents, as spaces of Gymnasium."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Decisions of an agent, and the control that hands them to the server, the world and the radio."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The environment of one agent, the server, which decides about all devices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium

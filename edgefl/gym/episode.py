@@ -1,7 +1,5 @@
 """One episode: a run that stops at each decision, and the events between decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The episodes of an environment: their worlds, the episode under way, and the results of the last one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Observations of agents before decisions: arrays of fixed shapes, finite and of 32 bits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The environment of many agents: each device decides about itself (PettingZoo's parallel API)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Rewards of a step: its time, energy and gain of accuracy, weighted, or a function of a round's row."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The backhaul: the time of messages between the server and each base station."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

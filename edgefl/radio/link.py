@@ -1,7 +1,5 @@
 """The link, which opens the carriers of a round's messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Estimates of uploads from downloads, as the path is the same in both directions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

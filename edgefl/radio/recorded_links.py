@@ -1,7 +1,5 @@
 """The recorded links of a run's devices."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -7,8 +7,6 @@ A direct link is an uplink whose path leads to the peer: the sender's power, the
 band of its cell, the same engines, faults and interrupts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ ledger refuses any other column. To add a column to ``devices.csv``, add an entr
 where its value is known (`edgefl.server.accounting.device_columns`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 

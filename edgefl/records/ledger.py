@@ -1,7 +1,5 @@
 """The ledger: what happened in a run and what it cost, row by row."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ world, declare its columns in `columns.py`, add an entry here, and give its rows
 models and updates (`edgefl.learning.measures`) declares its own table; `edgefl.results.result_tables` joins both.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from edgefl.records import columns

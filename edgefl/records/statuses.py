@@ -3,8 +3,6 @@
 Others are failures (`edgefl.server.participation.FAILED`) and causes of interrupts, such as departures.
 """
 
-from __future__ import annotations
-
 RECEIVED = "received"
 LATE = "late"
 ANSWERED = "answered"  # the device has answered a message that did not ask for training

@@ -1,7 +1,5 @@
 """Charts of a comparison: published marks beside measured ones."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The check of all recipes that do not learn, or learn in seconds: run in a temporary folder, and compared."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A published table beside measured numbers: the difference of every cell, and the state of the whole."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A finished run for readings: its curve, tables and summary, read on demand."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path
 

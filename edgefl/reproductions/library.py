@@ -1,7 +1,5 @@
 """The library of recipes: recipes/PAPER/ITEM.yaml, published/FILE.csv, measured/PAPER/ITEM-SCALE.csv in one folder."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The data of a recipe: whether this machine has them and, if not, which files go where."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatch

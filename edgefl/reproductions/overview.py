@@ -1,7 +1,5 @@
 """The list of all recipes: data, duration, day of the last measurement, and state."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writes a study's page, and its comparison as CSV and LaTeX."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from edgefl.core.files import write_atomically

@@ -1,7 +1,5 @@
 """The table of a comparison for a paper, in LaTeX."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from edgefl.reproductions.comparison import Cell, Comparison

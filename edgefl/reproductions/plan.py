@@ -3,8 +3,6 @@
 A plan loads no scenario; `scenarios.py` loads and checks them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import re

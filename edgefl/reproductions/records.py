@@ -3,8 +3,6 @@
 A file has one row for each run: the values of the axes, the seed, the measures, and their origin.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

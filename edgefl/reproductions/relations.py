@@ -4,8 +4,6 @@ A relation is computed from readings of both runs (curves are texts of numbers),
 add one: a class here, its line in RELATIONS, and a test with a known answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 

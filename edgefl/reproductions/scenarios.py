@@ -1,7 +1,5 @@
 """The scenarios of a plan's runs: a base, and the recipe's overrides for each run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ The folder holds `runs`, a sweep; `measured.csv`, a row for each run, which stay
 pages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

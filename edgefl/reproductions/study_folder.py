@@ -1,7 +1,5 @@
 """The folder of a study, with the runs of a recipe and a row of readings for each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, first_line_has, is_own

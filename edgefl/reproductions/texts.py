@@ -1,7 +1,5 @@
 """The numbers of a comparison as short texts, for the terminal and for pages."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

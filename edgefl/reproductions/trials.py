@@ -1,7 +1,5 @@
 """Trials: the duration of a recipe's runs on this machine, estimated by the first rounds of some of them, and kept."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import statistics

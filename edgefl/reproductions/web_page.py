@@ -1,7 +1,5 @@
 """The page of a study: printed beside measured numbers, as one HTML file that needs no network."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The CSV format of result files: 12 significant digits, an empty cell for a missing value."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Checks that the files of a result folder are unchanged, by the digests in its manifest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Metrics of one run and between runs: pure functions over arrays (docs/metrics.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Measures of participation: Jain's index of the times that devices were chosen, and the age of updates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

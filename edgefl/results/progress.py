@@ -4,8 +4,6 @@ A result folder gets its tables at the end of the run. Until then `PROGRESS` hol
 same format, without the last ones. Only pages read them, and they are removed before the run counts as finished.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """The origin of a result: the versions and the machine of a run, and digests of the files that it wrote."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -3,8 +3,6 @@
 A value outside is not wrong, but no measured or standardised device has it, so it deserves a second look.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -3,8 +3,6 @@
 Results that are read back (`edgefl.results.result`), the report and the exports build on it.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """All files that a result folder may have: those of every run, and the tables of measures, also from outside."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The folder of a run: the files that edgefl writes there, how it recognises them, and their removal."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

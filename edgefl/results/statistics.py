@@ -1,7 +1,5 @@
 """Estimates and tests over several seeds: pure functions over arrays (docs/sweep-report.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The summary of a run: totals, time- and energy-to-accuracy, fairness."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

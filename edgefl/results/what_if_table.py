@@ -1,7 +1,5 @@
 """The table `what_if.csv`: the costs of a finished run with other values of some keys."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Puts the parts of a run together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A worker pool on the machines of a Ray cluster; if a machine is lost, its tasks begin again on another."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Scales the operations of devices so that they take as long as `devices.compute` says."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ints

@@ -1,7 +1,5 @@
 """The data of a run: a dataset, divided among the devices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Reports on this machine: versions, devices, cores, memory, cache, data, optional packages."""
 
-from __future__ import annotations
-
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,5 @@
 """Checks that the run in a folder is that of a scenario, or its beginning: a run may be extended by rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

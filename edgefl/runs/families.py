@@ -4,8 +4,6 @@ The first run of a family learns alone and leaves a record of its learning. The 
 differs.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path

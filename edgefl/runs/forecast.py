@@ -1,7 +1,5 @@
 """Forecasts of a run from its first rounds: its results, its time on this machine and its needs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from contextlib import suppress

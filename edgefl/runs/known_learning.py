@@ -5,8 +5,6 @@ belongs. `RowsOfRun` learns the digests when the run's own scenario is run again
 only under its digest. So a run with other commands gets none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn

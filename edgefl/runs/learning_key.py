@@ -4,8 +4,6 @@ Resumed runs and sweeps that share learning rely on it. Radio, cells and movemen
 learning only through the commands.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

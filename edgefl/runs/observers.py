@@ -1,7 +1,5 @@
 """The optional parts of a run that a scenario asks for, in the order of their columns."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from edgefl.coordination.server_view import DeviceTracker

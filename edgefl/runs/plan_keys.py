@@ -4,8 +4,6 @@ Plans differ by rounding, so the scenario.yaml of a result names the plan that w
 reproduce the same bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

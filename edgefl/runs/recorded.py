@@ -1,7 +1,5 @@
 """Parts of a run's result: its summary, and the tables outside the ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The report page that is written into the folder of a finished run or sweep."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from edgefl.core.errors import InputError, RunError

@@ -1,7 +1,5 @@
 """The folder of one run, from its first check until its results are written."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress

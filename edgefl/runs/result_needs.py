@@ -4,8 +4,6 @@ Certain needs refuse a run: rows of rounds that nothing in the scenario can end 
 needs only warn: the number of participants is unknown, as is the size of checkpoints.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Sequence

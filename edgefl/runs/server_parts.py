@@ -1,7 +1,5 @@
 """Builds the parts whose processes run on the clock: radio, dispatcher, choosing, server."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

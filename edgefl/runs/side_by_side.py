@@ -1,7 +1,5 @@
 """Calls side by side in forked processes, which share this process's memory."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The folder of a sweep: a file that describes it, an index, and a folder for each run."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

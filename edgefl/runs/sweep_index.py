@@ -1,7 +1,5 @@
 """The index of a sweep: a row for each run, with its values, status and totals."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One run of a sweep: its point, its folder and its status."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Sweeps: many runs side by side, with an index of their results; common learning is done once."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The place of training: this machine's processor or GPU, or the machines of a Ray cluster."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from typing import Any
 

@@ -5,8 +5,6 @@ the server gives learning the same commands as in the run: the same updates, fro
 Values with another digest of commands are refused.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence

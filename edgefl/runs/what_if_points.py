@@ -1,7 +1,5 @@
 """The points of a what-if: a finished run with another value of one key that does not change its learning."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

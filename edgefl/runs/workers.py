@@ -1,7 +1,5 @@
 """Worker pools run tasks side by side: in processes of this machine (`pool`), or on a cluster (`cluster`)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol

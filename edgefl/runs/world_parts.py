@@ -1,7 +1,5 @@
 """Builds the parts of a run besides learning, radio and server: devices, their groups and payloads."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import replace

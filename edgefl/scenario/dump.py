@@ -1,7 +1,5 @@
 """Write a scenario as YAML that loads as the same scenario."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import yaml

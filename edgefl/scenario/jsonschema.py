@@ -1,7 +1,5 @@
 """The JSON Schema of a scenario file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from edgefl.learning.datasets import DATASETS

@@ -1,7 +1,5 @@
 """Load a scenario from a file or a mapping, with overrides; every error names its file, line and key."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ None of these is accepted: a comma separates thousands in some countries and dec
 in its name.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Overrides of values in a scenario file: `--set radio.bandwidth_hz=50e6`, and the points of a sweep."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 

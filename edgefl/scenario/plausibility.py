@@ -1,7 +1,5 @@
 """Warnings about valid but suspicious values, such as a processor of 1.5 Hz. They change nothing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """All sections of a scenario, and properties that follow from several of them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, PositiveFloat, ValidationError, ValidationInfo, model_validator

@@ -1,7 +1,5 @@
 """Repeated parts of a JSON Schema as definitions, under ``$defs``, to which the schema refers."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

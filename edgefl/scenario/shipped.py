@@ -1,7 +1,5 @@
 """The scenarios and sweeps that come with edgefl: found by name, and copied into the user's folder."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The source of a scenario: the file and line of every key, which messages about faults name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

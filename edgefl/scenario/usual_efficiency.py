@@ -4,8 +4,6 @@ The estimate spreads devices evenly over one cell, each on an equal share of the
 interference. This is enough to recognise links that no radio has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

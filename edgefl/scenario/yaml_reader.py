@@ -1,7 +1,5 @@
 """Read YAML safely, with the line of every key; numbers follow YAML 1.2, so that 3.5e9 is a number."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from decimal import Decimal

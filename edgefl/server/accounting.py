@@ -1,7 +1,5 @@
 """Accounts of a round that ends: its row of rounds.csv, its participations in devices.csv, and observations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Which devices are present, and how long to wait for one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

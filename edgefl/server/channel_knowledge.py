@@ -1,7 +1,5 @@
 """The server's knowledge of its devices' channels, from their reports."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The channel of devices when their participation begins, and some time before."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The choice of participants: by the selection, by an agent, or of an extra round of a session."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The clock of a run: the event loop of all its processes."""
 
-from __future__ import annotations
-
 from simpy import Environment as Clock
 from simpy import Event, Process
 

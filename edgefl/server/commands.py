@@ -4,8 +4,6 @@ A digest of all commands so far is the key under which outcomes are on record, s
 resumed run finds there.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Builds the processes of participants that begin together: their messages, links and local computation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The same powers meter what batteries supply meanwhile (`observers/battery_meter.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Makes the server's forecasts of its devices, from their hardware, their work and its channel state information."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The decisions of an optimiser, or of an allocation by forecasts, about each device since it was chosen last."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.coordination.decisions import Decisions

@@ -1,7 +1,5 @@
 """The training samples that participants hold in a round: their own, or shares of all that these devices hold."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

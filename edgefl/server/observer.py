@@ -4,8 +4,6 @@ To write one: a file in `observers/` with a subclass of `Observer`, a line in `r
 observers of a run, and one test. A column of results that it adds has a line in `records/columns.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 World and radio ask `HeldDecisions`, and forecasts need world and radio: so decisions are built first, deciders last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any

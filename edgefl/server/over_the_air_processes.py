@@ -1,7 +1,5 @@
 """The processes of participants whose updates add up in the air, and how the sums were received."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The processes of ordinary participants: download the model, train it, upload the update."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Radio-link monitoring: a device finds out that the link to its base station has failed."""
 
-from __future__ import annotations
-
 from edgefl.core.arrays import Floats
 from edgefl.core.times import steps_begun
 from edgefl.world.cells_section import RadioLinkFailure

@@ -1,7 +1,5 @@
 """Refuses a run in which no device can finish its transfers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

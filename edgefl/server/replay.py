@@ -1,7 +1,5 @@
 """The server's side of learning: it replays the record, or lets the global model learn."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

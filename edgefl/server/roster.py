@@ -1,7 +1,5 @@
 """Which devices are busy, and the participations that have ended since the last round did."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counts rounds, sessions and selections, and decides when a session begins."""
 
-from __future__ import annotations
-
 from edgefl.scenario import RoundKey, Sessions
 
 

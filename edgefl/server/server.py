@@ -1,7 +1,5 @@
 """The server: the protocol of a round, where world, link, learning and ledger meet, as SimPy processes."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The processes of split learning: a device computes the model's front, the server its back (SplitFed, AAAI 2022)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

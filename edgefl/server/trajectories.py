@@ -1,7 +1,5 @@
 """Trajectories of a sample of the devices, for maps."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Ids

@@ -1,7 +1,5 @@
 """Participations from their beginning to their end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

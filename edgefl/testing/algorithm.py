@@ -1,7 +1,5 @@
 """The check of an algorithm."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The check of an antenna."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The check of a churn model."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The check of any member, by its kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any

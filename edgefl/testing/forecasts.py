@@ -1,7 +1,5 @@
 """Forecasts of made-up devices, for checks of members that look at `view.forecast`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.coordination.forecast import Direction, Forecast

@@ -1,7 +1,5 @@
 """The check of a measure."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The check of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

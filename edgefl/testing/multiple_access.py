@@ -1,7 +1,5 @@
 """The check of a way in which uploads share the uplink."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

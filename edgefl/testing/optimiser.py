@@ -1,7 +1,5 @@
 """The check of an optimiser."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

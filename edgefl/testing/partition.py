@@ -1,7 +1,5 @@
 """The check of a partition."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

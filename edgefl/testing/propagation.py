@@ -1,7 +1,5 @@
 """The check of a propagation model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

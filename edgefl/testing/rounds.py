@@ -1,7 +1,5 @@
 """Rounds of real learning on a small plain problem, by the learner of a run, without a server or a world."""
 
-from __future__ import annotations
-
 import copy
 import io
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The check of a selection."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Values that consist of tensors (contexts, updates, mappings, sequences): their copies and comparisons."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """Batteries: their levels over time, which devices have run out, and when the next one is charged again."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids

@@ -1,7 +1,5 @@
 """The energy of bits: what a radio draws for what it carries, besides its powers of receiving and sending."""
 
-from __future__ import annotations
-
 from edgefl.core.arrays import Floats
 
 BITS_PER_MBIT = 1e6

@@ -1,7 +1,5 @@
 """Chargers: when devices are plugged in, and when a battery that has run out will have been charged."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Time and energy of local training on a device's processor (dynamic-devices paper, eq. 27 and 28)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

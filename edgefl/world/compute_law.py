@@ -3,8 +3,6 @@
 It ends in *operations that take the same time*, so that clocks, energies, forecasts and optimisers need not know it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

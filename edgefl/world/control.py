@@ -5,8 +5,6 @@ band. `Control` itself leaves all decisions to the scenario. Agents (room `gym`)
 (`server/optimised_control.py`) are subclasses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 

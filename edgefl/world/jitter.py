@@ -1,7 +1,5 @@
 """Random variation of training times from round to round, by whatever else a processor does."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids

@@ -4,8 +4,6 @@ A population keeps one array with the time of each device's next event. So advan
 and further work only for the devices to which something happens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

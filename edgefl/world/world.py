@@ -1,7 +1,5 @@
 """The world: the devices, their positions, presence and hardware, as arrays that are evaluated when asked for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The pages of catalogues: every member with its description, source, keys and an example."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of the command line: every verb and option."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator

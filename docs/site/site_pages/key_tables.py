@@ -1,7 +1,5 @@
 """Tables of keys: type and bounds, default, meaning."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator, Sequence

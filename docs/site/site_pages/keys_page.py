@@ -3,8 +3,6 @@
 The site has a page for each section instead (`scenario_keys`), and `repository_pages` leads its links there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Markdown: texts, tables, links between pages."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable, Sequence

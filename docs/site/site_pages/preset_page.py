@@ -1,7 +1,5 @@
 """The page of the presets: their files, which name the source of each number."""
 
-from __future__ import annotations
-
 from edgefl.scenario import presets
 from site_pages.markdown_text import escaped, page
 

@@ -1,7 +1,5 @@
 """All pages of the reference."""
 
-from __future__ import annotations
-
 from site_pages import (
     catalogue_pages,
     command_line,

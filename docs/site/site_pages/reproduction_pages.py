@@ -1,7 +1,5 @@
 """The pages of reproductions: an overview, and a page for each paper, from the recipes and the recorded rows."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The page of the columns of result files."""
 
-from __future__ import annotations
-
 import re
 
 from site_pages.markdown_text import link, page, words

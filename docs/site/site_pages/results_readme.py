@@ -1,7 +1,5 @@
 """The page `results/README.md`: the files of a result folder, and every column of its tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from edgefl.records.columns import INDEX_COLUMNS, WHAT_IF_COLUMNS, ResultColumn

@@ -1,7 +1,5 @@
 """The page of the rules between sections: what goes with what."""
 
-from __future__ import annotations
-
 from edgefl.core.section import shown
 from edgefl.scenario.facts.words import NAMES
 from edgefl.scenario.rules.rule import NAMED, OUT, Remedy, Rule

@@ -1,7 +1,5 @@
 """The pages of scenario files: the sections, and every key of each."""
 
-from __future__ import annotations
-
 import inspect
 
 from edgefl.core.section import Section

@@ -1,7 +1,5 @@
 """The page of the scenarios and sweeps that come with edgefl."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 All numbers are the recorded rows of the recipes below; `edgefl reproduce NAME` measures them again.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -12,8 +12,6 @@ To write a kind of CSI:
 3. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in `docs/csi.md`.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, NamedTuple
 
 from pydantic import NonNegativeFloat, NonNegativeInt

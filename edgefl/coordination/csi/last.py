@@ -1,7 +1,5 @@
 """Channel state information that comes with updates."""
 
-from __future__ import annotations
-
 from pydantic import NonNegativeInt
 
 from edgefl.coordination.csi.base import ReportedCsi

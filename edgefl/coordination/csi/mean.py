@@ -1,7 +1,5 @@
 """Statistical channel state information."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

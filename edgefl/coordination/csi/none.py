@@ -1,7 +1,5 @@
 """No channel state information."""
 
-from __future__ import annotations
-
 from edgefl.coordination.csi.base import Csi
 
 

@@ -1,7 +1,5 @@
 """Perfect channel state information."""
 
-from __future__ import annotations
-
 from edgefl.coordination.csi.base import RequestedCsi
 
 

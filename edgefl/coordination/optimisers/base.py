@@ -18,8 +18,6 @@ A rule that decides on shares of the band alone is a member of `radio.allocation
 `decide` (`edgefl/radio/allocation/base.py`).
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from edgefl.coordination.decisions import Decisions

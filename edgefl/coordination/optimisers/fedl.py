@@ -4,8 +4,6 @@ A device that computes `C` cycles in a time `T` at the clock `f = C / T` spends 
 take, the less all others spend (Tran, Bao, Zomaya, Nguyen and Hong, IEEE INFOCOM 2019, sub-problem 1).
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -8,8 +8,6 @@ efficiency `x = S / (w t)`, so a bisection along the path finds the best `t`. Th
 devices want together: a root search finds the price at which it is the whole band.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Least energy under a deadline."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

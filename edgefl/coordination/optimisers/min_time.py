@@ -1,7 +1,5 @@
 """Least completion time."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """No optimiser."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from edgefl.coordination.optimisers.base import Optimiser

@@ -1,7 +1,5 @@
 """Aggregation at every arrival."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, ClassVar
 

@@ -11,8 +11,6 @@ To write a policy:
 4. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in `docs/policies.md`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, ClassVar, NamedTuple, Protocol
 

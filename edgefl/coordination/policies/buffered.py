@@ -1,7 +1,5 @@
 """Aggregation of every few arrivals, without rounds: devices never wait for each other."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Annotated, Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Rounds with a longest waiting time."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Servers at the base stations, and a cloud behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Annotated, Any, ClassVar
 

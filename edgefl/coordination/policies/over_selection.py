@@ -1,7 +1,5 @@
 """Rounds that begin with more participants than needed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """One device after another."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Synchronous rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, ClassVar
 

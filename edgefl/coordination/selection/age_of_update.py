@@ -1,7 +1,5 @@
 """The age of updates."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Client scheduling as a bandit."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np

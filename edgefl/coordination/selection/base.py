@@ -13,8 +13,6 @@ To write a selection:
    `docs/selection.md`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

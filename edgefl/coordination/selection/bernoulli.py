@@ -1,7 +1,5 @@
 """Bernoulli selection."""
 
-from __future__ import annotations
-
 from itertools import count
 from typing import Annotated
 

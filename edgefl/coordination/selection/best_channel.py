@@ -1,7 +1,5 @@
 """The devices with the strongest channels."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

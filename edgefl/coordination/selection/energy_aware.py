@@ -1,7 +1,5 @@
 """The devices that spend least, or have most left."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from edgefl.coordination.selection.base import Selection, draws, estimated, lowest

@@ -1,7 +1,5 @@
 """Full participation."""
 
-from __future__ import annotations
-
 from edgefl.coordination.selection.base import Selection
 from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Ids

@@ -1,7 +1,5 @@
 """The devices with the shortest round trips."""
 
-from __future__ import annotations
-
 from edgefl.coordination.selection.base import Selection, draws, estimated, lowest
 from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Ids

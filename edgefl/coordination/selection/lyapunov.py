@@ -1,7 +1,5 @@
 """Drift plus penalty with energy budgets."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

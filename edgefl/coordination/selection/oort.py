@@ -1,7 +1,5 @@
 """Oort."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """The power of choice."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Proportional fairness."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

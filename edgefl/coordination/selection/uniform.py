@@ -1,7 +1,5 @@
 """Uniform selection."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.coordination.selection.base import Selection, draws

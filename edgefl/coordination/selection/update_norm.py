@@ -1,7 +1,5 @@
 """The devices with the largest updates."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from edgefl.coordination.selection.base import Selection, draws, lowest

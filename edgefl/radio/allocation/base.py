@@ -10,8 +10,6 @@ A rule with random shares sets `by_draws`, and its `weights` divide the band bet
 then returns the shares expected before the draw.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from channel.allocation import Shares

@@ -1,7 +1,5 @@
 """Equal OFDMA shares."""
 
-from __future__ import annotations
-
 from channel import allocation
 from channel.allocation import Shares
 from channel.rate import Efficiency

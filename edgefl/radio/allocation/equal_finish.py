@@ -1,7 +1,5 @@
 """OFDMA shares with which participants end together."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Resource blocks by packet errors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """OFDMA shares with the highest sum of rates."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """OFDMA shares that finish together."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from channel import allocation

@@ -1,7 +1,5 @@
 """OFDMA shares in proportion to the payload."""
 
-from __future__ import annotations
-
 from channel import allocation
 from channel.allocation import Shares
 from channel.rate import Efficiency

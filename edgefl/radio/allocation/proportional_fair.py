@@ -1,7 +1,5 @@
 """Proportionally fair OFDMA shares."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from channel import allocation

@@ -1,7 +1,5 @@
 """Transfers that take turns on the whole band."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from channel import allocation

@@ -1,7 +1,5 @@
 """Random OFDMA shares."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import numpy as np

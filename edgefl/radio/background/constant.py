@@ -1,7 +1,5 @@
 """Background traffic that always fills the same share of the band."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Background traffic of other users' transfers, which share the band like those of the devices."""
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np

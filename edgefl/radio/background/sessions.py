@@ -1,7 +1,5 @@
 """Background traffic of other users that stay for a drawn time, whatever rate they get."""
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One direction's band under processor sharing: a clock for each cell, or one for all that interfere."""
 
-from __future__ import annotations
-
 import simpy
 
 from edgefl.radio.bands.clock import BandClock

@@ -1,7 +1,5 @@
 """The clock of a shared band, which divides it whenever a transfer begins or ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

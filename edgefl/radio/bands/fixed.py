@@ -1,7 +1,5 @@
 """A band whose shares hold for the round, while the channels of the devices change."""
 
-from __future__ import annotations
-
 import numpy as np
 import simpy
 

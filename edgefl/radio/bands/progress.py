@@ -1,7 +1,5 @@
 """The progress of transfers on a band until its next division: slot by slot, or by the `fast` engine."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

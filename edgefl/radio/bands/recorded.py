@@ -4,8 +4,6 @@ The counterpart of `Band` for recorded links. Recorded SNRs are known for all ti
 at its present share: nothing is walked slot by slot.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import simpy
 

@@ -1,7 +1,5 @@
 """One transfer on a shared band, as its carrier sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

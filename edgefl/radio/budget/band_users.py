@@ -1,7 +1,5 @@
 """The other users of the cells' bands: their number, the share they leave to the devices, and their interference."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

@@ -4,8 +4,6 @@ Path gains include the antennas (`LargeScaleChannel`). The devices' transmit pow
 `UplinkPowerControl` may lower them; the devices' energy uses the same powers.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The radio resources of a cell: its band, resource blocks, frame and overhead, and how transfers divide them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import channel

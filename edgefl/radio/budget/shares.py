@@ -1,7 +1,5 @@
 """The division of the cells' bands among concurrent transfers, and the signal-to-noise ratios they get there."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

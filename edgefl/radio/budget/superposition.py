@@ -4,8 +4,6 @@
 on the order in which transfers began.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ints, Rows

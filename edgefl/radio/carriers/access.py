@@ -4,8 +4,6 @@ A device requests a grant, leaves its idle state, or waits for TCP to start: `ra
 applies once a message, as attempts after a failure use the same connection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from typing import Any
 

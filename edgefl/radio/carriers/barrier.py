@@ -1,7 +1,5 @@
 """A barrier: participants wait until each of them has arrived or left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import simpy

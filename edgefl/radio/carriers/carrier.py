@@ -1,7 +1,5 @@
 """The protocol of all carriers."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, Protocol
 

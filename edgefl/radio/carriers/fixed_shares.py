@@ -1,7 +1,5 @@
 """Shares that hold for the round: everything is priced when it begins (dynamic-devices paper, section VI)."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ A slot's direction depends on the clock, and the begin of a message on backhaul,
 priced one by one when they begin, at the next border of a slot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ update. The first three are ordinary ones on fixed shares. The update is analog,
 Source: Zhu, Wang, Huang, IEEE TWC 19(1), 2020; the formulas are those of `channel.aircomp`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any, NamedTuple
 

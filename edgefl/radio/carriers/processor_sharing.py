@@ -1,7 +1,5 @@
 """Processor sharing: the band is divided again whenever a transfer begins or ends."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any

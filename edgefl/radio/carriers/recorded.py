@@ -4,8 +4,6 @@ Recorded rates belong to one device each, and no band is shared. With recorded S
 `radio.sharing` says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple

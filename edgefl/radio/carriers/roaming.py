@@ -1,7 +1,5 @@
 """Transfers of devices that may be handed over to other base stations meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any

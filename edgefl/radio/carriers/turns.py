@@ -1,7 +1,5 @@
 """The state of participants from one message to the next: their fading, and the keys of their draws."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

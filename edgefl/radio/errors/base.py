@@ -8,8 +8,6 @@ To add one:
    `docs/channel/errors.md`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from channel.link_adaptation import LinkAdaptation

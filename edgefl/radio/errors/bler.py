@@ -1,7 +1,5 @@
 """Block errors of modulation and coding schemes, with HARQ and outer-loop link adaptation."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Annotated

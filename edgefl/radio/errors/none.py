@@ -1,7 +1,5 @@
 """No packet errors."""
 
-from __future__ import annotations
-
 from edgefl.radio.errors.base import PacketErrors
 
 

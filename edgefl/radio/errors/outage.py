@@ -1,7 +1,5 @@
 """Outage: an attempt fails if its signal-to-noise ratio lies below a threshold."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

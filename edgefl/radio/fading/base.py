@@ -4,8 +4,6 @@ A new model is one file in this folder and one line in the folder's table of con
 slots (`slot_correlation`), or a function of time: constant in blocks (`hold_slots`), or a sum of waves (`waves`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 

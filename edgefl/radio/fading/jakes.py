@@ -1,7 +1,5 @@
 """Fading with the correlation of Clarke and Jakes."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """No fading."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats

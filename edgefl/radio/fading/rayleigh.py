@@ -1,7 +1,5 @@
 """Rayleigh fading."""
 
-from __future__ import annotations
-
 from edgefl.radio.fading.base import Fading
 
 

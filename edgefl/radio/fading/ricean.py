@@ -1,7 +1,5 @@
 """Ricean fading."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

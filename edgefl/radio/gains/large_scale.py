@@ -1,7 +1,5 @@
 """The large-scale channel: path loss, line of sight, shadowing and K between participants and base stations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Small-scale fading of transfers: its keyed draws, and its gains slot by slot."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Spatially consistent large-scale parameters: maps of random fields, one for each base station and quantity."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

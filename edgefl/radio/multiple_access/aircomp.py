@@ -1,7 +1,5 @@
 """Over-the-air computation."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

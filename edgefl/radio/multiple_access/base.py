@@ -12,8 +12,6 @@ To add one:
    `docs/channel/multiple-access.md`.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, NamedTuple
 
 import numpy as np

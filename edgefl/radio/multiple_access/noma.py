@@ -1,7 +1,5 @@
 """Superposed uplinks with successive interference cancellation."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import numpy as np

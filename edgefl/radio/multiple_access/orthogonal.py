@@ -1,7 +1,5 @@
 """Orthogonal uplinks."""
 
-from __future__ import annotations
-
 from edgefl.radio.multiple_access.base import MultipleAccess
 
 

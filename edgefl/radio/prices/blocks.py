@@ -1,7 +1,5 @@
 """The transport blocks of one transfer."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from channel.link_adaptation import Adapted, LinkAdaptation, Process

@@ -1,7 +1,5 @@
 """The draws of the `fast` engine for attempts that begin together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Links that are too weak for a payload: transfers over them fail after a time that the scenario sets."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import channel

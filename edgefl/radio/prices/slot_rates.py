@@ -1,7 +1,5 @@
 """Rates slot by slot: of fading that is a function of time, and of any fading in a frame's slots of one direction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

@@ -3,8 +3,6 @@
 A new model is one file in this folder and one line in the folder's table of contents.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Annotated, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Free space."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Indoor office."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Path losses that were measured, or that a paper lists."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import Annotated, Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Log-distance path loss."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import ModuleType
 from typing import Annotated, ClassVar

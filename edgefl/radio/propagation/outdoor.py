@@ -1,7 +1,5 @@
 """Base of the outdoor scenarios of TR 38.901: line of sight by chance, and devices in buildings."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import numpy as np

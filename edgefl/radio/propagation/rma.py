@@ -1,7 +1,5 @@
 """Rural macro cell."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import ModuleType
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """Urban macro cell."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import ClassVar
 

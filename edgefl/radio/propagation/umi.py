@@ -1,7 +1,5 @@
 """UMi-Street Canyon."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """UMi-Street Canyon, always line of sight."""
 
-from __future__ import annotations
-
 from types import ModuleType
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Base of the rate models: the spectral efficiency of a slot over its SNR."""
 
-from __future__ import annotations
-
 from channel.rate import Efficiency
 from edgefl.core.catalogue import Member
 

@@ -1,7 +1,5 @@
 """Shannon's bound."""
 
-from __future__ import annotations
-
 from channel import rate
 from channel.rate import Efficiency
 from edgefl.radio.rates.base import Rate

@@ -1,7 +1,5 @@
 """Shannon's bound, attenuated and truncated."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Link traces as tables of numbers over time."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from functools import lru_cache

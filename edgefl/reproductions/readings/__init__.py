@@ -7,8 +7,6 @@ not reached, is the text ">300". To add one: a class in a module here, its line 
 answer.
 """
 
-from __future__ import annotations
-
 from edgefl.core.catalogue import Catalogue
 from edgefl.reproductions.readings.base import Reading
 

@@ -1,7 +1,5 @@
 """The base of all readings, and how their values become columns."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Mapping, Sequence

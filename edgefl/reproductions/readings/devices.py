@@ -1,7 +1,5 @@
 """Readings of devices: their labels, losses, accuracies and columns of devices.csv."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np

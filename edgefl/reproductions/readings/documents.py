@@ -1,7 +1,5 @@
 """Readings of single entries of a run's documents: summary, manifest and scenario."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Readings of rounds: their accuracies, costs and other columns of rounds.csv."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 

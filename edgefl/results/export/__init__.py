@@ -1,7 +1,5 @@
 """Result folders for other programs: tables, a timeline, models, tables and figures for papers (docs/export.md)."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 import sys

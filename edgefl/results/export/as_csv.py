@@ -1,7 +1,5 @@
 """CSV: a header, numbers with 12 significant digits, an empty cell for a missing value."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """JSON with one row per line; numbers that are not finite become null."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Parquet, written in groups of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables of a run as Croissant 1.0 (MLCommons): files with SHA-256, and each column with its type and meaning."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A table of texts as LaTeX (booktabs) and as Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The exported runs: named result folders, the finished runs of sweeps with their values, and groups of runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path

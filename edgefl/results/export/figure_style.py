@@ -1,7 +1,5 @@
 """The style of figures in print quality: sizes, fonts, colours and lines."""
 
-from __future__ import annotations
-
 import textwrap
 from typing import Any, NamedTuple
 

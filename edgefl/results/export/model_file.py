@@ -1,7 +1,5 @@
 """The trained model of one run as a file for other programs: safetensors, or ONNX."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any

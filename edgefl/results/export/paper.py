@@ -1,7 +1,5 @@
 """A table for a paper, in LaTeX or Markdown: one row for all runs that differ only in their seed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

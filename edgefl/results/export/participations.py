@@ -1,7 +1,5 @@
 """Participations and their phases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple

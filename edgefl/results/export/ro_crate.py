@@ -1,7 +1,5 @@
 """A run as a Process Run Crate 0.5 (RO-Crate 1.1): its files, and what made them from which input, when."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

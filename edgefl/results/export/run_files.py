@@ -1,7 +1,5 @@
 """A finished run as descriptions for other programs name it: its title, its times, its files with their SHA-256."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

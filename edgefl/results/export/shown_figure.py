@@ -1,7 +1,5 @@
 """A Matplotlib figure that notebooks show; a separate module, as it imports Matplotlib."""
 
-from __future__ import annotations
-
 import io
 
 from matplotlib.figure import Figure

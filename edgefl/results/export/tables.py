@@ -1,7 +1,5 @@
 """The tables that can be exported, of one run or of several runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path

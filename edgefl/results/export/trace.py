@@ -3,8 +3,6 @@
 A run has two processes: the server, with rounds and counters, and the devices, with one thread each.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

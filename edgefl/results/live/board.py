@@ -1,7 +1,5 @@
 """The board: the current content of the live page, for requests that wait for newer content."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition

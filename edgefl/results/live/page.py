@@ -1,7 +1,5 @@
 """The live page: the page of a result folder in its current state, with a script that keeps it up to date."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files

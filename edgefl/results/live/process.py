@@ -1,7 +1,5 @@
 """The process that serves the live page of a run."""
 
-from __future__ import annotations
-
 import errno
 import multiprocessing
 import os

@@ -5,8 +5,6 @@ in the user's browser; neither knows the token, and `HEADERS` keep answers from 
 whose name is made to resolve to this machine (DNS rebinding) sends that name as `Host`, and is refused.
 """
 
-from __future__ import annotations
-
 import secrets
 import socket
 from contextlib import suppress

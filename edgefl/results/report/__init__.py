@@ -13,8 +13,6 @@
   lists sections, `theme.js` chooses light or dark, `print.js` prepares paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

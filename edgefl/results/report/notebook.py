@@ -1,7 +1,5 @@
 """A run in a notebook: the page's tiles, and its curves as pictures that need no script."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

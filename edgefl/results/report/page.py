@@ -3,8 +3,6 @@
 To add a figure of one run, see `run_cards`; a learning curve, see `learning_curves`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Finished rounds for experiment trackers: TensorBoard and MLflow (docs/export.md)."""
 
-from __future__ import annotations
-
 from edgefl.results.tracking.base import Tracker, together
 from edgefl.results.tracking.mlflow_run import MlflowRun
 from edgefl.results.tracking.tensorboard_events import TensorBoardEvents

@@ -1,7 +1,5 @@
 """The base class of trackers: sinks for the rows of finished rounds."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping
 from types import TracebackType

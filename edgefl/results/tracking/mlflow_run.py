@@ -1,7 +1,5 @@
 """An MLflow run (the extra `mlflow`)."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """TensorBoard event files (the extra `tensorboard`)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from pathlib import Path

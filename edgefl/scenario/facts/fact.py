@@ -1,7 +1,5 @@
 """A fact about a scenario."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Facts about the algorithm, local training, data and reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from edgefl.core.section import dotted

@@ -1,7 +1,5 @@
 """Facts about the radio."""
 
-from __future__ import annotations
-
 from edgefl.core.errors import InputError
 from edgefl.radio.budget.resources import Resources
 from edgefl.radio.radio_section import Radio

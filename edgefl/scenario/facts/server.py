@@ -1,7 +1,5 @@
 """Facts about the server, its rounds, its sessions and its backhaul."""
 
-from __future__ import annotations
-
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.learning.algorithms import properties
 from edgefl.radio.allocation import ALLOCATIONS

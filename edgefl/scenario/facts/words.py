@@ -1,7 +1,5 @@
 """The words and numbers of a scenario to which names between braces refer in the texts of rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

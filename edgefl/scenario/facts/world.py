@@ -1,7 +1,5 @@
 """Facts about devices and cells."""
 
-from __future__ import annotations
-
 from edgefl.scenario.facts.fact import Fact
 from edgefl.world.compute_section import Compute
 

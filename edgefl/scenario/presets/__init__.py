@@ -4,8 +4,6 @@
 To add one: a file in the section's folder, its name in the section's field `preset`, and a row in `docs/realism.md`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

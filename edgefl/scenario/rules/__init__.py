@@ -5,8 +5,6 @@ each other, the reason, and a remedy for each side. `table.py` has the order. A 
 if two features in `tests/cases/scenario_features.py` break the rule.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from edgefl.core.catalogue import plugins_in

@@ -1,7 +1,5 @@
 """Reasons that need more than facts: they compare numbers, or ask members and files."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Rules about what decides by forecasts: `server.optimiser`, allocations that set `by_forecast`, and `server.csi`."""
 
-from __future__ import annotations
-
 from edgefl.scenario.facts import radio, server, world
 from edgefl.scenario.facts.fact import Fact
 from edgefl.scenario.rules import computed

@@ -1,7 +1,5 @@
 """Rules about uplinks that deliver only the sum of the updates."""
 
-from __future__ import annotations
-
 from edgefl.scenario.facts import learning, radio, server, world
 from edgefl.scenario.rules.remedies import ALL_AT_ONCE, NO_CSI, NO_OVERLAP
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to

@@ -1,7 +1,5 @@
 """Rules about server policies: split models, rounds that overlap, and models sent from device to device."""
 
-from __future__ import annotations
-
 from edgefl.scenario.facts import learning, radio, server
 from edgefl.scenario.rules import computed
 from edgefl.scenario.rules.remedies import PLAIN_AVERAGING, RELAYED, ROUNDS_TOGETHER

@@ -1,7 +1,5 @@
 """Rules about devices: how many there are, how they come and go, move, compute and are handed over."""
 
-from __future__ import annotations
-
 from edgefl.scenario.facts import learning, radio, server, world
 from edgefl.scenario.rules import computed
 from edgefl.scenario.rules.remedies import PLAIN_AVERAGING, RELAYED, ROUNDS_TOGETHER

@@ -1,7 +1,5 @@
 """Rules about the radio: recorded links, other users, uploads that overlap, and a channel that changes."""
 
-from __future__ import annotations
-
 from edgefl.scenario.facts import radio, server, world
 from edgefl.scenario.rules import computed
 from edgefl.scenario.rules.remedies import NO_OVERLAP, NO_TRACE, RELAYED

@@ -1,7 +1,5 @@
 """Remedies of several rules."""
 
-from __future__ import annotations
-
 from edgefl.scenario.facts import server
 from edgefl.scenario.rules.rule import OUT, Remedy, leave_out, set_to
 

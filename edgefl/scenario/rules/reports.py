@@ -1,7 +1,5 @@
 """Rules about what is reported: measures that a run cannot make."""
 
-from __future__ import annotations
-
 from edgefl.scenario.facts import learning, radio, server
 from edgefl.scenario.rules.remedies import NO_OVERLAP, NO_TRACE, PLAIN_AVERAGING, ROUNDS_TOGETHER
 from edgefl.scenario.rules.rule import NAMED, Rule, leave_out, set_to

@@ -3,8 +3,6 @@
 A rule is a row of data, of which messages, the page "What goes with what" and a test of remedies are made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple

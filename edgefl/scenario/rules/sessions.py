@@ -1,7 +1,5 @@
 """Rules about sessions, and about selections that poll devices before choosing them."""
 
-from __future__ import annotations
-
 from edgefl.scenario.facts import learning, server, world
 from edgefl.scenario.rules import computed
 from edgefl.scenario.rules.remedies import PLAIN_AVERAGING, ROUNDS_TOGETHER

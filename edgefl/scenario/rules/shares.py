@@ -4,8 +4,6 @@ Each pair is refused for any `radio.sharing`, so that remedies never lead from "
 processor" and back.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from edgefl.scenario.facts import radio, server, world

@@ -1,7 +1,5 @@
 """The one ordered list of rules between sections."""
 
-from __future__ import annotations
-
 from edgefl.scenario.rules import forecasts, over_the_air, policies, population, radio_links, reports, sessions, shares
 from edgefl.scenario.rules.rule import Rule
 

@@ -1,7 +1,5 @@
 """Advice on how a run could be faster, from the wall-clock time of its rounds on this machine."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Energy of the base stations: fixed, and for the power that they send."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

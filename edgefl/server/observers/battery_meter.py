@@ -1,7 +1,5 @@
 """Meters what devices with batteries draw while they take part, and ends a participation when its battery runs out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

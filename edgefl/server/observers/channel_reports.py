@@ -8,8 +8,6 @@ other, as none takes part yet.
 Source of the scheme: CQI 1, QPSK at a code rate of 78/1024 (3GPP TS 38.214, Table 5.2.2.1-2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any

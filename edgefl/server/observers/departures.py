@@ -1,7 +1,5 @@
 """Departures of devices that take part: each ends the participation that it finds under way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Columns of devices.csv that only some runs have."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

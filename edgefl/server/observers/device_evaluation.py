@@ -4,8 +4,6 @@ This phase follows the updates in virtual time, as in Flower: the server sends t
 takes part a second time, with a second row. Its cost depends on no model, so it may come before the server has learned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import partial

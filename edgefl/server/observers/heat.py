@@ -1,7 +1,5 @@
 """Heat of processors that slow down when they are hot."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from edgefl.server.observer import Observer

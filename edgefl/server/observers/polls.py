@@ -1,7 +1,5 @@
 """Polls: before participants are chosen, candidates report the model's loss on their samples, or an update's norm."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Devices that arrive and leave while rounds run: their events and columns, and the state that departures lose."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Columns of rounds.csv that only some runs have, each a count or a sum over the round that ends."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -10,8 +10,6 @@ To write an antenna:
    `docs/channel/antennas.md`.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The same gain in all directions."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

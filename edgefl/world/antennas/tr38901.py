@@ -1,7 +1,5 @@
 """The sector antenna of 3GPP TR 38.901."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Devices that are present and away by turns."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids

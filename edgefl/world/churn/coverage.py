@@ -1,7 +1,5 @@
 """Devices that come and go by moving."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Devices that arrive at random times and stay for random times."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

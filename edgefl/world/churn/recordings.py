@@ -1,7 +1,5 @@
 """Recordings of when real phones could take part, as FedScale and FLASH publish them; each repeats for ever."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Devices whose stays repeat for ever, each with its own period."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

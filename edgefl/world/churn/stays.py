@@ -1,7 +1,5 @@
 """Laws of how long a device stays, which `churn.stay_s` can name."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import numpy as np

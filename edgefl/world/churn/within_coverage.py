@@ -1,7 +1,5 @@
 """Churn of devices that may move out of coverage."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids

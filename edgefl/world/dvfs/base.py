@@ -11,8 +11,6 @@ To write a clock rule:
    `docs/devices.md`.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, NamedTuple
 
 from edgefl.core.arrays import Floats

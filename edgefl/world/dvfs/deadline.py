@@ -1,7 +1,5 @@
 """Clocks as low as the deadline allows."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The same clock always."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from edgefl.core.arrays import Floats

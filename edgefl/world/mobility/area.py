@@ -1,7 +1,5 @@
 """The area in which devices are: a ring around (0, 0), and the walls at which devices turn back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import cos, hypot, pi, sin, sqrt
 from typing import NamedTuple

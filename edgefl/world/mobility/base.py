@@ -12,8 +12,6 @@ To write a mobility model:
    `docs/mobility.md`.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

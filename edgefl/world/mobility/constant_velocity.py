@@ -1,7 +1,5 @@
 """Constant velocity."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np

@@ -3,8 +3,6 @@
 To add a format: a function that yields the samples of a file, and a line in `READERS`; see also `Trace.format`.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Callable, Iterator

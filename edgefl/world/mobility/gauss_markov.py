@@ -1,7 +1,5 @@
 """Gauss-Markov mobility."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, NamedTuple
 

@@ -1,7 +1,5 @@
 """Groups that move together."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hexagonal cells as the area in which devices are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from math import copysign, cos, dist, inf, pi, sin, sqrt, tan

@@ -1,7 +1,5 @@
 """Movement in straight legs, each at a constant velocity."""
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator

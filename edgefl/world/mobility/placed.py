@@ -1,7 +1,5 @@
 """Maps and traces from files, laid over the cell."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random waypoint in the cell."""
 
-from __future__ import annotations
-
 from itertools import count as count_from
 from math import dist
 from typing import ClassVar

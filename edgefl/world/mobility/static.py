@@ -1,7 +1,5 @@
 """Devices that stand still."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A map of streets."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import deque

@@ -11,8 +11,6 @@ To write one:
    `docs/channel/power-control.md`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 

@@ -1,7 +1,5 @@
 """Open-loop power control of 5G NR."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Runs compared with a reference: the metrics between them as rows of numbers, and as tables of text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A comparison as text: tables for terminals and Markdown, one flat table for other programs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

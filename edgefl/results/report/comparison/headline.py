@@ -1,7 +1,5 @@
 """The top of the page: tiles with the main results of one run, or a table of several."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

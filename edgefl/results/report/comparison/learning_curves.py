@@ -1,7 +1,5 @@
 """Learning curves: accuracy, loss, and the toy problem's distance to its optimum."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

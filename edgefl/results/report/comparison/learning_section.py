@@ -1,7 +1,5 @@
 """The section "Learning", and the comparison of several runs with the first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

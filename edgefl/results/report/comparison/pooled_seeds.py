@@ -1,7 +1,5 @@
 """Runs that differ only in their seed, pooled on a page: one look for all of them, and one row of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Curves over several seeds: their mean, and a confidence band where there are enough of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

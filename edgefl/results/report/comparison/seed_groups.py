@@ -1,7 +1,5 @@
 """Groups of runs that differ only in their seed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Accuracy targets on the accuracy chart: a line at each target, and a mark where a run first reached it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Batteries over time: their mean level, how many are empty, and the levels of single devices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ All its numbers are counted or summed by `critical_path` from ``devices.csv`` an
 ``what_if.csv``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The map: base stations and their cells, devices that took part where each was last seen, and some trajectories."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

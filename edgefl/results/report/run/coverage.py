@@ -1,7 +1,5 @@
 """Coverage on the map: the outlines of cells, and the path loss to the nearest base station as shading."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import numpy as np

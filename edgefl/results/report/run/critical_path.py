@@ -4,8 +4,6 @@ A device is busy for ``setup_s + download_s + compute_s + upload_s``; the rest o
 participation that waits least is the one that the server and all others waited for.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

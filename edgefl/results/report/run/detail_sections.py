@@ -1,7 +1,5 @@
 """The sections on the world, on time and energy, on data; and, of several runs, on each run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

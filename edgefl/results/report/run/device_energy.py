@@ -1,7 +1,5 @@
 """Energy by device: how unequally devices spend it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

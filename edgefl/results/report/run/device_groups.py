@@ -1,7 +1,5 @@
 """Groups of devices: those with their own hardware, and those that take turns from session to session."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

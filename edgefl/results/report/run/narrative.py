@@ -1,7 +1,5 @@
 """The story of a run in a few sentences: its bottleneck, how devices moved, came and left, what it learned and cost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

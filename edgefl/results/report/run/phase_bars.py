@@ -1,7 +1,5 @@
 """Time and energy by phase: stacked bars of each round's means, bars split by share, and times of participations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

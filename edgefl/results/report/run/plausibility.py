@@ -3,8 +3,6 @@
 All values are computed from the tables when a run is read. Quantities that the tables do not determine are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The population over time: devices that are present, arrivals, departures, and handovers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

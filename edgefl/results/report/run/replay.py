@@ -3,8 +3,6 @@
 `replay_tape` makes the tape, and the script ``replay.js`` plays it on a canvas above the map.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Times are whole ticks and positions whole grid steps, too fine to be seen. Colum
 small numbers, which pack well.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, NamedTuple
 

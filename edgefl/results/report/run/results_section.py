@@ -1,7 +1,5 @@
 """The section "Results": a card each for targets, totals, fairness, drops, wall-clock time and plausibility."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

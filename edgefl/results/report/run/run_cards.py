@@ -4,8 +4,6 @@ To add a figure, write a module with a function ``card(run, runs)`` that returns
 nothing to draw; add it to one of the two lists below; and test the figure against the columns that it draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from edgefl.results.report.run import (

@@ -1,7 +1,5 @@
 """The table "Sessions": costs and accuracies of each session of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The timeline of the first rounds: devices as rows, what each does as slices of virtual time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Participation by device: how often each was chosen, and how old its update was."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

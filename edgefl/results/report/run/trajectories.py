@@ -1,7 +1,5 @@
 """The trajectories of devices as lines on the map."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

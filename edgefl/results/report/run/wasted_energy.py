@@ -1,7 +1,5 @@
 """Wasted energy: what devices spent on participations whose update the server did not use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

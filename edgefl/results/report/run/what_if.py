@@ -1,7 +1,5 @@
 """The section "What if?": a card for each run that has been priced with other values, with a slider for each key."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

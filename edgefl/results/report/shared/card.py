@@ -1,7 +1,5 @@
 """A card: a figure with its title, its key and a line of text; the macro ``card`` of ``macros.html.j2`` shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """A small chart as SVG, which needs no script: for notebooks, whose output may have none."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Names of runs and the keys in which their scenarios differ, as texts for headings, labels and tables."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The labels that devices hold: a heat map of labels and devices, with the sizes of the devices' data above it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

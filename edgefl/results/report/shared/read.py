@@ -1,7 +1,5 @@
 """A result folder as the report, comparisons and exports see it: documents, and tables as arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

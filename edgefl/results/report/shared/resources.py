@@ -1,7 +1,5 @@
 """Scripts, styles and data that a page carries inside, so that it needs no network."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import importlib.util

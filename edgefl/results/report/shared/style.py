@@ -1,7 +1,5 @@
 """The look that all figures share: colours that colour-blind readers can tell apart, and the axes."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tables of texts and runs as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from edgefl.core.units import NO_NUMBER, digits

@@ -1,7 +1,5 @@
 """Charts of one run over virtual time: panels above each other, lines and bars, the borders of its sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

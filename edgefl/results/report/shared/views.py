@@ -1,7 +1,5 @@
 """A chart with three choices of its horizontal axis: rounds, virtual time and energy; and the marks of sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The report on a sweep: one self-contained HTML page made from its folder, and a table of its statistics."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from edgefl.core import own_files

@@ -1,7 +1,5 @@
 """The answer in words: how a key changes the time and energy of a goal, and which point is best."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

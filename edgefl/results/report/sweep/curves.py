@@ -1,7 +1,5 @@
 """Learning curves of points: means over seeds with their spread, over rounds, virtual time and energy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

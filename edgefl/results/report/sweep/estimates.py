@@ -1,7 +1,5 @@
 """Estimates of each measure at each point: over seeds, and against the best point."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Links between the page of a sweep and the pages of its runs: relative ones, which stay inside the sweep's folder."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Measures of a sweep, which are columns of ``index.csv``, the goals of the page, and estimates as texts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

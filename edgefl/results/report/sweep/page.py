@@ -1,7 +1,5 @@
 """The page of a sweep: numbers and tables put into the template; the script draws them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

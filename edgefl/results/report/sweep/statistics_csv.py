@@ -1,7 +1,5 @@
 """The table ``statistics.csv``: a row for each point (docs/sweep-report.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 Of the modules of this report, only this one opens the sweep's own files.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

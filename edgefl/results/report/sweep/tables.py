@@ -1,7 +1,5 @@
 """The rows of a sweep's points, and the runs that failed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
