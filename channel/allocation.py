@@ -6,7 +6,7 @@ the SNR is `a_k / W` on every share. The mean rate is `W_k` times the spectral e
 or not.
 
 `equal`, `proportional` and `round_robin` are closed forms. `min_makespan` and `proportional_fair` are optima, found on
-tables of the mean rate that are computed once for each rate model (docs/channel/allocation.md).
+tables of the mean rate that are computed once for each rate model.
 """
 
 from collections.abc import Callable

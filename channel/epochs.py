@@ -7,7 +7,7 @@ fewer bits than its payload: one `z` gives both the end, if the share stays, and
 The change begins a new epoch with another `z`. The sums of epochs add up to the cumulants of one sum over all: only the
 first epoch has the terms that come from the start of the fading.
 
-docs/channel/sharing.md derives this and shows how close it is to walking.
+docs/channel/sharing.md derives this.
 """
 
 from typing import NamedTuple
