@@ -49,7 +49,10 @@ def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
     numbers = [number for number in printed if number is not None]
     numbers += [cell.mean for cell in cells if cell.mean is not None]
     traces += _diverged_marks(cells, places, lowest=min(numbers, default=0.0))
-    return {"data": traces, "layout": {"yaxis": _axis(numbers), "hovermode": "closest"}}
+    layout = {"yaxis": _axis(numbers), "hovermode": "closest"}
+    if not isinstance(places[0], list):  # Plotly would take names such as 0.01 as numbers
+        layout["xaxis"] = {"type": "category"}
+    return {"data": traces, "layout": layout}
 
 
 def _places(comparison: Comparison, cells: Sequence[Cell]) -> Any:

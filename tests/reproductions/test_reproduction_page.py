@@ -64,6 +64,13 @@ def test_diverged_cell_keeps_its_place_in_the_chart():
     assert said["y"] == [16, 16]  # at the foot of the chart: the lowest number in it
 
 
+def test_columns_named_by_numbers_have_places_side_by_side():
+    """On an axis of numbers 0.0001 and 0.01 would lie on each other beside 1."""
+    cells = [cell("IID", name, 10, {1: 11}) for name in ("0.0001", "0.01", "1")]
+    (chart,) = charts(comparison(cells))
+    assert chart.figure["layout"]["xaxis"] == {"type": "category"}
+
+
 def test_many_cells_are_drawn_over_printed_numbers():
     cells = [cell(f"row {number}", "A", number + 1.0, {1: 2.0 * (number + 1)}) for number in range(80)]
     (chart,) = charts(comparison(cells))
