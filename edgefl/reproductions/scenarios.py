@@ -110,5 +110,5 @@ def _base_file(entry: Entry, base: str | None) -> Path:
     except InputError as error:
         raise InputError(*(entry.runs_source.fault(("base",), text) for text in error.faults)) from None
     if not path.is_file():
-        raise InputError(entry.runs_source.fault(("base",), f"{path} does not exist: must be a scenario file"))
+        raise InputError(entry.runs_source.fault(("base",), f"{path} does not exist: name a scenario file"))
     return path

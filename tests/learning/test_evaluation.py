@@ -276,8 +276,8 @@ def test_losses_around_local_training_by_hand(algorithm, engine, tmp_path):
             "needs updates that are aggregated together",
         ),
         ({"data": {"dataset": "digits", "redivide": "iid"}}, "is about samples that devices keep"),
-        ({"algorithm": "fedar"}, "the server does not know local models, as fedar uploads no move"),
-        ({"algorithm": "mifa"}, "the server does not know local models, as mifa uploads no move"),
+        ({"algorithm": "fedar"}, "the server does not know local models, as fedar uploads no change of the model"),
+        ({"algorithm": "mifa"}, "the server does not know local models, as mifa uploads no change of the model"),
     ],
 )
 def test_losses_around_local_training_need_one_model_that_the_server_knows_and_kept_samples(keys, message):

@@ -125,7 +125,7 @@ def test_damaged_or_unfinished_run_is_not_described(run, tmp_path, form):
     damaged = tmp_path / "damaged"
     shutil.copytree(run, damaged)
     (damaged / "rounds.csv").write_text("session,round\n")
-    with pytest.raises(InputError, match=r"rounds\.csv: is not as the run wrote it"):
+    with pytest.raises(InputError, match=r"rounds\.csv: was damaged or edited after the run"):
         export([damaged], form, None, tmp_path / "out")
     manifest = json.loads((run / "manifest.json").read_text())
     (damaged / "manifest.json").write_text(json.dumps(manifest | {"status": "interrupted"}))

@@ -326,7 +326,7 @@ def test_a_full_battery_changes_nothing():
 @pytest.mark.parametrize(
     ("server", "message"),
     [
-        (POLICIES["sequential_direct"], "over direct links a device receives the model before its own"),
+        (POLICIES["sequential_direct"], "over direct links a device receives the model before its participation"),
         ({"selection": "power_of_choice", "participants": 5}, "the selection polls devices"),
     ],
 )
