@@ -184,7 +184,7 @@ REFUSED = {
         CAPACITY,
         r"has 3 clients, the scenario has 4 devices",
     ),
-    "no scale": ({"devices": {"cpu_hz": {"fedscale": "FILE"}}}, CAPACITY, r"cpu_hz: .*needs either median .* or cycles"),
+    "no scale": ({"devices": {"cpu_hz": {"fedscale": "FILE"}}}, CAPACITY, r"needs either median .* or cycles"),
     "too few phones": (TRACE | {"devices": {"count": 5}}, BEHAVE, r"has 4 phones, the scenario has 5 devices: lower"),
     "backwards": (TRACE, BACKWARDS, r"client 1: is present from 5 s to 4 s: must have 0 <= beginning <= end"),
     "speeds for presence": (TRACE, CAPACITY, r"client 1: has no active, inactive, finish_time: is it another format\?"),
