@@ -68,15 +68,16 @@ def csv_rows(path: Path, required: Sequence[str] = (), optional: Sequence[str] =
                 if len(cells) != len(header):
                     text = f"has {len(cells)} cells, the header has {len(header)}: write one for each column"
                     raise NotReadable(text, table.line_num)
-                yield CsvRow(table.line_num, {name: cell.strip() for name, cell in zip(header, cells, strict=True)})
+                yield CsvRow(table.line_num, dict(zip(header, map(str.strip, cells), strict=True)))
     except (UnicodeDecodeError, csv.Error):
         raise NotReadable("is not a CSV file in UTF-8") from None
 
 
 def _texts(raw_lines: Iterator[bytes]) -> Iterator[str]:
     for raw in raw_lines:
-        for line in raw.splitlines(keepends=True):  # some spreadsheets end lines with \r alone
-            yield line.decode("utf-8-sig")  # -sig drops the byte order mark that spreadsheets write
+        # Some spreadsheets end lines with \r alone, others write a byte order mark.
+        for line in raw.splitlines(keepends=True):
+            yield line.decode().removeprefix("\ufeff")
 
 
 def _check_header(header: list[str], required: Sequence[str], optional: Sequence[str]) -> None:

@@ -35,8 +35,8 @@ class Sample(NamedTuple):
 def read_csv(path: Path) -> Iterator[Sample]:
     """Yield the samples of a CSV file whose header has `time_s,device,x_m,y_m`, in any order, among other columns."""
     for line, cells in csv_rows(path, CSV_COLUMNS):
-        time_s, x, y = (_number(cells[name], line) for name in ("time_s", "x_m", "y_m"))
-        yield Sample(line, time_s, cells["device"], x, y)
+        time_s = _number(cells["time_s"], line)
+        yield Sample(line, time_s, cells["device"], _number(cells["x_m"], line), _number(cells["y_m"], line))
 
 
 def read_obsmat(path: Path) -> Iterator[Sample]:
