@@ -57,7 +57,7 @@ def _recordings(path: Path, changed_ns: int, *, numbered: bool) -> list[Recordin
     Raises:
         NotReadable: the file is wrong.
     """
-    rows = list(_rising(path))
+    rows = list(_rows(path))
     if not rows:
         raise NotReadable("has no rows", 1)
     of_device: dict[str, list[_Row]] = {}
@@ -107,24 +107,14 @@ def _recording(name: str, rows: list[_Row]) -> Recording:
     return Recording(name, recorded([row.down for row in rows]), recorded([row.up for row in rows]))
 
 
-def _rising(path: Path) -> Iterator[_Row]:
-    """Yield the rows of a file; refuse one that is not later than its device's last."""
-    last_s: dict[str, float] = {}
-    for row in _rows(path):
-        before_s = last_s.get(row.device, -np.inf)
-        if row.time_s <= before_s:
-            text = f"device {row.device}: times must rise, got {row.time_s:.10g} s after {before_s:.10g} s"
-            raise NotReadable(text, row.line)
-        last_s[row.device] = row.time_s
-        yield row
-
-
 def _rows(path: Path) -> Iterator[_Row]:
     """Yield the rows of a file with the columns of rates or of SNRs.
 
     Raises:
-        NotReadable: a row is wrong, a column is missing, or the file has both rates and SNRs.
+        NotReadable: a column is missing, the file has both rates and SNRs, or a row is wrong or not later than its
+            device's last.
     """
+    last_s: dict[str, float] = {}
     pair: tuple[str, str] | None = None
     for row in csv_rows(path, KEYS, (*BPS, *SNR)):
         pair = pair or _pair(row.cells)
@@ -134,6 +124,11 @@ def _rows(path: Path) -> Iterator[_Row]:
         time_s = _number("time_s", row, 0.0, LARGEST_S)
         least, most = (-LARGEST_SNR_DB, LARGEST_SNR_DB) if pair == SNR else (0.0, HIGHEST_BPS)
         down, up = (_number(name, row, least, most) for name in pair)
+        before_s = last_s.get(device, -np.inf)
+        if time_s <= before_s:
+            text = f"device {device}: times must rise, got {time_s:.10g} s after {before_s:.10g} s"
+            raise NotReadable(text, row.line)
+        last_s[device] = time_s
         yield _Row(row.line, device, time_s, down, up, pair == SNR)
 
 
