@@ -1,15 +1,12 @@
 """The log of a testbed, and the table of counts of its networks: two CSV files that users write."""
 
-import csv
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
 from edgefl.core.errors import InputError
-from edgefl.core.files import lines
-from edgefl.core.packed_files import unpacked
 from edgefl.core.section import nearest, shown
 from edgefl.world.compute_law import USUAL_PASSES, ForwardCounts
 
@@ -69,13 +66,6 @@ class NetworkCounts(NamedTuple):
     passes: float = USUAL_PASSES  # forward passes that training on the sample costs
 
 
-class _Cells(NamedTuple):
-    """A row of a file: its line, and its cells by column."""
-
-    line: int
-    cells: dict[str, str]
-
-
 def read_log(path: Path) -> list[LogRow]:
     """Return the rows of a log in the order of the file.
 
@@ -84,12 +74,13 @@ def read_log(path: Path) -> list[LogRow]:
     """
     faults: list[str] = []
     rows: list[LogRow] = []
-    for row in _rows(path, REQUIRED, (*TEXTS, *NUMBERS)):
-        read = _log_row(row)
-        if isinstance(read, LogRow):
-            rows.append(read)
-        else:
-            faults += [f"{path}:{row.line}: {text}" for text in read]
+    with faults_in(path):
+        for row in csv_rows(path, REQUIRED, (*TEXTS, *NUMBERS)):
+            read = _log_row(row)
+            if isinstance(read, LogRow):
+                rows.append(read)
+            else:
+                faults += [f"{path}:{row.line}: {text}" for text in read]
     if faults:
         raise InputError(*faults[:MOST_FAULTS])
     if not rows:
@@ -104,35 +95,35 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
         InputError: the table cannot be read, or is wrong.
     """
     found: dict[str, NetworkCounts] = {}
-    for row in _rows(path, ("network", *COUNTS), ("network", *COUNTS)):
-        place = f"{path}:{row.line}"
-        name = row.cells["network"]
-        if not name or name in found:
-            what = f'"{name}" has a row already' if name else "is empty"
-            raise InputError(f"{place}: network: {what}: write one row for each network")
-        numbers: dict[str, float] = {}
-        for column in COUNTS:
-            number = _number(column, row.cells[column])
-            if isinstance(number, str):
-                raise InputError(f"{place}: {number}")
-            if number is None:
-                raise InputError(f"{place}: {column}: is empty: write 0 if the network has none")
-            numbers[column] = number
-        convolution = numbers["conv1x1_macs"] + numbers["convkxk_macs"]
-        if not math.isclose(convolution + numbers["matmul_macs"], numbers["macs"], rel_tol=1e-6):
-            raise InputError(f"{place}: macs: must be matmul_macs + conv1x1_macs + convkxk_macs")
-        forward = ForwardCounts(
-            convolution_macs=convolution,
-            matmul_macs=numbers["matmul_macs"],
-            grouped_macs=numbers["depthwise_macs"],
-            activation_bytes=numbers["activation_bytes"],
-            groups=numbers["conv_groups"],
-        )
-        found[name] = NetworkCounts(forward)
+    with faults_in(path):
+        for row in csv_rows(path, ("network", *COUNTS)):
+            name = row.cells["network"]
+            if not name or name in found:
+                what = f'"{name}" has a row already' if name else "is empty"
+                raise NotReadable(f"network: {what}: write one row for each network", row.line)
+            numbers: dict[str, float] = {}
+            for column in COUNTS:
+                number = _number(column, row.cells[column])
+                if isinstance(number, str):
+                    raise NotReadable(number, row.line)
+                if number is None:
+                    raise NotReadable(f"{column}: is empty: write 0 if the network has none", row.line)
+                numbers[column] = number
+            convolution = numbers["conv1x1_macs"] + numbers["convkxk_macs"]
+            if not math.isclose(convolution + numbers["matmul_macs"], numbers["macs"], rel_tol=1e-6):
+                raise NotReadable("macs: must be matmul_macs + conv1x1_macs + convkxk_macs", row.line)
+            forward = ForwardCounts(
+                convolution_macs=convolution,
+                matmul_macs=numbers["matmul_macs"],
+                grouped_macs=numbers["depthwise_macs"],
+                activation_bytes=numbers["activation_bytes"],
+                groups=numbers["conv_groups"],
+            )
+            found[name] = NetworkCounts(forward)
     return found
 
 
-def _log_row(row: _Cells) -> LogRow | list[str]:
+def _log_row(row: CsvRow) -> LogRow | list[str]:
     """Return a row of a log, or its faults."""
     faults: list[str] = []
     cells = {name: row.cells.get(name, "") for name in (*TEXTS, *NUMBERS)}
@@ -202,36 +193,3 @@ def _number(name: str, text: str) -> float | str | None:
     if not 0 <= value <= LARGEST:
         return f"{name}: must be from 0 to {LARGEST:g}, got {text}"
     return value
-
-
-def _rows(path: Path, required: tuple[str, ...], known: tuple[str, ...]) -> Iterator[_Cells]:
-    """Yield the rows of a CSV file whose header has the required columns, in any order, among others."""
-    try:
-        with unpacked(path) as stream:
-            # -sig drops the byte order mark that spreadsheets write.
-            table = csv.reader(text.decode("utf-8-sig") for text in lines(stream))
-            header = [name.strip() for name in next(table, [])]
-            _check_header(path, header, required, known)
-            for cells in table:
-                if not cells:  # a blank line
-                    continue
-                if len(cells) != len(header):
-                    text = f"has {len(cells)} cells, the header has {len(header)}: write one for each column"
-                    raise InputError(f"{path}:{table.line_num}: {text}")
-                stripped = [cell.strip() for cell in cells]
-                yield _Cells(table.line_num, dict(zip(header, stripped, strict=True)))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{path}: is not a CSV file in UTF-8") from None
-
-
-def _check_header(path: Path, header: list[str], required: tuple[str, ...], known: tuple[str, ...]) -> None:
-    """Refuse a header without a required column, or with a known one twice."""
-    for name in required:
-        if name not in header:
-            alike = nearest(name, header).replace("did you mean", "is it")
-            raise InputError(f"{path}:1: has no column {name}{alike}; must have {', '.join(required)}")
-    for name in known:
-        if header.count(name) > 1:
-            raise InputError(f"{path}:1: has the column {name} twice: remove one")

@@ -7,10 +7,8 @@ and a line in `PerDevice.kinds` (`per_device.py`).
 
 from __future__ import annotations
 
-import csv
 import sys
 from functools import lru_cache
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -18,8 +16,8 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from edgefl.core.arrays import Floats, Ids
+from edgefl.core.data_files import NotReadable, csv_rows, faults_in
 from edgefl.core.errors import InputError
-from edgefl.core.files import opened
 from edgefl.core.mapping_files import in_order, read_mapping
 from edgefl.core.paths import DataPath, UserPath
 from edgefl.core.section import Section, fault, shown
@@ -180,22 +178,16 @@ def read_column(file: Path, column: str) -> Floats:
     Raises:
         InputError: the file or column does not exist, or a cell is not a number.
     """
-    try:
-        with opened(file) as content, TextIOWrapper(content, encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            names = reader.fieldnames or []
-            if column not in names:
-                raise InputError(f'{file}: has no column "{column}"; columns: {" ".join(", ".join(names).split())}')
-            values = np.array([float(row[column]) for row in reader])
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{file}: is not a CSV file in UTF-8") from None
-    except (TypeError, ValueError):
-        raise InputError(f'{file}: column "{column}" holds a cell that is not a number') from None
-    if not len(values) or not np.isfinite(values).all():
+    values = []
+    with faults_in(file):
+        for row in csv_rows(file, [column]):
+            try:
+                values.append(float(row.cells[column]))
+            except ValueError:
+                raise NotReadable(f"{column}: must be a number, got {shown(row.cells[column])}", row.line) from None
+    if not values or not np.isfinite(values).all():
         raise InputError(f'{file}: column "{column}" must hold at least one number, all of them finite')
-    return values
+    return np.array(values)
 
 
 class FedScaleDistribution(FileDistribution):

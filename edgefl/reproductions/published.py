@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from edgefl.core.data_files import csv_rows, faults_in
 from edgefl.core.errors import InputError
-from edgefl.core.files import opened_text
 from edgefl.core.section import shown
 
 Form = Literal["number", "first", "mean_std", "text"]
@@ -42,22 +41,13 @@ def read_table(path: Path) -> Table:
     """Return the table of a file.
 
     Raises:
-        InputError: it cannot be read, or a row has more or fewer cells than the header.
+        InputError: it cannot be read, has no rows, or a row has more or fewer cells than the header.
     """
-    try:
-        with opened_text(path) as file:
-            lines = csv.reader(file)
-            header = tuple(next(lines, []))
-            rows = []
-            for line in lines:
-                if len(line) != len(header):
-                    raise InputError(f"{path}:{lines.line_num}: has {len(line)} cells, the header has {len(header)}")
-                rows.append(dict(zip(header, line, strict=True)))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not header:
-        raise InputError(f"{path}: is empty")
-    return Table(path.name, header, tuple(rows))
+    with faults_in(path):
+        rows = tuple(row.cells for row in csv_rows(path))
+    if not rows:
+        raise InputError(f"{path}: has no rows")
+    return Table(path.name, tuple(rows[0]), rows)
 
 
 def printed(text: str, form: Form) -> Printed:

@@ -3,14 +3,13 @@
 A file has one row for each run: the values of the axes, the seed, the measures, and their origin.
 """
 
-import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from edgefl.core.errors import InputError
-from edgefl.core.files import opened_text, write_atomically
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
+from edgefl.core.files import write_atomically
 from edgefl.core.section import shown
 from edgefl.results.csv_format import csv_bytes
 
@@ -63,19 +62,10 @@ def read_rows(path: Path, axes: Sequence[str]) -> Rows:
     Raises:
         InputError: the file is damaged, or has other axes.
     """
-    try:
-        with opened_text(path) as file:
-            lines = csv.DictReader(file)
-            header = lines.fieldnames or []
-            missing = [name for name in (*axes, SEED) if name not in header]
-            if missing:
-                text = f"has no column {missing[0]}, which the recipe has as an axis; columns: {', '.join(header)}"
-                raise InputError(f"{path}: {text}")
-            rows = [_row(path, lines.line_num, cells, axes) for cells in lines]
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    with faults_in(path):
+        rows = [_row(row, axes) for row in csv_rows(path, (*axes, SEED))]
     return {row.key: row for row in rows}
 
 
@@ -84,21 +74,19 @@ def current(rows: Rows, settings: Callable[[Row], str]) -> Rows:
     return {key: row for key, row in rows.items() if row.origin.get("settings", "") in {"", settings(row)}}
 
 
-def _row(path: Path, line: int, cells: Mapping[str | None, str | None], axes: Sequence[str]) -> Row:
-    if None in cells or None in cells.values():
-        raise InputError(f"{path}:{line}: has more or fewer cells than the header")
-    texts = {str(name): str(text) for name, text in cells.items()}
+def _row(row: CsvRow, axes: Sequence[str]) -> Row:
+    texts = row.cells
     try:
         seed = int(texts[SEED])
         took_s = float(texts.get("took_s") or 0)
     except ValueError:
         took_s = math.nan
     if not math.isfinite(took_s):
-        raise InputError(f"{path}:{line}: seed and took_s must be numbers")
+        raise NotReadable("seed and took_s must be numbers", row.line)
     named = (*axes, SEED, *ORIGIN, DIGEST, DIVERGED)
     for name, text in texts.items():
         if name not in named and not _is_measured(text):
-            raise InputError(f"{path}:{line}: {name}: must be a finite number, or several of them, got {shown(text)}")
+            raise NotReadable(f"{name}: must be a finite number, or several of them, got {shown(text)}", row.line)
     return Row(
         point={axis: texts[axis] for axis in axes},
         seed=seed,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
 from edgefl.core.errors import InputError
-from edgefl.core.files import opened_text
+from edgefl.core.section import shown
 
 COLUMNS = ("device", "network", "batch_size", "step_s")
 
@@ -32,34 +32,24 @@ def read_measured(path: Path) -> list[MeasuredStep]:
     Raises:
         InputError: the file cannot be read, lacks a column, or holds a cell that is not a positive number.
     """
+    with faults_in(path):
+        return [_step(row) for row in csv_rows(path, COLUMNS)]
+
+
+def _step(row: CsvRow) -> MeasuredStep:
+    batch_size = _positive(row, "batch_size")
+    if batch_size != int(batch_size):
+        raise NotReadable(f"batch_size: must be a whole number, got {row.cells['batch_size']}", row.line)
+    return MeasuredStep(row.cells["device"], row.cells["network"], int(batch_size), _positive(row, "step_s"))
+
+
+def _positive(row: CsvRow, column: str) -> float:
     try:
-        with opened_text(path, "utf-8-sig") as stream:
-            return list(_rows(path, csv.DictReader(stream)))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{path}: is not a CSV file in UTF-8") from None
-
-
-def _rows(path: Path, reader: csv.DictReader[str]) -> Iterator[MeasuredStep]:
-    for name in COLUMNS:
-        if name not in (reader.fieldnames or []):
-            raise InputError(f"{path}:1: has no column {name}; must have {', '.join(COLUMNS)}")
-    for row in reader:
-        where = f"{path}:{reader.line_num}"
-        batch_size = _positive(row, "batch_size", where)
-        if batch_size != int(batch_size):
-            raise InputError(f"{where}: batch_size: must be a whole number, got {row['batch_size']}")
-        yield MeasuredStep(row["device"], row["network"], int(batch_size), _positive(row, "step_s", where))
-
-
-def _positive(row: dict[str, str], column: str, where: str) -> float:
-    try:
-        value = float(row[column])
-    except (TypeError, ValueError):
+        value = float(row.cells[column])
+    except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        raise InputError(f"{where}: {column}: must be a number above 0, got {row[column]}")
+        raise NotReadable(f"{column}: must be a number above 0, got {shown(row.cells[column])}", row.line)
     return value
 
 

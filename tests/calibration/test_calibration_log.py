@@ -51,10 +51,13 @@ def test_up_to_twenty_faults_of_a_log_are_listed(tmp_path):
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"", "log.csv:1: has no column device; must have device, phase, seconds"),
+        (b"", "log.csv:1: has no column device; must have device, phase, seconds, got nothing"),
         (
             b"device,phase,second\n",
-            'log.csv:1: has no column seconds (is it "second"?); must have device, phase, seconds',
+            (
+                'log.csv:1: has no column seconds (did you mean "second"?); must have device, phase, seconds, '
+                'got "device,phase,second"'
+            ),
         ),
         (b"device,phase,seconds,seconds\n", "log.csv:1: has the column seconds twice: remove one"),
         (b"device,phase,seconds\n", "log.csv: has no rows: write one for each measured phase"),

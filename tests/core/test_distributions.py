@@ -133,13 +133,14 @@ def test_column(tmp_path, content):
     ("content", "reason"),
     [
         (b"", "has no column"),
-        (b"a\n1\n", 'has no column "hz"; columns: a'),
+        (b"a\n1\n", 'd.csv:1: has no column hz; must have hz, got "a"'),
         (b"hz\n", "must hold at least one number"),
-        (b"hz\nfast\n", "a cell that is not a number"),
-        (b"a,hz\n1\n", "a cell that is not a number"),
+        (b"hz\nfast\n", 'd.csv:2: hz: must be a number, got "fast"'),
+        (b"a,hz\n1\n", "d.csv:2: has 1 cells, the header has 2"),
         (b"hz\nnan\n", "all of them finite"),
         (b"hz\n-1\n", "must be from"),
-        (bytes(range(256)), "is not a CSV file in UTF-8"),
+        (bytes(range(256)), "d.csv:1: has no column hz"),
+        (b"hz\n\xff\n", "is not a CSV file in UTF-8"),
         (b"hz\n" + b"1" * 200_000, "is not a CSV file in UTF-8"),
     ],
 )

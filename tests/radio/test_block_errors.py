@@ -276,7 +276,7 @@ WRONG = {
     "rises": (["0,-6,1", "0,-5,0.01", "0,-4,0.02"], ":4: bler must not grow with snr_db, got 0.02 after 0.01"),
     "out of order": (["0,-5,1", "0,-6,0.01"], ":3: snr_db must grow along a curve, got -6 after -5"),
     "too large": (["0,-5,1.5"], ":2: bler must lie from 0 to 1, got 1.5"),
-    "no number": (["0,-5,1", "0,x,0.1"], ":3: must be three numbers such as 0,-5.5,0.1, got 0,x,0.1"),
+    "no number": (["0,-5,1", "0,x,0.1"], ':3: must be three numbers such as 0,-5.5,0.1, got "0,x,0.1"'),
     "nan": (["0,nan,1"], ":2: snr_db must lie within 200 dB, got nan"),
     "no scheme": (["99,-5,1"], ":2: mcs must be an index of radio.rate.table, from 0 to 27, got 99"),
     "flat": (["3,-5,1", "3,5,0.5"], ": the curve of mcs 3 must fall from above the target 0.1 to it or below"),
@@ -295,7 +295,7 @@ def test_wrong_curves_are_refused_with_their_line(tmp_path, case):
 
 
 def test_a_header_and_a_file_are_needed(tmp_path):
-    with pytest.raises(InputError, match=r"curves\.csv:1: must be the header mcs,snr_db,bler"):
+    with pytest.raises(InputError, match=r"curves\.csv:1: has no column mcs; must have mcs, snr_db, bler"):
         load({"radio": write_curves(tmp_path / "curves.csv", ["0,-5,1"], header="a,b,c")})
     with pytest.raises(InputError, match=r"missing\.csv"):
         load({"radio": {"errors": {"kind": "bler", "curves": str(tmp_path / "missing.csv")}, "rate": "mcs"}})

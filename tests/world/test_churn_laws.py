@@ -217,11 +217,14 @@ def test_trace_is_followed_exactly(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"trace.csv:1: must have the columns device,on_s,off_s, got .nothing."),
-        ("device,on,off\n0,1,2\n", r"trace.csv:1: must have the columns device,on_s,off_s, got .device,on,off."),
+        ("", r"trace.csv:1: has no column device; must have device, on_s, off_s, got nothing"),
+        (
+            "device,on,off\n0,1,2\n",
+            r"trace.csv:1: has no column on_s .*; must have device, on_s, off_s",
+        ),
         ("device,on_s,off_s\n", r"trace.csv: has no rows"),
         ("device,on_s,off_s\n0,1,2\n0,x,4\n", r"trace.csv:3: must be a device's number and two times, got .0,x,4."),
-        ("device,on_s,off_s\n0,1\n", r"trace.csv:2: must be a device's number and two times, got .0,1."),
+        ("device,on_s,off_s\n0,1\n", r"trace.csv:2: has 2 cells, the header has 3: write one for each column"),
         ("device,on_s,off_s\n0,5,4\n", r"trace.csv:2: must have a device from 0 and 0 <= on_s < off_s, got .0,5,4."),
         ("device,on_s,off_s\n0,nan,4\n", r"trace.csv:2: must have a device from 0"),
         ("device,on_s,off_s\n-1,0,4\n", r"trace.csv:2: must have a device from 0"),

@@ -1,6 +1,5 @@
 """Block errors of modulation and coding schemes, with HARQ and outer-loop link adaptation."""
 
-import csv
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +9,15 @@ from pydantic import Field
 from channel import link_adaptation, mcs, units
 from channel.link_adaptation import LinkAdaptation
 from edgefl.core.arrays import Floats
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
 from edgefl.core.errors import InputError
-from edgefl.core.files import read_text
 from edgefl.core.paths import UserPath
+from edgefl.core.section import shown
 from edgefl.radio.errors.base import PacketErrors
 from edgefl.radio.rates import Rate
 from edgefl.radio.rates.mcs import McsRate
 
-COLUMNS = ["mcs", "snr_db", "bler"]
+COLUMNS = ("mcs", "snr_db", "bler")
 LARGEST_DB = 200.0
 
 
@@ -79,25 +79,17 @@ class Bler(PacketErrors):
         """Return the curve of each scheme that the file has, by index."""
         path = Path(self.curves or "")
         points: dict[int, list[tuple[float, float]]] = {}
-        try:
-            lines = list(csv.reader(read_text(path).splitlines()))
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-        if not lines or [name.strip() for name in lines[0]] != COLUMNS:
-            raise InputError(f"{path}:1: must be the header {','.join(COLUMNS)}")
-        for number, line in enumerate(lines[1:], start=2):
-            if not line:
-                continue
-            index, snr_db, error_rate = _point(f"{path}:{number}", line, schemes)
-            curve = points.setdefault(index, [])
-            if curve and snr_db <= curve[-1][0]:
-                raise InputError(
-                    f"{path}:{number}: snr_db must grow along a curve, got {snr_db:g} after {curve[-1][0]:g}"
-                )
-            if curve and error_rate > curve[-1][1]:
-                text = f"bler must not grow with snr_db, got {error_rate:g} after {curve[-1][1]:g}"
-                raise InputError(f"{path}:{number}: {text}")
-            curve.append((snr_db, error_rate))
+        with faults_in(path):
+            for row in csv_rows(path, COLUMNS):
+                index, snr_db, error_rate = _point(row, schemes)
+                curve = points.setdefault(index, [])
+                if curve and snr_db <= curve[-1][0]:
+                    text = f"snr_db must grow along a curve, got {snr_db:g} after {curve[-1][0]:g}"
+                    raise NotReadable(text, row.line)
+                if curve and error_rate > curve[-1][1]:
+                    text = f"bler must not grow with snr_db, got {error_rate:g} after {curve[-1][1]:g}"
+                    raise NotReadable(text, row.line)
+                curve.append((snr_db, error_rate))
         if not points:
             raise InputError(f"{path}: has no curve: write lines such as 0,-5.5,0.1")
         for index, curve in points.items():
@@ -110,16 +102,18 @@ class Bler(PacketErrors):
         }
 
 
-def _point(place: str, line: list[str], schemes: int) -> tuple[int, float, float]:
-    """Return the scheme, the SNR [dB] and the block error rate of one line of a file of curves."""
+def _point(row: CsvRow, schemes: int) -> tuple[int, float, float]:
+    """Return the scheme, the SNR [dB] and the block error rate of a row of a file of curves."""
+    cells = [row.cells[name] for name in COLUMNS]
     try:
-        index, snr_db, error_rate = int(line[0]), float(line[1]), float(line[2])
-    except (ValueError, IndexError):
-        raise InputError(f"{place}: must be three numbers such as 0,-5.5,0.1, got {','.join(line)}") from None
+        index, snr_db, error_rate = int(cells[0]), float(cells[1]), float(cells[2])
+    except ValueError:
+        raise NotReadable(f"must be three numbers such as 0,-5.5,0.1, got {shown(','.join(cells))}", row.line) from None
     if not 0 <= index < schemes:
-        raise InputError(f"{place}: mcs must be an index of radio.rate.table, from 0 to {schemes - 1}, got {index}")
+        text = f"mcs must be an index of radio.rate.table, from 0 to {schemes - 1}, got {index}"
+        raise NotReadable(text, row.line)
     if not abs(snr_db) <= LARGEST_DB:
-        raise InputError(f"{place}: snr_db must lie within {LARGEST_DB:g} dB, got {line[1]}")
+        raise NotReadable(f"snr_db must lie within {LARGEST_DB:g} dB, got {snr_db:g}", row.line)
     if not 0.0 <= error_rate <= 1.0:
-        raise InputError(f"{place}: bler must lie from 0 to 1, got {line[2]}")
+        raise NotReadable(f"bler must lie from 0 to 1, got {error_rate:g}", row.line)
     return index, snr_db, error_rate

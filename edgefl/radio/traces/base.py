@@ -5,14 +5,12 @@ A new format is one file in this folder and one line in the folder's table of co
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from channel.link_traces import Opportunities, SnrSteps, Steps
 from edgefl.core.catalogue import Member
-from edgefl.core.errors import InputError
 from edgefl.core.section import LARGEST_S, fault_at
 
 Recorded = Steps | Opportunities | SnrSteps
@@ -53,11 +51,3 @@ class LinkTrace(Member):
     def source(self) -> str:
         """Return the name of the recordings in messages, the path of their file."""
         return "the trace"
-
-
-def fault_in(path: Path, text: str, line: int | None = None) -> InputError:
-    """Return an error about a file, and about one of its lines if that is given."""
-    place = f"{path}"
-    if line is not None:
-        place = f"{place}:{line}"
-    return InputError(f"{place}: {text}")

@@ -12,12 +12,12 @@ import numpy as np
 from pydantic import Field
 
 from channel.link_traces import Opportunities
+from edgefl.core.data_files import NotReadable, faults_in
 from edgefl.core.files import lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.paths import DataPath
 from edgefl.core.section import LARGEST_S, Section, shown
-from edgefl.radio.traces.base import LinkTrace, Recording, fault_in
-from edgefl.world.mobility.files import NotReadable, read
+from edgefl.radio.traces.base import LinkTrace, Recording
 
 S_PER_MS = 1e-3
 
@@ -56,31 +56,20 @@ def _opportunities(path: Path) -> Opportunities:
     Raises:
         InputError: the file cannot be read, or is wrong.
     """
-    try:
-        changed_ns = path.stat().st_mtime_ns
-    except OSError as error:
-        raise fault_in(path, f"cannot be read: {error.strerror}") from None
-    try:
-        return _read(path, changed_ns)
-    except NotReadable as error:
-        raise fault_in(path, str(error), error.line) from None
+    with faults_in(path):
+        return _read(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
 def _read(path: Path, changed_ns: int) -> Opportunities:
     """Return the opportunities of a file, which is read again if it has changed."""
-    (times_ms,) = read(path, _all_times_ms)
-    times_s = np.array(times_ms, dtype=np.float64) * S_PER_MS
+    # An array of Python holds each time in 8 bytes, a list in 40.
+    times_s = np.array(array("q", _times_ms(path)), dtype=np.float64) * S_PER_MS
     if not times_s.size:
         raise NotReadable("holds no times", 1)
     if times_s[-1] == 0:
         raise NotReadable("lasts no time: the last line must be above 0", len(times_s))
     return Opportunities(times_s)
-
-
-def _all_times_ms(path: Path) -> Iterator[array[int]]:
-    """Yield all times of a file [ms] in one array, with 8 bytes each instead of a list's 40."""
-    yield array("q", _times_ms(path))
 
 
 def _times_ms(path: Path) -> Iterator[int]:

@@ -1,7 +1,6 @@
 """Link traces as tables of numbers over time."""
 
-import csv
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -9,12 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from channel.link_traces import SnrSteps, Steps
-from edgefl.core.files import lines
-from edgefl.core.packed_files import unpacked
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
 from edgefl.core.paths import DataPath
 from edgefl.core.section import LARGEST_S, shown
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recorded, Recording, fault_in
-from edgefl.world.mobility.files import NotReadable, read
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recorded, Recording
 
 KEYS = ("device", "time_s")
 BPS = ("downlink_bps", "uplink_bps")
@@ -32,14 +29,9 @@ class CsvTrace(LinkTrace):
 
     def recordings(self) -> list[Recording]:
         """Return the recordings by device: in the order of their numbers, or of their names in a pool."""
-        try:
+        with faults_in(self.path):
             changed_ns = self.path.stat().st_mtime_ns
-        except OSError as error:
-            raise fault_in(self.path, f"cannot be read: {error.strerror}") from None
-        try:
             return _recordings(self.path, changed_ns, numbered=self.assign == "by_number")
-        except NotReadable as error:
-            raise fault_in(self.path, str(error), error.line) from None
 
     @property
     def source(self) -> str:
@@ -65,7 +57,7 @@ def _recordings(path: Path, changed_ns: int, *, numbered: bool) -> list[Recordin
     Raises:
         NotReadable: the file is wrong.
     """
-    rows = read(path, _rising)
+    rows = list(_rows(path))
     if not rows:
         raise NotReadable("has no rows", 1)
     of_device: dict[str, list[_Row]] = {}
@@ -115,67 +107,51 @@ def _recording(name: str, rows: list[_Row]) -> Recording:
     return Recording(name, recorded([row.down for row in rows]), recorded([row.up for row in rows]))
 
 
-def _rising(path: Path) -> Iterator[_Row]:
-    """Yield the rows of a file; refuse one that is not later than its device's last."""
-    last_s: dict[str, float] = {}
-    for row in _rows(path):
-        before_s = last_s.get(row.device, -np.inf)
-        if row.time_s <= before_s:
-            text = f"device {row.device}: times must rise, got {row.time_s:.10g} s after {before_s:.10g} s"
-            raise NotReadable(text, row.line)
-        last_s[row.device] = row.time_s
-        yield row
-
-
 def _rows(path: Path) -> Iterator[_Row]:
-    """Yield the rows of a file whose header has the columns of rates or of SNRs, in any order, among others."""
-    with unpacked(path) as stream:
-        # -sig drops the byte order mark that spreadsheets write.
-        table = csv.reader(text.decode("utf-8-sig") for text in lines(stream))
-        header = [name.strip() for name in next(table, [])]
-        pair = _pair(header)
-        places = [header.index(name) for name in (*KEYS, *pair)]
-        for cells in table:
-            if not cells:  # a blank line
-                continue
-            line = table.line_num
-            if len(cells) != len(header):
-                raise NotReadable(f"has {len(cells)} cells, the header has {len(header)}", line)
-            device, time, down, up = (cells[place].strip() for place in places)
-            if not device:
-                raise NotReadable("a device has no name", line)
-            time_s = _number("time_s", time, line, 0.0, LARGEST_S)
-            least, most = (-LARGEST_SNR_DB, LARGEST_SNR_DB) if pair == SNR else (0.0, HIGHEST_BPS)
-            down_value = _number(pair[0], down, line, least, most)
-            up_value = _number(pair[1], up, line, least, most)
-            yield _Row(line, device, time_s, down_value, up_value, pair == SNR)
-
-
-def _pair(header: list[str]) -> tuple[str, str]:
-    """Return the two columns with values.
+    """Yield the rows of a file with the columns of rates or of SNRs.
 
     Raises:
-        NotReadable: a column is missing or repeated, or the file has both rates and SNRs.
+        NotReadable: a column is missing, the file has both rates and SNRs, or a row is wrong or not later than its
+            device's last.
     """
+    last_s: dict[str, float] = {}
+    pair: tuple[str, str] | None = None
+    for row in csv_rows(path, KEYS, (*BPS, *SNR)):
+        pair = pair or _pair(row.cells)
+        device = row.cells["device"]
+        if not device:
+            raise NotReadable("a device has no name", row.line)
+        time_s = _number("time_s", row, 0.0, LARGEST_S)
+        least, most = (-LARGEST_SNR_DB, LARGEST_SNR_DB) if pair == SNR else (0.0, HIGHEST_BPS)
+        down, up = (_number(name, row, least, most) for name in pair)
+        before_s = last_s.get(device, -np.inf)
+        if time_s <= before_s:
+            text = f"device {device}: times must rise, got {time_s:.10g} s after {before_s:.10g} s"
+            raise NotReadable(text, row.line)
+        last_s[device] = time_s
+        yield _Row(row.line, device, time_s, down, up, pair == SNR)
+
+
+def _pair(header: Container[str]) -> tuple[str, str]:
+    """Return the two columns with values."""
     must = f"must have {', '.join(KEYS)} and either {', '.join(BPS)} or {', '.join(SNR)}"
     found = [pair for pair in (BPS, SNR) if any(name in header for name in pair)]
     if len(found) > 1:
         raise NotReadable(f"has columns of both rates and SNRs; {must}", 1)
     pair = found[0] if found else BPS
-    for name in (*KEYS, *pair):
-        if header.count(name) > 1:
-            raise NotReadable(f"has the column {name} twice", 1)
+    for name in pair:
         if name not in header:
             raise NotReadable(f"has no column {name}; {must}", 1)
     return pair
 
 
-def _number(name: str, text: str, line: int, least: float, most: float) -> float:
+def _number(name: str, row: CsvRow, least: float, most: float) -> float:
     """Return the number that a cell holds."""
+    text = row.cells[name]
     try:
         value = float(text)
     except ValueError:
-        raise NotReadable(f"{name}: {shown(text)} is not a number", line) from None
+        raise NotReadable(f"{name}: {shown(text)} is not a number", row.line) from None
     if not least <= value <= most:  # in this form nan is refused, too
-        raise NotReadable(f"{name}: must be from {least:g} to {most:g}, got {text}", line)
+        raise NotReadable(f"{name}: must be from {least:g} to {most:g}, got {text}", row.line)
     return value

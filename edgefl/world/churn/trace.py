@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from functools import lru_cache
-from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -13,8 +11,8 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from edgefl.core.arrays import Bools, Floats, Ids
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
 from edgefl.core.errors import InputError
-from edgefl.core.files import opened
 from edgefl.core.paths import DataPath
 from edgefl.core.section import fault, fault_at, shown
 from edgefl.core.streams import Streams
@@ -23,7 +21,7 @@ from edgefl.world.churn.base import Churn, Presence
 from edgefl.world.churn.recordings import Recording, read_fedscale, read_flash
 from edgefl.world.churn.repeating import LEAST_PROBABILITY, RepeatingPresence
 
-TRACE_COLUMNS = ["device", "on_s", "off_s"]
+TRACE_COLUMNS = ("device", "on_s", "off_s")
 Need = Literal["locked", "screen_off", "wifi", "charging"]
 
 
@@ -67,25 +65,16 @@ class TraceChurn(Churn):
         ):
             if value is not None and self.format not in formats:
                 raise fault_at((key,), f"is for format {' or '.join(formats)}: leave it out")
-        if self.format != "csv":
-            self._recordings = self._published()
-            return self
         try:
-            self._stays = sorted(_read_stays(self.path))
-        except OSError as error:
-            raise fault(f"{self.path}: cannot be read: {error.strerror}") from None
-        except (UnicodeDecodeError, csv.Error):
-            raise fault(f"{self.path}: is not a CSV file in UTF-8") from None
-        return self
-
-    def _published(self) -> list[Recording]:
-        try:
-            changed_ns = self.path.stat().st_mtime_ns
-            return _recordings(self.path, changed_ns, self.format, self.needs)
-        except OSError as error:
-            raise fault(f"{self.path}: cannot be read: {error.strerror}") from None
+            with faults_in(self.path):
+                if self.format == "csv":
+                    self._stays = sorted(_read_stays(self.path))
+                else:
+                    changed_ns = self.path.stat().st_mtime_ns
+                    self._recordings = _recordings(self.path, changed_ns, self.format, self.needs)
         except InputError as error:
             raise fault(str(error)) from None
+        return self
 
     def check(self, count: int) -> str | None:
         """Return which device of the file does not exist, or that the file has too few; None if all is well."""
@@ -147,33 +136,26 @@ def _read_stays(path: Path) -> list[_RecordedStay]:
     """Return the file's rows.
 
     Raises:
-        PydanticCustomError: the file has no rows, a row is wrong, or rows of a device overlap.
+        NotReadable: the file has no rows, a row is wrong, or rows of a device overlap.
     """
-    # -sig: spreadsheets write a byte order mark, which would become part of the first column's name.
-    with opened(path) as content, TextIOWrapper(content, encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream)
-        header = next(reader, [])
-        if header != TRACE_COLUMNS:
-            found = ",".join(header) or "nothing"
-            raise fault(f"{path}:1: must have the columns {','.join(TRACE_COLUMNS)}, got {shown(found)}")
-        stays = [_parse_row(cells, path, reader.line_num) for cells in reader if cells]
+    stays = [_stay(row) for row in csv_rows(path, TRACE_COLUMNS)]
     if not stays:
-        raise fault(f"{path}: has no rows")
+        raise NotReadable("has no rows")
     for one, other in pairwise(sorted(stays, key=lambda stay: (stay.device, stay.line))):
         if one.device == other.device and other.on_s < one.off_s:
             text = f"device {one.device} comes at {other.on_s:g} s, but stays until {one.off_s:g} s by line {one.line}"
-            raise fault(f"{path}:{other.line}: {text}: its rows must follow one another")
+            raise NotReadable(f"{text}: its rows must follow one another", other.line)
     return stays
 
 
-def _parse_row(cells: list[str], path: Path, line: int) -> _RecordedStay:
+def _stay(row: CsvRow) -> _RecordedStay:
+    cells = [row.cells[name] for name in TRACE_COLUMNS]
+    found = shown(",".join(cells))
     try:
-        device, on_s, off_s = cells
-        stay = _RecordedStay(int(device), float(on_s), float(off_s), line)
+        stay = _RecordedStay(int(cells[0]), float(cells[1]), float(cells[2]), row.line)
     except ValueError:
-        raise fault(f"{path}:{line}: must be a device's number and two times, got {shown(','.join(cells))}") from None
+        raise NotReadable(f"must be a device's number and two times, got {found}", row.line) from None
     # In this form nan is refused, too: every comparison with it is false.
     if stay.device < 0 or not 0 <= stay.on_s < stay.off_s or stay.on_s == np.inf:
-        text = "must have a device from 0 and 0 <= on_s < off_s"
-        raise fault(f"{path}:{line}: {text}, got {shown(','.join(cells))}")
+        raise NotReadable(f"must have a device from 0 and 0 <= on_s < off_s, got {found}", row.line)
     return stay

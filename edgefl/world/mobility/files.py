@@ -3,19 +3,17 @@
 To add a format: a function that yields the samples of a file, and a line in `READERS`; see also `Trace.format`.
 """
 
-import csv
 import math
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from xml.parsers import expat
 
+from edgefl.core.data_files import NotReadable, csv_rows
 from edgefl.core.files import MOST_LINE_BYTES, lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.section import shown
-
-Item = TypeVar("Item")
 
 CHUNK_BYTES = 2**20  # of XML at a time: a file is never held as a whole
 CSV_COLUMNS = ("time_s", "device", "x_m", "y_m")
@@ -34,36 +32,11 @@ class Sample(NamedTuple):
     speed_mps: float = math.nan  # nan: unknown
 
 
-class NotReadable(Exception):  # noqa: N818 - the name says what happened
-    """The file is wrong at `line`."""
-
-    def __init__(self, text: str, line: int | None = None) -> None:
-        super().__init__(text)
-        self.line = line
-
-
-class NotThere(NotReadable):
-    """The file is not on this machine."""
-
-
 def read_csv(path: Path) -> Iterator[Sample]:
     """Yield the samples of a CSV file whose header has `time_s,device,x_m,y_m`, in any order, among other columns."""
-    with unpacked(path) as stream:
-        # -sig drops the byte order mark that spreadsheets write.
-        rows = csv.reader(text.decode("utf-8-sig") for text in lines(stream))
-        header = [name.strip() for name in next(rows, [])]
-        for name in CSV_COLUMNS:
-            if name not in header:
-                raise NotReadable(f"has no column {name}; must have {', '.join(CSV_COLUMNS)}", 1)
-        time, device, x, y = (header.index(name) for name in CSV_COLUMNS)
-        for row in rows:
-            if not row:  # a blank line
-                continue
-            line = rows.line_num
-            if len(row) != len(header):
-                raise NotReadable(f"has {len(row)} cells, the header has {len(header)}", line)
-            time_s = _number(row[time], line)
-            yield Sample(line, time_s, row[device].strip(), _number(row[x], line), _number(row[y], line))
+    for line, cells in csv_rows(path, CSV_COLUMNS):
+        time_s = _number(cells["time_s"], line)
+        yield Sample(line, time_s, cells["device"], _number(cells["x_m"], line), _number(cells["y_m"], line))
 
 
 def read_obsmat(path: Path) -> Iterator[Sample]:
@@ -211,20 +184,3 @@ def _seconds(line: int, text: str) -> float:
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)  # as in GPX, instead of the machine's zone
     return time.timestamp()
-
-
-def read(path: Path, reader: Callable[[Path], Iterator[Item]]) -> list[Item]:
-    """Return everything that a reader yields.
-
-    Raises:
-        NotThere: the file is not on this machine.
-        NotReadable: the file is wrong.
-    """
-    try:
-        return list(reader(path))
-    except FileNotFoundError:
-        raise NotThere("not found there, nor in the folder that EDGEFL_DATA names, nor in ~/.cache/edgefl") from None
-    except OSError as error:
-        raise NotReadable(f"cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise NotReadable("is not a text in UTF-8") from None

@@ -1,12 +1,15 @@
 """Maps and traces from files, laid over the cell."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from edgefl.core.arrays import Floats
-from edgefl.core.errors import InputError
+from edgefl.core.data_files import faults_in
+from edgefl.core.errors import InputError, Unavailable
 from edgefl.core.paths import DataPath
 from edgefl.world.mobility.area import LEAST_SQUARE_M2, Area
 from edgefl.world.mobility.base import Mobility
@@ -33,6 +36,21 @@ class Placed(Mobility):
         if self.centre:
             middle = (points.min(axis=0) + points.max(axis=0)) / 2
         return np.asarray((points - middle) * self.scale + np.array(self.offset_m))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn faults of the file into errors for the user.
+
+        Raises:
+            Unavailable: the file is not on this machine.
+            InputError: it is wrong.
+        """
+        with faults_in(f"mobility.path: {self.path}"):
+            try:
+                yield
+            except FileNotFoundError:
+                text = "not found there, nor in the folder that EDGEFL_DATA names, nor in ~/.cache/edgefl"
+                raise Unavailable(*self.fault(text).faults) from None
 
     def fault(self, text: str, line: int | None = None) -> InputError:
         """Return an error about the file."""

@@ -3,18 +3,18 @@
 import json
 import math
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from edgefl.core.arrays import Floats
+from edgefl.core.data_files import NotReadable
 from edgefl.core.packed_files import unpacked
 from edgefl.core.streams import Streams
 from edgefl.world.mobility.area import Area
 from edgefl.world.mobility.base import Track, WithSpeed
-from edgefl.world.mobility.files import NotReadable, elements, read
+from edgefl.world.mobility.files import elements
 from edgefl.world.mobility.legs import Corners, Legs, timed
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Placed
 
@@ -46,11 +46,9 @@ class Streets(Placed, WithSpeed):
         """
         import networkx as nx
 
-        try:
-            (raw,) = read(self.path, _graph)  # which turns all faults of a file into one kind of error
+        with self.reading():
+            raw = _graph(self.path)
             points = self.placed_m(_points(raw))
-        except NotReadable as error:
-            raise self.fault(str(error), error.line) from None
         # Names of nodes may be anything; numbers can be drawn, and index the points.
         number = {node: row for row, node in enumerate(raw)}
         graph = nx.DiGraph() if raw.is_directed() else nx.Graph()
@@ -71,7 +69,7 @@ class Streets(Placed, WithSpeed):
         return graph, points
 
 
-def _graph(path: Path) -> Iterator[Graph]:
+def _graph(path: Path) -> Graph:
     import networkx as nx
 
     is_graphml = path.name.removesuffix(".gz").endswith(".graphml")
@@ -81,9 +79,8 @@ def _graph(path: Path) -> Iterator[Graph]:
         text = stream.read().decode()
     try:
         if is_graphml:
-            yield nx.parse_graphml(text)
-        else:
-            yield _node_link(json.loads(text))
+            return nx.parse_graphml(text)
+        return _node_link(json.loads(text))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, nx.NetworkXException):
         raise NotReadable("must be a graph in GraphML (.graphml) or node-link JSON (.json)") from None
 

@@ -12,12 +12,11 @@ import numpy as np
 from pydantic import model_validator
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.errors import Unavailable
 from edgefl.core.section import fault_at
 from edgefl.core.streams import Streams
 from edgefl.world.mobility.area import Area
 from edgefl.world.mobility.base import Track, duration_s
-from edgefl.world.mobility.files import READERS, NotReadable, NotThere, Sample, read
+from edgefl.world.mobility.files import READERS, Sample
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Coordinates, Factor, Placed, Shift
 
 EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
@@ -113,20 +112,16 @@ class Trace(Placed):
         Raises:
             InputError: the file cannot be read, or a sample is wrong.
         """
-        try:
-            samples = read(self.path, self._checked)
-        except NotThere as error:
-            raise Unavailable(*self.fault(str(error)).faults) from None
-        except NotReadable as error:
-            raise self.fault(str(error), error.line) from None
+        with self.reading():
+            samples = list(self._checked())
         if not samples:
             raise self.fault("holds no positions")
         return samples
 
-    def _checked(self, path: Path) -> Iterator[Sample]:
+    def _checked(self) -> Iterator[Sample]:
         """Yield the samples of a file; a wrong one is refused before later ones fill the memory."""
         last_s: dict[str, float] = {}
-        for sample in READERS[str(self.kind)](path):
+        for sample in READERS[str(self.kind)](self.path):
             self._check_sample(sample, last_s.get(sample.device, -np.inf))
             last_s[sample.device] = sample.time_s
             yield sample
