@@ -19,9 +19,9 @@ BS_ENERGY = "bs_energy_j"  # in comparisons of runs of which at least one has `c
 SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each cost
 SMALLEST_P = 1e-300  # smaller p-values are written as this bound
 TABLE_LEGEND = (
-    "Δ best and gain are percentage points, the gain summed over the rounds in which both were tested; the t-test "
-    "pairs these rounds, of the same sessions. The speed-up after a cost is the reference's cost divided by it. “>” "
-    "was never reached, so that “≥” and “≤” are bounds."
+    "Δ best and gain are in percentage points. The gain is summed over the rounds in which both runs were tested, and "
+    "the t-test pairs these rounds, session by session. The speed-up, after each cost, is the reference's cost divided "
+    "by it. “>” marks a target that was never reached; its speed-up is a bound, “≥” or “≤”."
 )
 
 
