@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from edgefl.records.swept_keys import LABEL, beside_label
+
 MOST_NAME_BYTES = 100  # of a point's values in the name of its folder
-LABEL = "label"  # the key that names a method
 FIRST = (LABEL, "algorithm", "server.policy", "server.selection")  # keys of the method lead
 
 Assigned = Mapping[str, Any]  # dotted key -> value
@@ -18,23 +19,6 @@ class PointNames(NamedTuple):
 
     names: Sequence[str]
     left_out: Sequence[str]
-
-
-def beside_label(points: Sequence[Assigned]) -> list[str]:
-    """Return the swept keys that are shown: a swept `label` first, without the keys that it determines.
-
-    Args:
-        points: of a sweep, the value of each swept key.
-    """
-    keys = list(dict.fromkeys(key for point in points for key in point))
-    if LABEL not in keys:
-        return keys
-    shown = [LABEL]
-    for key in keys:
-        pairs = {(str(point.get(LABEL)), json.dumps(point.get(key), default=str)) for point in points}
-        if key != LABEL and len(pairs) > len({label for label, _ in pairs}):
-            shown.append(key)
-    return shown
 
 
 def point_names(points: Sequence[Assigned]) -> PointNames:
