@@ -99,7 +99,7 @@ def test_comparison_has_a_table_of_losses(late):
         assert [frame[cause][place] for cause in LOSS_CAUSES] == list(run.updates.losses.values())
 
 
-def test_time_of_a_run_is_no_headline_under_a_deadline(late, result):
+def test_tables_leave_out_the_time_of_a_run_under_a_deadline(late, result):
     titles = [each.title for each in main_results([load(late / "short")])]
     assert titles[0] == "updates received"
     assert "virtual time" not in titles

@@ -82,6 +82,12 @@ def test_row_matches_hand_calculation():
             "paired_t": t,
             "paired_df": 1,
             "paired_p": 1 - 2 * np.arctan(t) / np.pi,  # Cauchy's distribution
+            "received": 0,
+            "received_share": None,
+            "late": 0,
+            "departed": 0,
+            "failed": 0,
+            "wasted_j": 0.0,
             "to_0.6_accuracy": 0.6,
             "to_0.6_rounds": 2,
             "to_0.6_time_s": 8.0,

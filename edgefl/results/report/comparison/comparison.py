@@ -10,7 +10,7 @@ from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, 
 from edgefl.results import metrics
 from edgefl.results.labels import PLAN_KEYS
 from edgefl.results.metrics import AccuracyCurve
-from edgefl.results.participation import LOSS_CAUSES, Updates
+from edgefl.results.participation import LOSS_CAUSES, NO_UPDATES, Updates
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
@@ -34,9 +34,9 @@ class ComparedRun(NamedTuple):
     scenario: Mapping[str, Any]
     status: str
     curve: AccuracyCurve
-    updates: Updates
-    wasted_j: float  # energy of participations whose update was not used
     bs_energy_j: Floats | None = None  # [rounds] of base stations since the beginning; None: not measured
+    updates: Updates = NO_UPDATES
+    wasted_j: float = 0.0  # energy of participations whose update was not used
 
 
 class ComparisonOptions(NamedTuple):
@@ -79,7 +79,7 @@ def compared_run(run: Run, name: str) -> ComparedRun:
     bs_energy_j = metrics.base_station_energy_j(run.rounds)
     status = str(run.manifest.get("status"))
     wasted_j = run.sum("wasted_j") or 0.0
-    return ComparedRun(name, run.scenario, status, curve, run.updates, wasted_j, bs_energy_j)
+    return ComparedRun(name, run.scenario, status, curve, bs_energy_j, run.updates, wasted_j)
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
