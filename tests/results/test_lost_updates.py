@@ -1,6 +1,7 @@
 """Updates that were lost: their number by cause, their share, and the first sentence of a run."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,9 @@ from report_folders import rewrite
 import edgefl
 from edgefl.results.participation import LOSS_CAUSES, Updates, updates_of
 from edgefl.results.report import write
+from edgefl.results.report.comparison import comparison
+from edgefl.results.report.comparison.comparison import ComparisonOptions
+from edgefl.results.report.comparison.formats import formatted
 from edgefl.results.report.comparison.pooled_seeds import main_results
 from edgefl.results.report.run import narrative
 from edgefl.results.report.shared.read import load
@@ -104,3 +108,16 @@ def test_tables_leave_out_the_time_of_a_run_under_a_deadline(late, result):
     assert titles[0] == "updates received"
     assert "virtual time" not in titles
     assert "virtual time" in [each.title for each in main_results([load(result())])]
+
+
+def test_tables_call_runs_by_their_labels(late):
+    reference, other = (load(late / name) for name in ("long", "short"))
+    labelled = replace(other, scenario={**other.scenario, "label": "Hasty"})
+    compared = [comparison.compared_run(run, str(run.folder)) for run in (reference, labelled)]
+    text = formatted(comparison.compare(compared, ComparisonOptions()), "table")
+    assert "Hasty  " in text
+    assert str(late) not in text
+    assert "Updates\n" in text
+    text = formatted(comparison.compare(compared[:1] * 2, ComparisonOptions()), "table")
+    assert str(late / "long") in text
+    assert "Updates\n" not in text  # none was lost

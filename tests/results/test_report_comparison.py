@@ -27,6 +27,8 @@ from edgefl.results.report.comparison.formats import formatted
 from edgefl.results.report.shared import read
 from edgefl.results.result import Result
 
+UPDATE_COLUMNS = ("selected", "received", "late", "departed", "failed", "wasted_j")
+
 
 def rounds(*accuracies, cost=1.0):
     """Rounds of 2 s and 3 J, times the cost."""
@@ -219,13 +221,14 @@ def test_folders_and_results_give_the_same_frame(result):
     found = read.load(folder)
     ledger = Ledger()
     for row in range(5):
-        values = {key: found.rounds[key][row] for key in CURVE_COLUMNS}
+        values = {key: found.rounds[key][row] for key in (*CURVE_COLUMNS, *UPDATE_COLUMNS)}
         ledger.close_round(values, {})
     memory = Result(dict(found.scenario), {}, None, "finished", ledger)
     frame = edgefl.compare([folder, memory], relative=[0.97])
     assert frame["run"].tolist() == [str(folder), "quickstart · seed 1"]
     assert frame["paired_note"].tolist() == ["identical"] * 2
-    same = frame.drop(columns="run")
+    assert frame["label"].tolist() == ["quickstart (1)", "quickstart (2)"]
+    same = frame.drop(columns=["run", "label"])
     assert same.iloc[0].equals(same.iloc[1])
 
 
