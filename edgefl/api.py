@@ -15,7 +15,7 @@ from edgefl.results import report as report_page
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.comparison import comparison
 from edgefl.results.report.comparison.comparison import ComparedRun, Comparison, ComparisonOptions
-from edgefl.results.report.shared.read import Run, load_all
+from edgefl.results.report.shared.read import Run, load_all, with_devices
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.result import Result, read_result
 from edgefl.results.run_folder import PAGE
@@ -300,7 +300,7 @@ def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonO
         if isinstance(run, Result):
             compared.append(_compared(run))
         else:
-            compared.append(comparison.compared_run(next(read), str(run)))
+            compared.append(comparison.compared_run(with_devices(next(read)), str(run)))
     return comparison.compare(compared, options)
 
 
@@ -312,4 +312,5 @@ def _compared(result: Result) -> ComparedRun:
     else:
         columns = {str(column): result.rounds[column].tolist() for column in result.rounds}
     curve = metrics.accuracy_curve(columns)
-    return ComparedRun(str(name), result.scenario, result.status, curve, metrics.base_station_energy_j(columns))
+    bs_energy_j = metrics.base_station_energy_j(columns)
+    return ComparedRun(str(name), result.scenario, result.status, curve, bs_energy_j, result.as_run())

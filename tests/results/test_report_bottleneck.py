@@ -13,8 +13,9 @@ from server_cases import BASE
 import edgefl
 from edgefl.results.reader import Documents
 from edgefl.results.report.page import render
-from edgefl.results.report.run import bottleneck, critical_path, narrative
+from edgefl.results.report.run import bottleneck, narrative
 from edgefl.results.report.shared.read import from_memory, load
+from edgefl.results.report.why import critical_path
 from edgefl.results.what_if_table import WhatIfRow
 
 DEVICE = {

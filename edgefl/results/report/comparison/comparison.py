@@ -9,6 +9,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, quantity, score, spread
 from edgefl.results import metrics
 from edgefl.results.metrics import AccuracyCurve
+from edgefl.results.report.comparison import why_section
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
@@ -33,6 +34,7 @@ class ComparedRun(NamedTuple):
     status: str
     curve: AccuracyCurve
     bs_energy_j: Floats | None = None  # [rounds] of base stations since the beginning; None: not measured
+    run: Run | None = None  # with its devices; None if only its curve is known
 
 
 class ComparisonOptions(NamedTuple):
@@ -59,6 +61,7 @@ class Comparison(NamedTuple):
     targets: Sequence[TargetAccuracy]
     sessions: Sequence[int]  # none where no run has several
     rows: Sequence[ComparisonRow]
+    why: Sequence[str] = ()  # sentences
 
 
 class Block(NamedTuple):
@@ -73,7 +76,9 @@ def compared_run(run: Run, name: str) -> ComparedRun:
     """Return the parts of a run that a comparison needs."""
     curve = metrics.accuracy_curve(run.rounds)
     bs_energy_j = metrics.base_station_energy_j(run.rounds)
-    return ComparedRun(name, run.scenario, str(run.manifest.get("status")), curve, bs_energy_j)
+    return ComparedRun(
+        name, run.scenario, str(run.manifest.get("status")), curve, bs_energy_j, run if run.devices else None
+    )
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
@@ -95,7 +100,7 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
         if any(other.bs_energy_j is not None for other in runs):
             row |= _base_station_energy(run, targets)
         rows.append({key: _none_if_nan(value) for key, value in row.items()})
-    return Comparison(options, targets, sessions, rows)
+    return Comparison(options, targets, sessions, rows, _add_why(rows, runs, targets))
 
 
 def _check(options: ComparisonOptions) -> None:
@@ -105,6 +110,22 @@ def _check(options: ComparisonOptions) -> None:
     for name, count in (("last", options.last), ("initial", options.initial)):
         if count < 1:
             raise InputError(f"compare: {name} must be > 0, got {count}")
+
+
+def _add_why(
+    rows: Sequence[ComparisonRow], runs: Sequence[ComparedRun], targets: Sequence[TargetAccuracy]
+) -> list[str]:
+    """Add the parts of time and energy to the rows, and the reasons; return these, once each."""
+    known = [run.run for run in runs if run.run is not None]
+    if not known:
+        return []
+    accuracies = {f"to_{target.name}_": target.accuracy for target in targets}
+    found = [""] * len(runs)
+    if len(known) == len(runs):
+        found = why_section.sentences_by_run(known, list(accuracies.values()))
+    for row, run, sentence in zip(rows, runs, found, strict=True):
+        row |= {**why_section.columns(run.run, accuracies), "why": sentence}
+    return [sentence for sentence in dict.fromkeys(found) if sentence]
 
 
 def _none_if_nan(value: Any) -> Any:

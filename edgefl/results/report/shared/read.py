@@ -187,6 +187,17 @@ def load(folder: Path, *, details: bool = True) -> Run:
     )
 
 
+def with_devices(run: Run) -> Run:
+    """Return a run that was read without ``details``, with the devices of its folder if they were recorded.
+
+    Raises:
+        InputError: the table is damaged.
+    """
+    if not (run.folder / "devices.csv").is_file():
+        return run
+    return replace(run, devices=_finished_devices(arrays_of(run.folder, "devices.csv"), run.rounds))
+
+
 def _run(
     folder: Path, documents: Documents, rounds: ColumnArrays, devices: ColumnArrays, events: ReadEvents, **more: Any
 ) -> Run:
