@@ -133,7 +133,7 @@ def test_without_a_cause_the_sentence_stops_at_the_numbers():
     assert "of 3.77 s instead of 2.27 s; upload takes 3 s instead of 1.5 s; computing is the same." in text
 
 
-def test_smaller_messages_are_no_cause_of_longer_transfers():
+def test_smaller_messages_do_not_explain_longer_transfers():
     text = sentences.of_pair(a_method("other", 7, 1.0, 0.27, 3.0), FEDAVG, [0.88])
     assert "MB" not in text
 
