@@ -19,6 +19,7 @@ KEY = (KeyEntry("downloads", RADIO_DOWN), KeyEntry("uploads", RADIO_UP))
 WAYS = ("down", "up")
 FROM_ZERO = {"rangemode": "tozero"}
 MOST_POINTS = 60  # of a run without rounds
+LEAST_PARTICIPATIONS = 4.0  # of median length that such a point lasts at least: the load within each is not known
 MOST_ROUNDS = 300  # more of them share points
 
 
@@ -124,7 +125,8 @@ def _in_time(run: Run, parts: Participations) -> Periods:
     """
     devices = run.devices
     end_s = float(run.rounds["time_s"][-1])
-    points = int(np.clip(end_s / np.median(parts.busy_s), 1, MOST_POINTS)) if np.median(parts.busy_s) > 0 else 1
+    least_s = LEAST_PARTICIPATIONS * float(np.median(parts.busy_s))
+    points = int(np.clip(end_s / least_s, 1, MOST_POINTS)) if least_s > 0 else 1
     edges_s = np.linspace(0.0, end_s, points + 1)
     began_s = np.nan_to_num(devices["start_s"]) + devices["setup_s"]
     seconds = {way: np.nan_to_num(devices[f"{name}_s"]) for way, name in zip(WAYS, ("download", "upload"), strict=True)}
