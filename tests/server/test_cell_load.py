@@ -44,7 +44,7 @@ def test_single_device_has_the_whole_band_while_it_sends(changes):
         )
 
 
-def test_slots_of_the_other_direction_are_no_load():
+def test_slots_of_the_other_direction_do_not_count():
     result = run_of(**SLOTS)
     # A period of 5 slots has 1.0 to 1.3 for the uplink: a transfer of many periods occupies nearly all of these.
     upload_s = result.devices.groupby("round")["upload_s"].sum().to_numpy()
