@@ -128,6 +128,20 @@ def test_key_that_differs_is_named_for_the_part_that_it_acts_on():
     assert "computing takes 3 s instead of 500 ms" in text
 
 
+def test_policy_acts_on_all_parts_of_a_round():
+    early = a_method("early", 7, 2.0, 0.2, 0.8, server__deadline_s=1.5)
+    assert ", because server.deadline_s is 1.5 s instead of none;" in sentences.of_pair(early, FEDAVG, [0.88])
+    late = a_method("late", 7, 2.0, 0.27, 1.5, server__deadline_s=3)
+    text = sentences.of_pair(early, late, [0.88])
+    assert "7 rounds each, of 1.5 s instead of 2.27 s, because server.deadline_s is 1.5 s instead of 3 s" in text
+
+
+def test_of_many_keys_only_the_sections_are_named():
+    changes = {"radio__bandwidth_hz": 50e6, "radio__carrier_hz": 2e9, "cells__radius_m": 500.0}
+    text = sentences.of_pair(a_method("far", 7, 2.0, 0.54, 3.0, **changes), FEDAVG, [0.88])
+    assert ", because 3 keys of cells, radio differ;" in text
+
+
 def test_without_a_cause_the_sentence_stops_at_the_numbers():
     text = sentences.of_pair(a_method("other", 7, 2.0, 0.27, 3.0), FEDAVG, [0.88])
     assert "of 3.77 s instead of 2.27 s; upload takes 3 s instead of 1.5 s; computing is the same." in text

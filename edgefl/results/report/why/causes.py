@@ -16,7 +16,8 @@ MOST_KEYS = 2  # of more keys only the sections are named
 TRANSFERS = ("download", "upload")
 # The keys of a scenario, by their beginnings, that act on a part. Those of models and algorithms act on transfers
 # through the bytes, which are counted.
-_ON_PARTICIPANTS = ("server.participants", "server.selection", "devices.count", "devices.groups", "churn")
+_ON_PARTICIPANTS = ("server.participants", "server.selection", "server.policy", "server.deadline_s", "devices.count",
+                    "devices.groups", "churn")  # fmt: skip
 _ON_TRANSFERS = ("radio", "cells", "mobility", "devices.tx_power_dbm", *_ON_PARTICIPANTS)
 ACTS_ON: Mapping[str, Sequence[str]] = {
     "setup": ("devices.setup_s", "devices.setup_j", *_ON_PARTICIPANTS),
@@ -41,7 +42,7 @@ class Difference(NamedTuple):
 def differences(scenario: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Difference]:
     """Return the keys in which a scenario differs from a reference's; of members with another kind only the kind."""
     found = [
-        Difference(key, own, other)
+        Difference(key, _text(own), _text(other))
         for key, (other, own) in describe.differences([reference, scenario]).items()
         if key not in describe.KEYS_NOT_IN_LABELS
     ]
@@ -67,6 +68,11 @@ def of_parts(
         sections = dict.fromkeys(one.key.partition(".")[0] for one in acting)
         return [*clauses, f"{len(acting)} keys of {', '.join(sections)} differ"]
     return clauses + [f"{one.key.removesuffix('.kind')} is {one.own} instead of {one.reference}" for one in acting]
+
+
+def _text(value: str) -> str:
+    """Return the text of a value, for one that is not set a word."""
+    return "none" if value == "null" else value
 
 
 def _begins(key: str, beginning: str) -> bool:

@@ -22,7 +22,6 @@ LEAST_SHARE = 0.01  # of a round: smaller parts are not mentioned
 EXPLAINED = 0.8  # the largest parts are named that make up this share of a difference
 OTHERWISE = 0.05  # a part is named, too, that changes by more than this share of the round
 LOST = 0.02  # a difference in the share of received updates that is worth mentioning
-BUT_CONJUNCTION = {True: "but", False: "and"}
 
 
 class Side(NamedTuple):
@@ -146,8 +145,8 @@ def _time(
         elif same_rounds:
             text += f": {_rounds(own)} each, of {lengths}"
         else:
-            opposed = (own.rounds > other.rounds) != more
-            text += f": {_rounds(own)} instead of {digits(other.rounds)}, {BUT_CONJUNCTION[opposed]} of {lengths}"
+            conjunction = "and" if (own.rounds > other.rounds) == more else "but"
+            text += f": {_rounds(own)} instead of {digits(other.rounds)}, {conjunction} of {lengths}"
     # Updates that overlap have no phases by round that could be set against those of rounds.
     if not same_length and own.in_rounds == other.in_rounds:
         text += _reasons(own, other, keys, more=more)
@@ -229,9 +228,9 @@ def _energy(own: Decomposition, other: Decomposition, accuracy: float | None) ->
         elif same_count:
             text += f": {participations} each, of {costs}"
         else:
-            opposed = (own.participations > other.participations) != more
+            conjunction = "and" if (own.participations > other.participations) == more else "but"
             text += f": {participations} instead of {digits(other.participations)}"
-            text += f", {BUT_CONJUNCTION[opposed]} of {costs}"
+            text += f", {conjunction} of {costs}"
     if not same_cost:
         text += _energy_reasons(own, other, more=more)
     if accuracy is not None and own.bs_energy_j and other.bs_energy_j:
