@@ -63,6 +63,15 @@ def test_base_stations_are_a_part_of_their_own():
     assert decomposition.whole(result.as_run()).bs_energy_j == pytest.approx(drawn_j)
 
 
+def test_parts_up_to_a_target_are_those_of_its_rounds():
+    costs = [{"tx_energy_j": up} for up in (1.0, 2.0, 3.0, 4.0)]
+    rounds = [[device(0, 1, 1, up["tx_energy_j"], **up)] for up in costs]
+    parts = decomposition.to_target(a_run(rounds, accuracies=[0.1, 0.5, 0.9, 0.95]), 0.5)
+    assert (parts.rounds, parts.participations) == (2, 2)
+    assert (parts.total_s, parts.total_j) == (7, 3)
+    assert decomposition.to_target(a_run(rounds, accuracies=[0.1, 0.5, 0.9, 0.95]), 0.96) is None
+
+
 def test_time_is_that_of_the_device_that_each_round_waits_for():
     run = a_run([[device(0, 1, 1, 8), device(1, 2, 1, 1)], [device(0, 1, 1, 1), device(1, 1, 7, 2)]])
     times_s = decomposition.whole(run).time_s
