@@ -16,7 +16,7 @@ from edgefl.results.participation import updates_of
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.comparison import comparison
 from edgefl.results.report.comparison.comparison import ComparedRun, Comparison, ComparisonOptions
-from edgefl.results.report.shared.read import Run, load_all
+from edgefl.results.report.shared.read import Run, load_all, with_devices
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.result import Result, read_result
 from edgefl.results.run_folder import PAGE
@@ -301,7 +301,7 @@ def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonO
         if isinstance(run, Result):
             compared.append(_compared(run))
         else:
-            compared.append(comparison.compared_run(next(read), str(run)))
+            compared.append(comparison.compared_run(with_devices(next(read)), str(run)))
     return comparison.compare(compared, options)
 
 
@@ -316,4 +316,6 @@ def _compared(result: Result) -> ComparedRun:
     updates = updates_of(lambda column: metrics.total_of(columns, column))
     bs_energy_j = metrics.base_station_energy_j(columns)
     wasted_j = metrics.total_of(columns, "wasted_j")
-    return ComparedRun(str(name), result.scenario, result.status, curve, bs_energy_j, updates, wasted_j)
+    has_devices = result.ledger is None or result.ledger.participants.size > 0
+    run = result.as_run() if has_devices else None
+    return ComparedRun(str(name), result.scenario, result.status, curve, bs_energy_j, updates, wasted_j, run)

@@ -263,6 +263,13 @@ class Link:
         )
 
     @property
+    def knows_occupancy(self) -> bool:
+        """Whether it is known how much of the band transfers occupy: not of uploads that overlap or recorded rates."""
+        if self._recorded is not None and not self._recorded.are_snrs:
+            return False
+        return self.radio.uplink.orthogonal and not self.radio.uplink.receives_sum
+
+    @property
     def needless_s(self) -> float:
         """Wall-clock that `radio.transfer: fast` would have saved so far."""
         return self.pricing.engine.needless_s

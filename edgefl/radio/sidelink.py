@@ -97,8 +97,8 @@ class DirectLinks:
         return DirectLink(links=self, cell=cell, onward=direct, received=received, last=last, hands_on=True)
 
     def hand_on(self, transfer: TransferResult) -> None:
-        """Keep a transfer as the next device's download, without power of a base station or access."""
-        self._handed_on = transfer._replace(full_power_s=0.0, access_s=0.0)
+        """Keep a transfer as the next device's download, which costs no power of a base station, access or band."""
+        self._handed_on = transfer._replace(full_power_s=0.0, access_s=0.0, band_s=0.0)
 
 
 class DirectLink:

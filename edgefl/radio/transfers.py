@@ -27,6 +27,7 @@ class TransferResult(NamedTuple):
     delivered: bool
     cut: str = ""  # the cause of the interrupt that cut it short; empty if none did
     access_s: float = 0.0  # waited for access before its first bit, besides the duration
+    band_s: float = 0.0  # time for which it would have occupied the whole band of its direction
 
     def after(self, earlier: TransferResult) -> TransferResult:
         """Return this result with the time and the bits of an earlier transfer added."""
@@ -40,6 +41,7 @@ class TransferResult(NamedTuple):
             delivered=self.delivered,
             cut=self.cut,
             access_s=earlier.access_s + self.access_s,
+            band_s=earlier.band_s + self.band_s,
         )
 
 

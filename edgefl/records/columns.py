@@ -47,6 +47,7 @@ BASE_STATION_RUNS = "`cells.energy`"
 CSI_RUNS = "`server.csi: perfect` or `mean`, unless `report_bits` is 0"
 EVALUATION_RUNS = "`server.device_evaluation`"
 GEOMETRY_RUNS = "`report.geometry`"
+BAND_RUNS = "all but `radio.uplink: noma` or `aircomp`, and recorded rates"
 OVER_THE_AIR_RUNS = "`radio.uplink: aircomp`"
 RANKING_RUNS = "data sets of rankings (MovieLens)"
 SCALAR_RUNS = "`data.dataset: quadratic`"
@@ -161,6 +162,23 @@ ROUND_COLUMNS = (
         "energy drained from batteries during the round besides taking part: `base_w` always, `idle_w` in between",
         BATTERY_RUNS,
     ),
+    _number(
+        "load_down",
+        "",
+        "part of the downlink's band that downloads occupied over the round's time, mean over cells; a participation "
+        "counts in the round in which it ends",
+        BAND_RUNS,
+    ),
+    _number("load_up", "", "part of the uplink's band that uploads occupied, likewise", BAND_RUNS),
+)
+CELL_LOAD_COLUMNS = (
+    SESSION,
+    ROUND,
+    _count("cell", "cell that served the participations when they began"),
+    _number("load_down", "", "part of the cell's downlink band that downloads occupied over the round's time"),
+    _number("load_up", "", "part of the cell's uplink band that uploads occupied, likewise"),
+    _bytes("bytes_down", "bytes that the cell's participants received"),
+    _bytes("bytes_up", "bytes that they sent"),
 )
 DEVICE_COLUMNS = (
     SESSION,

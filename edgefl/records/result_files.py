@@ -31,6 +31,12 @@ LABELS_BY_ROUND = ResultFile(
     columns=columns.LABELS_BY_ROUND_COLUMNS,
 )
 
+CELL_LOAD = ResultFile(
+    "cell_load.csv",
+    "how much of its band each cell used in each round, of several cells (`docs/metrics.md`)",
+    columns=columns.CELL_LOAD_COLUMNS,
+)
+
 RESULT_FILES = (
     ResultFile(
         "scenario.yaml", "the complete scenario with every default filled in; running it again gives the same bytes"
@@ -57,6 +63,7 @@ RESULT_FILES = (
     ),
     ResultFile(LABELS, "how many samples of each label each device holds", columns=columns.LABEL_COLUMNS),
     LABELS_BY_ROUND,
+    CELL_LOAD,
     ResultFile(
         TRACKS, "the tracks of up to 30 devices, if devices move (`docs/report.md`)", columns=columns.TRACK_COLUMNS
     ),

@@ -18,7 +18,7 @@ from edgefl.core.units import ENERGY, TIME, digits, quantity, score
 from edgefl.learning.models import Model
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.records.ledger import Columns, Ledger
-from edgefl.records.result_files import LABELS_BY_ROUND, ResultFile
+from edgefl.records.result_files import CELL_LOAD, LABELS_BY_ROUND, ResultFile
 from edgefl.results.integrity import check_file
 from edgefl.results.reader import EVENTS_FILE, FINISHED_STATUS, Documents, read_documents
 from edgefl.results.result_tables import described_in, measured_tables
@@ -192,6 +192,8 @@ class Result:
             EVENTS_FILE: self.ledger.event_columns(),
         }
         tables |= {name: columns() for name, columns in self.more_tables.items()}
+        if CELL_LOAD in self.ledger.tables:
+            tables[CELL_LOAD.name] = self.ledger.columns_by_rows(CELL_LOAD)
         return from_memory(Documents(scenario_text, self.scenario, manifest, self.summary), tables)
 
     # Tables

@@ -18,6 +18,7 @@ from edgefl.server.observer import Observer
 from edgefl.server.observers.advice import FastTransferAdvice
 from edgefl.server.observers.base_station_energy import BaseStationEnergy
 from edgefl.server.observers.battery_meter import BatteryMeter
+from edgefl.server.observers.cell_load import CellLoad
 from edgefl.server.observers.channel_reports import ChannelReports
 from edgefl.server.observers.departures import Departures
 from edgefl.server.observers.device_columns import Geometry, SettingUp
@@ -75,7 +76,7 @@ def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Obs
         observers += [_polls(scenario, parts, streams), CountedStatus(POLLED)]
     observers += _device_evaluation(scenario, parts)
     observers.append(_advice(scenario, parts))
-    return observers
+    return [*observers, *_cell_load(scenario, parts)]
 
 
 def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
@@ -182,6 +183,13 @@ def _device_evaluation(scenario: Scenario, parts: Parts) -> list[Observer]:
         ledger=parts.ledger,
     )
     return [evaluation]
+
+
+def _cell_load(scenario: Scenario, parts: Parts) -> list[Observer]:
+    if not parts.link.knows_occupancy:
+        return []
+    cells = len(parts.link.pricing.budget.group)
+    return [CellLoad(cells=cells, broadcast=scenario.radio.downlink == "broadcast", ledger=parts.ledger)]
 
 
 def _advice(scenario: Scenario, parts: Parts) -> FastTransferAdvice:

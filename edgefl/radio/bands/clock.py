@@ -69,6 +69,7 @@ class BandClock:
                 begun_slots = max(self._env.now / self._slot_s - self._slot, 0.0)  # a part of one slot
                 self._rows.air_slots[row] += self._rows.air[row] * begun_slots
                 self._rows.full_power_slots[row] += self._rows.full_power_air[row] * begun_slots
+                self._rows.band_slots[row] += self._rows.occupancy[row] * begun_slots
                 self._remove(np.arange(len(self._rows)) == row)
             self._divide_soon()
         self._switch(transfer, 0.0, 0.0)
@@ -188,6 +189,7 @@ class BandClock:
             share_hz = share_hz / resources.time_share(self._way)
         served = np.where(share_hz > 0, air, 0.0)  # without a resource block it waits with its radio off
         full_power = served * power_share
+        occupancy = resources.occupancy(self._way, bandwidth_hz, served)
         changes = served != rows.air
         power_changes = full_power != rows.full_power_air
         begun_slots = self._env.now / self._slot_s - self._slot  # of a slot in which a transfer was withdrawn
@@ -196,6 +198,7 @@ class BandClock:
             rows.air_slots[changes] += (rows.air[changes] - served[changes]) * begun_slots
             less = rows.full_power_air[power_changes] - full_power[power_changes]
             rows.full_power_slots[power_changes] += less * begun_slots
+            rows.band_slots += (rows.occupancy - occupancy) * begun_slots
         # A base station's power does not matter to a device's battery, and without batteries no listener exists.
         if self._way == "up" and self._on_air is not ignore_on_air:
             changes |= power_changes
@@ -203,6 +206,7 @@ class BandClock:
             self._switch(rows.transfers[row], float(served[row]), float(power_share[row]))
         rows.air[:] = served
         rows.full_power_air[:] = full_power
+        rows.occupancy[:] = occupancy
         return share_hz
 
     def _divided(self) -> BandShares:

@@ -35,8 +35,10 @@ class RecordedTransfer:
         self.left_bits = left_bits
         self.until_s = until_s
         self.air_s = 0.0
+        self.band_s = 0.0  # time on the direction's whole band that occupies as much of it
         self.hz = 0.0  # that carry its payload, averaged over its turns
         self.air = 0.0  # share of the time in which it is served
+        self.occupancy = 0.0  # part of the direction's band that it occupies, averaged over time
         self.ends_s = np.inf  # when it will be complete if its share stays
         self.done: simpy.Event | None = None
 
@@ -44,16 +46,18 @@ class RecordedTransfer:
         """Enter the band; `done` fires when it is complete or cut short."""
         self.done = done
 
-    def serve(self, hz: float, air: float, ends_s: float) -> None:
+    def serve(self, hz: float, air: float, occupancy: float, ends_s: float) -> None:
         """Serve it with a share of the band from now on."""
         self.hz = hz
         self.air = air
+        self.occupancy = occupancy
         self.ends_s = ends_s
 
     def advance(self, seconds: float, bits: float) -> None:
         """Account for a time in which some bits were sent."""
         self.left_bits -= min(bits, self.left_bits)
         self.air_s += self.air * seconds
+        self.band_s += self.occupancy * seconds
 
     def complete(self) -> None:
         """Count everything as sent."""
@@ -211,4 +215,4 @@ class RecordedBand:
                 ends_s = now_s + link.takes_s(begin_s, transfer.left_bits / hz, repeats=self._links.repeats)
             if served != transfer.air or transfer.air == 0:
                 self._on_air(transfer.device, self._way, served, FULL_POWER)
-            transfer.serve(hz, served, ends_s)
+            transfer.serve(hz, served, hz / resources.capacity_hz(self._way), ends_s)

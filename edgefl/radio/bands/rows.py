@@ -49,6 +49,8 @@ class BandRows:
     full_power_air: Floats  # the same, times its power over its transmitter's full power
     air_slots: Floats  # of the time so far with the radio on
     full_power_slots: Floats  # slots at full power that would have taken as much energy so far
+    occupancy: Floats  # part of the direction's band that it occupies, averaged over time, since the last division
+    band_slots: Floats  # slots on the whole band that would have occupied as much of it so far
     gain: Complex  # of the fading in the slot before the first that is drawn
     bandwidth_hz: Floats  # that it occupies in its turn, since the last division; nan before the first
     mean_snr: Floats  # at the last division; nan before the first
@@ -104,6 +106,8 @@ class BandRows:
             full_power_air=np.zeros(count),
             air_slots=column("air_slots", np.float64),
             full_power_slots=column("full_power_slots", np.float64),
+            occupancy=np.zeros(count),
+            band_slots=column("band_slots", np.float64),
             gain=column("gain", np.complex128),
             bandwidth_hz=np.full(count, np.nan),
             mean_snr=np.full(count, np.nan),
@@ -183,6 +187,7 @@ class BandRows:
                 int(self.slots[row]),
                 float(self.air_slots[row]),
                 float(self.full_power_slots[row]),
+                float(self.band_slots[row]),
                 self._ended_gain(row, last_gain),
             )
 
@@ -209,6 +214,7 @@ class BandRows:
         self.slots += count
         self.air_slots += self.air * count
         self.full_power_slots += self.full_power_air * count
+        self.band_slots += self.occupancy * count
         # Fading that is a function of time draws nothing; neither does the `fast` engine unless it walks.
         self.used = np.minimum(self.used + count, self.drawn)
         self.epoch_samples += count * self.worth

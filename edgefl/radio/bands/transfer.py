@@ -48,6 +48,7 @@ class BandTransfer:
         self.air = 0.0  # share of the time in which it is served, since the last division
         self.air_slots = 0.0  # of the time so far with the radio on
         self.full_power_slots = 0.0  # slots at full power that take as much energy
+        self.band_slots = 0.0  # slots on the direction's whole band that occupy as much of it
         self.done: simpy.Event | None = None  # fires at its end; None while it is not on the band
         self._attach(participant, gain, draws)
 
@@ -139,6 +140,7 @@ class BandTransfer:
         slots: int,
         air_slots: float,
         full_power_slots: float,
+        band_slots: float,
         gain: Callable[[], complex],
     ) -> None:
         """Take over the counts of the band's clock at the end."""
@@ -148,4 +150,5 @@ class BandTransfer:
         self.slots = slots
         self.air_slots = air_slots
         self.full_power_slots = full_power_slots
+        self.band_slots = band_slots
         self._gain = gain

@@ -64,6 +64,16 @@ class Resources:
         """Return the part of a cell's band that carries a direction's payload, averaged over time."""
         return self.band_hz * self.time_share(way) * self.payload_share(way)
 
+    def occupancy(self, way: Way, bandwidth_hz: Floats, air: Floats) -> Floats:
+        """Return the part [n] of a direction's band that transfers occupy on average over time.
+
+        Args:
+            way: the direction.
+            bandwidth_hz: [n] of each in its turns.
+            air: [n] share of the time in which each is served: its turns, in the frame's direction.
+        """
+        return np.asarray(air / self.time_share(way) * bandwidth_hz / self.band_hz)
+
     def block_interference_w_hz(self, way: Way, devices: Ints) -> Floats | float:
         """Return the density [n] of interference on devices' parts of the band that control sets."""
         interference_w_hz = None

@@ -31,9 +31,12 @@ class PricedTurn:
         self.slots = priced.slots
         self.duration_s: Floats = np.asarray(priced.slots * pricing.radio.slot_s)
         air_s = self.duration_s * offer.air
+        self._occupancy = pricing.budget.resources.occupancy(offer.way, offer.bandwidth_hz, offer.air)
         columns = (self.duration_s, air_s, air_s * offer.power_share, priced.sent_bits, priced.delivered)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        self._results = [TransferResult(*row) for row in rows]
+        results = [TransferResult(*row) for row in rows]
+        band_s = (self.duration_s * self._occupancy).tolist()
+        self._results = [row._replace(band_s=of_band) for row, of_band in zip(results, band_s, strict=True)]
         shares = zip(participants.drop.ids.tolist(), offer.air.tolist(), offer.power_share.tolist(), strict=True)
         # arguments of the listener when a transfer begins
         self._switched_on = [(device, offer.way, air, power_share) for device, air, power_share in shares]
@@ -56,7 +59,8 @@ class PricedTurn:
         air_s = elapsed_s * float(self._offer.air[row])
         full_power_s = air_s * float(self._offer.power_share[row])
         sent_bits = float(priced.sent_bits[0])
-        return TransferResult(elapsed_s, air_s, full_power_s, sent_bits, delivered=False, cut=cause)
+        band_s = elapsed_s * float(self._occupancy[row])
+        return TransferResult(elapsed_s, air_s, full_power_s, sent_bits, delivered=False, cut=cause, band_s=band_s)
 
 
 class FixedCarrier:

@@ -60,6 +60,7 @@ class FramedCarrier:
         air_s = self._pricing.budget.resources.on_air_slots(way, begin, slots) * slot_s
         air_s *= float(offer.air[0]) / self._pricing.budget.resources.time_share(way)
         air = air_s / duration_s if duration_s > 0 else 0.0
+        occupancy = float(self._pricing.budget.resources.occupancy(way, offer.bandwidth_hz, np.array([air]))[0])
         power_share = float(offer.power_share[0])
         self._on_air(self._ids[row].item(), way, air, power_share)
         try:
@@ -69,10 +70,24 @@ class FramedCarrier:
             part = self._part(offer, participant, elapsed_s - wait_s)
             air_s = air * elapsed_s
             sent_bits = float(part.sent_bits[0])
-            return TransferResult(elapsed_s, air_s, air_s * power_share, sent_bits, delivered=False, cut=str(cut.cause))
+            return TransferResult(
+                elapsed_s,
+                air_s,
+                air_s * power_share,
+                sent_bits,
+                delivered=False,
+                cut=str(cut.cause),
+                band_s=elapsed_s * occupancy,
+            )
         self.turns.begin_with(row, priced.gain[0])
-        delivered = bool(priced.delivered[0])
-        return TransferResult(duration_s, air_s, air_s * power_share, float(priced.sent_bits[0]), delivered=delivered)
+        return TransferResult(
+            duration_s,
+            air_s,
+            air_s * power_share,
+            float(priced.sent_bits[0]),
+            delivered=bool(priced.delivered[0]),
+            band_s=duration_s * occupancy,
+        )
 
     def _part(self, offer: Offer, participant: Participants, elapsed_s: float) -> Priced:
         """Return the price of a transfer up to a time: keyed draws allow walking it again up to there."""

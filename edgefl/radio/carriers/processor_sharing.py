@@ -108,6 +108,7 @@ class SharedCarrier:
         sent_bits = 0.0
         air_s = 0.0
         full_power_s = 0.0
+        band_s = 0.0
         # Failures of attempts do not depend on handovers: keys count the participant's attempts, not the pieces.
         draws_of_failure = pricing.failure_draws(way, self.turns.participant(row))[0]
         left_slots = pricing.longest_slots
@@ -129,19 +130,22 @@ class SharedCarrier:
             sent_bits += transfer.sent_bits
             air_s += transfer.air_slots * pricing.radio.slot_s
             full_power_s += transfer.full_power_slots * pricing.radio.slot_s
+            band_s += transfer.band_slots * pricing.radio.slot_s
             if cut:
-                return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=False, cut=cut)
+                costs = (self._env.now - began_s, air_s, full_power_s, sent_bits)
+                return TransferResult(*costs, delivered=False, cut=cut, band_s=band_s)
             complete = transfer.left_bits == 0
             probability = pricing.failure_probability(transfer.sent_snr, self.serving(row).drop.k_factor)[0]
             delivered = complete and draws_of_failure[attempt] >= probability
             if not delivered or turn < self._messages.last_turn(row):
                 self.turns.begin_with(row, transfer.gain)
             if delivered:
-                return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=True)
+                costs = (self._env.now - began_s, air_s, full_power_s, sent_bits)
+                return TransferResult(*costs, delivered=True, band_s=band_s)
             if not complete:  # the link has failed, or the time is up
                 break
             if left_slots is not None:
                 left_slots -= transfer.slots  # `max_transfer_s` is for all attempts together
                 if left_slots <= 0:
                     break
-        return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=False)
+        return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=False, band_s=band_s)

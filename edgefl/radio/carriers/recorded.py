@@ -34,6 +34,7 @@ class Leg(NamedTuple):
 
     duration_s: float
     air_s: float
+    band_s: float
     sent_bits: float
     complete: bool
     cut: str = ""
@@ -93,6 +94,7 @@ class RecordedCarrier:
             left_s = min(left_s, faults.hopeless_s or np.inf)
         duration_s = 0.0
         air_s = 0.0
+        band_s = 0.0
         sent_bits = 0.0
         delivered = False
         cut = ""
@@ -100,6 +102,7 @@ class RecordedCarrier:
             leg = yield from self._leg(way, row, bits, left_s)
             duration_s += leg.duration_s
             air_s += leg.air_s
+            band_s += leg.band_s
             sent_bits += leg.sent_bits
             left_s -= leg.duration_s  # `max_transfer_s` is for all attempts together
             cut = leg.cut
@@ -108,7 +111,8 @@ class RecordedCarrier:
                 break
             if not leg.complete:
                 raise self._ended(way, row)
-        return TransferResult(duration_s, air_s, air_s, sent_bits, delivered=delivered, cut=cut)  # at full power
+        # At full power
+        return TransferResult(duration_s, air_s, air_s, sent_bits, delivered=delivered, cut=cut, band_s=band_s)
 
     def _leg(self, way: Way, row: int, bits: float, left_s: float) -> Generator[simpy.Event, Any, Leg]:
         if self._bands is None:
@@ -137,7 +141,10 @@ class RecordedCarrier:
         sent_bits = bits
         if not complete:
             sent_bits = min(hz * link.carried(begin_s, begin_s + lasts_s, repeats=repeats), bits)
-        return Leg(lasts_s, lasts_s * air, sent_bits, complete, cause)
+        band_s = 0.0
+        if self._links.are_snrs:
+            band_s = lasts_s * hz / self._pricing.budget.resources.capacity_hz(way)
+        return Leg(lasts_s, lasts_s * air, band_s, sent_bits, complete, cause)
 
     def _on_band(self, band: RecordedBand, row: int, bits: float, left_s: float) -> Generator[simpy.Event, Any, Leg]:
         """Carry one attempt on a shared band."""
@@ -152,7 +159,8 @@ class RecordedCarrier:
             band.withdraw(transfer)
             cause = str(cut.cause)
         sent_bits = bits - transfer.left_bits
-        return Leg(self._env.now - began_s, transfer.air_s, sent_bits, transfer.left_bits == 0, cause)
+        lasted_s = self._env.now - began_s
+        return Leg(lasted_s, transfer.air_s, transfer.band_s, sent_bits, transfer.left_bits == 0, cause)
 
     def _own_shares(self, way: Way) -> OwnShare:
         """Return the shares of all participants [n], which hold for the round.

@@ -9,7 +9,7 @@ from typing import Any
 
 from edgefl.core.units import NO_NUMBER, TIME, quantity
 from edgefl.results.labels import labels
-from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds
+from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds, why_section
 from edgefl.results.report.comparison.learning_section import comparison_section, learning_section
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns
 from edgefl.results.report.run import replay, what_if
@@ -96,7 +96,7 @@ def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
     if len(runs) > 1:
         means = pooled_seeds.table_of_means(groups) if groups else ""
         differences = headline.differences_of_groups(groups) if groups else headline.differences_table(runs)
-        return templates.render(
+        return why_section.section(runs, groups) + templates.render(
             "comparison/runs.html.j2", means=means, table=headline.runs_table(runs), differences=differences
         )
     run = runs[0].data

@@ -11,6 +11,7 @@ from edgefl.results import metrics
 from edgefl.results.labels import PLAN_KEYS, labels
 from edgefl.results.metrics import AccuracyCurve
 from edgefl.results.participation import LOSS_CAUSES, NO_UPDATES, Updates
+from edgefl.results.report.comparison import why_section
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
@@ -37,6 +38,7 @@ class ComparedRun(NamedTuple):
     bs_energy_j: Floats | None = None  # [rounds] of base stations since the beginning; None: not measured
     updates: Updates = NO_UPDATES
     wasted_j: float = 0.0  # energy of participations whose update was not used
+    run: Run | None = None  # with its devices; None if only its curve is known
 
 
 class ComparisonOptions(NamedTuple):
@@ -64,6 +66,7 @@ class Comparison(NamedTuple):
     sessions: Sequence[int]  # none where no run has several
     rows: Sequence[ComparisonRow]
     names: Sequence[str]  # of the runs in tables: their labels, if any scenario has one
+    why: Sequence[str] = ()  # sentences
 
 
 class Block(NamedTuple):
@@ -80,7 +83,8 @@ def compared_run(run: Run, name: str) -> ComparedRun:
     bs_energy_j = metrics.base_station_energy_j(run.rounds)
     status = str(run.manifest.get("status"))
     wasted_j = run.sum("wasted_j") or 0.0
-    return ComparedRun(name, run.scenario, status, curve, bs_energy_j, run.updates, wasted_j)
+    with_devices = run if run.devices else None
+    return ComparedRun(name, run.scenario, status, curve, bs_energy_j, run.updates, wasted_j, with_devices)
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
@@ -105,7 +109,7 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
         rows.append({key: _none_if_nan(value) for key, value in row.items()})
     has_labels = any(run.scenario.get("label") for run in runs)
     names = [str(row["label" if has_labels else "run"]) for row in rows]
-    return Comparison(options, targets, sessions, rows, names)
+    return Comparison(options, targets, sessions, rows, names, _add_why(rows, runs, targets))
 
 
 def _check(options: ComparisonOptions) -> None:
@@ -115,6 +119,22 @@ def _check(options: ComparisonOptions) -> None:
     for name, count in (("last", options.last), ("initial", options.initial)):
         if count < 1:
             raise InputError(f"compare: {name} must be > 0, got {count}")
+
+
+def _add_why(
+    rows: Sequence[ComparisonRow], runs: Sequence[ComparedRun], targets: Sequence[TargetAccuracy]
+) -> list[str]:
+    """Add the parts of time and energy to the rows, and the reasons; return these, once each."""
+    known = [run.run for run in runs if run.run is not None]
+    if not known:
+        return []
+    accuracies = {f"to_{target.name}_": target.accuracy for target in targets}
+    found = [""] * len(runs)
+    if len(known) == len(runs):
+        found = why_section.sentences_by_run(known, list(accuracies.values()))
+    for row, run, sentence in zip(rows, runs, found, strict=True):
+        row |= {**why_section.columns(run.run, accuracies), "why": sentence}
+    return [sentence for sentence in dict.fromkeys(found) if sentence]
 
 
 def _none_if_nan(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """A comparison as text: tables for terminals and Markdown, one flat table for other programs."""
 
 import json
+import textwrap
 from collections.abc import Callable, Sequence
 
 from edgefl.results.csv_format import csv_bytes
@@ -14,6 +15,7 @@ from edgefl.results.report.comparison.comparison import (
 )
 
 TextRows = list[list[str]]  # rows of text; the first row is the head
+LINE_WIDTH = 120  # of sentences
 
 
 def formatted(comparison: Comparison, form: str) -> str:
@@ -35,6 +37,8 @@ def _with_names(block: Block, names: Sequence[str]) -> TextRows:
 
 def _table(comparison: Comparison) -> str:
     parts = [f"{title}\n{_aligned(cells)}" for title, cells in _titled_cells(comparison)]
+    if comparison.why:
+        parts.append("\n".join(["Why", *(textwrap.fill(sentence, LINE_WIDTH) for sentence in comparison.why)]))
     return _joined(parts, comparison)
 
 
@@ -59,6 +63,8 @@ def _markdown(comparison: Comparison) -> str:
         alignment = ["---", *["---:"] * (len(head) - 1)]
         lines = [_markdown_row(row) for row in (head, alignment, *body)]
         parts.append(f"**{title}**\n\n" + "\n".join(lines))
+    if comparison.why:
+        parts.append("**Why**\n\n" + "\n".join(f"- {sentence}" for sentence in comparison.why))
     return _joined(parts, comparison)
 
 

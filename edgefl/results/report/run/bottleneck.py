@@ -12,12 +12,13 @@ import numpy as np
 from edgefl.core.arrays import Bools, Floats
 from edgefl.core.units import HERTZ, TIME, as_number, quantity
 from edgefl.records.statuses import NOT_CHOSEN, POLLED, RECEIVED
-from edgefl.results.report.run import critical_path, device_groups, phase_bars, what_if
-from edgefl.results.report.run.critical_path import Participations
+from edgefl.results.report.run import device_groups, phase_bars, what_if
 from edgefl.results.report.run.what_if import KeyPoints, Point
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES
+from edgefl.results.report.why import critical_path
+from edgefl.results.report.why.critical_path import Participations
 from edgefl.results.what_if_table import WhatIfRow
 
 # In the order of `ENERGY_PHASES`

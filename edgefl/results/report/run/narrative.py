@@ -13,6 +13,7 @@ from edgefl.results.report.run.device_groups import ChartedGroup
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.describe import at
 from edgefl.results.report.shared.read import Run, reached
+from edgefl.results.report.why import sentences as why
 
 MOVEMENTS = {
     "static": "stood still",
@@ -35,6 +36,7 @@ def sentences(run: Run) -> list[str]:
     candidates = [
         lost_updates.sentence(run),
         bottleneck.sentence(run),
+        why.of_run(run),
         _movement(run),
         _sessions(run),
         _population(run),

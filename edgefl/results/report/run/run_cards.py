@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from edgefl.results.report.run import (
     battery,
+    cell_load,
     device_energy,
     phase_bars,
     population,
@@ -34,6 +35,7 @@ COST_CARDS: tuple[MakeCard, ...] = (
     phase_bars.energy_card,
     device_energy.card,
     wasted_energy.card,
+    cell_load.card,
 )
 
 

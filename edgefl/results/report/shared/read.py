@@ -12,6 +12,7 @@ import numpy.typing as npt
 from edgefl.core.arrays import Bools
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
+from edgefl.records.result_files import CELL_LOAD
 from edgefl.records.statuses import EVALUATIONS, REPORTED
 from edgefl.results.metrics import numbers
 from edgefl.results.participation import Updates, updates_of
@@ -54,6 +55,7 @@ class Run:
     read_events: ReadEvents  # reads the event log, which few pages need
     labels: ColumnArrays | None = None  # samples by device and label, if the data have labels
     tracks: ColumnArrays | None = None  # positions of some devices over time, if any moves
+    cell_load: ColumnArrays | None = None  # by cell and round, of several cells
     what_if: Sequence[WhatIfRow] = ()  # costs with other values of some keys, after those of the run itself
     under_way: bool = False  # a process runs in the folder; the tables have the rows so far
 
@@ -189,8 +191,27 @@ def load(folder: Path, *, details: bool = True) -> Run:
         tracks = _optional_table(folder, "tracks.csv")
         what_if = read_table(folder)
     return _run(
-        folder, documents, rounds, devices, partial(events_of, folder), labels=labels, tracks=tracks, what_if=what_if
+        folder,
+        documents,
+        rounds,
+        devices,
+        partial(events_of, folder),
+        labels=labels,
+        tracks=tracks,
+        cell_load=_optional_table(folder, CELL_LOAD.name) if details else None,
+        what_if=what_if,
     )
+
+
+def with_devices(run: Run) -> Run:
+    """Return a run that was read without ``details``, with the devices of its folder if they were recorded.
+
+    Raises:
+        InputError: the table is damaged.
+    """
+    if not (run.folder / "devices.csv").is_file():
+        return run
+    return replace(run, devices=_finished_devices(arrays_of(run.folder, "devices.csv"), run.rounds))
 
 
 def _run(
@@ -269,7 +290,8 @@ def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence
     devices = _finished_devices(arrays["devices.csv"], rounds)
     read_events: ReadEvents = partial(events_from, events) if events else _no_events
     labels = arrays.get("labels.csv")
-    return _run(Path(), documents, rounds, devices, read_events, labels=labels, tracks=arrays.get("tracks.csv"))
+    more = {"labels": labels, "tracks": arrays.get("tracks.csv"), "cell_load": arrays.get(CELL_LOAD.name)}
+    return _run(Path(), documents, rounds, devices, read_events, **more)
 
 
 def _no_events(_kinds: Collection[str]) -> None:

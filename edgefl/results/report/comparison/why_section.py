@@ -1,0 +1,59 @@
+"""Why runs take more or less than the first: sentences for pages and texts, and columns of parts for tables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from edgefl.results.report.comparison import seed_groups
+from edgefl.results.report.comparison.pooled_seeds import PooledRuns
+from edgefl.results.report.shared.read import Run
+from edgefl.results.report.shared.style import StyledRun
+from edgefl.results.report.shared.templates import Html, render
+from edgefl.results.report.why import decomposition, sentences
+from edgefl.results.report.why.decomposition import ENERGY_PARTS, OTHERS, TIME_PARTS, Decomposition
+from edgefl.results.report.why.sentences import Side
+
+Columns = dict[str, Any]
+
+
+def section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Html:
+    """Return why each run, or each group of runs with several seeds, takes more or less than the first."""
+    sides = [Side(run.label, [run.data]) for run in runs]
+    if groups:
+        sides = [Side(group.look.label, [run.data for run in group.runs]) for group in groups]
+    found = [sentences.of_pair(side, sides[0]) for side in sides[1:]]
+    return render("comparison/why.html.j2", sentences=[sentence for sentence in found if sentence])
+
+
+def sentences_by_run(runs: Sequence[Run], accuracies: Sequence[float]) -> list[str]:
+    """Return for each run why it takes more or less than the first; of runs with several seeds, by their means.
+
+    Empty texts for the runs that differ from the first in no more than their seed.
+    """
+    reference, *others = [Side(group.label, group.runs) for group in seed_groups.grouped(runs)]
+    of_run = {id(run): "" for run in runs}
+    for side in others:
+        sentence = sentences.of_pair(side, reference, accuracies)
+        of_run |= {id(run): sentence for run in side.runs}
+    return [of_run[id(run)] for run in runs]
+
+
+def columns(run: Run | None, accuracies: dict[str, float]) -> Columns:
+    """Return the parts of a run's time and energy, as a whole and to targets; None for unknown numbers.
+
+    Args:
+        run: None for one of which only the curve is known.
+        accuracies: of targets, by the prefixes of their columns.
+    """
+    found = _columns("", decomposition.whole(run) if run else None)
+    for prefix, accuracy in accuracies.items():
+        found |= _columns(prefix, decomposition.to_target(run, accuracy) if run else None)
+    return found
+
+
+def _columns(prefix: str, parts: Decomposition | None) -> Columns:
+    values: Columns = {f"{prefix}participations": parts.participations if parts else None}
+    for part in TIME_PARTS:
+        values[f"{prefix}{part}_s"] = parts.time_s[part] if parts else None
+    for part in (*ENERGY_PARTS, OTHERS):
+        values[f"{prefix}{part}_energy_j"] = parts.energy_j[part] if parts else None
+    return values

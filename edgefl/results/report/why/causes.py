@@ -1,0 +1,113 @@
+"""The causes, in terms of scenarios, of a difference between two runs in one part of their time or energy.
+
+A cause is something that was counted (the bytes of a message), or a key of the scenario that differs and acts on the
+part. Without either there is none: the sentence stops at the numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from edgefl.core.units import BYTES, NO_NUMBER, quantity
+from edgefl.results.report.shared import describe
+from edgefl.results.report.why.decomposition import Decomposition
+
+ALIKE = 0.01  # values that differ by less than this part count as equal
+MOST_KEYS = 2  # of more keys only the sections are named
+TRANSFERS = ("download", "upload")
+# The keys of a scenario, by their beginnings, that act on a part. Those of models and algorithms act on transfers
+# through the bytes, which are counted.
+_ON_PARTICIPANTS = ("server.participants", "server.selection", "server.policy", "server.deadline_s", "devices.count",
+                    "devices.groups", "churn")  # fmt: skip
+_ON_TRANSFERS = ("radio", "cells", "mobility", "devices.tx_power_dbm", *_ON_PARTICIPANTS)
+ACTS_ON: Mapping[str, Sequence[str]] = {
+    "setup": ("devices.setup_s", "devices.setup_j", *_ON_PARTICIPANTS),
+    "download": _ON_TRANSFERS,
+    "compute": ("training", "model", "data", "devices.cpu_hz", "devices.flops_per_cycle", "devices.capacitance",
+                "devices.compute", "devices.dvfs", *_ON_PARTICIPANTS),
+    "upload": _ON_TRANSFERS,
+    "wait": ("server.policy", "server.deadline_s", "cells.backhaul", "radio.access"),
+    "evaluation": ("server.device_evaluation",),
+    "others": (),
+}  # fmt: skip
+
+
+class Difference(NamedTuple):
+    """A key in which two scenarios differ, with the texts of both values."""
+
+    key: str
+    own: str
+    reference: str
+
+
+def differences(scenario: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Difference]:
+    """Return the keys in which a scenario differs from a reference's; of members with another kind only the kind."""
+    found = [
+        Difference(key, _text(own), _text(other))
+        for key, (other, own) in describe.differences([reference, scenario]).items()
+        if key not in describe.KEYS_NOT_IN_LABELS
+    ]
+    members = {one.key.removesuffix("kind") for one in found if one.key.endswith(".kind")}
+    return [one for one in found if one.key.endswith(".kind") or not any(one.key.startswith(m) for m in members)]
+
+
+def of_parts(
+    parts: Sequence[str], own: Decomposition, reference: Decomposition, keys: Sequence[Difference], *, more: bool
+) -> list[str]:
+    """Return the causes, as clauses, for which these parts take more (or less) than the reference's."""
+    clauses = []
+    ways = [part for part in TRANSFERS if part in parts]
+    if ways:
+        clauses += _bytes(ways, own, reference, more=more)
+    acting = []
+    for one in keys:
+        if NO_NUMBER in (one.own, one.reference):  # a member's own key
+            continue
+        if any(_begins(one.key, beginning) for part in parts for beginning in ACTS_ON[part]):
+            acting.append(one)
+    if len(acting) > MOST_KEYS:
+        sections = dict.fromkeys(one.key.partition(".")[0] for one in acting)
+        return [*clauses, f"{len(acting)} keys of {', '.join(sections)} differ"]
+    return clauses + [f"{one.key.removesuffix('.kind')} is {one.own} instead of {one.reference}" for one in acting]
+
+
+def _text(value: str) -> str:
+    """Return the text of a value, for one that is not set a word."""
+    return "none" if value == "null" else value
+
+
+def _begins(key: str, beginning: str) -> bool:
+    return key == beginning or key.startswith(f"{beginning}.")
+
+
+def _bytes(ways: Sequence[str], own: Decomposition, reference: Decomposition, *, more: bool) -> list[str]:
+    """Return which messages are larger, or smaller, in the direction of the difference in time."""
+    sizes = {
+        "download": (own.bytes_down, reference.bytes_down),
+        "upload": (own.bytes_up, reference.bytes_up),
+    }
+    differing = [way for way in TRANSFERS if _differs(*sizes[way], more=more)]
+    if not any(way in differing for way in ways):
+        return []
+    same_both_ways = _same(own.bytes_down, own.bytes_up) and _same(reference.bytes_down, reference.bytes_up)
+    if len(differing) == len(TRANSFERS) and same_both_ways:
+        return [f"it sends {_instead(sizes['upload'])} each way"]
+    clauses = []
+    for way, verb in (("download", "receive"), ("upload", "send")):
+        if way in differing and way in ways:
+            clauses.append(f"its devices {verb} {_instead(sizes[way])}")
+    return clauses
+
+
+def _instead(sizes: tuple[float, float]) -> str:
+    own, reference = sizes
+    return f"{quantity(own, BYTES)} instead of {quantity(reference, BYTES)}"
+
+
+def _differs(own: float, reference: float, *, more: bool) -> bool:
+    if more:
+        return own > reference * (1 + ALIKE)
+    return own < reference * (1 - ALIKE)
+
+
+def _same(one: float, other: float) -> bool:
+    return abs(one - other) <= ALIKE * abs(other)
