@@ -49,8 +49,15 @@ class SeenDevices(NamedTuple):
     mean_phases_s: list[Floats]  # [phase][n]: means over the participations of each
 
 
-def card(run: Run, _runs: Sequence[Run]) -> Card:
-    """Return the card of the map."""
+def is_drawn(run: Run) -> bool:
+    """Return whether a run has path losses; recorded links have none, and do not depend on places."""
+    return bool(np.isfinite(run.participations["pathloss_db"]).any())
+
+
+def card(run: Run, _runs: Sequence[Run]) -> Card | None:
+    """Return the card of the map; None if no path loss is known."""
+    if not is_drawn(run):
+        return None
     key = device_groups.charted_groups(run)
     return Card("map", "Map", figure(run), caption(run), key, height=MAP_HEIGHT)
 
