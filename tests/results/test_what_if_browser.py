@@ -98,7 +98,7 @@ def test_axes_and_sliders_have_words(card, chromium):
         "Allocation of the band radio.allocation",
     ]
     titles = "return [...document.querySelectorAll('.what-if .xtitle, .what-if .x2title')].map(one => one.textContent)"
-    assert chromium.execute_script(titles) == ["Bandwidth [MHz]", "Bandwidth [MHz]"]
+    assert chromium.execute_script(titles) == ["bandwidth [MHz]", "bandwidth [MHz]"]
 
 
 def test_a_key_with_one_value_is_a_sentence(open_page, priced, tmp_path):

@@ -247,7 +247,7 @@ def _line(
 
 def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
     """Return the values of a key as they stand on the horizontal axis, and the axis."""
-    title = plotly_text(key_points.title)
+    title = plotly_text(key_words.in_words(key_points.key))
     values = [point.value for point in key_points.points if point.value is not None]
     if not key_points.numeric:
         labels = _with_gap(key_points, [plotly_text(point.label) for point in key_points.points])
