@@ -15,7 +15,7 @@ edgefl.whenBuilt(({ figures }) => {
   /** Returns whether a trace is drawn: some are hidden until the reader ticks their box. */
   function isShown(div, trace) {
     const box = div.closest(".card")?.querySelector("input[data-shows]");
-    return box?.dataset.shows === trace.name ? box.checked : true;
+    return !box || box.dataset.shows !== trace.name || box.checked;
   }
 
   /** Draws a figure, with the horizontal axis of the view where it has several. */
