@@ -5,7 +5,7 @@ Amounts are in bits if the recording is in bit/s. They are in bit/Hz if it is in
 its bits over its bandwidth.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -209,6 +209,10 @@ class SnrSteps:
     def __post_init__(self) -> None:
         finite("snr_db", self.snr_db)
         Steps(self.begin_s, np.zeros(len(self.snr_db)), self.end_s)  # has the same times
+
+    def shifted(self, shift_db: float) -> "SnrSteps":
+        """Return the link with an SNR that is higher by this much [dB] at all times."""
+        return replace(self, snr_db=self.snr_db + shift_db)
 
     def spectral_efficiency(self, efficiency: Efficiency) -> Steps:
         """Return the spectral efficiency of the link by a rate model [bit/s/Hz]."""

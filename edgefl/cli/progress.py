@@ -7,22 +7,23 @@ from types import TracebackType
 from typing import Any, Self, TextIO
 
 from edgefl.core.units import energy, seconds
+from edgefl.results.progress import Limits, RemainingTime
 
 LINE_EVERY_S = 5.0  # log files of long runs stay short
-BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rounds [{elapsed}<{remaining}{postfix}]"
+BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rounds [{elapsed}{postfix}]"
 
 
 class RoundProgress:
     """Shows each finished round; a context manager, as the bar needs to be closed."""
 
-    def __init__(self, name: str, rounds: int, *, quiet: bool, stream: TextIO | None = None) -> None:
+    def __init__(self, name: str, rounds: int, stop: Limits, *, quiet: bool, stream: TextIO | None = None) -> None:
         if stream is None:
             stream = sys.stderr  # asked for now: a program that embeds this one may have put another in its place
         self._rounds = rounds
         self._quiet = quiet
         self._stream = stream
         self._done = 0
-        self._first_ended_s: float | None = None  # the first round includes start-up, and is not counted
+        self._remaining = RemainingTime(rounds, stop)
         self._last_line_s = 0.0
         self._bar: Any = None
         if not quiet and stream.isatty():
@@ -42,12 +43,15 @@ class RoundProgress:
     def __call__(self, row: Mapping[str, Any]) -> None:
         """Show a finished round by its number in the run, not in the session."""
         self._done += 1
+        self._remaining.note_round(row)
+        left = self._remaining.text
         if self._bar is not None:
-            self._bar.set_postfix_str(_state(row), refresh=False)
+            parts = [left, _state(row)] if left else [_state(row)]
+            self._bar.set_postfix_str(", ".join(parts), refresh=False)
             self._bar.update()
         elif not self._quiet and self._line_is_due():
-            line = f"round {self._done}/{self._rounds}  {_state(row)}{self._time_left()}"
-            print(line, file=self._stream, flush=True)
+            shown = f"  [{left}]" if left else ""
+            print(f"round {self._done}/{self._rounds}  {_state(row)}{shown}", file=self._stream, flush=True)
 
     def _line_is_due(self) -> bool:
         """Return whether to print a line: for the first round, the last one, and one every few seconds."""
@@ -56,15 +60,6 @@ class RoundProgress:
             return False
         self._last_line_s = now_s
         return True
-
-    def _time_left(self) -> str:
-        """Return an estimate of the time that is left, from the rounds after the first one."""
-        if self._first_ended_s is None:
-            self._first_ended_s = time.monotonic()
-        if self._done in {1, self._rounds}:  # the first round starts the clock; after the last, nothing is left
-            return ""
-        round_s = (time.monotonic() - self._first_ended_s) / (self._done - 1)
-        return f"  [about {round_s * (self._rounds - self._done):.0f} s left]"
 
 
 class SweepProgress:

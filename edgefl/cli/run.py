@@ -159,7 +159,7 @@ def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path, here
 
     with ExitStack() as stack:
         trackers = [stack.enter_context(tracker) for tracker in _trackers(options, scenario, folder, here)]
-        bar = RoundProgress(scenario.name, scenario.in_sessions.total, quiet=options.quiet)
+        bar = RoundProgress(scenario.name, scenario.in_sessions.total, scenario.stop, quiet=options.quiet)
         result = run(
             scenario,
             out=folder,

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from channel import units
 from channel.link_traces import Opportunities, RecordedLink, SnrSteps, Steps
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.errors import InputError
@@ -13,7 +14,7 @@ from edgefl.core.streams import Streams
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.traces import LinkTrace, Recording
 from edgefl.radio.traces.base import Recorded
-from edgefl.radio.transfers import Way
+from edgefl.radio.transfers import WAYS, Way
 
 MUST_RETURN = "a list of Recording of edgefl.radio.traces, with Steps or Opportunities, or with SnrSteps only"
 
@@ -71,9 +72,10 @@ class RecordedLinks:
         radio: the section `radio`, which has a trace.
         count: of the devices.
         streams: keyed randomness; the same for all links of a run, so that polls see the same recordings.
+        tx_power_dbm: [count] the devices' full powers.
     """
 
-    def __init__(self, radio: Radio, count: int, streams: Streams) -> None:
+    def __init__(self, radio: Radio, count: int, streams: Streams, tx_power_dbm: Floats) -> None:
         if radio.trace is None:
             raise AssertionError("recorded links need radio.trace")
         self.trace = radio.trace
@@ -88,11 +90,12 @@ class RecordedLinks:
             self._which = (draws[:, 0] * len(self._recordings)).astype(np.int64)
             lengths_s = np.array([recording.down.end_s for recording in self._recordings])
             self._begin_s = draws[:, 1] * lengths_s[self._which]
+        self._shift_db = {way: snr_shift_db(radio, way, tx_power_dbm) for way in WAYS}
         self._carrying = lru_cache(maxsize=None)(self._carried_by)
 
     def link(self, way: Way, device: int) -> RecordedLink:
         """Return a device's link, in bits, or in bits per hertz if SNRs were recorded."""
-        return self._carrying(way, int(self._which[device]))
+        return self._carrying(way, int(self._which[device]), float(self._shift_db[way][device]))
 
     def can_carry(self, way: Way, device: int, amount: float) -> bool:
         """Return whether a device's link carries an amount, in the unit of `link`, within the longest run."""
@@ -115,18 +118,40 @@ class RecordedLinks:
         for row, device in enumerate(ids.tolist()):
             recorded = self._recorded(way, int(self._which[device]))
             if isinstance(recorded, SnrSteps):
-                found[row] = recorded.snr(self.time_s(device, now_s), repeats=self.repeats)
+                shifted = recorded.shifted(float(self._shift_db[way][device]))
+                found[row] = shifted.snr(self.time_s(device, now_s), repeats=self.repeats)
         return found
 
     def _recorded(self, way: Way, which: int) -> Recorded:
         recording = self._recordings[which]
         return recording.down if way == "down" else recording.up
 
-    def _carried_by(self, way: Way, which: int) -> RecordedLink:
+    def _carried_by(self, way: Way, which: int, shift_db: float) -> RecordedLink:
         recorded = self._recorded(way, which)
         if isinstance(recorded, SnrSteps):
-            return recorded.spectral_efficiency(self._efficiency)
+            return recorded.shifted(shift_db).spectral_efficiency(self._efficiency)
         return recorded
+
+
+def snr_shift_db(radio: Radio, way: Way, tx_power_dbm: Floats) -> Floats:
+    """Return by how much the SNRs of devices [n] are above the recorded ones, as powers or band have changed [dB].
+
+    A device's signal follows its power. Noise and interference follow the band, over which they are taken as flat.
+
+    Args:
+        radio: the section `radio`, which has a trace.
+        way: the direction.
+        tx_power_dbm: [n] the devices' full powers.
+    """
+    shift_db = np.zeros(len(tx_power_dbm))
+    trace = radio.trace
+    if trace is None:
+        return shift_db
+    if way == "up" and trace.tx_power_dbm is not None:
+        shift_db += tx_power_dbm - trace.tx_power_dbm
+    if trace.bandwidth_hz is not None:
+        shift_db -= units.linear_to_db(radio.bandwidth_hz / trace.bandwidth_hz)
+    return shift_db
 
 
 def _check_returned(trace: LinkTrace, found: object) -> None:

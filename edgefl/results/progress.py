@@ -6,12 +6,15 @@ same format, without the last ones. Only pages read them, and they are removed b
 
 import json
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from math import ceil
 from pathlib import Path
 from time import monotonic, sleep  # by name, as `time` has other functions while a Flower app runs
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from edgefl.core.files import atomically, is_locked
+from edgefl.core.units import percent, seconds
 from edgefl.results.integrity import MANIFEST_FILE, SUMMARY_FILE
 from edgefl.results.reader import json_of
 from edgefl.results.run_folder import LOCK, PROGRESS
@@ -20,6 +23,8 @@ ROUNDS_FILE = "rounds.csv"
 RELEASE_S = 3.0  # wall-clock, in which the kernel releases the locks of an ended process
 ASK_EVERY_S = 0.02
 EVERY_S = 2.0  # wall-clock, at least, from one write to the next
+LAST_ROUNDS = 30  # whose mean length is that of the rounds to come
+TIME_LEFT = "time_left"  # in the summary of the rounds so far
 TIME_SHARE = 0.02  # of the wall-clock time that writing may take
 
 log = logging.getLogger(__name__)
@@ -30,6 +35,69 @@ class SoFar(NamedTuple):
 
     tables: Mapping[str, Iterable[bytes]]  # pieces of CSV files by their names
     summary: Mapping[str, Any]
+
+
+class Limits(Protocol):
+    """Conditions that may end a run before its last round; None: no such condition."""
+
+    @property
+    def accuracy(self) -> float | None:
+        """Test accuracy."""
+
+    @property
+    def time_s(self) -> float | None:
+        """Virtual time."""
+
+    @property
+    def energy_j(self) -> float | None:
+        """Energy of all devices."""
+
+
+class RemainingTime:
+    """Estimates the wall-clock time that a run still takes, from its last rounds and its stop rule.
+
+    Args:
+        rounds: of the whole run; None: not known.
+        stop: conditions that end it before.
+    """
+
+    def __init__(self, rounds: int | None, stop: Limits) -> None:
+        self._rounds = rounds
+        self._stop = stop
+        self._done = 0
+        self._last: Mapping[str, Any] = {}
+        # The first round includes start-up, and those that a resumed run repeats take less time: old ones are dropped.
+        self._ended_s: deque[float] = deque(maxlen=LAST_ROUNDS + 1)
+
+    def note_round(self, row: Mapping[str, Any]) -> None:
+        """Note a round that has ended, by its row of `rounds.csv`."""
+        self._done += 1
+        self._last = row
+        self._ended_s.append(monotonic())
+
+    @property
+    def left_s(self) -> float | None:
+        """The time until the last round, or until a limit of virtual time or energy; None while it is not known."""
+        if self._rounds is None or len(self._ended_s) < 2:
+            return None
+        rounds = float(self._rounds - self._done)
+        for limit, column in ((self._stop.time_s, "time_s"), (self._stop.energy_j, "energy_j")):
+            spent = float(self._last[column])
+            if limit is not None and spent > 0:
+                rounds = min(rounds, ceil((limit - spent) * self._done / spent))
+        round_s = (self._ended_s[-1] - self._ended_s[0]) / (len(self._ended_s) - 1)
+        return max(rounds, 0.0) * round_s
+
+    @property
+    def text(self) -> str:
+        """The time in words, such as "about 40 s left"; empty while it is not known, and after the last round."""
+        left_s = self.left_s
+        if not left_s:
+            return ""
+        if self._stop.accuracy is None:
+            return f"about {seconds(left_s)} left"
+        # In which round that will be is not known.
+        return f"time left unknown, as it stops at {percent(self._stop.accuracy)}: at most about {seconds(left_s)}"
 
 
 class Progress:

@@ -24,7 +24,7 @@ from edgefl.core.ray_cluster import told_by_machines
 from edgefl.learning.record import Pace
 from edgefl.results import provenance
 from edgefl.results.integrity import DATA_DIGEST
-from edgefl.results.progress import Progress
+from edgefl.results.progress import Progress, RemainingTime
 from edgefl.results.provenance import PROCESSOR
 from edgefl.results.result import Result
 from edgefl.results.result_tables import MEASURED_TABLES, description_of, own_tables
@@ -217,6 +217,8 @@ class Emulation:
         self._rows_so_far: Progress | None = None
         if self.options.out is not None:
             self._rows_so_far = Progress(self.options.out)
+        rounds = None if self.scenario.server.policy.exchanges else self.scenario.in_sessions.total
+        self._remaining = RemainingTime(rounds, self.scenario.stop)
         self._manifest = {
             # Not for results in memory: git takes longer than many an agent's episode.
             **provenance.environment(git=self.options.out is not None),
@@ -279,8 +281,9 @@ class Emulation:
     def _note_round(self, progress: RoundListener, row: Mapping[str, Any]) -> None:
         """Pass on the row of a round, and write the tables for pages about the run now and then."""
         progress(row)
+        self._remaining.note_round(row)
         if self._rows_so_far is not None:
-            self._rows_so_far.note_round(self._recorded.so_far)
+            self._rows_so_far.note_round(lambda: self._recorded.so_far(self._remaining.text))
 
     def _guarded(self, rounds: Generator[clock.Event, Any, None]) -> Generator[clock.Event, Any, None]:
         """Run the policy's process; plug-ins' exceptions get their lines before SimPy copies them."""

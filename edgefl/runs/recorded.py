@@ -10,7 +10,7 @@ from edgefl.learning.storage import storage
 from edgefl.records.ledger import Columns
 from edgefl.results import run_folder
 from edgefl.results.csv_format import csv_bytes, csv_pieces
-from edgefl.results.progress import SoFar
+from edgefl.results.progress import TIME_LEFT, SoFar
 from edgefl.results.summary import summarize
 from edgefl.runs.data_division import Divided, accuracy_columns
 from edgefl.scenario import Scenario
@@ -34,8 +34,12 @@ class Recorded:
         self._server = server
         self._may_ask = may_ask
 
-    def so_far(self) -> SoFar:
-        """Return the tables and the summary so far."""
+    def so_far(self, time_left: str) -> SoFar:
+        """Return the tables and the summary so far.
+
+        Args:
+            time_left: an estimate in words.
+        """
         ledger = self._server.ledger
         tables: dict[str, Iterable[bytes]] = {
             "rounds.csv": [csv_bytes(ledger.round_columns())],
@@ -44,7 +48,7 @@ class Recorded:
         tracks = self.more_tables(None).get(run_folder.TRACKS_FILE)
         if tracks is not None and self._may_ask:
             tables[run_folder.TRACKS_FILE] = [csv_bytes(tracks())]
-        return SoFar(tables, self.summary(None))
+        return SoFar(tables, {**self.summary(None), TIME_LEFT: time_left})
 
     def summary(self, accuracies: Floats | None) -> dict[str, Any]:
         """Return the summary of the rounds that have ended.

@@ -181,7 +181,7 @@ def _radio(
     world = around.world
     recorded: RecordedLinks | None = None
     if scenario.radio.trace is not None:
-        recorded = RecordedLinks(scenario.radio, scenario.devices.count, streams)
+        recorded = RecordedLinks(scenario.radio, scenario.devices.count, streams, world.tx_power_dbm)
     link = Link(
         radio=scenario.radio,
         cells=scenario.cells,

@@ -7,6 +7,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.plugin_import import Access
 from edgefl.core.section import shown
 from edgefl.core.value_ranges import MOST_VALUES, is_range, plain, values_of_range
+from edgefl.runs import what_if_recordings
 from edgefl.runs.learning_key import learning_setting
 from edgefl.scenario import Scenario, changed
 from edgefl.scenario.overrides import Override
@@ -140,6 +141,12 @@ def _points(
             if key == CODEC or key.startswith(f"{CODEC}."):
                 reason = f"{reason}; {PAYLOADS}"
             raise InputError(f"{where}: {key}: {reason}")
+        try:
+            kept = what_if_recordings.conditions(scenario, point, where)
+        except InputError as error:
+            raise InputError(f"{where}: {key}: {error}") from None
+        if kept:
+            point = changed(point, kept, access)
         yield WhatIfPoint(key, value, point)
 
 

@@ -95,6 +95,7 @@ FEATURES: dict[str, Overlay] = {
     "noma": {"radio": {"uplink": "noma"}},
     "over the air": {"radio": {"uplink": "aircomp"}},
     "recorded rates": {"radio": {"trace": {"kind": "csv", "path": "rates.csv"}}},
+    "recorded rates at a power": {"radio": {"trace": {"kind": "csv", "path": "rates.csv", "tx_power_dbm": 23.0}}},
     "recorded SNRs": {"radio": {"trace": {"kind": "csv", "path": "snrs.csv"}}},
     "resource blocks": {"radio": {"subcarrier_spacing_hz": 30e3, "slot_s": 0.0005}},
     "slots of each direction": {"radio": {"tdd": {"pattern": "DDDSU"}}},

@@ -22,6 +22,7 @@ from edgefl.scenario import load, shipped
 ROOT = Path(__file__).parents[2]
 RX_W = 0.3
 MBIT = BITS / 1e6  # 0.64 of each message
+FULL_DBM = np.full(4000, 23.0)
 POLICIES = [
     "synchronous",
     "asynchronous",
@@ -99,7 +100,7 @@ def test_a_pool_is_drawn_by_device_and_seed(tmp_path):
     """Recordings and beginnings are drawn: of 4,000 devices the shares and the mean of the beginnings are known."""
     rows = [("a", 0, 1e6, 1e6), ("b", 7, 2e6, 2e6), ("b", 17, 2e6, 2e6), ("c", 3, 3e6, 3e6), ("c", 103, 4e6, 4e6)]
     radio = load({"radio": traced(table(tmp_path, rows), assign="pool")}).radio
-    links, again, other = (RecordedLinks(radio, 4000, Streams(seed)) for seed in (1, 1, 2))
+    links, again, other = (RecordedLinks(radio, 4000, Streams(seed), FULL_DBM) for seed in (1, 1, 2))
     rates = np.array([links.link("down", device).carried(0.0, 1.0) for device in range(4000)]) / 1e6
     counts = np.array([(rates == rate).sum() for rate in (1, 2, 3)])
     assert (np.abs(counts - 4000 / 3) < 4 * np.sqrt(4000 * 2 / 9)).all()
@@ -108,7 +109,7 @@ def test_a_pool_is_drawn_by_device_and_seed(tmp_path):
     assert begins_s[rates == 3].max() < 200
     assert begins_s.tolist() == [again.time_s(device, 0.0) for device in range(4000)]
     assert begins_s.tolist() != [other.time_s(device, 0.0) for device in range(4000)]
-    few = RecordedLinks(radio, 10, Streams(1))
+    few = RecordedLinks(radio, 10, Streams(1), FULL_DBM[:10])
     assert begins_s[:10].tolist() == [few.time_s(device, 0.0) for device in range(10)]
 
 
@@ -231,6 +232,31 @@ def test_snrs_divide_the_band(tmp_path):
     assert on_air_s == pytest.approx(0.7 * rest.devices["download_s"].to_numpy(), rel=1e-12)
     everyone = run({}, radio={**radio, "downlink": "broadcast"}, rounds=1)
     assert everyone.devices["download_s"].to_numpy() == pytest.approx(np.full(6, BITS / (3 * 20e6)), rel=1e-12)
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_snrs_follow_each_devices_power_and_the_band(tmp_path, sharing):
+    """Recorded at 20 dBm over 10 MHz: at 23.01 dBm over 20 MHz the uplink's stay, and the downlink's halve."""
+    twice_dbm = 20.0 + 10 * np.log10(2.0)
+    radio = traced(snrs(tmp_path, 10 * np.log10(14.0), 0.0, count=6), tx_power_dbm=20.0, bandwidth_hz=10e6)
+    radio |= {"bandwidth_hz": 20e6, "sharing": sharing}
+    groups = [{"name": "near", "count": 3, "tx_power_dbm": twice_dbm}, {"name": "far", "count": 3}]
+    devices = {"count": 6, "cpu_hz": 1e9, "tx_power_dbm": twice_dbm + 10 * np.log10(3.0), "groups": groups}
+    result = run({}, radio=radio, devices=devices, rounds=1)
+    rows = result.devices.sort_values("device")
+    share_hz = 20e6 / 6
+    assert rows["download_s"].to_numpy() == pytest.approx(np.full(6, BITS / (3 * share_hz)), rel=1e-9)
+    upload_s = np.repeat([BITS / share_hz, BITS / (2 * share_hz)], 3)  # 1 and 2 bit/s/Hz
+    if sharing == "processor":  # those that end first leave their parts to the others
+        upload_s[:3] = upload_s[3] + (BITS - upload_s[3] * share_hz) / (2 * share_hz)
+    assert rows["upload_s"].to_numpy() == pytest.approx(upload_s, rel=1e-9)
+
+
+def test_the_power_of_recorded_rates_is_refused(tmp_path):
+    path = constant(tmp_path, 1e6, 1e6)
+    for key, value in (("tx_power_dbm", 10.0), ("bandwidth_hz", 1e6)):
+        with pytest.raises(InputError, match=f"radio.trace.{key}: shifts SNRs, and rates were recorded: leave it out"):
+            load({"devices": {"count": 20}, "radio": traced(path, **{key: value})})
 
 
 def test_processor_sharing_of_snrs_that_change(tmp_path):

@@ -56,7 +56,12 @@ def test_replay_of_changing_population_and_batteries(opened, result):
     assert charts["wasted-0"] == 2 * 12
     assert charts["each-0"] >= 3 * 30
     ways = "return document.querySelectorAll('[data-figure=map-0] .scatterlayer .js-line').length"
+    assert browser.execute_script(ways) == 0  # until the reader asks for them
+    words = "return document.querySelector('[data-figure=map-0]').getAttribute('aria-label')"
+    assert "trajectories" not in browser.execute_script(words)
+    browser.find_element(By.ID, "map-0-extra").click()
     assert browser.execute_script(ways) == 3
+    assert "trajectories" in browser.execute_script(words)
     assert len(browser.find_elements(By.CSS_SELECTOR, "[data-figure=map-0] .contourlayer .contour")) == 1
     assert "came and went (poisson)" in browser.find_element(By.CSS_SELECTOR, ".story").text
 
@@ -64,6 +69,18 @@ def test_replay_of_changing_population_and_batteries(opened, result):
 def test_static_world_has_no_population_charts(opened, result):
     names = {name.rpartition("-")[0] for name in drawn(opened(result()))}
     assert not names & {"population", "handovers", "battery", "wasted"}
+
+
+@pytest.mark.parametrize("rounds", [3, 6, 40])
+def test_counts_have_ticks_at_whole_numbers(opened, result, rounds):
+    folder = result(rounds=rounds, devices__count=7, server__participants=3)
+    rewrite(folder, "rounds.csv", lambda _: {"present": 7, "arrivals": 2, "departures": 1, "handovers": 1})
+    browser = opened(folder)
+    ticks = "return [...document.querySelectorAll(arguments[0])].map(one => one.textContent)"
+    for chart in ("chosen-0] .xtick", "chosen-0] .ytick", "population-0] .y2tick", "handovers-0] .ytick"):
+        found = [tick.replace("−", "-") for tick in browser.execute_script(ticks, f"[data-figure={chart} text")]
+        numbers = [int(tick) for tick in found]
+        assert len(set(numbers)) == len(numbers) > 1, chart
 
 
 def test_charts_share_their_look(opened, result):

@@ -50,13 +50,13 @@ def test_only_last_part_of_very_long_trajectory_is_drawn(result):
     assert 160 * (len(part) - 1) <= longest_m < 160 * len(part)
     assert part[-1] == (80 * (-1) ** 49, 0)
     run = load(with_tracks(result(), [(1, t, 800 * (-1) ** t, 0) for t in range(50)]))
-    assert "Line: the last part of the trajectory of one device." in cell_map.caption(run)
+    assert cell_map.card(run, [run]).extra.label == "Trajectory of one device, the last part"
 
 
 def test_on_the_map(result):
     run = load(with_tracks(result(), [(1, t, 20 * t, 0) for t in range(5)]))
     assert named(cell_map.figure(run), "trajectories")["x"] == [0, 20, 40, 60, 80, None]
-    assert "Line: the trajectory of one device." in cell_map.caption(run)
+    assert cell_map.card(run, [run]).extra == ("trajectories", "Trajectory of one device")
 
 
 def test_the_folder_may_have_no_tracks(result):

@@ -87,7 +87,32 @@ def test_sliders_move_the_numbers_to_those_of_a_run_with_the_value(card, priced,
         assert line == value_hz / 1e6
     assert other.summary["time_s"] > own["time_s"]
     sentence = card.find_element(By.CLASS_NAME, "what-if-sentence").text
-    assert sentence.startswith("With radio.bandwidth_hz at 5 MHz the whole run takes ")
+    assert sentence.startswith("With bandwidth 5 MHz the whole run takes ")
+
+
+def test_axes_and_sliders_have_words(card, chromium):
+    labels = [label.text for label in card.find_elements(By.TAG_NAME, "label")]
+    assert labels == [
+        "Bandwidth radio.bandwidth_hz",
+        "Clock of devices devices.cpu_hz",
+        "Allocation of the band radio.allocation",
+    ]
+    titles = "return [...document.querySelectorAll('.what-if .xtitle, .what-if .x2title')].map(one => one.textContent)"
+    assert chromium.execute_script(titles) == ["bandwidth [MHz]", "bandwidth [MHz]"]
+
+
+def test_a_key_with_one_value_is_a_sentence(open_page, priced, tmp_path):
+    one = shutil.copytree(priced, tmp_path / "one")
+    (one / "what_if.csv").unlink()
+    edgefl.what_if(one, {"radio.bandwidth_hz": [20e6]})
+    card = open_page(one / "report.html").find_element(By.CSS_SELECTOR, "#what-if .card")
+    assert card.find_elements(By.TAG_NAME, "input") == []
+    sentence = "Bandwidth (radio.bandwidth_hz) has been priced only at 20 MHz, as in the run."
+    assert card.find_element(By.CLASS_NAME, "note").text == sentence
+    edgefl.what_if(one, {"devices.rx_power_w": [0.1, 0.2]})
+    card = open_page(one / "report.html").find_element(By.CLASS_NAME, "what-if")
+    assert len(sliders(card)) == 1
+    assert sentence in card.text
 
 
 def test_one_key_varies_at_a_time(card, priced):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from fault_library import results
@@ -115,7 +116,8 @@ def test_a_page_says_that_the_run_goes_on(at_each_round, tmp_path):
     edgefl.run(LEARNS, out=folder, device="cpu", progress=pages)
     assert pages.runs
     for run in pages.runs:
-        assert f"This run is still running: {run.length} of 6 rounds." in banner(run, "This run")
+        assert f"This run is still running: {run.length} of 6 rounds" in banner(run, "This run")
+    assert re.search(r" of 6 rounds, about \S+ \S+ left\.", banner(pages.runs[2], "This run"))
 
 
 def test_progress_takes_two_per_cent_of_the_time(monkeypatch, tmp_path):

@@ -32,6 +32,10 @@ class LinkTrace(Member):
     assign: Literal["by_number", "pool"] = "by_number"  # device i has the i-th recording, or each draws one
     begin_s: Annotated[float, Field(ge=0, le=LARGEST_S)] = 0.0  # where in the recordings the run begins
     at_end: Literal["repeat", "error"] = "repeat"  # begin the recording again, or end the run with an error
+    # Of devices as uplink SNRs were recorded; another power shifts them. None: the power of the run.
+    tx_power_dbm: Annotated[float, Field(ge=-300, le=300)] | None = None
+    # In which SNRs were recorded; the same powers over another band shift them. None: the band of the run.
+    bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] | None = None
 
     @model_validator(mode="after")
     def _check_begin(self) -> LinkTrace:

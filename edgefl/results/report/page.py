@@ -9,7 +9,7 @@ from typing import Any
 
 from edgefl.core.units import NO_NUMBER, TIME, quantity
 from edgefl.results.labels import labels
-from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds, why_section
+from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds, verdict, why_section
 from edgefl.results.report.comparison.learning_section import comparison_section, learning_section
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns
 from edgefl.results.report.run import replay, what_if
@@ -92,11 +92,11 @@ def _title_and_facts(runs: Sequence[Run], groups: Sequence[PooledRuns]) -> tuple
 
 
 def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
-    # Tiles of several runs would fill the page; a table sets their numbers below each other.
+    # Tiles of each of several runs would fill the page; a table sets their numbers below each other.
     if len(runs) > 1:
         means = pooled_seeds.table_of_means(groups) if groups else ""
         differences = headline.differences_of_groups(groups) if groups else headline.differences_table(runs)
-        return why_section.section(runs, groups) + templates.render(
+        return verdict.section(runs, groups) + why_section.section(runs, groups) + templates.render(
             "comparison/runs.html.j2", means=means, table=headline.runs_table(runs), differences=differences
         )
     run = runs[0].data

@@ -28,6 +28,9 @@ RECORDED_SNR_KEYS = RECORDED_RATES_KEYS | {
 }  # fmt: skip
 """Keys of `radio` that recorded SNRs allow: the rate model applies, on a share of the band."""
 
+RECORDING_CONDITIONS = ("tx_power_dbm", "bandwidth_hz")
+"""Keys of `radio.trace` on how SNRs were recorded."""
+
 
 def cut_is_wrong(scenario: Sections) -> str | None:
     """Return why the model cannot be cut where the policy says."""
@@ -157,6 +160,19 @@ def key_without_effect(scenario: Sections) -> str:
 
 has_key_without_effect = Fact(
     "a key of a model is set that has no effect on recorded links", lambda scenario: key_without_effect(scenario) != ""
+)
+
+
+def condition_of_recording(scenario: Sections) -> str:
+    """Return the first key on how SNRs were recorded that is set; "" if there is none."""
+    trace = scenario.radio.trace
+    if trace is None:
+        return ""
+    return next((key for key in RECORDING_CONDITIONS if getattr(trace, key) is not None), "")
+
+
+has_condition_of_recording = Fact(
+    "the power or the band of the recording is given", lambda scenario: condition_of_recording(scenario) != ""
 )
 
 

@@ -21,6 +21,13 @@ LINK_TRACE = (
         (leave_out(NAMED), NO_TRACE),
         subkey=computed.key_without_effect,
     ),
+    Rule(
+        "radio.trace",
+        (radio.rates_are_recorded, computed.has_condition_of_recording),
+        "shifts SNRs, and rates were recorded",
+        (leave_out(NAMED), NO_TRACE),
+        subkey=computed.condition_of_recording,
+    ),
 )
 
 BESIDE_LINK_TRACE = (

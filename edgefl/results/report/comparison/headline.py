@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
+from edgefl.results.progress import TIME_LEFT
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns, main_results
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, energy_of, reached
@@ -55,7 +56,8 @@ def banner(run: Run, name: str) -> Html:
     if status == "finished":
         return Html()
     if run.under_way:
-        text = f"{name} is still running: {_rounds_of(run)}."
+        left = run.summary.get(TIME_LEFT)
+        text = f"{name} is still running: {_rounds_of(run)}{f', {left}' if left else ''}."
     else:
         ended = STATUS_TEXTS.get(status, f"has the status {status!r} after")
         text = f"{name} {ended} {_rounds_of(run)}."

@@ -10,14 +10,15 @@ from edgefl.results.report.run.device_groups import ChartedGroup
 from edgefl.results.report.shared import time_charts
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import TIME_PHASES, Figure, even_pick
-from edgefl.results.report.shared.time_charts import COUNT_AXIS, Panel
+from edgefl.results.report.shared.style import TIME_PHASES, Figure, count_axis, even_pick
+from edgefl.results.report.shared.time_charts import Panel
 
 MEAN_COLOUR = "#1c2733"
 EMPTY_COLOUR = "#d55e00"
 MOST_BATTERIES = 40
 MOST_LEVELS = 60  # of each device
 PERCENT_AXIS = {"range": [0, 101]}  # a line at 100 % is not cut
+FEW_TICKS = 4  # of a low panel
 BATTERY_HEIGHT = 460  # pixels, for up to three panels
 
 
@@ -40,7 +41,7 @@ def figure(run: Run) -> Figure | None:
     panels = [Panel("mean level [%]", [mean], 1.4, PERCENT_AXIS)]
     if run.has("depleted"):
         empty = time_charts.line(run, time_s, run.rounds["depleted"], "devices without charge", EMPTY_COLOUR)
-        panels.append(Panel("empty", [empty], 0.8, COUNT_AXIS))
+        panels.append(Panel("empty", [empty], 0.8, count_axis(empty["y"], FEW_TICKS)))
     single_devices = _lines_of_groups(run)
     if single_devices:
         panels.append(Panel("of each [%]", single_devices, 1.8, PERCENT_AXIS))

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from edgefl.core.arrays import Bools, Floats, Rows
 from edgefl.core.units import TIME, fitting, short, top
-from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.run import coverage, device_groups, phase_bars, trajectories
-from edgefl.results.report.shared.card import Card
+from edgefl.results.report.shared.card import Card, Extra
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import INK, Figure, Phase, colour_bar, even_pick
 from edgefl.world.cells_section import Cells
@@ -49,10 +48,17 @@ class SeenDevices(NamedTuple):
     mean_phases_s: list[Floats]  # [phase][n]: means over the participations of each
 
 
-def card(run: Run, _runs: Sequence[Run]) -> Card:
-    """Return the card of the map."""
+def is_drawn(run: Run) -> bool:
+    """Return whether a run has path losses; recorded links have none, and do not depend on places."""
+    return bool(np.isfinite(run.participations["pathloss_db"]).any())
+
+
+def card(run: Run, _runs: Sequence[Run]) -> Card | None:
+    """Return the card of the map; None if no path loss is known."""
+    if not is_drawn(run):
+        return None
     key = device_groups.charted_groups(run)
-    return Card("map", "Map", figure(run), caption(run), key, height=MAP_HEIGHT)
+    return Card("map", "Map", figure(run), caption(run), key, height=MAP_HEIGHT, extra=_lines(run))
 
 
 def figure(run: Run) -> Figure:
@@ -100,22 +106,23 @@ def caption(run: Run) -> str:
         sentences.append("Rims tell groups apart.")
     if not _is_true(devices["los"]).all():
         sentences.append("Diamonds had no line of sight.")
-    if run.tracks:
-        sentences.append(_lines_text(run.tracks, frame))
     if cells:
         sentences.append(_base_stations_text(cells, frame))
         sentences.append("Shading: median path loss outdoors.")
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _lines_text(tracks: ColumnArrays, frame: MapFrame) -> str:
-    lines = trajectories.chosen(tracks, frame.half_m)
+def _lines(run: Run) -> Extra | None:
+    """Return the lines of trajectories, which would hide the devices; None if there are none."""
+    if not run.tracks:
+        return None
+    lines = trajectories.chosen(run.tracks, frame_of(run, coverage.cells_of(run)).half_m)
     if not lines:
-        return ""
-    cut = trajectories.are_cut(tracks, lines)
-    if len(lines) == 1:
-        return f"Line: the {'last part of the ' if cut else ''}trajectory of one device."
-    return f"Lines: the {'last parts of the ' if cut else ''}trajectories of {len(lines)} devices."
+        return None
+    what = "Trajectory of one device" if len(lines) == 1 else f"Trajectories of {len(lines)} devices"
+    if trajectories.are_cut(run.tracks, lines):
+        what += ", the last part" if len(lines) == 1 else ", the last parts"
+    return Extra(trajectories.NAME, what)
 
 
 def _is_true(texts: NDArray[np.str_]) -> Bools:

@@ -13,8 +13,7 @@ from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES, StyledRun
 from edgefl.results.report.shared.templates import Html, render
 
-MOST_UNFOLDED = 4  # so many runs are all unfolded when the page opens; of more runs only the first ones
-FIRST_UNFOLDED = 2
+SIDE_BY_SIDE = 2  # so many runs are unfolded when the page opens; of more, each has the whole width once unfolded
 
 
 class RunBlock(NamedTuple):
@@ -24,7 +23,6 @@ class RunBlock(NamedTuple):
     story: Html
     sessions: Html | str
     cards: Sequence[Card]
-    open: bool
 
 
 class LabelsBlock(NamedTuple):
@@ -62,14 +60,18 @@ def detail_sections(
         if costs[index]:
             story = narrative_text(run.data, shared)
             cards = [*costs[index], *world[index]]
-            blocks.append(RunBlock(run, story, sessions_table(run.data), cards, _is_open(index, len(runs))))
+            blocks.append(RunBlock(run, story, sessions_table(run.data), cards))
     return render(
-        "run/details.html.j2", world=[], costs=[], labels=labels, runs=blocks, time=time, energy=energy, shared=shared
+        "run/details.html.j2",
+        world=[],
+        costs=[],
+        labels=labels,
+        runs=blocks,
+        side_by_side=len(blocks) <= SIDE_BY_SIDE,
+        time=time,
+        energy=energy,
+        shared=shared,
     )
-
-
-def _is_open(index: int, count: int) -> bool:
-    return count <= MOST_UNFOLDED or index < FIRST_UNFOLDED
 
 
 def narrative_text(run: Run, shared: Sequence[str] = ()) -> Html:
@@ -92,5 +94,5 @@ def labels_blocks(runs: Sequence[StyledRun]) -> list[LabelsBlock]:
         title = "Samples by label and device"
         card = Card(f"labels-{index}", title, figure, label_heatmap.caption(table), height=height)
         named = table_runs if len(table_runs) < len(runs) else []
-        blocks.append(LabelsBlock(card, named, _is_open(index, len(tables))))
+        blocks.append(LabelsBlock(card, named, open=index == 0))
     return blocks

@@ -9,7 +9,15 @@ from edgefl.core.units import ENERGY, digits, fitting, quantity, short, top
 from edgefl.results.report.run import device_groups, phase_bars
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import ENERGY_PHASES, Figure, Phase, bar_trace, even_pick, plotly_text
+from edgefl.results.report.shared.style import (
+    ENERGY_PHASES,
+    Figure,
+    Phase,
+    bar_trace,
+    count_axis,
+    even_pick,
+    plotly_text,
+)
 
 MOST_BARS = 150
 MOST_SPACED_DEVICES = 60
@@ -64,7 +72,7 @@ def _rank_ticks(rows: Rows, count: int) -> Figure:
     The bars stand side by side, so their positions are not their ranks.
     """
     if len(rows) == count:
-        return {}
+        return count_axis([count], RANK_TICKS)
     positions = even_pick(len(rows), RANK_TICKS)
     ranks = (rows[positions] + 1).tolist()
     return {"tickvals": (positions + 1).tolist(), "ticktext": [f"{rank:,}" for rank in ranks]}

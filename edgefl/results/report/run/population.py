@@ -8,9 +8,11 @@ from edgefl.core.units import quantity
 from edgefl.results.report.shared import time_charts
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import Figure
-from edgefl.results.report.shared.time_charts import COUNT_AXIS, Panel
+from edgefl.results.report.shared.style import Figure, count_axis
+from edgefl.results.report.shared.time_charts import Panel
 
+MOST_TICKS = 6
+FEW_TICKS = 4  # of a low panel
 PRESENT_COLOUR = "#0072b2"
 ARRIVALS_COLOUR = "#009e73"
 DEPARTURES_COLOUR = "#d55e00"
@@ -37,12 +39,13 @@ def figure(run: Run) -> Figure | None:
     if not comes_and_goes and len(levels) < 2:
         return None
     line = time_charts.line(run, time_charts.begins_s(run), present, "devices present", PRESENT_COLOUR)
-    panels = [Panel("devices present", [line], 2.0, {"rangemode": "tozero"})]
+    panels = [Panel("devices present", [line], 2.0, count_axis(levels, MOST_TICKS) | {"rangemode": "tozero"})]
     if comes_and_goes:
         arrivals = time_charts.bars(run, run.rounds["arrivals"], "arrivals", ARRIVALS_COLOUR)
         # Departures point downwards, so that both can be read against the same zero.
         departures = time_charts.bars(run, -run.rounds["departures"], "departures", DEPARTURES_COLOUR)
-        panels.append(Panel("arrived +, left −", [arrivals, departures], 1.0, COUNT_AXIS))
+        axis = count_axis([*arrivals["y"], *departures["y"]], FEW_TICKS)
+        panels.append(Panel("arrived +, left −", [arrivals, departures], 1.0, axis))
     return time_charts.figure(run, panels)
 
 
@@ -63,6 +66,6 @@ def handovers_card(run: Run, _runs: Sequence[Run]) -> Card | None:
         return None
     handovers = run.rounds["handovers"]
     bars = time_charts.bars(run, handovers, "handovers", HANDOVER_COLOUR)
-    axis = COUNT_AXIS | {"rangemode": "tozero"}  # counts never go below 0, and bars are compared by length
+    axis = count_axis(bars["y"]) | {"rangemode": "tozero"}  # counts never go below 0, and bars are compared by length
     chart = time_charts.figure(run, [Panel("handovers in a round", [bars], 1.0, axis)])
     return Card("handovers", "Handovers", chart, f"{quantity(np.nansum(handovers))} from one base station to another.")

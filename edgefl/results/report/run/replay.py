@@ -43,11 +43,11 @@ PHASES = {
 }
 
 
-def card(run: Run, runs: Sequence[Run]) -> Card:
-    """Return the card of the map, with the player below it if there is anything to play."""
+def card(run: Run, runs: Sequence[Run]) -> Card | None:
+    """Return the card of the map, with the player below it if there is anything to play; None without a map."""
     map_card = cell_map.card(run, runs)
     choice = _choice(run, runs)
-    if choice is None:
+    if map_card is None or choice is None:
         return map_card
     return map_card._replace(below=player(run, choice))
 
@@ -63,6 +63,9 @@ def tapes(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _choice(run: Run, runs: Sequence[Run]) -> Choice | None:
+    """Return what the replay of a run shows; None if there is no map to play it on, or nothing could move."""
+    if not cell_map.is_drawn(run):
+        return None
     # The runs of a page share the space.
     return replay_tape.chosen(run, MOST_PARTICIPATIONS // len(runs))
 

@@ -11,8 +11,9 @@ from edgefl.results.participation import Participation
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import RUN_COLOURS, Figure, bar_trace
+from edgefl.results.report.shared.style import RUN_COLOURS, Figure, bar_trace, count_axis
 
+MOST_TICKS = 12
 MOST_BARS = 60  # of different times chosen; more are put together
 
 
@@ -50,8 +51,8 @@ def figure(times: Ints) -> Figure:
     hover = "%{y:,} devices took part %{customdata} times"
     trace = bar_trace("devices", RUN_COLOURS[0], places, counts.tolist(), hover, customdata=names)
     layout = {
-        "xaxis": {"title": {"text": "times a device took part"}},
-        "yaxis": {"title": {"text": "devices"}},
+        "xaxis": {"title": {"text": "times a device took part"}} | count_axis(times, MOST_TICKS),
+        "yaxis": {"title": {"text": "devices"}} | count_axis(counts),
         "bargap": 0.1,
     }
     return {"data": [trace], "layout": layout}

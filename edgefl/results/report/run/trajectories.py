@@ -9,6 +9,7 @@ from edgefl.core.units import TIME, fitting, short, top
 from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.shared.style import Figure, even_pick
 
+NAME = "trajectories"
 LINE_COLOUR = "#1f5d99"
 JUMP = 5.0  # median steps of a device: a longer one is a trace that begins again, not a movement
 PAUSE = 1.5  # intervals between samples of the tracks: after a longer pause the device had been away
@@ -34,7 +35,7 @@ def figure(tracks: ColumnArrays, half_m: float) -> Figure | None:
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": "trajectories",
+        "name": NAME,
         "x": short(_with_gaps(tracks["x_m"], pieces)),
         "y": short(_with_gaps(tracks["y_m"], pieces)),
         "customdata": list(zip(device, time, strict=True)),

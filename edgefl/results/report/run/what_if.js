@@ -67,7 +67,7 @@ edgefl.whenBuilt(({ what_if: cards = {} }) => {
         }
       });
       const [whole] = point.costs;
-      const changed = `With ${key.key} at ${point.label} the whole run takes`;
+      const changed = `With ${key.words} ${point.label} the whole run takes`;
       const own = "These are the costs of the run itself. It takes";
       const ratio = (text) => (place === key.own || !text ? "" : ` (${text})`);
       root.querySelector(".what-if-sentence").textContent =

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgefl.core.units import ENERGY, TIME, Unit, as_number, digits, fitting, quantity, units_of_key, with_unit
 from edgefl.results.csv_format import csv_cell
+from edgefl.results.report.shared import key_words
 from edgefl.results.report.shared.describe import at
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import RUN_COLOURS, Figure, KeyEntry, StyledRun, plotly_text, spans_decades
@@ -54,13 +55,20 @@ class KeyPoints:
         """True if all values are numbers."""
         return all(point.value is not None for point in self.points)
 
+    @property
+    def title(self) -> str:
+        """The key in words."""
+        return key_words.title(self.key)
+
 
 class WhatIfCard(NamedTuple):
-    """The card of a run; without keys if the table belongs to another run, or has refused values only."""
+    """The card of a run; without keys if there is nothing to choose from."""
 
     name: str
     run: StyledRun
+    belongs: bool  # whether the table belongs to this run
     keys: Sequence[KeyPoints]
+    single: Sequence[KeyPoints]  # with the run's own value alone
     costs: Sequence[Sequence[str]]
     colours: Sequence[KeyEntry]
     refused: Sequence[tuple[str, str, str]]
@@ -91,16 +99,24 @@ def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
 
 
 def is_current(run: Run) -> bool:
-    """Return whether a run has a table of other prices that belongs to it and has points."""
-    if not run.what_if or not keys_of(run):
-        return False
+    """Return whether a run has a table of other prices that belongs to it and has values to choose from."""
+    return bool(run.what_if) and _belongs(run) and bool(keys_of(run))
+
+
+def _belongs(run: Run) -> bool:
+    """Return whether a table of other prices belongs to the run of its folder."""
     own = run.what_if[0]
     names = ("rounds", "time_s", "energy_j")
     return all(csv_cell(own.costs.get(name)) == csv_cell(as_number(run.summary.get(name))) for name in names)
 
 
 def keys_of(run: Run) -> list[KeyPoints]:
-    """Return the keys for which a run has other prices, in the order of the table."""
+    """Return the keys for which a run has the prices of several values, in the order of the table."""
+    return [key_points for key_points in _priced(run) if len(key_points.points) > 1]
+
+
+def _priced(run: Run) -> list[KeyPoints]:
+    """Return the keys with a price, in the order of the table; of some only the run's own value has one."""
     found = []
     for key in dict.fromkeys(row.key for row in run.what_if[1:]):
         priced = [row for row in run.what_if if row.key == key and not row.refused]
@@ -136,14 +152,16 @@ def _name(index: int) -> str:
 
 
 def _card(run: StyledRun, index: int) -> WhatIfCard:
-    current = is_current(run.data)
-    keys = keys_of(run.data) if current else []
-    costs = _costs(run.data) if current else []
+    belongs = _belongs(run.data)
+    priced = _priced(run.data) if belongs else []
+    keys = [key_points for key_points in priced if len(key_points.points) > 1]
+    single = [key_points for key_points in priced if len(key_points.points) == 1]
+    costs = _costs(run.data) if keys else []
     names = [measure.name for measure in measures_of(run.data.what_if[0])]
     colours = [KeyEntry(name, _colour(run, number)) for number, name in enumerate(names)]
     rows = [row for row in run.data.what_if if row.refused]
     refused = [(row.key, value_text(row.key, row.value), row.refused) for row in rows]
-    return WhatIfCard(_name(index), run, keys, costs, colours, refused)
+    return WhatIfCard(_name(index), run, belongs, keys, single, costs, colours, refused)
 
 
 def _costs(run: Run) -> list[list[str]]:
@@ -229,7 +247,7 @@ def _line(
 
 def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
     """Return the values of a key as they stand on the horizontal axis, and the axis."""
-    title = plotly_text(key_points.key)
+    title = plotly_text(key_words.in_words(key_points.key))
     values = [point.value for point in key_points.points if point.value is not None]
     if not key_points.numeric:
         labels = _with_gap(key_points, [plotly_text(point.label) for point in key_points.points])
@@ -265,7 +283,7 @@ def _key_data(run: StyledRun, key_points: KeyPoints) -> dict[str, Any]:
     """Return a key for the page's script: its chart, and the texts of each point."""
     own = run.data.what_if[0]
     return {
-        "key": key_points.key,
+        "words": key_words.in_words(key_points.key),
         "own": key_points.own,
         "gap": key_points.gap,
         "figure": _figure(run, key_points),

@@ -45,7 +45,7 @@ edgefl.alternatives = (() => {
     return unit && isNumber(value) ? `${text} ${unit}` : text;
   }
 
-  const isHidden = (trace) => trace.hoverinfo === "skip"; // bands, shadings and rings
+  const isHidden = (trace) => trace.hoverinfo === "skip" || trace.visible === false; // bands, shadings and rings
   const isMark = (trace) => trace.meta?.isMark; // stands where no value is
   const isMap = (trace) => Array.isArray(trace.z);
   const isHorizontal = (trace) => trace.orientation === "h" || trace.meta?.isUpright;

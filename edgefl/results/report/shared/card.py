@@ -36,6 +36,13 @@ class ShareBar(NamedTuple):
     run: StyledRun | None = None
 
 
+class Extra(NamedTuple):
+    """A trace that is hidden until the reader asks for it."""
+
+    trace: str  # its name
+    label: str  # of the box to tick
+
+
 class Card(NamedTuple):
     """A figure with its title, a line of text, its key and bars above it, and HTML below it."""
 
@@ -47,3 +54,4 @@ class Card(NamedTuple):
     bars: Sequence[ShareBar] = ()
     height: int = 0  # pixels; the style sheet's where 0
     below: str = ""
+    extra: Extra | None = None

@@ -12,12 +12,18 @@ edgefl.whenBuilt(({ figures }) => {
     div.style.height = `${Math.min(Number(div.dataset.most), height)}px`;
   }
 
+  /** Returns whether a trace is drawn: some are hidden until the reader ticks their box. */
+  function isShown(div, trace) {
+    const box = div.closest(".card")?.querySelector("input[data-shows]");
+    return !box || box.dataset.shows !== trace.name || box.checked;
+  }
+
   /** Draws a figure, with the horizontal axis of the view where it has several. */
   function draw(div, view) {
     const figure = figures[div.dataset.figure];
     fitMap(div, figure.layout);
     const { data, layout } = figure.views?.[view] ?? { data: [], layout: {} };
-    const traces = figure.data.map((trace, place) => ({ ...trace, ...data[place] }));
+    const traces = figure.data.map((trace, place) => ({ ...trace, ...data[place], visible: isShown(div, trace) }));
     return edgefl.plot(div, traces, { ...figure.layout, ...layout });
   }
 
@@ -30,6 +36,10 @@ edgefl.whenBuilt(({ figures }) => {
   edgefl.drawUnfolded = (details) => details.querySelectorAll(".plot").forEach((div) => draw(div));
   for (const details of document.querySelectorAll("details.run:not([open])")) {
     details.addEventListener("toggle", () => edgefl.drawUnfolded(details), { once: true });
+  }
+
+  for (const box of document.querySelectorAll("input[data-shows]")) {
+    box.addEventListener("change", () => draw(box.closest(".card").querySelector(".plot")));
   }
 
   const buttons = [...document.querySelectorAll("#learning .toggle button")];

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from edgefl.core.arrays import Floats
 from edgefl.results.report.shared.read import Run
@@ -166,6 +166,17 @@ def bar_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], hover:
     """Return a trace of bars without borders; ``hover`` is the text under the pointer."""
     look = {"marker": {"color": colour, "line": {"width": 0}}, "hovertemplate": f"{hover}<extra></extra>"}
     return {"type": "bar", "name": name, "x": x, "y": y} | look | more
+
+
+def count_axis(counts: ArrayLike, most_ticks: int = 8) -> Figure:
+    """Return the ticks of an axis of counts: at whole numbers only, and about ``most_ticks`` of them at most."""
+    values = np.asarray(counts, np.float64)
+    values = values[np.isfinite(values)]
+    if np.any(values % 1):  # means of several rounds
+        return {"nticks": most_ticks}
+    if np.abs(values).max(initial=0.0) <= most_ticks:
+        return {"tickformat": ",d", "dtick": 1}  # Plotly would put ticks between few whole numbers
+    return {"tickformat": ",d", "nticks": most_ticks}
 
 
 def colour_bar(title: str, length: float, **more: Any) -> Figure:

@@ -15,7 +15,6 @@ MOST_LINE_POINTS = 600
 MOST_TIME_BARS = 150
 PANEL_GAP = 0.1  # of the whole height
 THINNEST_BAR = 1 / 400  # of the whole width: a round of no length would be invisible
-COUNT_AXIS = {"tickformat": ",d", "nticks": 4}  # whole numbers
 
 
 class Panel(NamedTuple):
