@@ -99,7 +99,7 @@ def loaded(
     """
     changes = with_seed(overrides, seed)
     if not isinstance(scenario, Scenario):
-        return load(scenario, changes)
+        return load(scenario, changes, needs_files=True)
     if changes:
         return changed(scenario, changes)
     return scenario

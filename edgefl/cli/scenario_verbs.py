@@ -79,7 +79,7 @@ def _rehearse(file: str, access: Access) -> str:
     from edgefl.runs.assembly import rehearse
     from edgefl.scenario import load_with_source
 
-    scenario, source = load_with_source(file, access=access)
+    scenario, source = load_with_source(file, access=access, needs_files=True)
     warn_of_implausible([scenario], source.place)
     unchecked = ""
     with source.placing():

@@ -179,7 +179,9 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     for row, assigned, label in zip(rows, values, _labels(values), strict=True):
         for seed in file.seeds or (None,):
             try:
-                scenario = load(base, [*_overrides(file, row, seed, origin), *overrides], access, here)
+                scenario = load(
+                    base, [*_overrides(file, row, seed, origin), *overrides], access, here, needs_files=True
+                )
                 points.append(SweepPoint(label, assigned, scenario))
                 same = row_of.setdefault(scenario.model_dump_json(), row)
                 if same is not row:

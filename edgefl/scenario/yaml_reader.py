@@ -51,8 +51,9 @@ class _Loader(yaml.SafeLoader):
                 if key.value.isdecimal():  # {bandwidth_hz: 20,000,000}
                     problem = "a comma begins the next key: write numbers without separators, as in 20e6"
                 raise RefusedNode(problem, key)
-            if problem := odd_key(key.value, is_alone=not value.value):
-                raise RefusedNode(problem, key)
+            odd = odd_key(key.value, is_alone=not value.value)
+            if odd is not None:
+                raise RefusedNode(odd, key)
             seen.add(key.value)
         return node
 
