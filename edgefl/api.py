@@ -106,7 +106,7 @@ def loaded(
 
 
 def sweep(
-    source: str | Path,
+    source: str | Path | Mapping[str, Any],
     *,
     overrides: Sequence[str] = (),
     out: str | Path | None = None,
@@ -121,7 +121,7 @@ def sweep(
     """Run a sweep file in processes; the calling program needs `if __name__ == "__main__":`.
 
     Args:
-        source: the sweep file.
+        source: the sweep file, or the same as nested mappings, whose `base` may be a scenario's mapping.
         overrides: "dotted.key=value" each, for all points.
         out: folder of all result folders; results/<name> if not given.
         workers: runs at a time; as many as there are GPUs, or cores, if not given.

@@ -253,9 +253,11 @@ def sentence(item: ErrorDetails) -> str:
     if template is None:
         return item["msg"].removeprefix("Value error, ")
     text = template.format(value=shown(item["input"]), **item.get("ctx", {}))
-    if item["type"] in {"list_type", "tuple_type"} and isinstance(item["input"], str | int | float):
+    if item["type"] not in {"list_type", "tuple_type"}:
+        return text
+    if isinstance(item["input"], str | int | float):
         return f"{text}: write [{item['input']}]"
-    return text
+    return f'{text}: begin each of its entries with "- "'
 
 
 def shown(value: Any) -> str:
