@@ -9,12 +9,13 @@ from typing import Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened
-from edgefl.core.section import KeyPath
+from edgefl.core.section import KeyPath, nearest
 from edgefl.scenario import presets
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_faults import no_mapping
 from edgefl.scenario.yaml_reader import Lines, NotYaml, parse
 
+YAML_SUFFIXES = {".yaml", ".yml"}
 MOST_BYTES = 2**24  # of a scenario file; reading a device or a pipe might never end
 
 
@@ -97,7 +98,7 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
         text = _decoded(content, path)
         raw, lines = parse(text)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{path}: cannot be read: {error.strerror}{_neighbour(here / path)}") from None
     except NotYaml as error:
         raise InputError(f"{path}:{error.line}: not valid YAML: {error.problem}") from None
     if not isinstance(raw, dict):
@@ -108,6 +109,13 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
             raise InputError(f"{path}:{fault.line}: not valid YAML: {fault.text}")
         raise InputError(f"{path}:1: must be a mapping of keys to values, such as `rounds: 60`")
     return raw, Source(str(path), lines)
+
+
+def _neighbour(path: Path) -> str:
+    """Return ' (did you mean "x"?)' for the YAML file most like one that is not there, or ''."""
+    if path.exists() or not path.parent.is_dir():
+        return ""
+    return nearest(path.name, sorted(file.name for file in path.parent.iterdir() if file.suffix in YAML_SUFFIXES))
 
 
 def _decoded(content: bytes, path: Path) -> str:

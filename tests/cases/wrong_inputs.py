@@ -337,14 +337,14 @@ SWEEPS = {
 
 COMMANDS = {
     "a mistyped verb": command("rum s.yaml", "run"),
-    "a scenario that is not there": command("run scenario.yaml", "scenario.yaml", "there is no file"),
+    "a scenario that is not there": command("run scenario.yaml", "scenario.yaml", "No such file"),
     "a scenario with another ending": command("run s.yml", "s.yml", '"s.yaml"'),
     "a scenario without ending": command("run s", "s.yaml"),
     "a sweep that is run": command("run w.yaml", "edgefl sweep w.yaml"),
     "a scenario that is swept": command("sweep s.yaml", "edgefl run s.yaml"),
     "a key as an option": command("run s.yaml --rounds 5", "--set rounds=5"),
     "a setting without equals sign": command("run s.yaml --set rounds 5", "--set rounds=5"),
-    "spaces around the equals sign": command("run s.yaml --set rounds = 5", "--set"),
+    "spaces around the equals sign": command("run s.yaml --set rounds = 5", "--set rounds=5"),
     "a setting with a unit": command("run s.yaml --set radio.bandwidth_hz=20MHz", "--set", "20e6"),
     "a setting of a mistyped key": command("run s.yaml --set radio.bandwith_hz=20e6", "bandwidth_hz"),
     "a setting with a colon": command("run s.yaml --set rounds:5", "rounds=5"),
@@ -367,7 +367,7 @@ COMMANDS = {
 """Command lines."""
 
 PYTHON = {
-    "a file that is not there": python(lambda: edgefl.run("scenario.yaml"), "scenario.yaml", "there is no file"),
+    "a file that is not there": python(lambda: edgefl.run("scenario.yaml"), "scenario.yaml", "No such file"),
     "nothing": python(lambda: edgefl.run(None), "scenario", "mapping"),
     "a list of scenarios": python(lambda: edgefl.run(["s.yaml", "t.yaml"]), "scenario", "mapping"),
     "rounds of zero": python(lambda: edgefl.run({"rounds": 0}), "rounds", "> 0"),
@@ -389,7 +389,7 @@ PYTHON = {
     "a run sweep": python(lambda: edgefl.sweep("s.yaml"), "edgefl.run"),
     "a sweep of a mapping without a base": python(lambda: edgefl.sweep({"grid": {"seed": [1]}}), "base", "required"),
     "a wrong sweep of a mapping": python(
-        lambda: edgefl.sweep({"base": "s.yaml", "grid": {"radio.bandwidth_hz": [0]}}), "grid.radio.bandwidth_hz", "> 0"
+        lambda: edgefl.sweep({"base": "s.yaml", "grid": {"radio.bandwidth_hz": [0]}}), "grid.radio.bandwidth_hz", ">= 1"
     ),
     "no workers of a sweep": python(lambda: edgefl.sweep("w.yaml", workers=0), "workers", "1"),
     "workers as text": python(lambda: edgefl.sweep("w.yaml", workers="4"), "workers", "whole number"),
@@ -399,7 +399,7 @@ PYTHON = {
     "a folder without results": python(lambda: edgefl.read("nope"), "nope", "no such folder"),
     "a comparison of nothing": python(lambda: edgefl.compare([]), "runs"),
     "a comparison of one text": python(lambda: edgefl.compare("fedavg"), "runs", '["fedavg"'),
-    "a report of no folder": python(lambda: edgefl.report([]), "sources"),
+    "a report of no folder": python(lambda: edgefl.report([]), "result folder"),
     "pages of a single run": python(lambda: edgefl.report(["nope"], runs=True), "runs=True"),
     "a what-if of a list": python(lambda: edgefl.what_if("nope", ["radio.bandwidth_hz"]), "over", "mapping"),
     "a what-if without workers": python(lambda: edgefl.what_if("nope", {"seed": [1]}, workers=0), "workers"),
