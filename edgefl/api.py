@@ -23,6 +23,7 @@ from edgefl.runs import sweeps, what_if_points
 from edgefl.runs import what_if as what_if_prices
 from edgefl.runs.emulation import RESULTS, Options, silent
 from edgefl.runs.emulation import run as run_scenario
+from edgefl.runs.main_guard import check_guard
 from edgefl.runs.report_page import REPORT, write_report
 from edgefl.runs.sweep_index import INDEX
 from edgefl.runs.sweeps import SweepOptions
@@ -136,9 +137,11 @@ def sweep(
         The index: one row for each run, with its values, status, folder, totals and targets.
 
     Raises:
-        InputError: the input is wrong; nothing was run, nothing was written.
+        InputError: the input is wrong, or the program has no such line; nothing was run, nothing was written.
         RunError: the report cannot be written.
     """
+    if cluster is None:
+        check_guard()
     here = Path.cwd()  # code from outside may change it
     loaded_sweep = load_sweep(source, overrides)
     options = SweepOptions(
