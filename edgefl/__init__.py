@@ -53,4 +53,9 @@ def __getattr__(name: str) -> Any:
         return edgefl_version()
     if name not in _MODULES:
         raise AttributeError(f"module 'edgefl' has no attribute '{name}'")
-    return getattr(import_module(_MODULES[name]), name)
+    found = getattr(import_module(_MODULES[name]), name)
+    if _MODULES[name] != "edgefl.api":
+        return found
+    from edgefl.python_calls import from_python
+
+    return from_python(found)

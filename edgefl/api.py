@@ -24,6 +24,7 @@ from edgefl.runs import sweeps, what_if_points
 from edgefl.runs import what_if as what_if_prices
 from edgefl.runs.emulation import RESULTS, Options, silent
 from edgefl.runs.emulation import run as run_scenario
+from edgefl.runs.main_guard import check_guard
 from edgefl.runs.report_page import REPORT, write_report
 from edgefl.runs.sweep_index import INDEX
 from edgefl.runs.sweeps import SweepOptions
@@ -100,14 +101,14 @@ def loaded(
     """
     changes = with_seed(overrides, seed)
     if not isinstance(scenario, Scenario):
-        return load(scenario, changes)
+        return load(scenario, changes, needs_files=True)
     if changes:
         return changed(scenario, changes)
     return scenario
 
 
 def sweep(
-    source: str | Path,
+    source: str | Path | Mapping[str, Any],
     *,
     overrides: Sequence[str] = (),
     out: str | Path | None = None,
@@ -122,7 +123,7 @@ def sweep(
     """Run a sweep file in processes; the calling program needs `if __name__ == "__main__":`.
 
     Args:
-        source: the sweep file.
+        source: the sweep file, or the same as nested mappings, whose `base` may be a scenario's mapping.
         overrides: "dotted.key=value" each, for all points.
         out: folder of all result folders; results/<name> if not given.
         workers: runs at a time; as many as there are GPUs, or cores, if not given.
@@ -137,9 +138,11 @@ def sweep(
         The index: one row for each run, with its values, status, folder, totals and targets.
 
     Raises:
-        InputError: the input is wrong; nothing was run, nothing was written.
+        InputError: the input is wrong, or the program has no such line; nothing was run, nothing was written.
         RunError: the report cannot be written.
     """
+    if cluster is None:
+        check_guard()
     here = Path.cwd()  # code from outside may change it
     loaded_sweep = load_sweep(source, overrides)
     options = SweepOptions(

@@ -14,6 +14,7 @@ from edgefl.cli.common import as_typed, note_paths, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
 from edgefl.cli.flower import add_flower
 from edgefl.cli.machine_verbs import add_completion, add_data, add_doctor
+from edgefl.cli.parser_errors import in_words
 from edgefl.cli.reproduce import add_reproduce
 from edgefl.cli.result_verbs import add_compare, add_export, add_report
 from edgefl.cli.run import add_run
@@ -117,7 +118,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         # argparse itself would print several lines of usage, and exit.
-        raise InputError(f"{message}; see {self.prog} --help")
+        raise InputError(f"{in_words(message)}; see {self.prog} --help")
 
 
 class _Version(argparse.Action):

@@ -16,7 +16,7 @@ from edgefl.cli.exits import EXIT_DONE
 from edgefl.core import interrupts
 
 if TYPE_CHECKING:  # pydantic stands behind it, which takes a while to import
-    from edgefl.scenario import Scenario
+    from edgefl.scenario import Scenario, SweepPoint
 
 
 OPTIONS = {"overrides": "--set", "out": "-o"}  # options whose attribute has another name
@@ -180,6 +180,21 @@ def warn_of_worlds(scenarios: Iterable[Scenario], place: Callable[[str], str]) -
     from edgefl.scenario.plausibility import check_world
 
     _warn((line for scenario in scenarios for line in check_world(scenario)), place)
+
+
+def warn_of_points(points: Iterable[SweepPoint], *, worlds: bool = False) -> None:
+    """Warn of suspicious values in a sweep, each kind once; `worlds` also looks for links that no radio has."""
+    from edgefl.runs.sweep_warnings import WarningKinds
+    from edgefl.scenario.plausibility import check_world, implausible
+
+    kinds = WarningKinds()
+    for point in points:
+        for line in implausible(point.scenario):
+            kinds.note(str(point.place), f"warning: {line}")
+        for line in check_world(point.scenario) if worlds else ():
+            kinds.note(str(point.place), f"warning: {line}")
+    for text in kinds.lines():
+        logging.getLogger("edgefl").warning("%s", printable(text))
 
 
 def _warn(lines: Iterable[str], place: Callable[[str], str]) -> None:

@@ -127,7 +127,7 @@ def _run(options: argparse.Namespace) -> int:
         raise InputError("--cluster: a dry run tries the first rounds on this machine: leave one of the two out")
     here = working_directory()
     # The scenario is checked first: nothing is opened or written for a wrong one.
-    scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed))
+    scenario, source = load_with_source(options.scenario, with_seed(options.overrides, options.seed), needs_files=True)
     folder = here / (options.out or default_folder(scenario))
     begin(quiet=options.quiet, verbose=options.verbose)
     warn_of_implausible([scenario], source.place)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import add_no_plugins, begin, columns, warn_of_implausible, warn_of_worlds
+from edgefl.cli.common import add_no_plugins, begin, columns, warn_of_implausible, warn_of_points, warn_of_worlds
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.core.errors import InputError, Unavailable
 
@@ -46,9 +46,7 @@ def _validate(options: argparse.Namespace) -> int:
                 access = Access(mode="skip")
             if is_sweep(file):
                 sweep = load_sweep(file, access=access)  # which checks each point as a scenario
-                scenarios = [point.scenario for point in sweep.points]
-                warn_of_implausible(scenarios, str)
-                warn_of_worlds(scenarios, str)
+                warn_of_points(sweep.points, worlds=True)
             else:
                 unchecked = _rehearse(file, access)
             if access.skipped:
@@ -79,7 +77,7 @@ def _rehearse(file: str, access: Access) -> str:
     from edgefl.runs.assembly import rehearse
     from edgefl.scenario import load_with_source
 
-    scenario, source = load_with_source(file, access=access)
+    scenario, source = load_with_source(file, access=access, needs_files=True)
     warn_of_implausible([scenario], source.place)
     unchecked = ""
     with source.placing():

@@ -1,10 +1,12 @@
 """`edgefl sweep`."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import (
     add_running,
@@ -12,10 +14,17 @@ from edgefl.cli.common import (
     begin,
     command_again,
     printable,
-    warn_of_implausible,
+    warn_of_points,
     working_directory,
 )
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
+from edgefl.core.errors import InputError
+
+if TYPE_CHECKING:
+    from edgefl.runs.sweeps import SweepOptions
+    from edgefl.scenario import Sweep
+
+NAME_WIDTH = 14  # of the names before results
 
 
 def add_sweep(verbs: Any) -> None:
@@ -44,6 +53,11 @@ def add_sweep(verbs: Any) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="run what is missing in the folder; begin if there is nothing"
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print the number of runs, and an estimate of their time and memory from first rounds; write nothing",
+    )
     parser.set_defaults(verb=_sweep)
 
 
@@ -53,33 +67,34 @@ def _sweep(options: argparse.Namespace) -> int:
     from edgefl.runs.emulation import RESULTS
     from edgefl.scenario import load_sweep
 
+    if options.dry_run and options.cluster is not None:
+        raise InputError("--cluster: a dry run tries first rounds on this machine: leave one of the two out")
     here = working_directory()
     # Every point is checked before the first one runs.
     sweep = load_sweep(options.sweep, options.overrides)
     begin(quiet=options.quiet, verbose=options.verbose)
-    warn_of_implausible((point.scenario for point in sweep.points), str)
-    result = sweeps.run(
-        sweep,
-        sweeps.SweepOptions(
-            out=here / (options.out or RESULTS / sweep.name),
-            workers=options.workers,
-            device=options.device,
-            cluster=options.cluster,
-            gpus_per_run=options.gpus_per_run,
-            train=not options.no_train,
-            resume=options.resume,
-            overwrite=options.overwrite,
-        ),
-        SweepProgress(sweep.name, quiet=options.quiet),
+    warn_of_points(sweep.points)
+    sweep_options = sweeps.SweepOptions(
+        out=here / (options.out or RESULTS / sweep.name),
+        workers=options.workers,
+        device=options.device,
+        cluster=options.cluster,
+        gpus_per_run=options.gpus_per_run,
+        train=not options.no_train,
+        resume=options.resume,
+        overwrite=options.overwrite,
     )
+    if options.dry_run:
+        return _forecast(sweep, sweep_options)
+    result = sweeps.run(sweep, sweep_options, SweepProgress(sweep.name, quiet=options.quiet))
     statuses = [run.status for run in result.runs]
     if not options.quiet:
         counts = [f"{count} {status}" for status, count in Counter(statuses).items() if status != "finished"]
         others = f" ({', '.join(counts)})" if counts else ""
         report = as_typed(result.report) if result.report else "no run has finished"
         print(f"{statuses.count('finished')} of {len(statuses)} runs finished{others}")
-        print(f"{'index':<14}{as_typed(result.index)}")
-        print(f"{'report':<14}{report}")
+        print(f"{'index':<{NAME_WIDTH}}{as_typed(result.index)}")
+        print(f"{'report':<{NAME_WIDTH}}{report}")
     for run in result.runs:
         if run.error:
             print(f"edgefl: {as_typed(run.folder)}: {run.status}: {printable(as_typed(run.error))}", file=sys.stderr)
@@ -91,5 +106,13 @@ def _sweep(options: argparse.Namespace) -> int:
         code = EXIT_FAILED
     if code != EXIT_DONE and not options.quiet:
         names = ("out", "overrides", "no_train", "no_plugins", "workers", "device", "cluster", "gpus_per_run")
-        print(f"{'go on with':<14}{command_again('sweep', options.sweep, options, names)}", flush=True)
+        print(f"{'go on with':<{NAME_WIDTH}}{command_again('sweep', options.sweep, options, names)}", flush=True)
     return code
+
+
+def _forecast(sweep: Sweep, sweep_options: SweepOptions) -> int:
+    from edgefl.runs.sweep_forecast import forecast_sweep
+
+    for name, text in forecast_sweep(sweep, sweep_options, Path(sweep_options.out or "")):
+        print(f"{name:<{NAME_WIDTH}}{as_typed(text)}")
+    return EXIT_DONE

@@ -1,6 +1,7 @@
 """Files of data that users write: rows of CSV, and errors that name the file and the line."""
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,6 +85,9 @@ def _check_header(header: list[str], required: Sequence[str], optional: Sequence
     for name in required:
         if name not in header:
             found = shown(",".join(header) or None)
+            if len(header) == 1 and (other := re.search(r"[;\t|]", header[0])):
+                text = f"its columns are divided by {other[0]!r}: save it with commas, and with points for decimals"
+                raise NotReadable(text, 1)
             text = f"has no column {name}{nearest(name, header)}; must have {', '.join(required)}, got {found}"
             raise NotReadable(text, 1)
     for name in (*required, *optional):

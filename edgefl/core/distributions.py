@@ -19,7 +19,7 @@ from edgefl.core.arrays import Floats, Ids
 from edgefl.core.data_files import NotReadable, csv_rows, faults_in
 from edgefl.core.errors import InputError
 from edgefl.core.mapping_files import in_order, read_mapping
-from edgefl.core.paths import DataPath, UserPath
+from edgefl.core.paths import DataFile, UserFile
 from edgefl.core.section import Section, fault, shown
 
 TwoNumbers = Annotated[tuple[float, float], Field(strict=False)]
@@ -157,7 +157,7 @@ class ColumnDistribution(FileDistribution):
 
     needs_draws: ClassVar[bool] = False
 
-    file: UserPath  # a CSV file whose row i is device i
+    file: UserFile  # a CSV file whose row i is device i
     column: str  # of the file
 
     def _values(self) -> Floats:
@@ -197,7 +197,7 @@ class FedScaleDistribution(FileDistribution):
     proportional to it: the client with the file's median has `median`; or a client takes `cycles` for an inference.
     """
 
-    fedscale: DataPath  # FedScale's file of clients
+    fedscale: DataFile  # FedScale's file of clients
     median: Annotated[float, Field(gt=0)] | None = None  # value of a client with the file's median
     cycles: Annotated[float, Field(gt=0)] | None = None  # clock cycles of an inference, in place of a median
 
@@ -229,7 +229,7 @@ class BenchmarkDistribution(FileDistribution):
     The file has a score for each phone; higher is faster. A value is proportional to it; the median phone has `median`.
     """
 
-    ai_benchmark: DataPath  # a file with a score for each phone
+    ai_benchmark: DataFile  # a file with a score for each phone
     median: Annotated[float, Field(gt=0)]  # value of the phone with the median score
 
     def _values(self) -> Floats:

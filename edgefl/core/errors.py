@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 
 
 class InputError(Exception):
@@ -23,6 +24,11 @@ class InputError(Exception):
                 lines.append(fault)
         super().__init__("\n".join(lines))
         self.faults: tuple[str, ...] = tuple(lines)
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        """Put each line into other words, for users who have not called edgefl by its command line."""
+        self.faults = tuple(words(line) for line in self.faults)
+        self.args = ("\n".join(self.faults),)
 
 
 class Unavailable(InputError):  # noqa: N818 - the name says what is wrong

@@ -1,11 +1,15 @@
 """Paths in a scenario: a relative path is searched beside the scenario file, then in the working directory."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
+
+from edgefl.core.section import fault, nearest
 
 
 def data_folders() -> list[Path]:
@@ -37,37 +41,86 @@ def _data_and_shipped_folders() -> list[Path]:
     return [*data_folders(), shipped_folder()]
 
 
-def _resolver(further_folders: Callable[[], list[Path]]) -> Callable[[Any, ValidationInfo], Any]:
-    """Return a function that makes a path absolute: the first existing place, otherwise beside the scenario file.
+def _searched(value: str | Path, context: Mapping[str, Any], further: Sequence[Path]) -> list[Path]:
+    """Return the places of a path, absolute: beside the scenario file, in the working directory, in further folders."""
+    path = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves an unknown "~user" unchanged
+    scenario_folder = Path(context.get("base", "."))
+    # Code that another key names may have changed the working directory.
+    here = context.get("here") or Path.cwd()
+    return [(folder / path).absolute() for folder in (scenario_folder, here, *further)]
+
+
+@dataclass(frozen=True)
+class NamedPath:
+    """Makes a path in a scenario absolute, and checks that something is there.
+
+    The path becomes the first existing place, or else the one beside the scenario file. The check is made only where
+    the context of the validation asks for it by `CHECKED`.
 
     Args:
-        further_folders: the folders to search after the scenario's folder and the working directory; called each time,
+        further: returns the folders to search after the scenario's folder and the working directory; called each time,
             as the environment may change.
+        is_file: a folder is refused.
+        is_needed: it must be there.
     """
 
-    def resolve(value: Any, info: ValidationInfo) -> Any:
+    further: Callable[[], list[Path]] = list
+    is_file: bool = False
+    is_needed: bool = True
+
+    def __call__(self, value: Any, info: ValidationInfo) -> Any:
+        """Return the path of a value; other values than texts and paths are returned unchanged.
+
+        Raises:
+            PydanticCustomError: nothing is there, or a folder in place of a file.
+        """
         if not isinstance(value, str | Path):
             return value
         context = info.context or {}
-        scenario_folder = Path(context.get("base", "."))
-        path = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves an unknown "~user" unchanged
-        # Code that another key names may have changed the working directory.
-        here = context.get("here") or Path.cwd()
-        folders = [scenario_folder, here, *further_folders()]
-        candidates = [(folder / path).absolute() for folder in folders]
-        for candidate in candidates:
-            if os.path.exists(candidate):  # noqa: PTH110 - never raises
-                return candidate
-        return candidates[0]
+        candidates = _searched(value, context, self.further())
+        found = next((place for place in candidates if os.path.exists(place)), None)  # noqa: PTH110 - never raises
+        if context.get(CHECKED) and self.is_needed:
+            self._check(value, found, candidates)
+        return found or candidates[0]
 
-    return resolve
+    def _check(self, value: str | Path, found: Path | None, candidates: Sequence[Path]) -> None:
+        if found is not None:
+            if self.is_file and found.is_dir():
+                raise fault(f"{found} is a folder: name a file")
+            return
+        text = f"there is no file {value}{_neighbour(candidates)}"
+        if not self.is_file:
+            text = f"there is no file or folder {value}{_neighbour(candidates)}"
+        if not Path(value).is_absolute():
+            folders = "beside the scenario file or in the working directory"
+            if self.further is not list:
+                folders = f"{folders}, nor in the folder that EDGEFL_DATA names or in ~/.cache/edgefl"
+            text = f"{text} {folders}"
+        raise fault(text)
 
+
+def _neighbour(candidates: Sequence[Path]) -> str:
+    """Return ' (did you mean "x"?)' for the file most like one that is not there, or ''."""
+    names: list[str] = []
+    for place in candidates:
+        with suppress(OSError):
+            names += os.listdir(place.parent)  # noqa: PTH208 - only names are needed
+    return nearest(candidates[0].name, sorted(set(names)))
+
+
+CHECKED = "files"  # the key of a validation's context that asks for the check
 
 _AS_TEXT = PlainSerializer(str)
 _SCHEMA = WithJsonSchema({"type": "string", "format": "path"})
 
-UserPath = Annotated[Path, BeforeValidator(_resolver(list)), _AS_TEXT, _SCHEMA]
-"""An absolute path. It need not exist: the code that reads it reports what is wrong."""
+UserPath = Annotated[Path, BeforeValidator(NamedPath()), _AS_TEXT, _SCHEMA]
+"""An absolute path of a file or folder, which must be there when a scenario is loaded for a run."""
 
-DataPath = Annotated[Path, BeforeValidator(_resolver(_data_and_shipped_folders)), _AS_TEXT, _SCHEMA]
-"""As `UserPath`, but also searched in $EDGEFL_DATA, ~/.cache/edgefl and the files that come with edgefl."""
+UserFile = Annotated[Path, BeforeValidator(NamedPath(is_file=True)), _AS_TEXT, _SCHEMA]
+"""As `UserPath`, of a file."""
+
+DataFile = Annotated[Path, BeforeValidator(NamedPath(_data_and_shipped_folders, is_file=True)), _AS_TEXT, _SCHEMA]
+"""As `UserFile`, but also searched in $EDGEFL_DATA, ~/.cache/edgefl and the files that come with edgefl."""
+
+SearchFolder = Annotated[Path, BeforeValidator(NamedPath(is_needed=False)), _AS_TEXT, _SCHEMA]
+"""An absolute path, as of a folder where modules are looked for; it need not exist."""

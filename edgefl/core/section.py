@@ -7,6 +7,7 @@ faults become sentences for the user here: ``devices.cpu_hz: must be > 0, got -1
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
@@ -31,6 +32,8 @@ KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 
 FAULT = "fault"  # pydantic's error type of messages that are sentences already
 LONGEST_VALUE = 60  # characters of a wrong value in a sentence
+SHOWN_KEYS = 8  # of a section in a sentence
+_KEY_WITHOUT_SPACE = re.compile(r"(\w+):([^\s:]\S*)")
 
 _SENTENCES = {
     "missing": "is required",
@@ -97,10 +100,17 @@ def key_path(name: str) -> KeyPath:
 
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return ' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
-    matches = difflib.get_close_matches(str(name), list(names), n=1)
+    known = list(names)
+    matches = [other for other in known if _letters(other) == _letters(str(name))]  # MNIST, fed-prox
+    matches += difflib.get_close_matches(str(name), known, n=1)
     if not matches:
         return ""
     return f' (did you mean "{matches[0]}"?)'
+
+
+def _letters(name: str) -> str:
+    """Return the letters and digits of a name, in lower case."""
+    return "".join(character for character in name.lower() if character.isalnum())
 
 
 class Section(BaseModel):
@@ -188,9 +198,23 @@ class Section(BaseModel):
             text = f"unknown key{nearest(loc[-1], cls.keys())}; known: {known}"
             if str(loc[-1]).isdecimal():  # {alpha: 0,1} is {alpha: 0, 1: nothing}
                 text = "a comma begins the next key: write numbers with a point and no separators, as in 0.1 or 20e6"
+        elif item["type"] == "model_type":
+            text = f"{sentence(item)}{cls._as_mapping(item['input'])}"
         else:
             text = sentence(item)
         return InitErrorDetails(type=fault(text), loc=loc, input=item["input"])
+
+    @classmethod
+    def _as_mapping(cls, value: Any) -> str:
+        """Return how to write keys where the file has something else than a mapping of them."""
+        found = _KEY_WITHOUT_SPACE.fullmatch(str(value))
+        if found:
+            return f": a space is missing after the colon: write {found[1]}: {found[2]}"
+        if isinstance(value, list):
+            return ': leave out the "- " before its keys'
+        keys = cls.keys()
+        more = ", ..." if len(keys) > SHOWN_KEYS else ""
+        return f"; its keys: {', '.join(keys[:SHOWN_KEYS])}{more}"
 
 
 def _as_tuple(value: Any, annotation: Any) -> Any:
@@ -228,7 +252,12 @@ def sentence(item: ErrorDetails) -> str:
     template = _SENTENCES.get(item["type"])
     if template is None:
         return item["msg"].removeprefix("Value error, ")
-    return template.format(value=shown(item["input"]), **item.get("ctx", {}))
+    text = template.format(value=shown(item["input"]), **item.get("ctx", {}))
+    if item["type"] not in {"list_type", "tuple_type"}:
+        return text
+    if isinstance(item["input"], str | int | float):
+        return f"{text}: write [{item['input']}]"
+    return f'{text}: begin each of its entries with "- "'
 
 
 def shown(value: Any) -> str:

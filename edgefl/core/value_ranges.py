@@ -26,7 +26,7 @@ def values_of_range(text: str) -> list[float | int]:
         ValueError: the text is not a range; the message ends a sentence that begins with the text.
     """
     match = _RANGE.fullmatch(text)
-    if match is None:
+    if match is None or "..." in text:
         raise ValueError("must be two numbers such as 5e6..100e6, or 5e6..100e6:16 for sixteen values")
     low = float(match[1])
     high = float(match[2])

@@ -71,7 +71,7 @@ def emulate(
 
     here = Path.cwd()  # before any code from outside, which may change it
     described = read_app(Path(app), run_config)
-    scenario, source = load_with_source(world, with_seed(overrides, seed))
+    scenario, source = load_with_source(world, with_seed(overrides, seed), needs_files=True)
     with source.placing():
         scenario = as_world(scenario, described, operations)
     folder = here / RESULTS / described.name / f"seed-{scenario.seed}"

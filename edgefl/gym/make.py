@@ -14,6 +14,7 @@ from edgefl.gym.environment import WorldEnv
 from edgefl.gym.episodes import Worlds
 from edgefl.gym.observations import CSI, checked_entries
 from edgefl.gym.rewards import Reward, RewardRule
+from edgefl.python_calls import from_python
 from edgefl.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class EpisodeOptions(TypedDict, total=False):
     max_episode_steps: int | None
 
 
+@from_python
 def make(
     scenario: str | Path | Mapping[str, Any] | Scenario,
     *,
@@ -76,6 +78,7 @@ def make(
     return WorldEnv(worlds, Actions(parts, worlds.scenario.devices.count, flat=flat), entries, _reward(reward, worlds))
 
 
+@from_python
 def parallel(
     scenario: str | Path | Mapping[str, Any] | Scenario,
     *,

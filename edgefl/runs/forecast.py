@@ -94,7 +94,8 @@ def forecast(scenario: Scenario, options: Options, folder: Path) -> Rows:
         rows.append(("takes", f"about {seconds(trial.wall_s(rounds))} here, on the same condition"))
     if options.train:
         rows.append(("memory", _memory(scenario, divided)))
-    rows.append(("disk", _disk(scenario, divided, folder, train=options.train)))
+    needed = quantity(disk_bytes(scenario, divided, train=options.train), BYTES)
+    rows.append(("disk", f"about {needed} as far as it is known{free_text(folder)}"))
     if scenario.stop.model_dump(exclude_none=True):
         rows.append(("stop", "may end it before its last round"))
     return rows
@@ -174,13 +175,17 @@ def _algorithm(scenario: Scenario) -> str:
     return f"{ALGORITHMS.name_of(scenario.algorithm)}, policy {policy}, selection {selection}"
 
 
-def _disk(scenario: Scenario, divided: Divided, folder: Path, *, train: bool) -> str:
-    needs = disk_needs(scenario, divided, rows_of(scenario), train=train)
-    text = f"about {quantity(sum(need.likely_bytes for need in needs), BYTES)} as far as it is known"
+def disk_bytes(scenario: Scenario, divided: Divided, *, train: bool) -> float:
+    """Return how many bytes the results of a run likely take on disk."""
+    return sum(need.likely_bytes for need in disk_needs(scenario, divided, rows_of(scenario), train=train))
+
+
+def free_text(folder: Path) -> str:
+    """Return how much of a folder's disk is free, as the end of a sentence; "" if that is unknown."""
     free = free_bytes(folder)
     if free is None:
-        return text
-    return f"{text}; {quantity(free, BYTES)} are free"
+        return ""
+    return f"; {quantity(free, BYTES)} are free"
 
 
 def _memory(scenario: Scenario, divided: Divided) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from edgefl.core import interrupts
 from edgefl.core.machine import available_bytes, collect_rarely
+from edgefl.runs.main_guard import EXIT_NO_GUARD, MissingGuardError, program_path
 from edgefl.runs.workers import Answer, Died, answered
 
 HEADROOM = 1.2  # free memory before another process is started, relative to the peak of any process
@@ -105,6 +106,9 @@ class Pool:
                     process.end()
             except (EOFError, OSError):
                 value = Died(process.cause_of_death())
+                if process.process.exitcode == EXIT_NO_GUARD:
+                    program = program_path()
+                    raise MissingGuardError(program.name if program else "program") from None
             yield Answer(process.number, value)
 
     def close(self) -> None:

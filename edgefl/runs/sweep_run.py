@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ class SweepRun:
     status: Status = "pending"
     error: str | None = None  # why it failed
     summary: Mapping[str, Any] | None = None  # None until it has finished
+    warnings: list[str] = field(default_factory=list)
     begun_before: bool = False  # by an earlier, unfinished attempt
 
     def read_folder(self) -> None:
@@ -49,7 +50,7 @@ class SweepRun:
         """Note how the run has ended.
 
         Args:
-            answer: status, error and summary, or the exception that ended the run.
+            answer: status, error, summary and warnings, or the exception that ended the run.
         """
         if isinstance(answer, Exception):
             self.status = "failed"
@@ -57,7 +58,7 @@ class SweepRun:
             if isinstance(answer, (InputError, RunError, Died)):
                 self.error = str(answer)  # these are sentences; others need their type
             return
-        self.status, self.error, summary = answer
+        self.status, self.error, summary, self.warnings = answer
         if self.status == "finished":
             self.summary = summary
 

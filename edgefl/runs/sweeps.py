@@ -27,6 +27,7 @@ from edgefl.runs.report_page import write_report
 from edgefl.runs.sweep_folder import CONTENT, as_begun, begun_ns, check_folder, check_still, clear, content_of
 from edgefl.runs.sweep_index import INDEX, SweepIndex
 from edgefl.runs.sweep_run import SweepRun
+from edgefl.runs.sweep_warnings import WarningKinds, collected_warnings
 from edgefl.runs.workers import WorkerPool
 from edgefl.scenario import Sweep, load
 
@@ -127,10 +128,14 @@ def run(
             sweep_run.read_folder()
         index = SweepIndex(out, sweep.keys, runs)
 
+        warnings = WarningKinds()
+
         def on_end(ended: SweepRun) -> None:
+            place = str(ended.point.place)
+            warnings.show(place, ended.warnings)
             index.note_end()
             statuses = [sweep_run.status for sweep_run in runs]
-            on_run_end(statuses, str(ended.point.place), ended.status)
+            on_run_end(statuses, place, ended.status)
 
         # From here on, there is always an index of all runs.
         index.write()
@@ -141,6 +146,7 @@ def run(
             for sweep_run in runs:
                 sweep_run.interrupt()
             index.write()
+            warnings.show_repeated()
     page = None
     if options.report and any(sweep_run.status == "finished" for sweep_run in runs):
         page = write_report(out)
@@ -225,8 +231,8 @@ def _task(sweep_run: SweepRun, family: Family, device: str, *, train: bool) -> T
     return Task(scenario, sweep_run.folder.absolute(), device, train, share, shared, log_level)
 
 
-def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
-    """Run a point in its own process; return its status, the reason of a failure, and its summary."""
+def work(task: Task) -> tuple[str, str | None, Mapping[str, Any], list[str]]:
+    """Run a point in its own process; return its status, the reason of a failure, its summary and its warnings."""
     logging.basicConfig(format=LOG_FORMAT, level=max(task.log_level, logging.WARNING))
     logging.getLogger("edgefl").setLevel(task.log_level)
     # If a machine is lost, its task begins again elsewhere, and resumes the first attempt.
@@ -241,10 +247,20 @@ def work(task: Task) -> tuple[str, str | None, Mapping[str, Any]]:
         extendable=False,
     )
     scenario = load(task.scenario)
-    result = emulation.run(scenario, options)
-    if result.status == "finished":
-        what_if.price_at_end(task.out, scenario, workers=1)  # the sweep uses all cores
-    return result.status, result.error, result.summary
+    with collected_warnings() as warnings:
+        result = emulation.run(scenario, options)
+        if result.status == "finished":
+            what_if.price_at_end(task.out, scenario, workers=1)  # the sweep uses all cores
+    return result.status, result.error, result.summary, warnings
+
+
+def process_count(options: SweepOptions, *, train: bool) -> int:
+    """Return how many processes of this machine run side by side, at most."""
+    return _count(options, _gpus(options, train=train))
+
+
+def _count(options: SweepOptions, gpus: int) -> int:
+    return options.workers or gpus or cores()
 
 
 def _gpus(options: SweepOptions, *, train: bool) -> int:
@@ -260,7 +276,7 @@ def _gpus(options: SweepOptions, *, train: bool) -> int:
 
 def _processes(families: int, options: SweepOptions, gpus: int) -> Pool:
     """Return a pool of processes on this machine, which share its cores and GPUs."""
-    workers = options.workers or gpus or cores()
+    workers = _count(options, gpus)
     # At first only one run of each family is busy, so no cores are kept for more.
     threads = max(1, cores() // min(workers, max(1, families)))
 

@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from edgefl.core.catalogue import plugins_in
 from edgefl.core.errors import InputError
-from edgefl.core.paths import UserPath
+from edgefl.core.paths import CHECKED, SearchFolder
 from edgefl.core.plugin_import import Access, NotImported
 from edgefl.core.plugins import attributing
 from edgefl.core.section import KeyPath, Section
@@ -23,7 +23,7 @@ from edgefl.scenario.overrides import Override, list_of_overrides, parse_overrid
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.source import Source, read
 
-_FOLDERS: TypeAdapter[tuple[Path, ...]] = TypeAdapter(Annotated[tuple[UserPath, ...], Field(strict=False)])
+_FOLDERS: TypeAdapter[tuple[Path, ...]] = TypeAdapter(Annotated[tuple[SearchFolder, ...], Field(strict=False)])
 
 
 def load(
@@ -31,6 +31,8 @@ def load(
     overrides: Sequence[str | Override] = (),
     access: Access | None = None,
     here: Path | None = None,
+    *,
+    needs_files: bool = False,
 ) -> Scenario:
     """Return the scenario of a YAML file or of a mapping.
 
@@ -39,11 +41,12 @@ def load(
         overrides: each "dotted.key=value" with the value in YAML, or an `Override`.
         access: whether code from outside that the scenario names is imported, and where it may be; notes what was not.
         here: where paths in it are looked for after its own folder; the working directory if not given.
+        needs_files: whether the files that it names must be there.
 
     Raises:
         InputError: one finished line for every fault, in the order of the file.
     """
-    scenario, _ = load_with_source(source, overrides, access, here)
+    scenario, _ = load_with_source(source, overrides, access, here, needs_files=needs_files)
     return scenario
 
 
@@ -52,6 +55,8 @@ def load_with_source(
     overrides: Sequence[str | Override] = (),
     access: Access | None = None,
     here: Path | None = None,
+    *,
+    needs_files: bool = False,
 ) -> tuple[Scenario, Source]:
     """Return the scenario as `load` does, and the source of its keys, for faults found only when data are read.
 
@@ -80,7 +85,7 @@ def load_with_source(
         raw = replaced(raw, keys, value, where)
         origin.overrides[keys] = where
     origin.presets = presets.named_in(raw)
-    context = _context(raw, base, access or Access()) | {"here": here}
+    context = _context(raw, base, access or Access()) | {"here": here, CHECKED: needs_files}
     try:
         with attributing(context["access"].used, InputError):
             scenario = Scenario.model_validate(_with_defaults(raw, context), context=context)

@@ -4,8 +4,11 @@ None of these is accepted: a comma separates thousands in some countries and dec
 in its name.
 """
 
+import math
 import re
 from typing import Any, NamedTuple
+
+from edgefl.core.section import shown
 
 # The beginnings of messages about wrong numbers.
 A_NUMBER = "must be a number"
@@ -17,10 +20,18 @@ _DIGITS = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(_DIGITS)
 _WITH_UNIT = re.compile(rf"({_DIGITS})\s*([A-Za-zµ%].*)")
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:([ _,'’])\d{3})(?:\1\d{3})*(?:\.\d+)?")
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+_QUOTED = re.compile(rf"[\"'“”„‘’«»]\s*({_DIGITS})\s*[\"'“”„‘’«»]|({_DIGITS})\s*;")
+_FRACTION = re.compile(rf"({_DIGITS})\s*/\s*({_DIGITS})")
+_POWER_OF_TEN = re.compile(rf"({_DIGITS})\s*[*x×]\s*10\s*(?:\^|\*\*)\s*([-+]?\d+)")
+_BETWEEN = re.compile(rf"({_DIGITS})\s*(?:-|–|\.\.|to)\s*({_DIGITS})")
 
 _PREFIXES = {"": 1.0, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _PREFIXED = {"hz": "Hz", "s": "s", "m": "m", "w": "W", "j": "J", "bits": "bit", "bps": "bit/s"}
+
+
+LONGEST_DECIMAL = 8  # characters of a fraction that is written as a decimal number
+WATTS = {"W": 1.0, "mW": 1e-3, "kW": 1e3, "µW": 1e-6}  # people know powers in them
 
 
 class _UnitOfKey(NamedTuple):
@@ -64,8 +75,16 @@ def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:
         path: the path of the key.
         value: the value in the file.
     """
+    if text.startswith("must be <= 1, got") and isinstance(value, int | float) and 1 < value <= 100:
+        return f"{text}: {value:g} % are written {_plain(value / 100)}"
     if not text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
         return text
+    if "{uniform" in text:
+        bounds = _bounds(value)
+        if bounds is not None:
+            return f"must be a number or a distribution, got {shown(value)}: write {{uniform: [{bounds}]}}"
+    if isinstance(value, list) and text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
+        return f"{text}: one value is needed; a sweep file runs several{_in_sweep(path)}"
     names = [part for part in path if isinstance(part, str)]
     # The key that names the unit may have numbers in a list or in a distribution below it.
     key = next((name for name in reversed(names) if _unit_of(name)), "")
@@ -79,6 +98,25 @@ def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:
     return f"{text}: {instead}"
 
 
+def _bounds(value: Any) -> str | None:
+    """Return the bounds that a list or a text such as 1-5 gives, as "1, 5"; None if it gives none."""
+    if isinstance(value, str) and (match := _BETWEEN.fullmatch(value.strip())):
+        value = [float(match[1]), float(match[2])]
+    is_pair = isinstance(value, list | tuple) and len(value) == 2
+    if not is_pair or not all(type(bound) in {int, float} for bound in value):
+        return None
+    return ", ".join(_plain(bound) for bound in sorted(value))
+
+
+def _in_sweep(path: tuple[str | int, ...]) -> str:
+    """Return the key under which a sweep file has several values of a key."""
+    if path == ("seed",):
+        return ", as seeds: [...]"
+    if all(isinstance(part, str) for part in path):
+        return f", as grid: {{{'.'.join(map(str, path))}: [...]}}"
+    return ""
+
+
 def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
     """Return what to write in place of a text that was meant as a number, such as "write 20e6"; None if unknown.
 
@@ -89,6 +127,33 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
     """
     if _NUMBER.fullmatch(text):  # in quotes, or from a reader that takes 20e6 for text, as PyYAML does
         return f"it is text: write {text} without quotes, or convert what yaml.safe_load has read as text to a number"
+    meant = _meant(text)
+    if meant is not None:
+        return f"write {meant}"
+    with_commas = _with_commas(text, whole=whole)
+    if with_commas is not None:
+        return with_commas
+    match = _WITH_UNIT.fullmatch(text)
+    if match is None:
+        return None
+    return _without_unit(float(match[1]), match[2].strip(), _unit_of(key), whole=whole)
+
+
+def _meant(text: str) -> str | None:
+    """Return the number that a text stands for: in quotes, before a semicolon, a fraction, a power of ten."""
+    if match := _QUOTED.fullmatch(text):
+        return match[1] or match[2]
+    if match := _POWER_OF_TEN.fullmatch(text):
+        return f"{match[1]}e{match[2]}"
+    match = _FRACTION.fullmatch(text)
+    if match is None or float(match[2]) == 0:
+        return None
+    value = _plain(float(match[1]) / float(match[2]))
+    return value if len(value) <= LONGEST_DECIMAL else None  # 1/3 has no end
+
+
+def _with_commas(text: str, *, whole: bool) -> str | None:
+    """Return what to write in place of a number with separators or a decimal comma; None for others."""
     if _GROUPED.fullmatch(text):
         digits = re.sub(r"[ _,'’]", "", text)
         if text.count(",") == 1 and "." not in text and not whole:  # in some countries 1,000 means one
@@ -96,10 +161,7 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
         return f"write {digits}"
     if _DECIMAL_COMMA.fullmatch(text):
         return f"decimals begin with a point: write {text.replace(',', '.')}"
-    match = _WITH_UNIT.fullmatch(text)
-    if match is None:
-        return None
-    return _without_unit(float(match[1]), match[2].strip(), _unit_of(key), whole=whole)
+    return None
 
 
 def _without_unit(number: float, written: str, unit: _UnitOfKey | None, *, whole: bool) -> str:
@@ -110,6 +172,8 @@ def _without_unit(number: float, written: str, unit: _UnitOfKey | None, *, whole
         return f"write {_plain(number / 100)}"
     if unit is None:
         return f"the key has no unit: write the number alone, such as {_plain(number)}"
+    if unit.name == "dBm" and written in WATTS and number > 0:
+        return f"the key is in dBm: write {_plain(round(10 * math.log10(number * WATTS[written]) + 30, 2))}"
     alike = [name for name in unit.sizes if name.lower() == written.lower()]
     if written in unit.sizes:
         alike = [written]

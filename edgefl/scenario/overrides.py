@@ -1,5 +1,6 @@
 """Overrides of values in a scenario file: `--set radio.bandwidth_hz=50e6`, and the points of a sweep."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -29,7 +30,10 @@ def parse_override(text: str) -> Override:
     key, equals, value = text.partition("=")
     keys = tuple(key.strip().split("."))
     if not equals or not all(keys):
-        raise InputError(f"--set {text}: must be KEY=VALUE with a dotted key, such as radio.bandwidth_hz=50e6")
+        instead = ""
+        if match := re.fullmatch(r"([\w.]+)\s*:\s*(\S+)", text):
+            instead = f": write {match[1]}={match[2]}"
+        raise InputError(f"--set {text}: must be KEY=VALUE with a dotted key, such as radio.bandwidth_hz=50e6{instead}")
     try:
         parsed, _ = parse(value)  # as the file would be read: lists, mappings and 50e6 work here too
     except NotYaml as error:
@@ -47,7 +51,8 @@ def list_of_overrides(overrides: Iterable[Given]) -> list[Given]:
     if isinstance(overrides, str):  # also a sequence, but of letters
         raise InputError(f"{wanted}, got a single text: write [{shown(overrides)}]")
     if isinstance(overrides, Mapping):
-        raise InputError(f"{wanted}, got a mapping")
+        instead = ", ".join(shown(f"{key}={value}") for key, value in overrides.items())
+        raise InputError(f"{wanted}, got a mapping: write [{instead}]")
     given = list(overrides)  # before they are checked: a generator can be read only once
     for override in given:
         if not isinstance(override, str | Override):
@@ -55,16 +60,16 @@ def list_of_overrides(overrides: Iterable[Given]) -> list[Given]:
     return given
 
 
-def with_seed(overrides: Sequence[str], seed: int | None) -> list[str]:
+def with_seed(overrides: Sequence[str], seed: int | None) -> list[str | Override]:
     """Return overrides, and one more for the seed, if there is one.
 
     Raises:
         InputError: the overrides are not a list of texts.
     """
-    given = list_of_overrides(overrides)
-    if seed is None:
-        return given
-    return [*given, f"seed={seed}"]  # the last one counts
+    given: list[str | Override] = [*list_of_overrides(overrides)]
+    if seed is not None:
+        given.append(Override(("seed",), parse_override(f"seed={seed}").value, f"--seed {seed}"))  # the last one counts
+    return given
 
 
 def replaced(raw: Any, keys: tuple[str, ...], value: Any, where: str) -> Any:

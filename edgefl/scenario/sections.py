@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.server_section import ServerSection
-from edgefl.core.paths import UserPath
+from edgefl.core.paths import SearchFolder
 from edgefl.core.plugin_import import NotImported
 from edgefl.core.section import Count, Section, fault, fault_at, shown
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm
@@ -57,7 +57,7 @@ class Sections(Section):
         Annotated[str, AfterValidator(_check_label)] | None, Field(exclude_if=lambda label: label is None)
     ] = None
     # Folders with the modules of plug-ins; empty: beside the scenario file. Written only if a plug-in was found in one.
-    import_from: Annotated[tuple[UserPath, ...], Field(strict=False, exclude_if=lambda folders: not folders)] = ()
+    import_from: Annotated[tuple[SearchFolder, ...], Field(strict=False, exclude_if=lambda folders: not folders)] = ()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # of all random draws
     rounds: Count | None = 60  # global rounds; or sessions
     sessions: Sessions | None = None  # in place of rounds

@@ -1,5 +1,6 @@
 """The source of a scenario: the file and line of every key, which messages about faults name."""
 
+import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,11 +9,13 @@ from typing import Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened
-from edgefl.core.section import KeyPath
+from edgefl.core.section import KeyPath, nearest
 from edgefl.scenario import presets
 from edgefl.scenario.sections import Sections
+from edgefl.scenario.yaml_faults import no_mapping
 from edgefl.scenario.yaml_reader import Lines, NotYaml, parse
 
+YAML_SUFFIXES = {".yaml", ".yml"}
 MOST_BYTES = 2**24  # of a scenario file; reading a device or a pipe might never end
 
 
@@ -92,13 +95,44 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
             raise InputError(
                 f"{path}: is larger than {MOST_BYTES // 2**20} MiB, the most that a scenario file may have"
             )
-        raw, lines = parse(content.decode("utf-8-sig"))
+        text = _decoded(content, path)
+        raw, lines = parse(text)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{path}: cannot be read: {error.strerror}{_neighbour(here / path)}") from None
     except NotYaml as error:
         raise InputError(f"{path}:{error.line}: not valid YAML: {error.problem}") from None
-    except ValueError:
-        raise InputError(f"{path}: is not a text file in UTF-8") from None
     if not isinstance(raw, dict):
+        fault = None
+        if isinstance(raw, str):
+            fault = no_mapping(text)
+        if fault is not None:
+            raise InputError(f"{path}:{fault.line}: not valid YAML: {fault.text}")
         raise InputError(f"{path}:1: must be a mapping of keys to values, such as `rounds: 60`")
     return raw, Source(str(path), lines)
+
+
+def _neighbour(path: Path) -> str:
+    """Return ' (did you mean "x"?)' for the YAML file most like one that is not there, or ''."""
+    if path.exists() or not path.parent.is_dir():
+        return ""
+    return nearest(path.name, sorted(file.name for file in path.parent.iterdir() if file.suffix in YAML_SUFFIXES))
+
+
+def _decoded(content: bytes, path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        InputError: it is not in UTF-8.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError(f"{path}: is a text in UTF-16: save it as UTF-8")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        wrong = content[error.start : error.start + 1]
+        if b"\x00" in content:
+            raise InputError(f"{path}: is not a text file in UTF-8") from None
+        line = content.count(b"\n", 0, error.start) + 1
+        meant = wrong.decode("cp1252", "replace")
+        text = f"the byte 0x{wrong.hex()} is not UTF-8 (in Windows-1252 it is {meant}): save the file as UTF-8"
+        raise InputError(f"{path}:{line}: {text}") from None

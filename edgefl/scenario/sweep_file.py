@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field, NonNegativeInt, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, NonNegativeInt, ValidationError, model_validator
 
 from edgefl.core.errors import InputError
 from edgefl.core.plugin_import import Access
-from edgefl.core.section import KeyPath, Section, fault, fault_at
+from edgefl.core.section import KeyPath, Section, dotted, fault, fault_at, shown
+from edgefl.core.value_ranges import is_range, values_of_range
 from edgefl.scenario import shipped
 from edgefl.scenario.load import load
 from edgefl.scenario.overrides import Override, list_of_overrides
@@ -26,7 +27,53 @@ from edgefl.scenario.sweep_names import point_names, short_text
 MOST_SWEEP_POINTS = 100_000
 
 DottedKey = Annotated[str, Field(pattern=r"^[\w-]+(\.[\w-]+)*$")]
-Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
+
+_LIKE_A_RANGE = re.compile(r"\s*([-+.\deE]*\d)\s*(?:-|–|:|to)\s*([-+]?[\d.][-+.\deE]*)\s*")
+
+
+def _listed(value: Any) -> Any:
+    """Return the values of a range such as 5e6..100e6; other values unchanged.
+
+    Raises:
+        PydanticCustomError: a text is no range, or a mapping stands in place of a list.
+    """
+    if isinstance(value, Mapping):
+        raise fault(
+            "must be a list or a range, got a mapping: write dotted keys, as in radio.bandwidth_hz: [5e6, 10e6]"
+        )
+    if not isinstance(value, str):
+        return value
+    if is_range(value):
+        try:
+            return tuple(values_of_range(value))
+        except ValueError as error:
+            raise fault(f"{value.strip()}: {error}") from None
+    instead = ""
+    if match := _LIKE_A_RANGE.fullmatch(value):
+        instead = f": write {match[1]}..{match[2]}"
+    raise fault(f"must be a list, or a range such as 5e6..100e6, got {shown(value)}{instead}")
+
+
+def _listed_seeds(value: Any) -> Any:
+    """Return the seeds of a range such as 1..5; other values unchanged."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        raise fault(f"must be a list or a range, got {value}: write [{value}], or 1..{value} for {value} seeds")
+    match = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", value) if isinstance(value, str) else None
+    if match is None:
+        return _listed(value)
+    first = int(match[1])
+    last = int(match[2])
+    if last - first >= MOST_SWEEP_POINTS:
+        raise fault(f"has more than {MOST_SWEEP_POINTS} seeds: divide it into several sweeps")
+    return tuple(range(first, last + 1))  # all of them, as seeds lie on no axis
+
+
+_LIST_OR_RANGE = list[Any] | str  # as in a file
+Values = Annotated[
+    tuple[Any, ...],
+    Field(strict=False, min_length=1),
+    BeforeValidator(_listed, json_schema_input_type=_LIST_OR_RANGE),
+]
 Assigned = dict[str, Any]  # dotted key -> value
 
 
@@ -51,9 +98,20 @@ class SweepFile(Section):
     zip: dict[DottedKey, Values] = Field(default_factory=dict)  # lists of equal length, whose values go together
     points: Annotated[tuple[dict[DottedKey, Any], ...], Field(strict=False)] = ()  # listed one by one
     seeds: Annotated[
-        tuple[NonNegativeInt, ...], Field(strict=False)
+        tuple[NonNegativeInt, ...],
+        Field(strict=False),
+        BeforeValidator(_listed_seeds, json_schema_input_type=_LIST_OR_RANGE),
     ] = ()  # each point runs with each; none: the base's
     train: bool = True  # false: only price the world
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_places(cls, value: Any) -> Any:
+        """Refuse a scenario's dotted key beside grid."""
+        for key in value if isinstance(value, dict) else ():
+            if "." in str(key):
+                raise fault_at((str(key),), "write it under grid, or under set if all points have the same value")
+        return value
 
     @model_validator(mode="after")
     def _consistent(self) -> SweepFile:
@@ -143,11 +201,14 @@ def is_sweep(source: str | Path) -> bool:
     return "base" in raw
 
 
-def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access | None = None) -> Sweep:
-    """Return the sweep of a file; every point is checked.
+def load_sweep(
+    source: str | Path | Mapping[str, Any], overrides: Sequence[str] = (), access: Access | None = None
+) -> Sweep:
+    """Return the sweep of a file or of a mapping; every point is checked.
 
     Args:
-        source: path of the file.
+        source: path of the file, or its content as nested mappings, whose paths are relative to the working directory
+            and whose `base` may be the mapping of a scenario.
         overrides: "dotted.key=value" each, for all points.
         access: whether code from outside that points name is imported; notes what was not.
 
@@ -156,21 +217,22 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     """
     overrides = list_of_overrides(overrides)
     here = Path.cwd()  # before any code that a point names, which may change it
-    path = shipped.find(source)
-    raw, origin = read(path)
-    # A file with keys of a scenario and none of a sweep gets a single fault.
-    if not raw.keys() & (SweepFile.model_fields.keys() - Sections.model_fields.keys()):
-        raise InputError(f"{path}: is a scenario file, not a sweep file: run it with `edgefl run {source}`")
+    raw, origin, path = _content(source, here)
+    base: Path | Mapping[str, Any] | None = None
+    if isinstance(source, Mapping) and isinstance(source.get("base"), Mapping):
+        base = source["base"]
+        raw["base"] = "mapping"  # in place of a file's name
     try:
         file = SweepFile.model_validate(raw)
     except ValidationError as error:
         lines = [origin.fault(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
         raise InputError(*dict.fromkeys(lines)) from None
-    base = _base_file(file.base, path.parent, origin)
+    if base is None:
+        base = _base_file(file.base, path.parent, origin)
     # A module that a point names may be in the folder of the base scenario or of the sweep file.
     access = access or Access()
     access = replace(access, folders=(*access.folders, path.resolve().parent))
-    _check_seed(file, overrides, path)
+    _check_seed(file, overrides, origin)
     rows = file.rows()
     values = [dict(item for piece in row for item in piece.assigned.items()) for row in rows]
     points: list[SweepPoint] = []
@@ -180,7 +242,8 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     for row, assigned, label in zip(rows, values, named.names, strict=True):
         for seed in file.seeds or (None,):
             try:
-                scenario = load(base, [*_overrides(file, row, seed, origin), *overrides], access, here)
+                settings: list[str | Override] = [*_overrides(file, row, seed, origin), *overrides]
+                scenario = load(base, settings, access, here, needs_files=True)
                 points.append(SweepPoint(label, assigned, scenario))
                 unlabelled = scenario.model_copy(update={"label": None})
                 same = row_of.setdefault(unlabelled.model_dump_json(), row)
@@ -196,11 +259,27 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     )
 
 
-def _check_seed(file: SweepFile, overrides: Sequence[str], path: Path) -> None:
+def _content(source: str | Path | Mapping[str, Any], here: Path) -> tuple[dict[str, Any], Source, Path]:
+    """Return the content of a sweep file, the places of its keys, and its path; a mapping counts as a file `sweep`.
+
+    Raises:
+        InputError: it cannot be read, or is a scenario.
+    """
+    if isinstance(source, Mapping):
+        return dict(source), Source("sweep"), here / "sweep"
+    path = shipped.find(source)
+    raw, origin = read(path)
+    # A file with keys of a scenario and none of a sweep gets a single fault.
+    if not raw.keys() & (SweepFile.model_fields.keys() - Sections.model_fields.keys()):
+        raise InputError(f"{path}: is a scenario file, not a sweep file: run it with `edgefl run {source}`")
+    return raw, origin, path
+
+
+def _check_seed(file: SweepFile, overrides: Sequence[str], origin: Source) -> None:
     """Refuse an override of the seed if the sweep has seeds: all runs of a point would be the same."""
     for override in overrides:
         if file.seeds and override.partition("=")[0].strip() == "seed":
-            raise InputError(f"--set {override}: {path} has its own seeds: leave it out, or change seeds there")
+            raise InputError(f"--set {override}: {origin.name} has its own seeds: leave it out, or change seeds there")
 
 
 def _repetition(first: PointPieces, second: PointPieces, origin: Source, overrides: Sequence[str]) -> str:
@@ -239,6 +318,8 @@ def _overrides(file: SweepFile, row: PointPieces, seed: int | None, origin: Sour
         pieces.append(Piece({"seed": seed}, ("seeds",)))
     overrides: list[Override] = []
     for piece in pieces:
-        where = f"{origin.name}:{origin.line(piece.path)}"
+        where = f"{origin.name}: {dotted(piece.path)}"
+        if origin.lines:
+            where = f"{origin.name}:{origin.line(piece.path)}"
         overrides += [Override(tuple(key.split(".")), value, where) for key, value in piece.assigned.items()]
     return overrides

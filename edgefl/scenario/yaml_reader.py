@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import yaml
 
 from edgefl.core.section import KeyPath
+from edgefl.scenario.yaml_faults import RefusedNode, explained, odd_key
 
 Lines = dict[KeyPath, int]
 
@@ -36,20 +37,23 @@ class _Loader(yaml.SafeLoader):
             node.value.encode()
         except UnicodeEncodeError:
             problem = "a lone surrogate is not a character: write the character itself"
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+            raise RefusedNode(problem, node) from None
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node: yaml.MappingNode = super().compose_mapping_node(anchor)
         seen: set[str] = set()
-        for key, _ in node.value:
+        for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(problem="a key must be plain text", problem_mark=key.start_mark)
+                raise RefusedNode("a key must be plain text", key)
             if key.value in seen:
                 problem = f"the key {key.value} is here twice: remove one"
                 if key.value.isdecimal():  # {bandwidth_hz: 20,000,000}
                     problem = "a comma begins the next key: write numbers without separators, as in 20e6"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+                raise RefusedNode(problem, key)
+            odd = odd_key(key.value, is_alone=not value.value)
+            if odd is not None:
+                raise RefusedNode(odd, key)
             seen.add(key.value)
         return node
 
@@ -85,7 +89,7 @@ def _register_scalar(tag: str, convert: Callable[[str], Any], pattern: str) -> N
             return convert(node.value)
         except (KeyError, ValueError):
             problem = f'"{node.value[:40]}" is not a valid {tag.rpartition(":")[2]}'
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+            raise RefusedNode(problem, node) from None
 
     _Loader.add_implicit_resolver(tag, re.compile(f"^(?:{pattern})$"), None)
     _Loader.add_constructor(tag, construct)
@@ -126,12 +130,12 @@ def parse(text: str) -> tuple[Any, Lines]:
         if node is not None:
             _collect_lines(node, (), lines)
     except yaml.MarkedYAMLError as error:
-        line = 1
-        if error.problem_mark:
-            line = error.problem_mark.line + 1  # PyYAML counts from 0
-        raise NotYaml(line, str(error.problem)) from None
-    except yaml.YAMLError as error:
-        raise NotYaml(1, str(error).splitlines()[0]) from None
+        fault = explained(text, error)
+        raise NotYaml(fault.line, fault.text) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        problem = f"the control character U+{int(error.character):04X} is no text: remove it"
+        raise NotYaml(line, problem) from None
     except RecursionError:
         raise NotYaml(1, "nested too deeply, or an alias stands within its own anchor") from None
     return data, lines
@@ -165,7 +169,7 @@ def _count_entries(node: yaml.Node, counted: dict[yaml.Node, int]) -> int:
 def _check_entries(entries: int, node: yaml.Node) -> None:
     if entries > MOST_ENTRIES:
         problem = f"more than {MOST_ENTRIES} entries, with aliases expanded: write fewer"
-        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        raise RefusedNode(problem, node)
 
 
 def _collect_lines(node: yaml.Node, path: KeyPath, lines: Lines) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from edgefl.core.distributions import Constant
-from edgefl.core.paths import DataPath
+from edgefl.core.paths import DataFile
 from edgefl.core.per_device import NonNegative, Positive
 from edgefl.core.section import Section, fault_at
 
@@ -27,7 +27,7 @@ class Throttling(Section):
 class MeasuredTimes(Section):
     """A table of measured seconds in place of the law: CSV with the columns device, network, batch_size, step_s."""
 
-    path: DataPath  # of the table
+    path: DataFile  # of the table
     device: str | None = None  # which rows are this device's; default: name of the group, otherwise the preset
     network: str | None = None  # which rows are the model's; default: model.kind, of a path what follows its colon
 

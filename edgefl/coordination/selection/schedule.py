@@ -11,7 +11,7 @@ from edgefl.coordination.selection.base import Selection
 from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.files import read_bytes
-from edgefl.core.paths import UserPath
+from edgefl.core.paths import UserFile
 from edgefl.core.section import fault, sentence
 from edgefl.core.streams import Streams
 
@@ -24,7 +24,7 @@ class ScheduleSelection(Selection):
 
     # [[0, 1], [1, 2], ...]: the participants of each round, in order; it starts again when it ends.
     rounds: ScheduledRounds | None = None
-    file: UserPath | None = None  # JSON: [[0, 1], [1, 2], ...]
+    file: UserFile | None = None  # JSON: [[0, 1], [1, 2], ...]
 
     _schedule: ScheduledRounds = PrivateAttr()
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from edgefl.core.errors import InputError, Unavailable
 from edgefl.core.files import opened
-from edgefl.core.paths import UserPath
+from edgefl.core.paths import UserFile
 from edgefl.learning.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, problem
 from edgefl.learning.datasets.own import NAMES, channels_first, own_data
 
@@ -25,7 +25,7 @@ class Npz(Dataset):
     Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression.
     """
 
-    path: UserPath
+    path: UserFile
     classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)] | None = None  # K; null: one more than the highest label
 
     def load(self) -> Data:

@@ -14,7 +14,7 @@ from edgefl.core.arrays import Ints
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
 from edgefl.core.files import check_plain, read_bytes
-from edgefl.core.paths import UserPath
+from edgefl.core.paths import UserFile
 from edgefl.core.section import Section, fault, fault_at, nearest, shown
 from edgefl.learning.losses import Loss
 from edgefl.learning.losses.cross_entropy import CrossEntropy
@@ -66,7 +66,7 @@ class Init(Section):
 
     kind: Literal["default", "zeros", "value", "file"] = "default"  # default: the layers' own initialisation
     value: float | None = None  # of every parameter
-    path: UserPath | None = None  # .npy, a flat vector; or model.safetensors of a run
+    path: UserFile | None = None  # .npy, a flat vector; or model.safetensors of a run
 
     @model_validator(mode="after")
     def _complete(self) -> Init:

@@ -8,7 +8,7 @@ from pydantic import Field, NonNegativeInt, TypeAdapter, ValidationError
 from edgefl.core.arrays import Indices
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
-from edgefl.core.paths import UserPath
+from edgefl.core.paths import UserFile
 from edgefl.core.section import sentence
 from edgefl.learning.partitions.base import Partition
 
@@ -19,7 +19,7 @@ SamplesByDevice = dict[str, Annotated[list[NonNegativeInt], Field(min_length=1)]
 class FilePartition(Partition):
     """A JSON file of every device's samples: {"0": [indices], "1": [...], ...} (as the sequential-FL paper's)."""
 
-    path: UserPath  # the JSON file
+    path: UserFile  # the JSON file
 
     by_labels: ClassVar[bool] = False
     of_parts: ClassVar[bool] = False

@@ -11,7 +11,7 @@ from channel.link_adaptation import LinkAdaptation
 from edgefl.core.arrays import Floats
 from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
 from edgefl.core.errors import InputError
-from edgefl.core.paths import UserPath
+from edgefl.core.paths import UserFile
 from edgefl.core.section import shown
 from edgefl.radio.errors.base import PacketErrors
 from edgefl.radio.rates import Rate
@@ -30,7 +30,7 @@ class Bler(PacketErrors):
     report_delay_slots: Annotated[int, Field(ge=0, le=1000)] = 4  # age of the SNR that the transmitter knows
     codeword_symbols: Annotated[int, Field(ge=10, le=10**6)] = 1000  # of the formula: longer code words, steeper curves
     implementation_loss_db: Annotated[float, Field(ge=0, le=30)] = 0.0  # of the receiver; moves the formula's curves
-    curves: UserPath | None = None  # a CSV of mcs,snr_db,bler in place of the formula
+    curves: UserFile | None = None  # a CSV of mcs,snr_db,bler in place of the formula
 
     def refusal(self, rate: Rate, transfer: str) -> tuple[str, str] | None:
         """See PacketErrors."""

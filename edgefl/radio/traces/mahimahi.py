@@ -15,7 +15,7 @@ from channel.link_traces import Opportunities
 from edgefl.core.data_files import NotReadable, faults_in
 from edgefl.core.files import lines
 from edgefl.core.packed_files import unpacked
-from edgefl.core.paths import DataPath
+from edgefl.core.paths import DataFile
 from edgefl.core.section import LARGEST_S, Section, shown
 from edgefl.radio.traces.base import LinkTrace, Recording
 
@@ -25,8 +25,8 @@ S_PER_MS = 1e-3
 class TwoWays(Section):
     """The files of one device's link."""
 
-    downlink: DataPath  # file of the link to the device
-    uplink: DataPath  # file of the link from the device
+    downlink: DataFile  # file of the link to the device
+    uplink: DataFile  # file of the link from the device
 
 
 class MahimahiTrace(LinkTrace):

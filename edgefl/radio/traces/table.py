@@ -9,7 +9,7 @@ import numpy as np
 
 from channel.link_traces import SnrSteps, Steps
 from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
-from edgefl.core.paths import DataPath
+from edgefl.core.paths import DataFile
 from edgefl.core.section import LARGEST_S, shown
 from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recorded, Recording
 
@@ -25,7 +25,7 @@ class CsvTrace(LinkTrace):
     Each row holds until the device's next one, the last as long as the one before it, and a single one for ever.
     """
 
-    path: DataPath  # the CSV file
+    path: DataFile  # the CSV file
 
     def recordings(self) -> list[Recording]:
         """Return the recordings by device: in the order of their numbers, or of their names in a pool."""

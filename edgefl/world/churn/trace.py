@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
 from edgefl.core.errors import InputError
-from edgefl.core.paths import DataPath
+from edgefl.core.paths import DataFile
 from edgefl.core.section import fault, fault_at, shown
 from edgefl.core.streams import Streams
 from edgefl.world.churn.alternating import AlternatingPresence
@@ -49,7 +49,7 @@ class TraceChurn(Churn):
     file does not name never come. The published traces repeat: device i is their i-th phone.
     """
 
-    path: DataPath  # the file of stays
+    path: DataFile  # the file of stays
     format: Literal["csv", "fedscale", "flash"] = "csv"  # csv, or a published trace
     begin_s: Annotated[float, Field(ge=0, le=1e12)] | None = None  # when the run begins, on the published trace's clock
     needs: Annotated[tuple[Need, ...], Field(strict=False, min_length=1)] | None = None  # of a FLASH phone

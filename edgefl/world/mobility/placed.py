@@ -10,7 +10,7 @@ from pydantic import Field
 from edgefl.core.arrays import Floats
 from edgefl.core.data_files import faults_in
 from edgefl.core.errors import InputError, Unavailable
-from edgefl.core.paths import DataPath
+from edgefl.core.paths import DataFile
 from edgefl.world.mobility.area import LEAST_SQUARE_M2, Area
 from edgefl.world.mobility.base import Mobility
 
@@ -25,7 +25,7 @@ class Placed(Mobility):
 
     keeps_min_distance: ClassVar[bool] = False
 
-    path: DataPath  # the file with positions
+    path: DataFile  # the file with positions
     scale: Factor = 1.0  # metres in the cell for each metre of the file
     centre: bool = False  # whether the middle of the file's extent comes to the base station
     offset_m: Coordinates = (0.0, 0.0)  # added last
