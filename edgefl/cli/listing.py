@@ -26,6 +26,7 @@ from edgefl.radio.propagation import PROPAGATION
 from edgefl.radio.rates import RATES
 from edgefl.radio.traces import TRACES
 from edgefl.scenario import presets, shipped
+from edgefl.scenario.key_index import places
 from edgefl.world.antennas import ANTENNAS
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
@@ -38,6 +39,8 @@ _ALL: tuple[Catalogue[Any], ...] = (
     MULTIPLE_ACCESS, CSI, OPTIMISERS, MEASURES,
 )  # fmt: skip
 CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
+PLACES = {catalogue.kind: key for key, catalogue in places().items()}
+"""The key of a scenario that holds a member, by its catalogue."""
 
 
 def kinds() -> list[str]:

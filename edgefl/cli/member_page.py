@@ -4,40 +4,10 @@ from typing import Any
 
 import yaml
 
-from edgefl.cli.listing import CATALOGUES, entries
+from edgefl.cli.listing import CATALOGUES, PLACES, entries
 from edgefl.core.key_notes import key_notes
 from edgefl.core.plugins import installed
 from edgefl.scenario import presets
-
-PLACES = {
-    "algorithms": "algorithm",
-    "policies": "server.policy",
-    "selection": "server.selection",
-    "models": "model",
-    "datasets": "data.dataset",
-    "partitions": "data.partition",
-    "schedules": "training.lr_schedule",
-    "initialisation": "sessions.initialisation",
-    "mobility": "mobility",
-    "churn": "churn",
-    "dvfs": "devices.dvfs",
-    "power_control": "devices.power_control",
-    "csi": "server.csi",
-    "optimisers": "server.optimiser",
-    "propagation": "radio.propagation",
-    "fading": "radio.fading",
-    "rates": "radio.rate",
-    "codecs": "training.codec",
-    "allocation": "radio.allocation",
-    "multiple_access": "radio.uplink",
-    "errors": "radio.errors",
-    "traces": "radio.trace",
-    "background": "radio.background",
-    "antenna": "cells.antenna",
-    "losses": "training.loss",
-    "measures": "report.measures",
-}
-"""The key of a scenario that holds a member, by its catalogue."""
 
 EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
     ("selection", "lyapunov"): {"budget_j": 0.5},

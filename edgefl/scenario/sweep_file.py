@@ -17,6 +17,7 @@ from edgefl.core.files import cut_to_bytes
 from edgefl.core.plugin_import import Access
 from edgefl.core.section import KeyPath, Section, fault, fault_at
 from edgefl.scenario import shipped
+from edgefl.scenario.key_words import in_sweep
 from edgefl.scenario.load import load
 from edgefl.scenario.overrides import Override, list_of_overrides
 from edgefl.scenario.scenario import Scenario
@@ -164,7 +165,8 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     try:
         file = SweepFile.model_validate(raw)
     except ValidationError as error:
-        lines = [origin.fault(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
+        items = error.errors(include_url=False)
+        lines = [origin.fault(item["loc"], in_sweep(item["msg"], item["loc"])) for item in items]
         raise InputError(*dict.fromkeys(lines)) from None
     base = _base_file(file.base, path.parent, origin)
     # A module that a point names may be in the folder of the base scenario or of the sweep file.

@@ -3,11 +3,12 @@
 import inspect
 from typing import Any
 
-from edgefl.cli.listing import CATALOGUES
-from edgefl.cli.member_page import NO_EXAMPLE, PLACES, example
+from edgefl.cli.listing import CATALOGUES, PLACES
+from edgefl.cli.member_page import NO_EXAMPLE, example
 from edgefl.core.catalogue import Catalogue
+from edgefl.scenario.key_index import parts_of
 from site_pages.key_tables import CATALOGUES as FOLDER
-from site_pages.key_tables import inner_tables, key_table, parts_of
+from site_pages.key_tables import inner_tables, key_table
 from site_pages.markdown_text import code, escaped, link, page, table
 
 INDEX = f"{FOLDER}/README.md"

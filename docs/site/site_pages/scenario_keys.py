@@ -3,9 +3,10 @@
 import inspect
 
 from edgefl.core.section import Section
+from edgefl.scenario.key_index import Part, parts_of
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.sweep_file import SweepFile
-from site_pages.key_tables import Part, inner_tables, key_table, parts_of, summary
+from site_pages.key_tables import inner_tables, key_table, summary
 from site_pages.markdown_text import escaped, link, page, table
 
 FOLDER = "reference/scenario"
