@@ -12,6 +12,7 @@ from typing import NoReturn
 from edgefl.cli.calibrate import add_calibrate
 from edgefl.cli.common import as_typed, note_paths, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
+from edgefl.cli.explain import add_explain
 from edgefl.cli.flower import add_flower
 from edgefl.cli.machine_verbs import add_completion, add_data, add_doctor
 from edgefl.cli.reproduce import add_reproduce
@@ -145,6 +146,7 @@ def command_parser() -> argparse.ArgumentParser:
     add_init(verbs)
     add_validate(verbs)
     add_list(verbs)
+    add_explain(verbs)
     add_schema(verbs)
     add_calibrate(verbs)
     add_report(verbs)

@@ -7,6 +7,7 @@ from edgefl.coordination.optimisers import OPTIMISERS
 from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.catalogue import Catalogue
+from edgefl.core.key_notes import meanings
 from edgefl.core.plugins import Installed, installed
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.codecs import CODECS
@@ -26,7 +27,7 @@ from edgefl.radio.propagation import PROPAGATION
 from edgefl.radio.rates import RATES
 from edgefl.radio.traces import TRACES
 from edgefl.scenario import presets, shipped
-from edgefl.scenario.key_index import places
+from edgefl.scenario.key_index import keys_of_sections, places
 from edgefl.world.antennas import ANTENNAS
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
@@ -46,6 +47,12 @@ PLACES = {catalogue.kind: key for key, catalogue in places().items()}
 def kinds() -> list[str]:
     """Return the kinds that `edgefl list` takes."""
     return [*CATALOGUES, "presets", "scenarios", "recipes"]
+
+
+def meaning_of_kind(kind: str) -> str:
+    """Return what the members of a catalogue are for: the meaning of the key that holds one."""
+    key = keys_of_sections()[PLACES[kind]]
+    return meanings(key.owner)[key.leaf]
 
 
 def entries(kind: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ the keys of all sections follow from their classes (`key_index.py`).
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ def _file() -> Mapping[str, Any]:
     return dict(content)
 
 
+@cache
 def synonyms(part: str) -> Mapping[str, Sequence[str]]:
     """Return what the words in a part of the file mean: dotted keys, or what to write."""
     return {word: [meant] if isinstance(meant, str) else meant for word, meant in _file()[part].items()}
@@ -122,7 +123,7 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
 def _placed(text: str, path: KeyPath, value: Any) -> str:
     name = str(path[-1])
     section = dotted(tuple(part for part in path[:-1] if isinstance(part, str)))
-    hints = meant_keys(name, section, value)
+    hints = [hint for hint in meant_keys(name, section, value) if hint != f"{section}.{name}"]
     if not hints and "did you mean" in text:
         return text
     hints = hints or close_keys(name)
@@ -182,7 +183,8 @@ def _meant_member(noun: str, name: str) -> str | None:
     return None
 
 
-def words() -> Iterator[str]:
-    """Yield all words that stand for a key, and the leaves of all keys."""
-    yield from synonyms("keys")
-    yield from (key.leaf for key in keys_of_sections().values())
+def meant_members(word: str) -> list[tuple[str, str]]:
+    """Return the members that a word means by another name, each with its catalogue."""
+    kinds = {catalogue.kind: catalogue for catalogue in places().values()}
+    meant = [(kind, _meant_member(catalogue.noun, word)) for kind, catalogue in kinds.items()]
+    return [(kind, name) for kind, name in meant if name is not None]

@@ -19,6 +19,12 @@ _WITH_UNIT = re.compile(rf"({_DIGITS})\s*([A-Za-zµ%].*)")
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:([ _,'’])\d{3})(?:\1\d{3})*(?:\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
+# Units of which no multiples are known: only the number alone can be written
+_COMPOUND = {
+    "dbm_hz": "dBm/Hz", "dbi": "dBi", "deg": "degrees", "j_per_mbit": "J/Mbit", "flops_per_s": "operations/s",
+    "bytes_per_s": "B/s", "per_s": "1/s", "bps_hz": "bit/s/Hz", "ms": "ms", "ns": "ns", "px": "pixels",
+}  # fmt: skip
+
 _PREFIXES = {"": 1.0, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _PREFIXED = {"hz": "Hz", "s": "s", "m": "m", "w": "W", "j": "J", "bits": "bit", "bps": "bit/s"}
 
@@ -32,6 +38,9 @@ class _UnitOfKey(NamedTuple):
 
 def _unit_of(key: str) -> _UnitOfKey | None:
     """Return the unit that the ending of a key names; None if it names none."""
+    for compound, name in _COMPOUND.items():
+        if key.endswith(f"_{compound}"):
+            return _UnitOfKey(name, {})
     _, underscore, ending = key.rpartition("_")
     if not underscore:
         return None
@@ -54,6 +63,12 @@ def _unit_of(key: str) -> _UnitOfKey | None:
         "db": _UnitOfKey("dB", {"dB": 1.0, "db": 1.0}),
     }
     return others.get(ending)
+
+
+def unit_of(key: str) -> str:
+    """Return the unit that the ending of a key names, such as Hz; "" if it names none."""
+    unit = _unit_of(key)
+    return "" if unit is None else unit.name
 
 
 def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:

@@ -10,10 +10,10 @@ from pydantic.fields import FieldInfo
 
 from edgefl.core.catalogue import Member
 from edgefl.core.distributions import Constant, Distribution
-from edgefl.core.key_notes import DEPENDS, KeyNote, key_notes
+from edgefl.core.key_notes import DEPENDS, KeyNote, key_notes, with_short_numbers
 from edgefl.core.section import Section
 from edgefl.scenario.key_index import Part, catalogue_of, inherited_keys, joined, parts_of, sections_in, walk
-from site_pages.markdown_text import code, escaped, link, slug, table, with_short_numbers
+from site_pages.markdown_text import code, escaped, link, slug, table
 
 HEAD = ("key", "type", "default", "meaning")
 CATALOGUES = "reference/catalogues"  # the folder of the pages of members
