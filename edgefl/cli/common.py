@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
-import math
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from edgefl.cli.exits import EXIT_DONE
 from edgefl.core import interrupts
@@ -186,23 +185,6 @@ def warn_of_worlds(scenarios: Iterable[Scenario], place: Callable[[str], str]) -
 def _warn(lines: Iterable[str], place: Callable[[str], str]) -> None:
     for line in dict.fromkeys(lines):
         logging.getLogger("edgefl").warning("warning: %s", printable(place(line)))
-
-
-def print_json(value: Any) -> None:
-    """Print a value as one document of standard JSON, in which a number that is not finite is null."""
-    import json
-
-    print(json.dumps(_finite(value), indent=2, allow_nan=False), flush=True)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value
 
 
 def print_or_write(text: str, out: Path | None) -> int:

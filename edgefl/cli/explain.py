@@ -3,8 +3,8 @@
 import argparse
 from typing import Any
 
-from edgefl.cli.common import print_json
 from edgefl.cli.exits import EXIT_DONE
+from edgefl.cli.json_output import add_json, print_json
 
 
 def add_explain(verbs: Any) -> None:
@@ -14,7 +14,7 @@ def add_explain(verbs: Any) -> None:
     parser.add_argument(
         "topic", metavar="NAME", nargs="+", help="such as radio.bandwidth_hz, fedprox, wasted_j or learning_rate"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON (docs/command-line.md)")
+    add_json(parser)
     parser.set_defaults(verb=_explain)
 
 

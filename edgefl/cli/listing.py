@@ -1,6 +1,6 @@
 """Lists for `edgefl list`: members of catalogues, presets, shipped scenarios and recipes, a line each."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from edgefl.coordination.csi import CSI
 from edgefl.coordination.optimisers import OPTIMISERS
@@ -44,9 +44,42 @@ PLACES = {catalogue.kind: key for key, catalogue in places().items()}
 """The key of a scenario that holds a member, by its catalogue."""
 
 
+OTHER_KINDS = {
+    "presets": ("radio.preset, devices.preset", "Sets of keys with their sources."),
+    "scenarios": ("", "Scenarios and sweeps that come with edgefl: `edgefl run NAME`, `edgefl sweep NAME`."),
+    "recipes": ("", "Published tables and figures: `edgefl reproduce NAME`."),
+}
+"""Lists of other things than members: the key that takes one, if any, and what they are."""
+
+
+class Kind(NamedTuple):
+    """A list of `edgefl list`."""
+
+    kind: str
+    key: str  # that takes one of its names; "" if none does
+    size: int
+    meaning: str
+
+
 def kinds() -> list[str]:
     """Return the kinds that `edgefl list` takes."""
-    return [*CATALOGUES, "presets", "scenarios", "recipes"]
+    return [*CATALOGUES, *OTHER_KINDS]
+
+
+def overview() -> list[Kind]:
+    """Return all lists, each with its key, the number of its names and what these are."""
+    from edgefl.reproductions.library import Library
+
+    counts = {
+        "presets": sum(len(presets.names(section)) for section in presets.SECTIONS),
+        "scenarios": len(shipped.scenarios()) + len(shipped.sweeps()),
+        "recipes": len(Library().names),
+    }
+    found = [
+        Kind(kind, PLACES[kind], len(catalogue.members) + len(installed(kind)), meaning_of_kind(kind))
+        for kind, catalogue in CATALOGUES.items()
+    ]
+    return found + [Kind(kind, key, counts[kind], meaning) for kind, (key, meaning) in OTHER_KINDS.items()]
 
 
 def meaning_of_kind(kind: str) -> str:
