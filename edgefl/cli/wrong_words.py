@@ -9,7 +9,7 @@ CLOSE = 0.7  # ratio of equal letters from which an option is a known one, misty
 
 
 def unknown_verb(word: str, verbs: Sequence[str]) -> str:
-    """Return the fault of a first word that is no verb."""
+    """Return the fault of an unknown first word."""
     from edgefl.core.section import nearest
     from edgefl.scenario import shipped
 

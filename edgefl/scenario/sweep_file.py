@@ -45,17 +45,17 @@ PointPieces = list[Piece]  # a point without its seeds
 class SweepFile(Section):
     """A sweep file. Its points are all combinations of a row of `points`, a row of `zip` and one of `grid`."""
 
-    base: str  # scenario file, relative to the sweep file, or the name of one that comes with edgefl
-    # Of the sweep, and of its folder in results/.
+    base: str  # Scenario file, relative to the sweep file, or the name of one that comes with edgefl.
+    # Name of the sweep, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] | None = None
-    set: dict[DottedKey, Any] = Field(default_factory=dict)  # the same for all points
-    grid: dict[DottedKey, Values] = Field(default_factory=dict)  # each value with each value of the other keys
-    zip: dict[DottedKey, Values] = Field(default_factory=dict)  # lists of equal length, whose values go together
-    points: Annotated[tuple[dict[DottedKey, Any], ...], Field(strict=False)] = ()  # listed one by one
-    seeds: Annotated[
-        tuple[NonNegativeInt, ...], Field(strict=False)
-    ] = ()  # each point runs with each; none: the base's
-    train: bool = True  # false: only price the world
+    set: dict[DottedKey, Any] = Field(default_factory=dict)  # Keys that all points have in place of the base's.
+    # Values of each key, combined with each value of the others.
+    grid: dict[DottedKey, Values] = Field(default_factory=dict)
+    zip: dict[DottedKey, Values] = Field(default_factory=dict)  # Values that go together, lists of equal length.
+    points: Annotated[tuple[dict[DottedKey, Any], ...], Field(strict=False)] = ()  # Points listed one by one.
+    # Seeds with which each point runs; by default that of the base.
+    seeds: Annotated[tuple[NonNegativeInt, ...], Field(strict=False)] = ()
+    train: bool = True  # Whether models learn; otherwise the world alone is priced.
 
     @model_validator(mode="after")
     def _consistent(self) -> SweepFile:

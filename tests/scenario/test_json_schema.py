@@ -48,7 +48,7 @@ def test_every_key_is_described():
 def test_descriptions_in_the_schema_are_the_comments_of_fields():
     root = schema()
     radio = root["$defs"]["Radio"]["properties"]
-    assert radio["slot_s"]["description"] == "duration of a slot, for which fading is constant"
+    assert radio["slot_s"]["description"] == "Duration of a slot, for which fading is constant."
     assert radio["slot_s"]["default"] == 0.0005
     members = expanded(root["properties"]["algorithm"], root["$defs"])["anyOf"]
     fedprox = next(one for one in members if one.get("properties", {}).get("kind", {}).get("const") == "fedprox")
