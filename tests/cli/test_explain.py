@@ -101,6 +101,11 @@ def test_unknown_word_gets_the_nearest_name():
         explain("bandwith")
 
 
+def test_example_of_the_page_is_what_the_command_prints(request):
+    page = (request.config.rootpath / "docs/command-line.md").read_text(encoding="utf-8")
+    assert f"```\n{text_of('learning_rate', explain('learning_rate'))}\n```" in page
+
+
 def test_explain_as_a_command(edgefl):
     done = edgefl("explain", "radio.bandwidth_hz")
     assert done.returncode == 0, done.stderr

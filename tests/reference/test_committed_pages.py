@@ -9,7 +9,7 @@ from site_pages.markdown_text import slug
 
 from edgefl.core.key_notes import key_notes, meanings
 from edgefl.reproductions.library import Library
-from edgefl.scenario.key_index import keys_of_sections
+from edgefl.scenario.key_index import keys_of_members, keys_of_sections
 from edgefl.scenario.sections import Sections
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +43,9 @@ def test_links_of_a_page_lead_to_files_and_headings_of_the_repository(page):
 
 
 def test_meanings_of_keys_are_sentences():
-    for name, key in keys_of_sections().items():
-        meaning = meanings(key.owner)[key.leaf]
-        assert meaning[0].isupper() or meaning[0] == "[", (name, meaning)
-        assert meaning.endswith("."), (name, meaning)
+    keys = [*keys_of_sections().values(), *(key for same in keys_of_members().values() for key in same)]
+    for key in keys:
+        meaning = meanings(key.owner).get(key.leaf, "")
+        # What a key without a meaning takes is said by its type.
+        assert not meaning or (meaning[0].isupper() and meaning.endswith(".")), (key, meaning)
+    assert all(meanings(key.owner)[key.leaf] for key in keys_of_sections().values())

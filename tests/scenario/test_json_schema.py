@@ -53,7 +53,7 @@ def test_descriptions_in_the_schema_are_the_comments_of_fields():
     members = expanded(root["properties"]["algorithm"], root["$defs"])["anyOf"]
     fedprox = next(one for one in members if one.get("properties", {}).get("kind", {}).get("const") == "fedprox")
     assert fedprox["properties"]["kind"]["description"] == ALGORITHMS.summary("fedprox")
-    assert fedprox["properties"]["mu"]["description"].startswith("weight of the proximal term")
+    assert fedprox["properties"]["mu"]["description"].startswith("Weight of the proximal term")
 
 
 def test_schema_is_small_enough_for_an_editor():

@@ -29,9 +29,11 @@ class Recording(NamedTuple):
 class LinkTrace(Member):
     """Base of all recorded links."""
 
-    assign: Literal["by_number", "pool"] = "by_number"  # device i has the i-th recording, or each draws one
-    begin_s: Annotated[float, Field(ge=0, le=LARGEST_S)] = 0.0  # where in the recordings the run begins
-    at_end: Literal["repeat", "error"] = "repeat"  # begin the recording again, or end the run with an error
+    # Whether device i has the i-th recording (by_number), or each draws one (pool).
+    assign: Literal["by_number", "pool"] = "by_number"
+    begin_s: Annotated[float, Field(ge=0, le=LARGEST_S)] = 0.0  # Time in the recordings at which the run begins.
+    # Whether the recording begins again at its end, or the run ends with an error.
+    at_end: Literal["repeat", "error"] = "repeat"
 
     @model_validator(mode="after")
     def _check_begin(self) -> LinkTrace:
