@@ -85,7 +85,8 @@ def explain(word: str) -> list[Explanation]:
     """
     found = _named(word)
     if not found:
-        found = [one for meant in meant_keys(word.rpartition(".")[2]) for one in _meant(meant)]
+        section, _, name = word.rpartition(".")
+        found = [one for meant in meant_keys(name, section) for one in _meant(meant)]
     if not found:
         found = [one for kind, name in meant_members(word) for one in _members(name, kind)]
     found = found or _other(word)

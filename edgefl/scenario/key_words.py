@@ -19,8 +19,13 @@ from edgefl.scenario.yaml_reader import parse
 FILE = Path(__file__).with_name("synonyms.yaml")
 UNKNOWN_KEY = "unknown key"  # the beginning of messages about one
 A_MAPPING = "must be a mapping of keys to values"
+A_LIST = "must be a list, got "
+A_MEMBER = "must be a name or {kind: name, ...}, got "
 MOST_HINTS = 3
 CLOSE = 0.8  # ratio of equal letters from which a word is a known one, mistyped
+
+LEAST_LETTERS = 5  # of a word that may be mistyped: shorter ones resemble too many
+NAMES_OF_KINDS = ("name", "type", "method", "model", "class", "mode")  # what other programs call `kind`
 
 _UNKNOWN_MEMBER = re.compile(r'unknown (?P<noun>[^"]+) "(?P<name>[^"]+)"(?: \(did you mean [^)]*\))?')
 
@@ -61,6 +66,7 @@ def meant_keys(name: str, section: str = "", value: Any = None) -> list[str]:
     found: list[str] = []
     if isinstance(value, Mapping):
         found += synonyms("sections").get(word, ())
+    found = found or list(synonyms("keys").get(f"{section}.{word}", ()))
     found = found or list(synonyms("keys").get(word, ()))
     found = found or [key.dotted for key in keys_of_sections().values() if key.leaf == word]
     found = _inside(section, found)
@@ -94,6 +100,8 @@ def close_keys(name: str) -> list[str]:
     """Return what a mistyped name may mean, as `meant_keys` does."""
     leaves = [key.leaf for key in keys_of_sections().values()]
     words = [*synonyms("keys"), *synonyms("sections"), *leaves]
+    if len(name) < LEAST_LETTERS:
+        return []
     for match in difflib.get_close_matches(plain_word(name), words, n=1, cutoff=CLOSE):
         return meant_keys(match)
     return []
@@ -111,6 +119,10 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
         return _placed(text, path, value)
     if text.startswith(A_MAPPING):
         return _with_inner_key(text, path, value)
+    if text.startswith(A_LIST) and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{text}: write [{value}]"
+    if text.startswith(A_MEMBER) and isinstance(value, Mapping):
+        return _with_kind(text, path, value)
     match = _UNKNOWN_MEMBER.match(text)
     if match is not None:
         name = _meant_member(match["noun"], match["name"])
@@ -122,11 +134,13 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
 
 def _placed(text: str, path: KeyPath, value: Any) -> str:
     name = str(path[-1])
+    if dotted(path[:-1]) in places() and name in NAMES_OF_KINDS and isinstance(value, str):
+        return f"{UNKNOWN_KEY}: write kind: {value}"
     section = dotted(tuple(part for part in path[:-1] if isinstance(part, str)))
     hints = [hint for hint in meant_keys(name, section, value) if hint != f"{section}.{name}"]
     if not hints and "did you mean" in text:
         return text
-    hints = hints or close_keys(name)
+    hints = hints or [hint for hint in close_keys(name) if hint != f"{section}.{name}"]
     if not hints and isinstance(value, Mapping):  # a section of another program: where do its keys belong?
         for inner in value:
             hints += meant_keys(str(inner))[:1]
@@ -162,6 +176,25 @@ def _either(words: Sequence[str]) -> str:
     if len(words) < 3:
         return " or ".join(words)
     return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _with_kind(text: str, path: KeyPath, value: Mapping[Any, Any]) -> str:
+    """Return a message about a member whose name is not under `kind`, with the form in which it stands there."""
+    catalogue = places().get(dotted(path))
+    if catalogue is None:
+        return text
+    for key, inner in value.items():
+        rest = {name: item for name, item in value.items() if name != key}
+        if key in NAMES_OF_KINDS and isinstance(inner, str):
+            meant = _meant_member(catalogue.noun, inner) or inner
+            return f"{text.partition('; known')[0]}: write {_member({'kind': meant, **rest})}"
+        if key in catalogue.members and isinstance(inner, Mapping | None):
+            return f"{text.partition('; known')[0]}: write {_member({'kind': key, **(inner or {}), **rest})}"
+    return text
+
+
+def _member(keys: Mapping[str, Any]) -> str:
+    return "{" + ", ".join(f"{key}: {value}" for key, value in keys.items()) + "}"
 
 
 def _with_inner_key(text: str, path: KeyPath, value: Any) -> str:
