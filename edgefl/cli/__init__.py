@@ -5,14 +5,18 @@ import errno
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
+
+from typing_extensions import override
 
 from edgefl.cli.calibrate import add_calibrate
 from edgefl.cli.common import as_typed, note_paths, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
+from edgefl.cli.explain import add_explain
 from edgefl.cli.flower import add_flower
+from edgefl.cli.json_output import fault_as_json, print_json
 from edgefl.cli.machine_verbs import add_completion, add_data, add_doctor
 from edgefl.cli.parser_errors import in_words
 from edgefl.cli.reproduce import add_reproduce
@@ -27,7 +31,18 @@ from edgefl.core.machine import collect_rarely, more_memory, prefer_huge_pages, 
 
 ABOUT = """\
 edgefl emulates federated learning at the wireless edge, and shows how much time and energy an accuracy costs.
-`edgefl run quickstart` is a first run; `edgefl VERB --help` explains a verb."""
+`edgefl run quickstart` is a first run; `edgefl VERB --help` explains a verb, and `edgefl explain NAME` a key."""
+
+TASKS: dict[str, tuple[Callable[[Any], None], ...]] = {
+    "run": (add_run, add_sweep, add_flower, add_reproduce),
+    "write a scenario": (add_init, add_validate, add_list, add_explain, add_schema, add_calibrate),
+    "use results": (add_report, add_compare, add_what_if, add_export),
+    "this machine": (add_data, add_doctor),
+}
+"""The verbs by task, in the order of the help."""
+
+LAST_TASK = "this machine"  # whose last verb needs the parser of all others
+HELP_WIDTH = 110  # characters
 
 EPILOG = """\
 exit codes: 0 done; 1 the run failed; 2 the input is wrong (nothing was run, nothing written);
@@ -39,8 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = argparse.Namespace()
     here = working_directory()
     _make_absolute("EDGEFL_DATA", here)
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        options = command_parser().parse_args(arguments)
+        parser = command_parser()
+        if not words:
+            parser.print_help()
+            return EXIT_DONE
+        options = parser.parse_args(words)
         note_paths(options, here)
         if getattr(options, "no_plugins", False):
             _refuse_plugins()
@@ -53,8 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, ImportError) and unmapped_library(error) is None:
             raise
         code, lines = _explained(error)
+        lines = [as_typed(line) for line in lines]
         for line in lines:
-            print(f"edgefl: {printable(as_typed(line))}", file=sys.stderr)
+            print(f"edgefl: {printable(line)}", file=sys.stderr)
+        if getattr(options, "json", False):
+            print_json({**getattr(options, "document", {}), "faults": [fault_as_json(line) for line in lines]})
         if getattr(options, "verbose", 0) > 1:
             print(trail(error), file=sys.stderr)
     return code
@@ -121,6 +144,46 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{in_words(message)}; see {self.prog} --help")
 
 
+class _Verbs(_Parser):
+    """The parser of all verbs: its help has them by task."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.groups: dict[str, list[argparse.Action]] = {}  # the verbs' lines of help, by task
+
+    @override
+    def format_help(self) -> str:
+        """Return the help: what the program does, the verbs by task, and the exit codes."""
+        formatter = argparse.RawDescriptionHelpFormatter(self.prog, width=HELP_WIDTH)
+        formatter.add_text(f"usage: {self.prog} VERB ...\n\n{self.description}")
+        for task, verbs in self.groups.items():
+            formatter.start_section(task)
+            formatter.add_arguments(verbs)
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments([action for action in self._actions if action.option_strings])
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+    @override
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the options of a command line.
+
+        Raises:
+            InputError: it is wrong; the text has what was meant, if that can be guessed.
+        """
+        from edgefl.cli.wrong_words import unknown_verb, unknown_words
+
+        verbs = next(action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
+        if not args[0].startswith("-") and args[0] not in verbs:
+            raise InputError(unknown_verb(args[0], list(verbs)))
+        options, rest = self.parse_known_args(args, namespace)
+        if rest:
+            raise InputError(unknown_words(args[0], verbs[args[0]], rest))
+        return options
+
+
 class _Version(argparse.Action):
     """Prints the version, which is looked up only here, as that takes a while."""
 
@@ -133,26 +196,15 @@ class _Version(argparse.Action):
 
 def command_parser() -> argparse.ArgumentParser:
     """Return the parser of all verbs and their options."""
-    parser = _Parser(
-        prog="edgefl", description=ABOUT, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = _Verbs(prog="edgefl", description=ABOUT, epilog=EPILOG)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    # Help shows the verbs in this order: runs, scenarios, results, machine.
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    add_run(verbs)
-    add_sweep(verbs)
-    add_flower(verbs)
-    add_reproduce(verbs)
-    add_init(verbs)
-    add_validate(verbs)
-    add_list(verbs)
-    add_schema(verbs)
-    add_calibrate(verbs)
-    add_report(verbs)
-    add_compare(verbs)
-    add_what_if(verbs)
-    add_export(verbs)
-    add_data(verbs)
-    add_doctor(verbs)
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True, parser_class=_Parser)
+    for task, additions in TASKS.items():
+        lines = verbs._choices_actions  # noqa: SLF001  # argparse has no other way to its lines of help
+        before = len(lines)
+        for add_verb in additions:
+            add_verb(verbs)
+        parser.groups[task] = lines[before:]
     add_completion(verbs, parser)
+    parser.groups[LAST_TASK].append(lines[-1])
     return parser

@@ -1,12 +1,13 @@
 """Lists for `edgefl list`: members of catalogues, presets, shipped scenarios and recipes, a line each."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from edgefl.coordination.csi import CSI
 from edgefl.coordination.optimisers import OPTIMISERS
 from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.selection import SELECTIONS
 from edgefl.core.catalogue import Catalogue
+from edgefl.core.key_notes import meanings
 from edgefl.core.plugins import Installed, installed
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.codecs import CODECS
@@ -26,6 +27,7 @@ from edgefl.radio.propagation import PROPAGATION
 from edgefl.radio.rates import RATES
 from edgefl.radio.traces import TRACES
 from edgefl.scenario import presets, shipped
+from edgefl.scenario.key_index import keys_of_sections, places
 from edgefl.world.antennas import ANTENNAS
 from edgefl.world.churn import CHURN
 from edgefl.world.dvfs import DVFS
@@ -38,11 +40,52 @@ _ALL: tuple[Catalogue[Any], ...] = (
     MULTIPLE_ACCESS, CSI, OPTIMISERS, MEASURES,
 )  # fmt: skip
 CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
+PLACES = {catalogue.kind: key for key, catalogue in places().items()}
+"""The key of a scenario that holds a member, by its catalogue."""
+
+
+OTHER_KINDS = {
+    "presets": ("radio.preset, devices.preset", "Sets of keys with their sources."),
+    "scenarios": ("", "Scenarios and sweeps that come with edgefl: `edgefl run NAME`, `edgefl sweep NAME`."),
+    "recipes": ("", "Published tables and figures: `edgefl reproduce NAME`."),
+}
+"""Lists of other things than members: the key that takes one, if any, and what they are."""
+
+
+class Kind(NamedTuple):
+    """A list of `edgefl list`."""
+
+    kind: str
+    key: str  # that takes one of its names; "" if none does
+    size: int
+    meaning: str
 
 
 def kinds() -> list[str]:
     """Return the kinds that `edgefl list` takes."""
-    return [*CATALOGUES, "presets", "scenarios", "recipes"]
+    return [*CATALOGUES, *OTHER_KINDS]
+
+
+def overview() -> list[Kind]:
+    """Return all lists, each with its key, the number of its names and what these are."""
+    from edgefl.reproductions.library import Library
+
+    counts = {
+        "presets": sum(len(presets.names(section)) for section in presets.SECTIONS),
+        "scenarios": len(shipped.scenarios()) + len(shipped.sweeps()),
+        "recipes": len(Library().names),
+    }
+    found = [
+        Kind(kind, PLACES[kind], len(catalogue.members) + len(installed(kind)), meaning_of_kind(kind))
+        for kind, catalogue in CATALOGUES.items()
+    ]
+    return found + [Kind(kind, key, counts[kind], meaning) for kind, (key, meaning) in OTHER_KINDS.items()]
+
+
+def meaning_of_kind(kind: str) -> str:
+    """Return what the members of a catalogue are for: the meaning of the key that holds one."""
+    key = keys_of_sections()[PLACES[kind]]
+    return meanings(key.owner)[key.leaf]
 
 
 def entries(kind: str) -> list[tuple[str, str]]:

@@ -2,42 +2,15 @@
 
 from typing import Any
 
-import yaml
+from pydantic import BaseModel
 
-from edgefl.cli.listing import CATALOGUES, entries
+from edgefl.cli import guides
+from edgefl.cli.listing import CATALOGUES, PLACES, entries
+from edgefl.core.distributions import Constant
 from edgefl.core.key_notes import key_notes
 from edgefl.core.plugins import installed
 from edgefl.scenario import presets
-
-PLACES = {
-    "algorithms": "algorithm",
-    "policies": "server.policy",
-    "selection": "server.selection",
-    "models": "model",
-    "datasets": "data.dataset",
-    "partitions": "data.partition",
-    "schedules": "training.lr_schedule",
-    "initialisation": "sessions.initialisation",
-    "mobility": "mobility",
-    "churn": "churn",
-    "dvfs": "devices.dvfs",
-    "power_control": "devices.power_control",
-    "csi": "server.csi",
-    "optimisers": "server.optimiser",
-    "propagation": "radio.propagation",
-    "fading": "radio.fading",
-    "rates": "radio.rate",
-    "codecs": "training.codec",
-    "allocation": "radio.allocation",
-    "multiple_access": "radio.uplink",
-    "errors": "radio.errors",
-    "traces": "radio.trace",
-    "background": "radio.background",
-    "antenna": "cells.antenna",
-    "losses": "training.loss",
-    "measures": "report.measures",
-}
-"""The key of a scenario that holds a member, by its catalogue."""
+from edgefl.scenario.examples import as_yaml
 
 EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
     ("selection", "lyapunov"): {"budget_j": 0.5},
@@ -108,8 +81,13 @@ def page(kind: str, name: str) -> str:
     if name not in CATALOGUES[kind].members:
         about = "; ".join(summary for listed, summary in entries(kind) if listed == name)
         return f"{name} ({kind}): {about}"
-    cls = CATALOGUES[kind].load(name)
-    lines = [f"{name} ({kind}): {CATALOGUES[kind].summary(name)}", f"source  {cls.__module__}:{cls.__qualname__}"]
+    cls: type[BaseModel] = CATALOGUES[kind].load(name)
+    lines = [
+        f"{name} ({kind}): {CATALOGUES[kind].summary(name)}",
+        f"key     {PLACES[kind]}",
+        f"guide   {guides.guide_of_kind(kind)}",
+        f"source  {cls.__module__}:{cls.__qualname__}",
+    ]
     notes = key_notes(cls)
     if not notes:
         lines.append("keys    none")
@@ -131,16 +109,20 @@ def preset_pages(name: str) -> list[str]:
     return [f"{section}: {{preset: {name}}}\n\n{presets.text(section, name).rstrip()}" for section in found]
 
 
-def example(kind: str, name: str) -> str:
-    """Return YAML that uses a member, as a scenario or a part of one."""
+def example(kind: str, name: str, used: str = "") -> str:
+    """Return YAML that uses a member, as a scenario or a part of one; `used` is a key that it must have, if it can."""
     keys: dict[str, Any] = dict(EXAMPLE_KEYS.get((kind, name), {}))
     cls = CATALOGUES[kind].load(name)
     fields = cls.model_fields
     # Keys that the base class does not have come first.
-    for key, field in sorted(fields.items(), key=lambda item: item[0] not in cls.__annotations__):
-        simple = isinstance(field.default, int | float | str)
-        if simple and not field.exclude and key not in keys and len(keys) < MOST_EXAMPLE_KEYS:
-            keys[key] = field.default
+    ordered = sorted(fields.items(), key=lambda item: (item[0] != used, item[0] not in cls.__annotations__))
+    for key, field in ordered:
+        value = field.default
+        if isinstance(value, Constant) and key == used:
+            value = value.value
+        simple = isinstance(value, int | float | str)
+        if simple and not field.exclude and key not in keys and (len(keys) < MOST_EXAMPLE_KEYS or key == used):
+            keys[key] = value
     *sections, last = PLACES[kind].split(".")
     content: dict[str, Any] = {last: {"kind": name, **keys}}
     if kind == "datasets":  # its keys stand beside it
@@ -153,10 +135,4 @@ def example(kind: str, name: str) -> str:
         content = {section: content}
     for section, more in EXAMPLE_SECTIONS.get((kind, name), {}).items():
         content[section] = {**content.get(section, {}), **more}
-    dumped = [f"{key}: {_flow(value)}" for key, value in content.items()]
-    return "\n".join(dumped)
-
-
-def _flow(value: Any) -> str:
-    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000)
-    return text.removesuffix("...\n").strip()
+    return as_yaml(content)

@@ -19,11 +19,13 @@ from edgefl.cli.common import (
     working_directory,
 )
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
+from edgefl.cli.json_output import add_json, print_json
 from edgefl.core.errors import InputError
 
 if TYPE_CHECKING:
     from edgefl.reproductions.comparison import Cell, Comparison
     from edgefl.reproductions.library import Library
+    from edgefl.reproductions.needs import Need
     from edgefl.reproductions.overview import Line
     from edgefl.reproductions.plan import Plan
     from edgefl.reproductions.study import StudyResult
@@ -74,6 +76,7 @@ def add_reproduce(verbs: Any) -> None:
     )
     add_no_plugins(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress and no table")
+    add_json(parser)
     parser.set_defaults(verb=_reproduce)
 
 
@@ -91,6 +94,14 @@ def _reproduce(options: argparse.Namespace) -> int:
         names = library.find(options.recipe)
     _check_folder(options, names)
     begin(quiet=options.quiet)
+    options.document = {}  # what --json prints
+    code = _done(library, names, options)
+    if options.json:
+        print_json(options.document)
+    return code
+
+
+def _done(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
     if options.check:
         return _check(library, names, options)
     if options.recorded:
@@ -98,7 +109,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.dry_run:
         return _dry_run(library, names, options)
     if options.recipe is None:
-        return _list(library, names)
+        return _list(library, names, options)
     return _run_all(library, names, options)
 
 
@@ -152,11 +163,14 @@ def _plans(library: Library, names: Sequence[str], options: argparse.Namespace) 
 # The list
 
 
-def _list(library: Library, names: Sequence[str]) -> int:
+def _list(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
     from edgefl.reproductions.overview import UNKNOWN, overview
     from edgefl.reproductions.study_folder import STUDIES
 
     lines = overview(library, names, STUDIES)
+    if options.json:
+        options.document["recipes"] = [_recipe_as_json(line) for line in lines]
+        return EXIT_DONE
     heads = ("", "data", "takes", "measured", "state")
     rows = [(_name(line), _data(line), _takes(line) or UNKNOWN, line.measured, line.state) for line in lines]
     table = columns([heads, *rows])
@@ -212,7 +226,9 @@ def _recorded(library: Library, names: Sequence[str], options: argparse.Namespac
     if options.out is not None:
         (comparison,) = comparisons
         pages.write(comparison, options.here / options.out)
-    if not options.quiet:
+    if options.json:
+        options.document["comparisons"] = [_as_json(comparison) for comparison in comparisons]
+    elif not options.quiet:
         print("\n\n".join(_text(comparison) for comparison in comparisons))
     return EXIT_DONE if all(comparison.holds for comparison in comparisons) else EXIT_FAILED
 
@@ -224,8 +240,15 @@ def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace
     from edgefl.reproductions.scenarios import scenarios_of
     from edgefl.reproductions.trials import trial_s
 
+    plans: list[dict[str, Any]] = []
+    options.document["plans"] = plans
     for plan in _plans(library, names, options):
         scenarios_of(plan)  # each of them is checked
+        if options.json:
+            found = needs(plan)
+            takes_s = None if lacking(found) else trial_s(plan)
+            plans.append({"name": plan.entry.name, "runs": len(plan.runs), "takes_s": takes_s, "data": _needs(found)})
+            continue
         settings = f"{len(plan.points)} settings, {len(plan.seeds)} seeds"
         print(f"{plan.entry.name}: {len(plan.runs)} runs ({settings}) for {len(plan.cells)} cells")
         found = needs(plan)
@@ -245,6 +268,11 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
 
     progress = SweepProgress("check", quiet=options.quiet)
     checked = check(library, names, workers=options.workers, on_run_end=progress)
+    passed = sum(one.passed for one in checked)
+    code = EXIT_DONE if passed == len(checked) else EXIT_FAILED
+    if options.json:
+        options.document["comparisons"] = [{**_as_json(one.comparison), "passed": one.passed} for one in checked]
+        return code
     for one in checked:
         for error in one.failed:
             print(f"edgefl: {printable(error)}", file=sys.stderr)
@@ -253,9 +281,8 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
     for one in checked:
         inside, compared = one.comparison.counts()
         print(f"{one.comparison.name}: {one.comparison.state_text} ({inside} of {compared} cells)")
-    passed = sum(one.passed for one in checked)
     print(f"{passed} of {len(checked)} recipes passed")
-    return EXIT_DONE if passed == len(checked) else EXIT_FAILED
+    return code
 
 
 def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
@@ -278,7 +305,10 @@ def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
         ),
         SweepProgress(plan.entry.name, quiet=options.quiet),
     )
-    if not options.quiet:
+    if options.json:
+        found = {**_as_json(result.comparison), "folder": as_typed(result.folder)}
+        options.document.setdefault("comparisons", []).append(found)
+    elif not options.quiet:
         print(_text(result.comparison))
         print(f"{'results':<11}{as_typed(result.folder)}")
     return _code(result, options)
@@ -289,7 +319,7 @@ def _code(result: StudyResult, options: argparse.Namespace) -> int:
     for folder, error in result.failed.items():
         print(f"edgefl: {folder}: {printable(error)}", file=sys.stderr)
     if result.interrupted:
-        if not options.quiet:
+        if not options.quiet and not options.json:
             names = ("scale", "seeds", "workers", "cluster", "out", "library", "device", "no_plugins", "record")
             print(f"{'go on with':<11}{command_again('reproduce', options.recipe, options, names)}", flush=True)
         return EXIT_INTERRUPTED
@@ -324,6 +354,50 @@ def _text(comparison: Comparison) -> str:
         lines.append(f"{'gap':<11}{comparison.gap.strip()}")
     lines.append(f"{'state':<11}{comparison.state_text}")
     return "\n".join(lines)
+
+
+def _needs(needs: Sequence[Need]) -> list[dict[str, Any]]:
+    return [{"name": need.name, "here": need.here} for need in needs]
+
+
+def _recipe_as_json(line: Line) -> dict[str, Any]:
+    """Return a recipe of the list as `--json` prints it."""
+    return {
+        "name": line.entry.name,
+        "title": line.entry.recipe.title,
+        "source": line.entry.recipe.source,
+        "covers": list(line.entry.recipe.covers),
+        "data": _needs(line.needs),
+        "takes_s": None if line.takes is None else line.takes.seconds,
+        "measured": line.measured,
+        "state": line.state,
+    }
+
+
+def _as_json(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as `--json` prints it."""
+    return {
+        "name": comparison.name,
+        "title": comparison.title,
+        "source": comparison.source,
+        "scale": comparison.scale,
+        "state": comparison.state_text,
+        "holds": comparison.holds,
+        "cells": [
+            {
+                "row": dict(cell.row),
+                "column": cell.column,
+                "published": cell.printed_number,
+                "measured": cell.mean,
+                "std": cell.std,
+                "by_seed": {str(seed): measured.number for seed, measured in cell.by_seed.items()},
+                "difference": cell.difference,
+                "within": cell.within,
+            }
+            for cell in comparison.cells
+        ],
+        "orders": [{"text": order.text, "row": dict(order.row), "holds": order.holds} for order in comparison.orders],
+    }
 
 
 _ANSWERS = {True: "yes", False: "no", None: "not known"}

@@ -86,7 +86,9 @@ def add_export(verbs: Any) -> None:
     )
     parser = verbs.add_parser("export", help=about, description=about)
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="result folder, or the folder of a sweep")
-    parser.add_argument("--format", choices=EXPORT_FORMATS, required=True, help="form of the output")
+    parser.add_argument(
+        "--format", choices=EXPORT_FORMATS, help="form of the output (default: by the suffix of FILE, such as .csv)"
+    )
     # Whether a name suits the format is checked later, when the format is known.
     parts = parser.add_mutually_exclusive_group()
     for option in ("table", "figure"):
@@ -113,8 +115,9 @@ def add_export(verbs: Any) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from edgefl.results.export import export
+    from edgefl.results.export import export, format_of
 
+    form = format_of(options.format, options.out)
     part = None
     if options.table:
         part = ("table", options.table)
@@ -124,7 +127,7 @@ def _export(options: argparse.Namespace) -> int:
     sweep_choice = {name: value for name, value in choices.items() if value is not None}
     here = working_directory()
     folders = [here / folder for folder in options.folders]
-    export(folders, options.format, part, here / options.out if options.out else None, sweep_choice, options.license)
+    export(folders, form, part, here / options.out if options.out else None, sweep_choice, options.license)
     if options.out is not None:  # otherwise standard output has the export itself
         print(options.out)
     return EXIT_DONE

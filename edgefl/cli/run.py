@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import add_running, as_typed, begin, warn_of_implausible, working_directory
 from edgefl.cli.exits import CODE_OF_STATUS, EXIT_DONE
+from edgefl.cli.json_output import add_json, print_json
 from edgefl.core.errors import InputError
 
 if TYPE_CHECKING:  # slow to import, and other verbs do not need them
@@ -79,6 +80,7 @@ def add_run(verbs: Any) -> None:
         const=0,
         help="serve the report on this machine while the run goes on (default: a free port); prints its address",
     )
+    add_json(parser)
     parser.set_defaults(verb=_run)
 
 
@@ -174,7 +176,9 @@ def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path, here
         )
         for tracker in trackers:
             tracker.note_status(result.status)
-    if not options.quiet:
+    if options.json:
+        print_json(_document(result, Path(as_typed(folder))))
+    elif not options.quiet:
         print(result_table(result, Path(as_typed(folder))), flush=True)
     # Standard error, also when quiet: scripts read the table from standard output, and people need the reason.
     if result.error:
@@ -187,7 +191,11 @@ def _forecast(options: argparse.Namespace, scenario: Scenario, folder: Path) -> 
     from edgefl.runs.emulation import Options
     from edgefl.runs.forecast import forecast
 
-    for name, text in forecast(scenario, Options(device=options.device, train=not options.no_train), folder):
+    rows = forecast(scenario, Options(device=options.device, train=not options.no_train), folder)
+    if options.json:
+        print_json({"forecast": dict(rows)})
+        return EXIT_DONE
+    for name, text in rows:
         print(f"{name:<{NAME_WIDTH}}{text}")
     return EXIT_DONE
 
@@ -203,6 +211,23 @@ def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, her
     if options.mlflow is not None:
         trackers.append(MlflowRun(scenario, options.mlflow))
     return trackers
+
+
+def _document(result: Result, folder: Path) -> dict[str, Any]:
+    """Return what `--json` prints at the end of a run."""
+    from edgefl.results.report.run import bottleneck, plausibility
+    from edgefl.runs.report_page import REPORT
+
+    run = result.as_run()
+    return {
+        "status": result.status,
+        "error": result.error or None,
+        "folder": str(folder),
+        "report": str(folder / REPORT),
+        "summary": result.summary,
+        "bottleneck": bottleneck.sentence(run),
+        "plausible": plausibility.line(plausibility.plausibility(run)),
+    }
 
 
 def _known(values: Sequence[float | None]) -> list[float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import add_no_plugins, begin, columns, warn_of_implausible, warn_of_points, warn_of_worlds
 from edgefl.cli.exits import EXIT_DONE
+from edgefl.cli.json_output import add_json, print_json
 from edgefl.core.errors import InputError, Unavailable
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def add_validate(verbs: Any) -> None:
         help="import, and so run, the code from outside edgefl that a scenario names, and check its keys, too",
     )
     add_no_plugins(plugins)
+    add_json(parser)
     parser.set_defaults(verb=_validate)
 
 
@@ -37,6 +39,7 @@ def _validate(options: argparse.Namespace) -> int:
 
     # One wrong file must not hide the faults of others.
     faults: list[str] = []
+    checked: list[dict[str, Any]] = []
     begin(quiet=False)
     for file in options.files:
         try:
@@ -51,11 +54,17 @@ def _validate(options: argparse.Namespace) -> int:
                 unchecked = _rehearse(file, access)
             if access.skipped:
                 unchecked = _not_imported(access.skipped)
-            print(f"{file}: ok{unchecked}")
+            checked.append({"file": file, "ok": True, "unchecked": unchecked.removeprefix(", but ") or None})
+            if not options.json:
+                print(f"{file}: ok{unchecked}")
         except InputError as error:
             faults += error.faults
+            checked.append({"file": file, "ok": False, "unchecked": None})
+    options.document = {"files": checked}  # to which `edgefl.cli.main` adds the faults
     if faults:
         raise InputError(*faults)
+    if options.json:
+        print_json({**options.document, "faults": []})
     return EXIT_DONE
 
 
@@ -124,16 +133,33 @@ def add_list(verbs: Any) -> None:
         "kind", metavar="KIND|NAME", nargs="?", help="such as algorithms or fedprox; leave it out to see all kinds"
     )
     parser.add_argument("member", metavar="NAME", nargs="?", help="one of the kind: its keys, and an example")
+    add_json(parser)
     parser.set_defaults(verb=_list)
 
 
 def _list(options: argparse.Namespace) -> int:
-    from edgefl.cli.listing import entries, kinds
+    from edgefl.cli.listing import PLACES, entries, kinds, overview
 
     if options.kind is None:
-        print("\n".join(kinds()))
+        found = overview()
+        if options.json:
+            print_json({"kinds": [one._asdict() for one in found]})
+        else:
+            heads = ("kind", "key", "names", "what it is")
+            print("\n".join(columns([heads, *((one.kind, one.key, str(one.size), one.meaning) for one in found)])))
     elif options.member is not None or options.kind not in kinds():
-        print(_pages(options.kind, options.member))
+        text = _pages(options.kind, options.member)
+        if options.json:
+            from edgefl.cli.explanations import explain
+
+            name = options.member or options.kind
+            found_here = [one for one in explain(name) if not options.member or one.where == PLACES[options.kind]]
+            print_json({"names": [{"name": name, "found": [one.as_json() for one in found_here]}]})
+        else:
+            print(text)
+    elif options.json:
+        names = [{"name": name, "about": about} for name, about in entries(options.kind)]
+        print_json({"kind": options.kind, "key": PLACES.get(options.kind), "names": names})
     else:
         print("\n".join(columns(entries(options.kind))))
     return EXIT_DONE
@@ -157,7 +183,8 @@ def _pages(kind: str, member: str | None) -> str:
             members = [name for catalogue in CATALOGUES.values() for name in catalogue.members]
             names = [*kinds(), *members, *(name for name, _ in entries("presets"))]
             known = ", ".join(kinds())
-            raise InputError(f'list: unknown kind "{kind}"{nearest(kind, names)}; known: {known}, and what they list')
+            hint = nearest(kind, names) or _explained(kind)
+            raise InputError(f'list: unknown kind "{kind}"{hint}; known: {known}, and what they list')
         return "\n\n".join(page(one, kind) for one in found)
     if kind not in CATALOGUES:
         raise InputError(f'list: "{kind}" lists no {member}{nearest(kind, CATALOGUES)}; known: {", ".join(CATALOGUES)}')
@@ -165,6 +192,17 @@ def _pages(kind: str, member: str | None) -> str:
         known = ", ".join(names_of(kind))
         raise InputError(f'list {kind}: unknown "{member}"{nearest(member, names_of(kind))}; known: {known}')
     return page(kind, member)
+
+
+def _explained(word: str) -> str:
+    """Return a hint that a word is something else that `edgefl explain` knows; "" if it knows nothing."""
+    from edgefl.cli.explanations import explain
+
+    try:
+        found = explain(word)
+    except InputError:
+        return ""
+    return f": `edgefl explain {word}` describes {found[0].name}"
 
 
 def add_schema(verbs: Any) -> None:

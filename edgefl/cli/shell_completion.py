@@ -11,6 +11,8 @@ NAMES_OF = {
     "name": "both",
     "names": "datasets",
     "recipe": "recipes",
+    "topic": "topics",
+    "kind": "kinds",
 }
 """The kind of names that a positional argument takes, besides files."""
 
@@ -38,13 +40,13 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def _completion(kind: str) -> dict[str, Any]:
-    """Return shtab's description of an argument that takes names; and files, except for datasets and recipes."""
+    """Return shtab's description of an argument that takes names; and files, if it names scenarios."""
     names = _names(kind)
     function = f"_edgefl_{kind}"
     bash = f'{function}() {{ compgen -W "{names}" -- "$1"; compgen -f -- "$1"; }}'
     zsh = f"{function}() {{ _alternative 'names:name:({names})' 'files:file:_files' }}"
     tcsh = "f"
-    if kind in {"datasets", "recipes"}:
+    if kind not in {"scenarios", "sweeps", "both"}:
         bash = f'{function}() {{ compgen -W "{names}" -- "$1"; }}'
         zsh = f"{function}() {{ _values '{kind.removesuffix('s')}' {names} }}"
         tcsh = f"({names})"
@@ -57,6 +59,16 @@ def _names(kind: str) -> str:
         from edgefl.reproductions.library import Library
 
         return " ".join([*Library().papers, *Library().names])
+    if kind == "topics":
+        from edgefl.scenario.key_index import keys_of_sections, places
+
+        members = [name for catalogue in places().values() for name in catalogue.members]
+        return " ".join(dict.fromkeys([*keys_of_sections(), *members]))
+    if kind == "kinds":
+        from edgefl.scenario.key_index import places
+
+        kinds = [catalogue.kind for catalogue in places().values()]
+        return " ".join([*kinds, "presets", "scenarios", "recipes"])
     if kind == "datasets":
         from edgefl.learning.datasets.remotes import REMOTES
 

@@ -23,29 +23,35 @@ LARGEST_ANSWER_BITS = 10**12
 class DeviceEvaluationSection(Section):
     """Devices download the new model, evaluate it on samples of their own and answer, before the round ends."""
 
-    samples: Annotated[float, Field(gt=0, le=1)] = 0.1  # share of a device's samples, rounded, but at least one of them
-    every: Count = 1  # rounds from one evaluation to the next
-    devices: Literal["participants", "present"] = "participants"  # whose update has arrived, or all that are present
-    answer_bits: Annotated[int, Field(ge=1, le=LARGEST_ANSWER_BITS)] = 32  # size of an answer: one number
-    deadline_s: Seconds | None = None  # after which the server stops waiting for answers; None: it waits for all
+    # Share of a device's samples on which it evaluates; at least one sample.
+    samples: Annotated[float, Field(gt=0, le=1)] = 0.1
+    every: Count = 1  # Rounds from one evaluation to the next.
+    # Which devices evaluate, either those whose update has arrived, or all that are present.
+    devices: Literal["participants", "present"] = "participants"
+    answer_bits: Annotated[int, Field(ge=1, le=LARGEST_ANSWER_BITS)] = 32  # Size of an answer; 32 bits are one number.
+    # Time after which the server stops waiting for answers; by default it waits for all.
+    deadline_s: Seconds | None = None
 
 
 class ServerSection(Section):
     """The server: how it runs rounds, and how it treats devices that leave."""
 
-    policy: Annotated[Policy, POLICIES] = Synchronous()  # when a round begins and ends
-    participants: Count | None = None  # None: all devices
-    selection: Annotated[Selection, SELECTIONS] = UniformSelection()  # which devices take part
-    csi: Annotated[Csi, CSI] = NoCsi()  # the server's knowledge of channels when it decides
-    optimiser: Annotated[Optimiser, OPTIMISERS] = NoOptimiser()  # decides on the uplink's band, powers and clocks
-    deadline_s: Seconds | None = None  # after which a round ends without late devices; for policies that have one
-    on_departure: Literal["lost", "completes"] = "lost"  # whether a participation outlasts its device's departure
-    # Whether departing devices keep their state; if forgotten, the server drops it, too.
+    policy: Annotated[Policy, POLICIES] = Synchronous()  # When a round begins and ends.
+    participants: Count | None = None  # Number of devices that a round asks for; by default all devices.
+    selection: Annotated[Selection, SELECTIONS] = UniformSelection()  # Which devices take part.
+    csi: Annotated[Csi, CSI] = NoCsi()  # What the server knows of channels when it decides.
+    # Decides on the band, powers and clocks of the participants together.
+    optimiser: Annotated[Optimiser, OPTIMISERS] = NoOptimiser()
+    deadline_s: Seconds | None = None  # Time after which a round ends without late devices, for policies that have one.
+    # Whether a participation is lost when its device departs, or completes.
+    on_departure: Literal["lost", "completes"] = "lost"
+    # Whether departed devices keep their state; if it is forgotten, the server drops it, too.
     departed_state: Literal["kept", "lost", "forgotten"] = "kept"
-    # Whether devices evaluate each round's new model before the round ends; None: they do not.
+    # Lets devices evaluate each round's new model before the round ends; by default they do not.
     device_evaluation: DeviceEvaluationSection | None = None
-    flops_per_s: PositiveFloat | None = None  # the server's speed for each device in split learning; None: infinite
-    power_w: NonNegativeFloat = 0.0  # the server's power for each device while it computes
+    # Speed of the server for each device in split learning; by default its computing takes no time.
+    flops_per_s: PositiveFloat | None = None
+    power_w: NonNegativeFloat = 0.0  # Power of the server for each device while it computes.
 
     @model_validator(mode="after")
     @where_known

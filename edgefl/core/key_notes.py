@@ -4,14 +4,17 @@ import ast
 import inspect
 import io
 import linecache
+import re
 import tokenize
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 MOST_CHOICES = 12  # of a type that lists them
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
+_MANY_ZEROS = 1e5  # from here on a number reads better with an exponent
 DEPENDS = "depends"  # a default that follows from other keys, as the meaning says
 
 
@@ -24,7 +27,8 @@ class KeyNote(NamedTuple):
     meaning: str
 
 
-def key_notes(cls: type[BaseModel]) -> list[KeyNote]:
+@cache
+def key_notes(cls: type[BaseModel]) -> Sequence[KeyNote]:
     """Return the keys of a class, those of its bases included, in the order of its fields."""
     schema = cls.model_json_schema()
     meaning_of = meanings(cls)
@@ -164,3 +168,21 @@ def _meaning(field: ast.AnnAssign, beside: Mapping[int, str], alone: Mapping[int
     while first - 1 in alone:
         first -= 1
     return " ".join(alone[line] for line in range(first, field.lineno))
+
+
+def with_short_numbers(text: str) -> str:
+    """Return a text with short numbers: 3.5e9, not 3500000000.0."""
+    return _NUMBER.sub(lambda match: _short(match[0]), text)
+
+
+def _short(digits: str) -> str:
+    value = float(digits)
+    is_whole_number = "." not in digits and "e" not in digits
+    if is_whole_number and abs(value) < _MANY_ZEROS:
+        return digits
+    text = f"{value:.15g}"
+    if abs(value) >= _MANY_ZEROS:
+        exponent = len(f"{abs(value):.0f}") - 1
+        mantissa = f"{value / 10**exponent:.10g}"
+        text = f"{mantissa}e{exponent}"
+    return re.sub(r"e([-+])0*(\d)", lambda match: f"e{match[1].strip('+')}{match[2]}", text)

@@ -27,12 +27,14 @@ class DataSection(Section):
 
     inlined: ClassVar[str | None] = "dataset"
 
-    dataset: Annotated[Dataset, DATASETS] = Digits()  # its name; its own keys stand beside it
-    partition: Annotated[Partition, PARTITIONS] = Iid()  # which device holds which samples
-    redivide: Annotated[Partition, PARTITIONS] | None = None  # divides the samples of a round's participants again
-    test_partition: Literal["none", "like_train"] = "none"  # like_train: devices have test samples of their own
-    augmentation: Augmentation | None = None  # random changes of images while training
-    channel_axis: bool = False  # true: gray images [H, W] become [1, H, W], as convolutions of torch want them
+    dataset: Annotated[Dataset, DATASETS] = Digits()  # Name of the dataset, whose own keys stand beside it.
+    partition: Annotated[Partition, PARTITIONS] = Iid()  # Which device holds which samples.
+    # Divides the samples of a round's participants again in each round.
+    redivide: Annotated[Partition, PARTITIONS] | None = None
+    # Whether devices have test samples of their own (like_train), divided as their training samples are.
+    test_partition: Literal["none", "like_train"] = "none"
+    augmentation: Augmentation | None = None  # Random changes of images while training.
+    channel_axis: bool = False  # Whether gray images [H, W] become [1, H, W], as convolutions of torch want them.
 
     def load(self) -> Data:
         """Return the dataset, with images as `channel_axis` wants them.
@@ -93,10 +95,12 @@ class DataSection(Section):
 class Augmentation(Section):
     """Random crops of padded images and horizontal flips, drawn for each sample and step."""
 
-    crop_padding: Annotated[int, Field(ge=0, le=1000)] = 4  # pixels of padding on each side
-    crop_probability: Annotated[float, Field(ge=0, le=1)] = 1.0  # that an image is cropped at all
-    fill: Literal["black", "mean"] = "black"  # of the padding: 0 as stored, or 0 after normalisation
-    flip: bool = True  # mirror half of the images
+    # Pixels of padding on each side, from which an image is cropped to its size.
+    crop_padding: Annotated[int, Field(ge=0, le=1000)] = 4
+    crop_probability: Annotated[float, Field(ge=0, le=1)] = 1.0  # Probability that an image is cropped.
+    # Colour of the padding. With black it is 0 as stored, with mean 0 after normalisation.
+    fill: Literal["black", "mean"] = "black"
+    flip: bool = True  # Whether half of the images are mirrored.
 
 
 def _are_alike(first: object, second: object) -> bool:

@@ -49,19 +49,27 @@ class AskedMeasure(NamedTuple):
 class ReportSection(Section):
     """Evaluations of the model: their interval, and further models and values to report."""
 
-    eval_every: Count = 1  # rounds from one evaluation to the next; the last round is always evaluated
-    models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()  # evaluated besides the global one
-    train_accuracy: Literal["participants", "random", "all"] | None = None  # whose training samples it is measured on
-    contributions: Contributions | None = None  # Shapley values and rankings of devices
-    device_losses: bool = False  # true: losses of the model before and after local training, in a file
-    predictions: Annotated[tuple[Count, ...], Field(strict=False)] = ()  # rounds: which classes the model then predicts
-    labels_by_round: bool = False  # true: which labels each participant holds in each round, in a file
-    gradient_norm: bool = False  # true: |grad F|^2 of the round's first model over its session's training samples
-    geometry: bool = False  # true: coupling loss, and SINR while all cells send, of each participant in devices.csv
-    strict_auc: bool = False  # true: of a ranking also the AUC that gives nothing for equal scores
-    measures: Annotated[tuple[Annotated[Measure, MEASURES], ...], Field(strict=False)] = ()  # further measures, by kind
-    last_tests: Count = 50  # number of last evaluations whose mean and standard deviation the summary gives
-    what_if: Mapping[str, WhatIfValues] = {}  # keys whose other values are priced at the end: lists, or 5e6..100e6
+    eval_every: Count = 1  # Rounds from one evaluation to the next; the last round is always evaluated.
+    # Models that are evaluated besides the global one. sel is the mean of the round's models, all that of all devices'
+    # last ones.
+    models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()
+    # On whose training samples the accuracy is also measured.
+    train_accuracy: Literal["participants", "random", "all"] | None = None
+    contributions: Contributions | None = None  # Shapley values and rankings of devices.
+    device_losses: bool = False  # Whether a file has the losses of the model before and after local training.
+    # Rounds after which a file has the classes that the model predicts.
+    predictions: Annotated[tuple[Count, ...], Field(strict=False)] = ()
+    labels_by_round: bool = False  # Whether a file has the labels that each participant holds in each round.
+    # Whether |grad F|^2 of the round's first model over its session's training samples is measured.
+    gradient_norm: bool = False
+    # Whether devices.csv has the coupling loss of each participant, and its SINR while all cells send.
+    geometry: bool = False
+    strict_auc: bool = False  # Whether a ranking also gets the AUC that gives nothing for equal scores.
+    # Further measures, by kind.
+    measures: Annotated[tuple[Annotated[Measure, MEASURES], ...], Field(strict=False)] = ()
+    last_tests: Count = 50  # Number of last evaluations whose mean and standard deviation the summary gives.
+    # Keys whose other values are priced at the end, as lists or as ranges such as 5e6..100e6.
+    what_if: Mapping[str, WhatIfValues] = {}
 
     @property
     def asked(self) -> tuple[AskedMeasure, ...]:

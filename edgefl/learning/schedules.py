@@ -34,7 +34,7 @@ class ConstantRate(Schedule):
 class ExponentialRate(Schedule):
     """Exponential decay, decay^t in round t (FedSSG paper, section 5: 0.998)."""
 
-    decay: Annotated[float, Field(gt=0, le=1)] = 0.998  # factor a round
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.998  # Factor on the learning rate each round.
 
     def factor(self, index: int, rounds: int) -> float:
         """Return `decay^t`."""
@@ -55,8 +55,8 @@ class PolynomialRate(Schedule):
     T is the number of rounds of the run, or of the session.
     """
 
-    power: NonNegativeFloat = 0.9  # 1 is a straight line
-    ratio: Annotated[float, Field(ge=0, le=1)] = 0.5  # factor that round T would have; the last round is T - 1
+    power: NonNegativeFloat = 0.9  # Power of the curve; 1 is a straight line.
+    ratio: Annotated[float, Field(ge=0, le=1)] = 0.5  # Factor that round T would have; the last round is T - 1.
 
     def factor(self, index: int, rounds: int) -> float:
         """Return `(1 - ratio) (1 - t / T)^power + ratio`."""
@@ -70,8 +70,8 @@ class StronglyConvexRate(Schedule):
     round's rate follows from both constants, so `training.lr` is left out.
     """
 
-    strong_convexity: PositiveFloat  # mu
-    smoothness: PositiveFloat  # Lipschitz constant L of the gradients, at least mu
+    strong_convexity: PositiveFloat  # Constant of strong convexity, mu.
+    smoothness: PositiveFloat  # Lipschitz constant of the gradients, L, at least mu.
 
     @model_validator(mode="after")
     def _check_order(self) -> StronglyConvexRate:

@@ -40,8 +40,9 @@ BatchSize = Annotated[Count | Literal["full"], WrapValidator(_in_one_sentence)]
 class Stragglers(Section):
     """Devices that do only part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
 
-    share: Annotated[float, Field(ge=0, le=1)]  # probability that a device is a straggler in a round
-    keep: bool = True  # true: their updates count, as in FedProx; false: they are dropped, as in that paper's FedAvg
+    share: Annotated[float, Field(ge=0, le=1)]  # Probability that a device is a straggler in a round.
+    # Whether updates of stragglers count, as in FedProx; otherwise they are dropped, as in that paper's FedAvg.
+    keep: bool = True
 
 
 class LocalWork(NamedTuple):
@@ -55,33 +56,41 @@ class LocalWork(NamedTuple):
 class Training(Section):
     """Local training by SGD or by Adam (Kingma and Ba, ICLR 2015)."""
 
-    local_epochs: Count | None = None  # 5 if neither is given
-    local_steps: Count | None = None  # steps of each participant, in place of local_epochs
-    wrap: bool = True  # after a pass over the local data local_steps go on with another pass; false: they stop
-    stragglers: Stragglers | None = None  # participants that do less work
-    batch_size: BatchSize = 50  # samples of a step, or full
-    lr: NonNegativeFloat = 0.1  # learning rate
-    lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()  # change of the learning rate over the rounds
-    lr_clock: Literal["updates", "rounds"] = "updates"  # the schedule skips rounds in which the algorithm only waits
-    epoch_lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0  # factor on a device's rate after each epoch of a round
-    optimizer: Literal["sgd", "adam"] = "sgd"  # of the local training
-    momentum: Share = 0.0  # of SGD
-    adam_betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.999)  # decay of Adam's two moments
-    adam_eps: PositiveFloat = 1e-8  # added to the root of Adam's second moment
-    weight_decay: NonNegativeFloat = 0.0  # factor of the parameters in the gradient
-    clip_norm: PositiveFloat | None = None  # longest gradient of a step
-    loss: Annotated[Loss, LOSSES] | None = None  # None: the model's own, which is the cross-entropy for most
-    # auto: by rule. batched: clients together, by hand where layers allow it; vmap: never by hand. measured: by trials
+    # Passes of each participant over its samples in a round; 5 if neither epochs nor steps are given.
+    local_epochs: Count | None = None
+    local_steps: Count | None = None  # Steps of each participant in a round, in place of local_epochs.
+    wrap: bool = True  # Whether local_steps go on with another pass after one over the local data; otherwise they stop.
+    stragglers: Stragglers | None = None  # Participants that do less work than others.
+    batch_size: BatchSize = 50  # Number of samples in a step, or full for all samples of the device.
+    lr: NonNegativeFloat = 0.1  # Learning rate of the local training.
+    lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()  # How the learning rate changes over the rounds.
+    # What the schedule counts; updates skip rounds in which the algorithm only waits.
+    lr_clock: Literal["updates", "rounds"] = "updates"
+    # Factor on a device's learning rate after each epoch of a round.
+    epoch_lr_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    optimizer: Literal["sgd", "adam"] = "sgd"  # Optimiser of the local training.
+    momentum: Share = 0.0  # Momentum of SGD.
+    adam_betas: Annotated[tuple[Share, Share], Field(strict=False)] = (0.9, 0.999)  # Decay of Adam's two moments.
+    adam_eps: PositiveFloat = 1e-8  # Added to the root of Adam's second moment.
+    weight_decay: NonNegativeFloat = 0.0  # Factor of the parameters in the gradient.
+    clip_norm: PositiveFloat | None = None  # Largest norm of a step's gradient; longer ones are shortened to it.
+    # The loss that training minimises; by default that of the model, which is the cross-entropy for most.
+    loss: Annotated[Loss, LOSSES] | None = None
+    # How clients are trained together. auto chooses by rule, measured by trials; batched trains them together, by hand
+    # where layers allow it, and vmap never by hand.
     engine: Literal["auto", "serial", "batched", "vmap", "measured"] = "auto"
-    width: Count | None = None  # number of clients trained together; by rule, or measured, if not given
-    # auto: on GPUs, steps of SGD are recorded once for each shape of a cohort and replayed as CUDA graphs
+    width: Count | None = None  # Number of clients that are trained together; by default chosen by rule, or measured.
+    # Whether steps of SGD on GPUs are recorded once for each shape of a cohort, and replayed as CUDA graphs (auto).
     graphs: Literal["off", "auto"] = "off"
-    # of matrix products; tf32: on GPUs alone; bfloat16: faster on GPUs, and for convolutions on CPUs with AMX
+    # Precision of matrix products. tf32 is for GPUs alone; bfloat16 is faster on GPUs, and for convolutions on CPUs
+    # with AMX.
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"
-    codec: Annotated[Codec, CODECS] = NoCodec()  # compression of uploads
-    minimal_uploads: bool = False  # leave out vectors that the server can work out from the others
-    batch_norm: Literal["averaged", "local"] = "averaged"  # statistics are averaged like the model, or stay at devices
-    state_home: Literal["auto", "device", "host", "disk"] = "auto"  # where clients' states are kept
+    codec: Annotated[Codec, CODECS] = NoCodec()  # How uploads are compressed.
+    minimal_uploads: bool = False  # Whether uploads leave out vectors that the server can work out from the others.
+    # Whether statistics of batch normalisation are averaged like the model, or stay at the devices (local).
+    batch_norm: Literal["averaged", "local"] = "averaged"
+    # Where the states of clients are kept between rounds.
+    state_home: Literal["auto", "device", "host", "disk"] = "auto"
 
     @property
     def work(self) -> LocalWork:

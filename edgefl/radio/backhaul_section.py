@@ -43,19 +43,20 @@ AnyNode = Annotated[NonNegativeInt | Annotated[str, Field(pattern=r"^\w[\w .-]*$
 class BackhaulLink(Section):
     """A link, which carries both directions at the same time."""
 
-    between: Annotated[tuple[AnyNode, AnyNode], Field(strict=False)]  # its two ends, in either order
-    rate_bps: BitRate | None = None  # None: bits take no time
-    delay_s: Delay = 0.0  # one way
+    between: Annotated[tuple[AnyNode, AnyNode], Field(strict=False)]  # The two ends of the link, in either order.
+    rate_bps: BitRate | None = None  # Rate of the link; by default bits take no time.
+    delay_s: Delay = 0.0  # Delay of the link, one way.
 
 
 class Backhaul(Section):
     """Links between the server, routers and base stations; one of three shapes with equal links, or a graph."""
 
-    kind: Literal["star", "chain", "tree", "graph"] = "graph"  # the links' shape; graph: as links lists them
-    links: Annotated[tuple[BackhaulLink, ...], Field(strict=False)] = ()  # of a graph
-    rate_bps: BitRate | None = None  # of each link of a star, chain or tree, as the next two
-    delay_s: Delay = 0.0  # of each link
-    children: Annotated[int, Field(ge=1, le=10**6)] = 2  # of each base station in a tree, whose root is number 0
+    kind: Literal["star", "chain", "tree", "graph"] = "graph"  # Shape of the links; a graph has them in links.
+    links: Annotated[tuple[BackhaulLink, ...], Field(strict=False)] = ()  # Links of a graph.
+    rate_bps: BitRate | None = None  # Rate of each link of a star, chain or tree; by default bits take no time.
+    delay_s: Delay = 0.0  # Delay of each link of a star, chain or tree, one way.
+    # Children of each base station in a tree, whose root is number 0.
+    children: Annotated[int, Field(ge=1, le=10**6)] = 2
 
     @model_validator(mode="after")
     def _one_way(self) -> Backhaul:

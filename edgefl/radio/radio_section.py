@@ -51,17 +51,17 @@ Preset = Literal["dynamic_devices", "lte", "nb_iot", "nr", "nr_fr2", "wifi_share
 class Overhead(Section):
     """Shares of the resources that carry control and reference signals (3GPP TS 38.306: 0.14 and 0.08)."""
 
-    downlink: ShareBelowOne = 0.0  # share of the downlink's resources
-    uplink: ShareBelowOne = 0.0  # share of the uplink's resources
+    downlink: ShareBelowOne = 0.0  # Share of the downlink's resources that carries no data.
+    uplink: ShareBelowOne = 0.0  # Share of the uplink's resources that carries no data.
 
 
 class Faults(Section):
     """Failures of transfers, and the limits of their repetition."""
 
-    failure_probability: ShareBelowOne = 0.0  # of each attempt, noticed at its end
-    attempts: Annotated[int, Field(ge=1, le=100)] = 1  # most attempts of a transfer
-    max_transfer_s: Seconds | None = None  # all attempts together
-    link_failure_s: Seconds | None = None  # until a hopeless link fails; 100 without max_transfer_s
+    failure_probability: ShareBelowOne = 0.0  # Probability that an attempt fails, which is noticed at its end.
+    attempts: Annotated[int, Field(ge=1, le=100)] = 1  # Most attempts of a transfer.
+    max_transfer_s: Seconds | None = None  # Most time that all attempts of a transfer take together.
+    link_failure_s: Seconds | None = None  # Time until a hopeless link fails; 100 s without max_transfer_s.
 
     @property
     def hopeless_s(self) -> float | None:
@@ -74,7 +74,7 @@ class Faults(Section):
 class Interference(Section):
     """Co-channel interference of the other cells."""
 
-    load: Annotated[float, Field(ge=0, le=1)] = 1.0  # share of the time in which their transmitters are on
+    load: Annotated[float, Field(ge=0, le=1)] = 1.0  # Share of the time in which the other cells' transmitters are on.
 
 
 NoiseDb = Annotated[float, Field(ge=0, le=100)]
@@ -83,15 +83,15 @@ NoiseDb = Annotated[float, Field(ge=0, le=100)]
 class NoiseFigure(Section):
     """Different noise figures of receivers."""
 
-    base_station: NoiseDb = 0.0  # receives uploads
-    device: NoiseDb = 0.0  # receives downloads, and over direct links
+    base_station: NoiseDb = 0.0  # Noise figure of base stations, which receive uploads.
+    device: NoiseDb = 0.0  # Noise figure of devices, which receive downloads, and over direct links.
 
 
 class AccessTime(Section):
     """Different access times of directions."""
 
-    downlink: Delay = 0.0  # before a message to a device
-    uplink: Delay = 0.0  # before a message from a device
+    downlink: Delay = 0.0  # Time before a message to a device.
+    uplink: Delay = 0.0  # Time before a message from a device.
 
 
 def _number_or(section: type[Section], number: Any) -> PlainValidator:
@@ -124,10 +124,10 @@ AccessTimes = Annotated[float | AccessTime, _number_or(AccessTime, Delay), Plain
 class LargeScaleChange(Section):
     """The time for which path loss, shadowing and line of sight hold: a participation, or less in motion."""
 
-    # round: they hold for a participation; time: they change as the device moves.
+    # Whether the values hold for a participation (round), or change as the device moves (time).
     kind: Literal["round", "time"] = "round"
-    update_s: Annotated[float, Field(ge=1e-3, le=3600)] = 0.1  # for which they hold
-    update_m: Annotated[float, Field(ge=0, le=1e6)] = 0.0  # by which a device must also have moved
+    update_s: Annotated[float, Field(ge=1e-3, le=3600)] = 0.1  # Time for which the values hold.
+    update_m: Annotated[float, Field(ge=0, le=1e6)] = 0.0  # Distance by which a device must also have moved.
 
     @model_validator(mode="after")
     def _check_kind(self) -> LargeScaleChange:
@@ -168,43 +168,52 @@ def _has_states(checked: dict[str, Any]) -> bool:
 class Radio(Section):
     """Carrier, powers and models of the radio link."""
 
-    kind: Literal["model", "trace"] = "model"  # trace: links were recorded; given `trace`, this is the default
-    trace: Annotated[LinkTrace, TRACES] | None = None  # the recorded links
-    preset: Preset | None = None  # a set of keys with sources; other keys of the section override it
-    carrier_hz: PositiveFloat = 3.5e9  # centre frequency
-    bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6  # of the whole band
-    noise_dbm_hz: Decibels = -174.0  # density of thermal noise
-    noise_figure_db: NoiseFigures = 0.0  # of all receivers, or {base_station: .., device: ..}
-    device_antenna_gain_dbi: GainDbi = 0.0  # of a device's antenna, in all directions
-    server_tx_power_dbm: Decibels = 43.0  # transmit power of a base station
-    server_power: Literal["per_device", "total"] = "per_device"  # that power on each share, or over the whole band
-    propagation: Annotated[Propagation, PROPAGATION] = UmiLos()  # path loss, line of sight and shadowing
-    shadowing_db: Annotated[float, Field(ge=0, le=100)] | None = None  # the propagation model's own
-    # Shadowing, line of sight and K as maps, default with umi, uma, rma and inh; else new draws by device and round.
+    # Whether links follow from a model or were recorded (trace); trace is the default where trace is given.
+    kind: Literal["model", "trace"] = "model"
+    trace: Annotated[LinkTrace, TRACES] | None = None  # The recorded links.
+    preset: Preset | None = None  # A set of keys with their sources; keys given beside it win.
+    carrier_hz: PositiveFloat = 3.5e9  # Centre frequency of the carrier.
+    # Width of the whole band, which all devices of a cell share.
+    bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] = 100.0e6
+    noise_dbm_hz: Decibels = -174.0  # Density of the thermal noise.
+    # Noise figure of all receivers, or one for each end as `{base_station: .., device: ..}`.
+    noise_figure_db: NoiseFigures = 0.0
+    device_antenna_gain_dbi: GainDbi = 0.0  # Gain of a device's antenna, in all directions.
+    server_tx_power_dbm: Decibels = 43.0  # Transmit power of a base station.
+    # Whether the base station's power is on each share of the band, or over the whole band (total).
+    server_power: Literal["per_device", "total"] = "per_device"
+    propagation: Annotated[Propagation, PROPAGATION] = UmiLos()  # Model of path loss, line of sight and shadowing.
+    # Standard deviation of the shadowing; by default that of the propagation model.
+    shadowing_db: Annotated[float, Field(ge=0, le=100)] | None = None
+    # Whether shadowing, line of sight and K are maps; otherwise they are drawn by device and round. Default with umi,
+    # uma, rma and inh.
     spatial_consistency: bool = Field(default_factory=_has_states)
-    site_correlation: Annotated[float, Field(ge=0, le=1)] = 0.0  # of a device's shadowing to different base stations
-    large_scale: LargeScaleChoice = LargeScaleChange()  # round: as where a device began; {kind: time, ..}
-    fading: Annotated[Fading, FADING] = Rayleigh()  # fast fading, slot by slot
-    rate: Annotated[Rate, RATES] = ShannonRate()  # bits per second at a signal-to-noise ratio
-    allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()  # division of the band among transfers
-    uplink: Annotated[MultipleAccess, MULTIPLE_ACCESS] = Orthogonal()  # how the uploads of a cell share its uplink
-    sharing: Literal["fixed", "processor"] = "fixed"  # shares hold for the round, or follow the transfers under way
-    # unicast: the model is sent to each device; broadcast: once for all.
+    # Correlation of a device's shadowing to different base stations.
+    site_correlation: Annotated[float, Field(ge=0, le=1)] = 0.0
+    # Whether the large-scale channel holds for a round, as where a device began, or follows it in time.
+    large_scale: LargeScaleChoice = LargeScaleChange()
+    fading: Annotated[Fading, FADING] = Rayleigh()  # Fast fading from slot to slot.
+    rate: Annotated[Rate, RATES] = ShannonRate()  # Bits per second at a signal-to-noise ratio.
+    allocation: Annotated[Allocation, ALLOCATIONS] = EqualAllocation()  # How the band is divided among transfers.
+    uplink: Annotated[MultipleAccess, MULTIPLE_ACCESS] = Orthogonal()  # How the uploads of a cell share its uplink.
+    # Whether shares hold for the round (fixed), or follow the transfers under way (processor).
+    sharing: Literal["fixed", "processor"] = "fixed"
+    # Whether the model is sent to each device (unicast), or once for all (broadcast).
     downlink: Literal["unicast", "broadcast"] = "unicast"
-    slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005  # duration of a slot, for which fading is constant
-    subcarrier_spacing_hz: PositiveFloat | None = (
-        None  # divides the band into whole resource blocks; by default it is divided freely
-    )
-    tdd: TddFrame | None = None  # shares of the time, or slots of each direction
-    overhead: Overhead = Overhead()  # share of the resources that carries no data
-    # slots: every slot is walked; fast: drawn from the distribution of the sum.
+    slot_s: Annotated[float, Field(ge=1e-6, le=10)] = 0.0005  # Duration of a slot, for which fading is constant.
+    # Divides the band into whole resource blocks; by default it is divided freely.
+    subcarrier_spacing_hz: PositiveFloat | None = None
+    tdd: TddFrame | None = None  # Time-division duplex, as shares of the time or as slots of each direction.
+    overhead: Overhead = Overhead()  # Share of the resources that carries no data.
+    # Whether every slot is walked (slots), or bits are drawn from the distribution of their sum (fast).
     transfer: Literal["slots", "fast"] = "slots"
-    errors: Annotated[PacketErrors, ERRORS] = NoErrors()  # of the channel, besides `faults`
-    faults: Faults = Faults()  # packet errors' repetition, and when a link is hopeless
-    access_s: AccessTimes = 0.0  # before a message's first bit, or {downlink: .., uplink: ..}
-    interference: Interference | None = None  # of the other cells; none by default
-    background: Annotated[Background, BACKGROUNDS] | None = None  # other users of the cells
-    reuse: Literal[1, 3, 4, 7] = 1  # parts into which the cells divide the band
+    errors: Annotated[PacketErrors, ERRORS] = NoErrors()  # Packet errors of the channel, besides faults.
+    faults: Faults = Faults()  # How often transfers fail and are repeated, and when a link is hopeless.
+    # Time before a message's first bit, or one for each direction as `{downlink: .., uplink: ..}`.
+    access_s: AccessTimes = 0.0
+    interference: Interference | None = None  # Interference of the other cells; by default there is none.
+    background: Annotated[Background, BACKGROUNDS] | None = None  # Traffic of other users of the cells.
+    reuse: Literal[1, 3, 4, 7] = 1  # Number of parts into which the cells divide the band.
 
     @model_validator(mode="before")
     @classmethod

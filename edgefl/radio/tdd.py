@@ -24,8 +24,8 @@ OWN_LETTER: dict[Way, str] = {"down": "D", "up": "U"}  # of the slots of a direc
 class Tdd(Section):
     """Shares of the time in which each direction may send."""
 
-    downlink: TimeShare = 0.7  # share of the time
-    uplink: TimeShare = 0.3  # share of the time
+    downlink: TimeShare = 0.7  # Share of the time for the downlink.
+    uplink: TimeShare = 0.3  # Share of the time for the uplink.
 
     @model_validator(mode="after")
     def _one_frame(self) -> Tdd:
@@ -44,8 +44,8 @@ class Tdd(Section):
 class SpecialSlot(Section):
     """Symbols of a slot that changes from downlink to uplink; those in between are the guard period."""
 
-    downlink: Symbols = 10  # symbols at its beginning
-    uplink: Symbols = 2  # symbols at its end
+    downlink: Symbols = 10  # Downlink symbols at the beginning of a slot S.
+    uplink: Symbols = 2  # Uplink symbols at the end of a slot S.
 
     @model_validator(mode="after")
     def _one_slot(self) -> SpecialSlot:
@@ -72,8 +72,8 @@ class SlotFrame(Section):
 class TddPattern(SlotFrame):
     """Slots that repeat: D downlink, U uplink, S special."""
 
-    pattern: Annotated[str, Field(min_length=2, max_length=5120)]  # a letter for each slot, such as DDDSU
-    special: SpecialSlot = SpecialSlot()  # symbols of the slots S
+    pattern: Annotated[str, Field(min_length=2, max_length=5120)]  # A letter for each slot, such as DDDSU.
+    special: SpecialSlot = SpecialSlot()  # Symbols of the slots S.
 
     @model_validator(mode="after")
     def _both_ways(self) -> TddPattern:
@@ -99,11 +99,11 @@ class TddPattern(SlotFrame):
 class TddCommon(SlotFrame):
     """Slots that repeat, as cells announce them: tdd-UL-DL-ConfigurationCommon."""
 
-    period_ms: float  # after which the slots repeat
-    downlink_slots: Slots  # whole slots at the beginning of a period
-    downlink_symbols: Annotated[int, Field(ge=0, le=13)] = 0  # symbols after these slots
-    uplink_slots: Slots  # whole slots at the end of a period
-    uplink_symbols: Annotated[int, Field(ge=0, le=13)] = 0  # symbols before these slots
+    period_ms: float  # Time after which the slots repeat.
+    downlink_slots: Slots  # Whole downlink slots at the beginning of a period.
+    downlink_symbols: Annotated[int, Field(ge=0, le=13)] = 0  # Downlink symbols after these slots.
+    uplink_slots: Slots  # Whole uplink slots at the end of a period.
+    uplink_symbols: Annotated[int, Field(ge=0, le=13)] = 0  # Uplink symbols before these slots.
 
     @model_validator(mode="after")
     def _both_ways(self) -> TddCommon:

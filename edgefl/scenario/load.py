@@ -18,6 +18,7 @@ from edgefl.core.section import KeyPath, Section
 from edgefl.learning.data_section import DataSection
 from edgefl.learning.models import MODELS, Model
 from edgefl.scenario import presets, shipped
+from edgefl.scenario.key_words import with_place
 from edgefl.scenario.number_forms import with_remedy
 from edgefl.scenario.overrides import Override, list_of_overrides, parse_override, replaced
 from edgefl.scenario.scenario import Scenario
@@ -91,12 +92,17 @@ def load_with_source(
             scenario = Scenario.model_validate(_with_defaults(raw, context), context=context)
     except ValidationError as error:
         items = error.errors(include_url=False)
-        found = [(item["loc"], with_remedy(item["msg"], item["loc"], item["input"])) for item in items]
+        found = [(item["loc"], _helpful(item["msg"], item["loc"], item["input"])) for item in items]
         # Pydantic lists faults by class; a reader corrects the file from the top.
         found.sort(key=lambda item: origin.line(item[0]))
         lines = dict.fromkeys(origin.fault(path, text) for path, text in found)  # without duplicates
         raise InputError(*lines) from None
     return _with_folders(scenario), origin
+
+
+def _helpful(text: str, path: KeyPath, value: Any) -> str:
+    """Return a message about a key with what to write instead, if that is known."""
+    return with_place(with_remedy(text, path, value), path, value)
 
 
 def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Access | None = None) -> Scenario:

@@ -26,6 +26,12 @@ _FRACTION = re.compile(rf"({_DIGITS})\s*/\s*({_DIGITS})")
 _POWER_OF_TEN = re.compile(rf"({_DIGITS})\s*[*x×]\s*10\s*(?:\^|\*\*)\s*([-+]?\d+)")
 _BETWEEN = re.compile(rf"({_DIGITS})\s*(?:-|–|\.\.|to)\s*({_DIGITS})")
 
+# Units of which no multiples are known: only the number alone can be written
+_COMPOUND = {
+    "dbm_hz": "dBm/Hz", "dbi": "dBi", "deg": "degrees", "j_per_mbit": "J/Mbit", "flops_per_s": "operations/s",
+    "bytes_per_s": "B/s", "per_s": "1/s", "bps_hz": "bit/s/Hz", "ms": "ms", "ns": "ns", "px": "pixels",
+}  # fmt: skip
+
 _PREFIXES = {"": 1.0, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _PREFIXED = {"hz": "Hz", "s": "s", "m": "m", "w": "W", "j": "J", "bits": "bit", "bps": "bit/s"}
 
@@ -43,6 +49,9 @@ class _UnitOfKey(NamedTuple):
 
 def _unit_of(key: str) -> _UnitOfKey | None:
     """Return the unit that the ending of a key names; None if it names none."""
+    for compound, name in _COMPOUND.items():
+        if key.endswith(f"_{compound}"):
+            return _UnitOfKey(name, {})
     _, underscore, ending = key.rpartition("_")
     if not underscore:
         return None
@@ -65,6 +74,12 @@ def _unit_of(key: str) -> _UnitOfKey | None:
         "db": _UnitOfKey("dB", {"dB": 1.0, "db": 1.0}),
     }
     return others.get(ending)
+
+
+def unit_of(key: str) -> str:
+    """Return the unit that the ending of a key names, such as Hz; "" if it names none."""
+    unit = _unit_of(key)
+    return "" if unit is None else unit.name
 
 
 def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:

@@ -42,41 +42,45 @@ def _check_label(label: str) -> str:
 class Stop(Section):
     """Conditions that end a run before its last round; checked after each round, and the first that holds counts."""
 
-    accuracy: Accuracy | None = None  # test accuracy, 0 to 1
-    time_s: PositiveFloat | None = None  # virtual time
-    energy_j: PositiveFloat | None = None  # energy of all devices
+    accuracy: Accuracy | None = None  # Test accuracy at which the run ends, from 0 to 1.
+    time_s: PositiveFloat | None = None  # Virtual time at which the run ends.
+    energy_j: PositiveFloat | None = None  # Energy of all devices at which the run ends.
 
 
 class Sections(Section):
     """All sections of a scenario, each validated separately; `Scenario` adds the checks between them."""
 
-    # Of the run, and of its folder in results/.
+    # Name of the run, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
-    # What tables, figures and pages call the run; None: the keys that tell it from the other runs. Changes no result.
+    # What tables, figures and pages call the run; by default the keys that tell it from the other runs. A label changes
+    # no result.
     label: Annotated[
         Annotated[str, AfterValidator(_check_label)] | None, Field(exclude_if=lambda label: label is None)
     ] = None
-    # Folders with the modules of plug-ins; empty: beside the scenario file. Written only if a plug-in was found in one.
+    # Folders with the modules of plug-ins; by default the folder of the scenario file. Written only if a plug-in was
+    # found in one.
     import_from: Annotated[tuple[SearchFolder, ...], Field(strict=False, exclude_if=lambda folders: not folders)] = ()
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # of all random draws
-    rounds: Count | None = 60  # global rounds; or sessions
-    sessions: Sessions | None = None  # in place of rounds
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # Seed of all random draws.
+    rounds: Count | None = 60  # Number of global rounds. Scenarios with sessions have their rounds there.
+    sessions: Sessions | None = None  # Several sessions in place of a single one, each with its own rounds.
     # Accuracies whose time and energy are reported.
     targets: Annotated[tuple[AccuracyTarget, ...], Field(strict=False)] = ()
-    stop: Stop = Stop()  # conditions that end a run before its last round
-    data: DataSection = DataSection()  # dataset and its partition among devices
-    model: Annotated[Model, MODELS] = Mlp()  # the network that is trained; by default the dataset's
-    training: Training = Training(local_epochs=5)  # local training
-    algorithm: Annotated[Algorithm, ALGORITHMS] = FedAvg()  # aggregation, and what devices do for it
-    server: ServerSection = ServerSection()  # policy, participants, selection
-    devices: Devices = Devices()  # population: number, clocks, powers, batteries
-    cells: Cells = Cells()  # base stations
-    backhaul: Backhaul | None = None  # None: the server stands at every base station
-    radio: Radio = Radio()  # channel, band and powers
-    mobility: Annotated[Mobility, MOBILITY] = Static()  # how devices move
-    churn: Annotated[Churn, CHURN] = NoChurn()  # how devices come and go
-    cost: Literal["full", "paper"] = "full"  # paper: one model each way, whatever else the algorithm sends or computes
-    report: ReportSection = ReportSection()  # evaluations and further reports
+    stop: Stop = Stop()  # Conditions that end a run before its last round.
+    data: DataSection = DataSection()  # The dataset, and its partition among the devices.
+    model: Annotated[Model, MODELS] = Mlp()  # The network that is trained; by default the one of the dataset.
+    training: Training = Training(local_epochs=5)  # How each participant trains on its own samples.
+    algorithm: Annotated[Algorithm, ALGORITHMS] = FedAvg()  # How updates are aggregated, and what devices do for it.
+    server: ServerSection = ServerSection()  # When rounds begin and end, and which devices take part.
+    devices: Devices = Devices()  # The devices, with their number, processors, powers and batteries.
+    cells: Cells = Cells()  # The base stations, and the area that they cover.
+    # Links between the base stations and the server; without them the server stands at every base station.
+    backhaul: Backhaul | None = None
+    radio: Radio = Radio()  # The channel, the band and how it is shared.
+    mobility: Annotated[Mobility, MOBILITY] = Static()  # How devices move.
+    churn: Annotated[Churn, CHURN] = NoChurn()  # How devices come and go.
+    # What taking part costs. With paper it is one model each way, whatever else the algorithm sends or computes.
+    cost: Literal["full", "paper"] = "full"
+    report: ReportSection = ReportSection()  # When models are evaluated, and what else is measured.
 
     # Both validators below see the file's own keys: after validation, a default looks like a given value.
 

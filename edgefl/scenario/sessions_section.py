@@ -33,8 +33,8 @@ class RoundKey(NamedTuple):
 class Trigger(Section):
     """The end of a session before its last round, as soon as enough devices have arrived since it began."""
 
-    arrivals: Count | None = None  # number of arrivals
-    share: PositiveFloat | None = None  # or their number relative to the devices present when the session began
+    arrivals: Count | None = None  # Number of arrivals that begins a session.
+    share: PositiveFloat | None = None  # The same as a share of the devices that were present when the session began.
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Trigger:
@@ -54,13 +54,13 @@ class Trigger(Section):
 class Sessions(Section):
     """Sessions: number, rounds, groups of devices and initial models (dynamic-devices paper)."""
 
-    count: Count = 7  # S; 1 with a trigger, which divides it further
-    rounds: Count = 50  # T, of each session
-    trigger: Trigger | None = None  # begins a session when enough devices have arrived
-    groups: Count | None = None  # number of groups of devices that take turns; None: as many as the partition has
-    first_group: Count = 1  # the group that is present in the first session
-    keep_state: bool = False  # whether the server keeps its state besides the model from session to session
-    initialisation: Annotated[Initialisation, INITIALISATIONS] = Previous()  # model with which a session begins
+    count: Count = 7  # Number of sessions, S; 1 with a trigger, which divides the run further.
+    rounds: Count = 50  # Number of rounds of each session, T.
+    trigger: Trigger | None = None  # Begins a new session when enough devices have arrived.
+    groups: Count | None = None  # Number of groups of devices that take turns; by default as many as the partition has.
+    first_group: Count = 1  # Number of the group that is present in the first session.
+    keep_state: bool = False  # Whether the server keeps its state, besides the model, from session to session.
+    initialisation: Annotated[Initialisation, INITIALISATIONS] = Previous()  # The model with which a session begins.
 
     @model_validator(mode="before")
     @classmethod

@@ -17,6 +17,7 @@ from edgefl.core.plugin_import import Access
 from edgefl.core.section import KeyPath, Section, dotted, fault, fault_at, shown
 from edgefl.core.value_ranges import is_range, values_of_range
 from edgefl.scenario import shipped
+from edgefl.scenario.key_words import in_sweep
 from edgefl.scenario.load import load
 from edgefl.scenario.overrides import Override, list_of_overrides
 from edgefl.scenario.scenario import Scenario
@@ -90,19 +91,21 @@ PointPieces = list[Piece]  # a point without its seeds
 class SweepFile(Section):
     """A sweep file. Its points are all combinations of a row of `points`, a row of `zip` and one of `grid`."""
 
-    base: str  # scenario file, relative to the sweep file, or the name of one that comes with edgefl
-    # Of the sweep, and of its folder in results/.
+    base: str  # Scenario file, relative to the sweep file, or the name of one that comes with edgefl.
+    # Name of the sweep, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] | None = None
-    set: dict[DottedKey, Any] = Field(default_factory=dict)  # the same for all points
-    grid: dict[DottedKey, Values] = Field(default_factory=dict)  # each value with each value of the other keys
-    zip: dict[DottedKey, Values] = Field(default_factory=dict)  # lists of equal length, whose values go together
-    points: Annotated[tuple[dict[DottedKey, Any], ...], Field(strict=False)] = ()  # listed one by one
+    set: dict[DottedKey, Any] = Field(default_factory=dict)  # Keys that all points have in place of the base's.
+    # Values of each key, combined with each value of the others.
+    grid: dict[DottedKey, Values] = Field(default_factory=dict)
+    zip: dict[DottedKey, Values] = Field(default_factory=dict)  # Values that go together, lists of equal length.
+    points: Annotated[tuple[dict[DottedKey, Any], ...], Field(strict=False)] = ()  # Points listed one by one.
+    # Seeds with which each point runs; by default that of the base.
     seeds: Annotated[
         tuple[NonNegativeInt, ...],
         Field(strict=False),
         BeforeValidator(_listed_seeds, json_schema_input_type=_LIST_OR_RANGE),
-    ] = ()  # each point runs with each; none: the base's
-    train: bool = True  # false: only price the world
+    ] = ()
+    train: bool = True  # Whether models learn; otherwise the world alone is priced.
 
     @model_validator(mode="before")
     @classmethod
@@ -225,7 +228,8 @@ def load_sweep(
     try:
         file = SweepFile.model_validate(raw)
     except ValidationError as error:
-        lines = [origin.fault(item["loc"], item["msg"]) for item in error.errors(include_url=False)]
+        items = error.errors(include_url=False)
+        lines = [origin.fault(item["loc"], in_sweep(item["msg"], item["loc"])) for item in items]
         raise InputError(*dict.fromkeys(lines)) from None
     if base is None:
         base = _base_file(file.base, path.parent, origin)

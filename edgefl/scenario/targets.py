@@ -20,11 +20,12 @@ _ACCURACY: TypeAdapter[float] = TypeAdapter(Accuracy)
 class RelativeTarget(Section):
     """A share of the best accuracy of a finished run (dynamic-devices paper, eq. 31)."""
 
-    relative: Accuracy  # share of the best accuracy
-    reference: UserPath  # result folder of the other run
+    relative: Accuracy  # The target as a share of the best accuracy of another run.
+    reference: UserPath  # Result folder of the other run.
     # Computed from the folder, and written to scenario.yaml, so that the run can be repeated without the folder.
-    accuracy: Accuracy | None = None  # in the whole run
-    by_session: _Accuracies | None = None  # in each session, if the reference had several
+    accuracy: Accuracy | None = None  # The target in the whole run; computed from the other run.
+    # The targets in each session, if the other run had several; computed from it.
+    by_session: _Accuracies | None = None
 
     @model_validator(mode="after")
     def _resolved(self) -> RelativeTarget:

@@ -33,13 +33,13 @@ WRAPPED_REUSE = (7, 7)  # sites and parts of the band: the only reuse pattern th
 class RadioLinkFailure(Section):
     """The failure of a radio link (3GPP TS 38.331, clause 5.3.10) and its recovery; defaults are those of TR 36.839."""
 
-    out_of_sync_db: SyncDb = -8.0  # signal-to-interference-and-noise ratio below which a device is out of sync
-    in_sync_db: SyncDb = -6.0  # from which it is in sync
-    n310: Annotated[int, Field(ge=1, le=100)] = 1  # indications out of sync in a row that start the timer T310
-    n311: Annotated[int, Field(ge=1, le=100)] = 1  # indications in sync in a row that stop it
-    t310_s: HandoverSeconds = 1.0  # after which the link has failed
-    reestablish_s: HandoverSeconds = 0.2  # at least, until the strongest cell serves the device
-    t311_s: HandoverSeconds = 10.0  # for which a transfer waits for a cell that is good enough, before it fails
+    out_of_sync_db: SyncDb = -8.0  # Signal-to-interference-and-noise ratio below which a device is out of sync.
+    in_sync_db: SyncDb = -6.0  # Signal-to-interference-and-noise ratio from which it is in sync.
+    n310: Annotated[int, Field(ge=1, le=100)] = 1  # Indications out of sync in a row that start the timer T310.
+    n311: Annotated[int, Field(ge=1, le=100)] = 1  # Indications in sync in a row that stop the timer T310.
+    t310_s: HandoverSeconds = 1.0  # Time after which the link has failed.
+    reestablish_s: HandoverSeconds = 0.2  # Least time until the strongest cell serves the device again.
+    t311_s: HandoverSeconds = 10.0  # Time for which a transfer waits for a cell that is good enough, before it fails.
 
     @model_validator(mode="after")
     def _check_thresholds(self) -> RadioLinkFailure:
@@ -52,17 +52,21 @@ class RadioLinkFailure(Section):
 class Handover(Section):
     """Event A3 (3GPP TS 38.331, clause 5.5.4.4): a neighbour is better by a hysteresis, for a time to trigger."""
 
-    hysteresis_db: Annotated[float, Field(ge=0, le=30)] = 3.0  # by which a neighbour must be received better
-    offset_db: OffsetDb = 0.0  # of the event, added to the hysteresis
-    offsets_db: Annotated[tuple[OffsetDb, ...], Field(strict=False)] = ()  # of each cell, added to its level
-    time_to_trigger_s: HandoverSeconds = 0.32  # for which it must remain so
-    measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # time between two measurements of received power
-    measurement_error_db: Annotated[float, Field(ge=0, le=30)] = 0.0  # standard deviation of each measurement
-    filter_k: Annotated[int, Field(ge=0, le=19)] = 8  # of the layer-3 filter (TS 38.331); 0: without filter
-    interruption_s: HandoverSeconds = 0.05  # how long a transfer pauses
-    in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"  # of a transfer that is under way
-    forward_s: HandoverSeconds = 0.02  # further pause while base stations forward what has been sent so far
-    radio_link_failure: RadioLinkFailure | None = None  # {}: with its defaults
+    hysteresis_db: Annotated[float, Field(ge=0, le=30)] = 3.0  # How much better a neighbour must be received.
+    offset_db: OffsetDb = 0.0  # Offset of the event A3, added to the hysteresis.
+    # Offset of each cell, added to its received level.
+    offsets_db: Annotated[tuple[OffsetDb, ...], Field(strict=False)] = ()
+    time_to_trigger_s: HandoverSeconds = 0.32  # Time for which the neighbour must remain better.
+    measure_s: Annotated[float, Field(ge=1e-3, le=60)] = 0.04  # Time between two measurements of received power.
+    measurement_error_db: Annotated[float, Field(ge=0, le=30)] = 0.0  # Standard deviation of each measurement.
+    # Coefficient of the layer-3 filter (TS 38.331); 0 filters nothing.
+    filter_k: Annotated[int, Field(ge=0, le=19)] = 8
+    interruption_s: HandoverSeconds = 0.05  # Time for which a transfer pauses.
+    # What happens to a transfer that is under way.
+    in_transfer: Literal["continue", "restart", "forward", "drop"] = "continue"
+    forward_s: HandoverSeconds = 0.02  # Further pause while base stations forward what has been sent so far.
+    # Lets links fail, and devices connect again; `{}` takes all defaults.
+    radio_link_failure: RadioLinkFailure | None = None
 
     @model_validator(mode="after")
     def _check_margin(self) -> Handover:
@@ -94,27 +98,33 @@ class Handover(Section):
 class BaseStationEnergySection(Section):
     """The power of base stations: P = static_w + slope P_out (EARTH project, D2.3; Auer et al., IEEE WCM 2011)."""
 
-    static_w: Annotated[float, Field(ge=0, le=1e6)]  # of each base station, all its sectors, all the time
-    slope: Annotated[float, Field(ge=1, le=1000)]  # Delta_p: watts drawn for each watt that is sent
+    # Power that each base station with all its sectors draws all the time.
+    static_w: Annotated[float, Field(ge=0, le=1e6)]
+    slope: Annotated[float, Field(ge=1, le=1000)]  # Watts drawn for each watt that is sent, Delta_p.
 
 
 class Cells(Section):
     """The base stations: where they stand and how far they cover."""
 
-    # single: one base station; hexagonal: rings around it; listed: as sites lists them.
+    # Where base stations stand. single is one in the middle, hexagonal adds rings around it, listed takes positions_m.
     layout: Literal["single", "hexagonal", "listed"] = "single"
-    sites: Annotated[int, Field(ge=1)] = 1  # number of base stations; by default 7 if the layout is hexagonal
-    positions_m: Annotated[tuple[SitePosition, ...], Field(strict=False, max_length=1000)] = ()  # in a listed layout
-    radius_m: PositiveFloat = 250.0  # of the disc that a base station covers; reaches the corners of its hexagon
-    min_distance_m: PositiveFloat = 10.0  # no device is placed nearer: to the middle, or with hexagons to any site
-    bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # above what fills the street
-    wrap_around: bool = False  # whether opposite edges of a hexagonal layout meet
-    sectors: Annotated[int, Field(ge=1, le=3)] = 1  # of each base station; each is a separate cell
-    boresight_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0  # azimuth of a site's first sector, from the x axis
-    antenna: Annotated[Antenna, ANTENNAS] = Omni()  # of each sector
-    drop: Literal["disc", "hexagons"] = "disc"  # where devices are: in a disc around all cells, or in the hexagons
-    handover: Handover | None = None  # when a device changes its cell during a round; never by default
-    energy: BaseStationEnergySection | None = None  # None: the energy of base stations is not accounted for
+    sites: Annotated[int, Field(ge=1)] = 1  # Number of base stations; by default 7 if the layout is hexagonal.
+    # Positions of the base stations in a listed layout.
+    positions_m: Annotated[tuple[SitePosition, ...], Field(strict=False, max_length=1000)] = ()
+    # Radius of the disc that a base station covers; it reaches the corners of its hexagon.
+    radius_m: PositiveFloat = 250.0
+    min_distance_m: PositiveFloat = 10.0  # Least distance of a device to the middle, or with hexagons to any site.
+    bs_height_m: Annotated[float, Field(gt=1, le=1000)] = 10.0  # Height of the antennas of base stations.
+    wrap_around: bool = False  # Whether opposite edges of a hexagonal layout meet.
+    # Number of sectors of each base station, each of which is a separate cell.
+    sectors: Annotated[int, Field(ge=1, le=3)] = 1
+    boresight_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0  # Azimuth of a site's first sector, from the x axis.
+    antenna: Annotated[Antenna, ANTENNAS] = Omni()  # The antenna of each sector.
+    # Where devices are placed, in a disc around all cells or in the hexagons.
+    drop: Literal["disc", "hexagons"] = "disc"
+    handover: Handover | None = None  # When a device changes its cell during a round; by default it never does.
+    # What base stations draw; by default their energy is not accounted for.
+    energy: BaseStationEnergySection | None = None
 
     @model_validator(mode="before")
     @classmethod

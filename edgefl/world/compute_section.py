@@ -19,17 +19,19 @@ class Throttling(Section):
     `cool_s`. It computes at 1 / (1 + slowdown h) of its speed.
     """
 
-    slowdown: NonNegative  # by which share longer it takes once it is hot: 0.25
-    heat_s: Positive  # time constant with which it gets hot
-    cool_s: Positive  # likewise, for cooling down
+    slowdown: NonNegative  # Share by which computing takes longer once the processor is hot, such as 0.25.
+    heat_s: Positive  # Time constant with which the processor gets hot.
+    cool_s: Positive  # Time constant with which the processor cools down.
 
 
 class MeasuredTimes(Section):
     """A table of measured seconds in place of the law: CSV with the columns device, network, batch_size, step_s."""
 
-    path: DataFile  # of the table
-    device: str | None = None  # which rows are this device's; default: name of the group, otherwise the preset
-    network: str | None = None  # which rows are the model's; default: model.kind, of a path what follows its colon
+    path: DataFile  # CSV file with the table.
+    # Name of this device in the table; by default that of the group, otherwise of the preset.
+    device: str | None = None
+    # Name of the network in the table; by default model.kind, and of a path what follows its colon.
+    network: str | None = None
 
 
 SPEEDS = ("convolution_flops_per_s", "matmul_flops_per_s", "grouped_flops_per_s", "bandwidth_bytes_per_s")
@@ -45,16 +47,21 @@ class Compute(Section):
     Training takes three forward passes. With a lower clock everything takes longer in proportion.
     """
 
-    convolution_flops_per_s: Positive | None = None  # r1; None: cpu_hz flops_per_cycle, as in the next two
-    matmul_flops_per_s: Positive | None = None  # r2, of linear layers and attention
-    grouped_flops_per_s: Positive | None = None  # r3, of convolutions with groups
-    bandwidth_bytes_per_s: Positive | None = None  # at which operators write their results; None: infinite
-    group_s: NonNegative = Constant(value=0.0)  # tau, training, for each group of each grouped convolution and sample
-    step_s: NonNegative = Constant(value=0.0)  # t0, for each step, whatever its batch
-    speed: Positive = Constant(value=1.0)  # divides all times; a distribution is a spread between units
-    jitter: Annotated[float, Field(ge=0, le=2)] = 0.0  # coefficient of variation of a device's times over rounds
-    measured: MeasuredTimes | None = None  # a table in place of the law
-    throttling: Throttling | None = None  # None: a processor keeps its speed
+    # Speed of convolutions without groups, r1; by default cpu_hz times flops_per_cycle.
+    convolution_flops_per_s: Positive | None = None
+    # Speed of linear layers and attention, r2; by default cpu_hz times flops_per_cycle.
+    matmul_flops_per_s: Positive | None = None
+    # Speed of convolutions with groups, r3; by default cpu_hz times flops_per_cycle.
+    grouped_flops_per_s: Positive | None = None
+    # Speed at which operators write their results; by default writing takes no time.
+    bandwidth_bytes_per_s: Positive | None = None
+    # Time that training takes for each group of each grouped convolution and sample, tau.
+    group_s: NonNegative = Constant(value=0.0)
+    step_s: NonNegative = Constant(value=0.0)  # Time that each step takes whatever its batch, t0.
+    speed: Positive = Constant(value=1.0)  # Divides all times; a distribution makes units differ.
+    jitter: Annotated[float, Field(ge=0, le=2)] = 0.0  # Coefficient of variation of a device's times over the rounds.
+    measured: MeasuredTimes | None = None  # A table of measured steps in place of the law.
+    throttling: Throttling | None = None  # How a processor gets slower as it gets hot; by default it keeps its speed.
 
     @model_validator(mode="after")
     def _law_or_table(self) -> Compute:

@@ -52,9 +52,9 @@ CapacityShare = Annotated[float, Field(ge=0, le=1)]
 class Charging(Section):
     """A daily charging window and its power; time 0 of a run is midnight."""
 
-    power_w: Positive  # of the charger
-    from_h: Hour = Constant(value=22.0)  # time of day
-    to_h: Hour = Constant(value=6.0)  # on the next day unless it is after from_h
+    power_w: Positive  # Power of the charger.
+    from_h: Hour = Constant(value=22.0)  # Time of day at which charging begins.
+    to_h: Hour = Constant(value=6.0)  # Time of day at which charging ends, on the next day unless it is after from_h.
 
 
 def _parse_windows(value: Any, info: ValidationInfo) -> tuple[Charging, ...]:
@@ -88,13 +88,15 @@ Windows = Annotated[
 class Battery(Section):
     """A device's battery; numbers may be distributions."""
 
-    capacity_j: Positive  # full
-    start: PerDeviceShare = Constant(value=1.0)  # level at time 0, as a share of the capacity
-    base_w: NonNegative = Constant(value=0.0)  # drawn all the time, whether it takes part or not: screen, system
-    idle_w: NonNegative = Constant(value=0.0)  # drawn besides while the device takes no part, and only then
-    reserve: CapacityShare = 0.0  # when the level falls to this, the device takes no part any more ...
-    resume: CapacityShare = 0.2  # ... until it is charged to this
-    charging: Windows = ()  # windows of each day, which must not overlap; none: it is never charged
+    capacity_j: Positive  # Energy of the full battery.
+    start: PerDeviceShare = Constant(value=1.0)  # Level at time 0, as a share of the capacity.
+    # Power that screen and system draw all the time, whether the device takes part or not.
+    base_w: NonNegative = Constant(value=0.0)
+    idle_w: NonNegative = Constant(value=0.0)  # Power that the device draws besides while it takes no part.
+    reserve: CapacityShare = 0.0  # Level at which the device stops taking part, as a share of the capacity.
+    resume: CapacityShare = 0.2  # Level from which it takes part again after that.
+    # Windows of each day in which the battery is charged; they must not overlap. By default it is never charged.
+    charging: Windows = ()
 
     @model_validator(mode="after")
     def _check_thresholds(self) -> Battery:
@@ -110,12 +112,13 @@ class RadioEnergy(Section):
     Narayanan et al., ACM SIGCOMM 2021 (power by rate).
     """
 
-    pa_efficiency: Efficiency = Constant(value=1.0)  # of the power amplifier: power sent over power that it draws
-    circuit_w: NonNegative = Constant(value=0.0)  # drawn besides while it sends
-    drx_tail_s: NonNegative = Constant(value=0.0)  # for which the radio stays awake after its last transfer
-    drx_tail_w: NonNegative = Constant(value=0.0)  # drawn meanwhile, in place of `idle_power_w`
-    rx_j_per_mbit: NonNegative = Constant(value=0.0)  # drawn besides for each megabit that it receives
-    tx_j_per_mbit: NonNegative = Constant(value=0.0)  # drawn besides for each megabit that it sends
+    # Efficiency of the power amplifier, which is the power it sends over the power it draws.
+    pa_efficiency: Efficiency = Constant(value=1.0)
+    circuit_w: NonNegative = Constant(value=0.0)  # Power of the circuit while it sends.
+    drx_tail_s: NonNegative = Constant(value=0.0)  # Time for which the radio stays awake after its last transfer.
+    drx_tail_w: NonNegative = Constant(value=0.0)  # Power that it draws meanwhile, in place of idle_power_w.
+    rx_j_per_mbit: NonNegative = Constant(value=0.0)  # Energy for each megabit that it receives, besides the circuit's.
+    tx_j_per_mbit: NonNegative = Constant(value=0.0)  # Energy for each megabit that it sends, besides the circuit's.
 
     @model_validator(mode="after")
     def _check_tail(self) -> RadioEnergy:
@@ -137,30 +140,33 @@ Preset = Literal["jetson_nano", "phone", "raspberry_pi_3", "raspberry_pi_4", "ra
 class Hardware(Section):
     """The parts of a device; numbers may be distributions."""
 
-    preset: Preset | None = None  # a set of keys with sources; keys given with it win
-    cpu_hz: Positive = Constant(value=1.0e9)  # highest clock
-    flops_per_cycle: Positive = Constant(value=8.0)  # chi
-    capacitance: Positive = Constant(value=1.0e-28)  # xi, of the chipset
-    cpu_static_w: NonNegative = Constant(value=0.0)  # drawn besides while it computes, at any clock
-    compute: ComputeKeys = Compute()  # time that it takes for the parts of a network; null: operations over the speed
-    tx_power_dbm: Real = Constant(value=23.0)  # 200 mW; the most at which it transmits
-    power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()  # transmit power by the path loss, if any
-    rx_power_w: Positive = Constant(value=0.1)  # of the receiving circuit
-    idle_power_w: NonNegative = Constant(value=0.0)  # while it takes part and waits
-    setup_s: NonNegative = Constant(value=0.0)  # to set up before each participation: app, libraries, data
-    setup_j: NonNegative = Constant(value=0.0)  # all that it draws meanwhile, besides `battery.base_w`
-    radio_energy: RadioEnergy = RadioEnergy()  # what a radio draws besides the power it sends
-    height_m: HeightM = Constant(value=1.5)  # of its antenna; the path-loss model limits its range
-    data_share: DataShare = Constant(value=1.0)  # share of its part of the data that a device keeps
-    battery: Battery | None = None  # None: on mains
+    preset: Preset | None = None  # A set of keys with their sources; keys given beside it win.
+    cpu_hz: Positive = Constant(value=1.0e9)  # Highest clock of the processor.
+    flops_per_cycle: Positive = Constant(value=8.0)  # Operations in a cycle of the processor, chi.
+    capacitance: Positive = Constant(value=1.0e-28)  # Effective capacitance of the chipset, xi; computing draws xi f^3.
+    # Power that the processor draws besides while it computes, at any clock.
+    cpu_static_w: NonNegative = Constant(value=0.0)
+    # Law of the time that parts of a network take; null takes the operations over the speed.
+    compute: ComputeKeys = Compute()
+    tx_power_dbm: Real = Constant(value=23.0)  # Highest power at which the device transmits; 23 dBm are 200 mW.
+    # How the transmit power follows the path loss.
+    power_control: Annotated[PowerControl, POWER_CONTROLS] = FullPower()
+    rx_power_w: Positive = Constant(value=0.1)  # Power of the receiving circuit.
+    idle_power_w: NonNegative = Constant(value=0.0)  # Power that the device draws while it takes part and waits.
+    setup_s: NonNegative = Constant(value=0.0)  # Time to set up before each participation, for app, libraries and data.
+    setup_j: NonNegative = Constant(value=0.0)  # Energy of the setup, besides battery.base_w.
+    radio_energy: RadioEnergy = RadioEnergy()  # What a radio draws besides the power that it sends.
+    height_m: HeightM = Constant(value=1.5)  # Height of the antenna; the path-loss model limits its range.
+    data_share: DataShare = Constant(value=1.0)  # Share of its part of the data that a device keeps.
+    battery: Battery | None = None  # The battery of each device; by default devices are on mains.
 
 
 class DeviceGroup(Hardware):
     """Devices with consecutive numbers; its keys override those of `devices`."""
 
-    name: Annotated[str, Field(min_length=1, max_length=100)]  # of the group, as pages show it
-    count: Count | None = None  # of devices; or, in all groups, a share
-    share: Annotated[float, Field(gt=0, le=1)] | None = None  # of the population
+    name: Annotated[str, Field(min_length=1, max_length=100)]  # Name of the group on pages.
+    count: Count | None = None  # Number of devices in the group; either all groups have a count, or all a share.
+    share: Annotated[float, Field(gt=0, le=1)] | None = None  # Share of all devices that are in the group.
 
     @model_serializer(mode="wrap")
     def _dump_given_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -171,9 +177,10 @@ class DeviceGroup(Hardware):
 class Devices(Hardware):
     """The population."""
 
-    count: Count = 100  # number of devices
-    groups: Annotated[tuple[DeviceGroup, ...], Field(strict=False)] = ()  # none: all devices are alike
-    dvfs: Annotated[Dvfs, DVFS] = FixedClock()  # rule of the clock
+    count: Count = 100  # Number of devices.
+    # Groups of devices with other keys than the section; by default all devices are alike.
+    groups: Annotated[tuple[DeviceGroup, ...], Field(strict=False)] = ()
+    dvfs: Annotated[Dvfs, DVFS] = FixedClock()  # How the clock is chosen.
 
     @model_validator(mode="after")
     def _check_groups(self) -> Devices:

@@ -85,9 +85,15 @@ def test_fault_is_printed_on_one_line(edgefl):
 
 
 COMMANDS = {
-    "no verb": ([], "VERB"),
-    "unknown verb": (["rum"], "rum"),
-    "unknown option": (["run", "s.yaml", "--quite"], "--quite"),
+    "option in place of a verb": (["--quite"], "VERB"),
+    "unknown verb": (["rum"], 'unknown verb "rum" (did you mean "run"?); known: run, sweep'),
+    "scenario in place of a verb": (["s.yaml"], 'unknown verb "s.yaml": write `edgefl run s.yaml`'),
+    "sweep in place of a verb": (["bandwidth"], "write `edgefl sweep bandwidth`"),
+    "unknown option": (["run", "s.yaml", "--quite"], '--quite: unknown option (did you mean "--quiet"?)'),
+    "key as an option": (["run", "s.yaml", "--lr", "0.1"], "are set with --set training.lr=0.1; see edgefl run --he"),
+    "key with = as an option": (["run", "s.yaml", "--num-clients=5"], "are set with --set devices.count=5"),
+    "option of other programs": (["run", "s.yaml", "--gpu"], "--gpu: unknown option: write --device cuda"),
+    "two scenarios": (["run", "s.yaml", "t.yaml"], "unrecognized arguments: t.yaml; see edgefl run --help"),
     "seed as text": (["run", "s.yaml", "--seed", "x"], "--seed"),
     "negative seed": (["run", "s.yaml", "--seed", "-1"], "--set seed=-1: seed: must be >= 0, got -1"),
     "set without =": (["run", "s.yaml", "--set", "rounds"], "--set rounds: must be KEY=VALUE"),
@@ -105,6 +111,7 @@ COMMANDS = {
     "folder not empty": (["run", "s.yaml", "--no-train", "-o", "."], ".: is not empty; choose another folder with -o"),
     "export of no folder": (["export", "nope", "--format", "csv"], "nope: not a result folder: no such folder"),
     "export in no format": (["export", "nope", "--format", "xml"], "invalid choice: 'xml' (choose from"),
+    "list of a key": (["list", "learning_rate"], "`edgefl explain learning_rate` describes training.lr"),
     "list of no kind": (["list", "model"], 'unknown kind "model" (did you mean "models"?)'),
     "report of no folder": (["report", "nope"], "nope"),
 }

@@ -6,6 +6,7 @@ import os
 import pty
 import shutil
 import subprocess
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,7 +14,7 @@ from export_cases import BASE, RUNS, exported, frame, made
 
 import edgefl
 from edgefl.cli import main
-from edgefl.results.export import EXPORT_TABLES
+from edgefl.results.export import EXPORT_TABLES, format_of
 
 CASES = ("synchronous", "overlapping", "sessions")
 KEYS = ["session", "round", "device"]
@@ -170,7 +171,12 @@ REFUSED = {
         "nope: not a result folder: no such folder",
     ),
     "no folder, for papers": (["nope", "--format", "latex"], "nope: not a result folder: no such folder"),
-    "no format": (["run"], "the following arguments are required: --format"),
+    "no format": (["run"], "export: name a file whose suffix says the format, such as -o x.csv (.csv, .parquet"),
+    "unknown suffix": (["run", "-o", "x.xlsx"], "export: -o x.xlsx: its suffix says no format: name one with --format"),
+    "another suffix": (
+        ["run", "--format", "csv", "-o", "x.PDF"],
+        "-o x.PDF: .pdf is a file of pdf, not csv: change on",
+    ),
     "unknown format": (["run", "--format", "xlsx"], "invalid choice: 'xlsx' (choose from"),
     "unknown table": (
         ["run", "--format", "csv", "--table", "events"],
@@ -248,3 +254,36 @@ def test_binary_goes_through_a_pipe_and_over_an_earlier_file(finished):
     assert finished("export", "out", "--format", "parquet", "-o", "there.parquet").stdout == "there.parquet\n"
     assert (finished.folder / "there.parquet").read_bytes() == piped
     assert len(pd.read_parquet(io.BytesIO(piped))) == 4 * 12
+
+
+SUFFIXES = {
+    "csv": "csv",
+    "JSON": "json",
+    "parquet": "parquet",
+    "tex": "latex",
+    "md": "markdown",
+    "zip": "ro-crate",
+    "png": "png",
+    "pdf": "pdf",
+    "safetensors": "safetensors",
+    "onnx": "onnx",
+}
+
+
+@pytest.mark.parametrize(("suffix", "form"), SUFFIXES.items())
+def test_format_follows_from_the_suffix(suffix, form):
+    assert format_of(None, Path(f"a.b/x.{suffix}")) == form
+    assert format_of(form, Path(f"x.{suffix}")) == form
+
+
+def test_format_that_is_asked_for_may_have_any_suffix_but_that_of_another():
+    assert format_of("trace", Path("x.json")) == "trace"
+    assert format_of("csv", Path("x.txt")) == "csv"
+    assert format_of("csv", None) == "csv"
+
+
+def test_export_by_suffix_writes_the_same_bytes(folders, tmp_path):
+    for name, form in (("x.csv", "csv"), ("x.json", "json"), ("x.md", "markdown")):
+        assert main(["export", str(folders[0]), "-o", str(tmp_path / name)]) == 0
+        assert main(["export", str(folders[0]), "--format", form, "-o", str(tmp_path / f"y{name[1:]}")]) == 0
+        assert (tmp_path / name).read_bytes() == (tmp_path / f"y{name[1:]}").read_bytes()

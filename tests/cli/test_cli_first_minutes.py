@@ -1,5 +1,6 @@
 """The first minutes at the command line: names, copies, lists, data, the machine."""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from edgefl.cli import command_parser
 from edgefl.core.version import edgefl_version
 from edgefl.runs.doctor import EXTRAS
 
@@ -90,6 +92,21 @@ def test_doctor_knows_all_extras():
         assert any(requirement.startswith(package) for requirement in extras[name])
 
 
+def test_program_alone_prints_the_help(edgefl):
+    done = edgefl()
+    assert done.returncode == 0
+    assert done.stdout == edgefl("--help").stdout
+    assert done.stderr == ""
+
+
+def test_help_has_every_verb_once():
+    parser = command_parser()
+    (verbs,) = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    listed = [action.dest for actions in parser.groups.values() for action in actions]
+    assert sorted(listed) == sorted(verbs)
+    assert all(f"\n  {verb} " in parser.format_help() for verb in verbs)
+
+
 def completed(edgefl, script, *words):
     """Return the words that bash offers to complete the last one."""
     line = " ".join(words)
@@ -107,6 +124,8 @@ def test_bash_completes_verbs_options_and_names(edgefl):
     assert completed(edgefl, script, "edgefl", "run", "quick") == {"quickstart"}
     assert completed(edgefl, script, "edgefl", "run", "--no-t") == {"--no-train"}
     assert completed(edgefl, script, "edgefl", "data", "fetch", "fash") == {"fashion_mnist"}
+    assert completed(edgefl, script, "edgefl", "explain", "radio.bandw") == {"radio.bandwidth_hz"}
+    assert completed(edgefl, script, "edgefl", "list", "part") == {"partitions"}
 
 
 @pytest.mark.parametrize(("shell", "offered"), [("zsh", "quickstart"), ("tcsh", "fashion_mnist")])

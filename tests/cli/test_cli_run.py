@@ -164,6 +164,7 @@ def test_export_into_nowhere_is_refused(finished):
 
 def test_list_names_every_member_with_its_source(edgefl):
     kinds = edgefl("list").stdout.split()
+    assert ["policies", "server.policy", "8"] in [line.split()[:3] for line in edgefl("list").stdout.splitlines()]
     assert {"algorithms", "datasets", "models", "partitions", "mobility", "churn", "selection"} <= set(kinds)
     assert "fedprox" in edgefl("list", "algorithms").stdout
     assert "MLSys 2020" in edgefl("list", "algorithms").stdout

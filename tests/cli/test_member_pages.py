@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from edgefl.cli.listing import CATALOGUES
-from edgefl.cli.member_page import NO_EXAMPLE, PLACES, example, page
+from edgefl.cli.listing import CATALOGUES, PLACES
+from edgefl.cli.member_page import NO_EXAMPLE, example, page
 from edgefl.core.key_notes import key_notes
 from edgefl.core.section import Section
 from edgefl.scenario import load

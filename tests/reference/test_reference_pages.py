@@ -4,10 +4,11 @@ import re
 
 import pytest
 from site_pages import reference_pages
-from site_pages.markdown_text import escaped, link, slug, with_short_numbers
+from site_pages.markdown_text import escaped, link, slug
 from site_pages.scenario_keys import FOLDER
 
 from edgefl.cli.listing import CATALOGUES
+from edgefl.core.key_notes import with_short_numbers
 from edgefl.results.result_tables import columns_of_files
 from edgefl.scenario.jsonschema import schema
 

@@ -48,12 +48,12 @@ def test_every_key_is_described():
 def test_descriptions_in_the_schema_are_the_comments_of_fields():
     root = schema()
     radio = root["$defs"]["Radio"]["properties"]
-    assert radio["slot_s"]["description"] == "duration of a slot, for which fading is constant"
+    assert radio["slot_s"]["description"] == "Duration of a slot, for which fading is constant."
     assert radio["slot_s"]["default"] == 0.0005
     members = expanded(root["properties"]["algorithm"], root["$defs"])["anyOf"]
     fedprox = next(one for one in members if one.get("properties", {}).get("kind", {}).get("const") == "fedprox")
     assert fedprox["properties"]["kind"]["description"] == ALGORITHMS.summary("fedprox")
-    assert fedprox["properties"]["mu"]["description"].startswith("weight of the proximal term")
+    assert fedprox["properties"]["mu"]["description"].startswith("Weight of the proximal term")
 
 
 def test_schema_is_small_enough_for_an_editor():

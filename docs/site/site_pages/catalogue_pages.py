@@ -3,11 +3,13 @@
 import inspect
 from typing import Any
 
-from edgefl.cli.listing import CATALOGUES
-from edgefl.cli.member_page import NO_EXAMPLE, PLACES, example
+from edgefl.cli import guides
+from edgefl.cli.listing import CATALOGUES, PLACES
+from edgefl.cli.member_page import NO_EXAMPLE, example
 from edgefl.core.catalogue import Catalogue
+from edgefl.scenario.key_index import parts_of
 from site_pages.key_tables import CATALOGUES as FOLDER
-from site_pages.key_tables import inner_tables, key_table, parts_of
+from site_pages.key_tables import inner_tables, key_table
 from site_pages.markdown_text import code, escaped, link, page, table
 
 INDEX = f"{FOLDER}/README.md"
@@ -39,35 +41,6 @@ TITLES = {
     "csi": "Channel knowledge",
     "optimisers": "Joint optimisers",
 }
-GUIDES = {
-    "algorithms": "algorithms.md",
-    "policies": "policies.md",
-    "selection": "selection.md",
-    "models": "models.md",
-    "datasets": "datasets.md",
-    "partitions": "partitions.md",
-    "schedules": "algorithms.md",
-    "initialisation": "sessions.md",
-    "mobility": "mobility.md",
-    "churn": "churn.md",
-    "dvfs": "devices.md",
-    "power_control": "channel/power-control.md",
-    "propagation": "channel.md",
-    "fading": "channel/fading.md",
-    "rates": "channel/rates.md",
-    "codecs": "algorithms.md",
-    "allocation": "channel/allocation.md",
-    "antenna": "channel/antennas.md",
-    "errors": "channel/errors.md",
-    "traces": "channel/traces.md",
-    "background": "channel/background.md",
-    "losses": "models.md",
-    "measures": "evaluation.md",
-    "multiple_access": "channel/multiple-access.md",
-    "csi": "csi.md",
-    "optimisers": "optimisers.md",
-}
-"""The guide to the members of each catalogue."""
 
 INTRODUCTION = """\
 Some keys of a scenario take the name of a member of a catalogue: `algorithm: fedprox`, or with the member's keys
@@ -94,7 +67,7 @@ def _index() -> str:
 
 def _catalogue_page(kind: str, catalogue: Catalogue[Any]) -> str:
     own = f"{FOLDER}/{kind}.md"
-    guide = link("The guide", own, GUIDES[kind])
+    guide = link("The guide", own, guides.OF_CATALOGUES[kind])
     introduction = (
         f"The values of the key `{PLACES[kind]}`. {guide} explains when to choose which; "
         f"`edgefl list {kind}` prints them."

@@ -6,12 +6,12 @@ The site has a page for each section instead (`scenario_keys`), and `repository_
 import re
 from collections.abc import Iterator
 
-from edgefl.cli.listing import CATALOGUES
-from edgefl.cli.member_page import PLACES
+from edgefl.cli.listing import CATALOGUES, PLACES
 from edgefl.scenario import presets
+from edgefl.scenario.key_index import Part, inherited_keys, parts_of
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.sweep_file import SweepFile
-from site_pages.key_tables import HEAD, Part, inherited_keys, key_rows, parts_of
+from site_pages.key_tables import HEAD, key_rows
 from site_pages.markdown_text import code, page, table
 
 OWN = "keys.md"
@@ -55,7 +55,7 @@ def text() -> str:
 
 def _rows(part: Part, prefix: str, outer: Part | None) -> Iterator[list[str]]:
     """Return the rows of a section, and behind each key those of the section that it holds."""
-    inherited = inherited_keys(outer, part)
+    inherited = inherited_keys(outer.section if outer else None, part.section)
     inner = parts_of(part.section, part.key)
     for name, *cells in key_rows(part.section, part.key, OWN, inherited):
         yield [prefix + name, *cells]

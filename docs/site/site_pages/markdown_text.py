@@ -4,9 +4,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
-_MANY_ZEROS = 1e5  # from here on a number reads better with an exponent
-
 
 def escaped(text: str) -> str:
     """Return a text on one line for a cell of a table, in which only backticks are markup."""
@@ -48,24 +45,6 @@ def words(name: str) -> str:
 def slug(heading: str) -> str:
     """Return the anchor that both renderers give a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
-
-
-def with_short_numbers(text: str) -> str:
-    """Return a text with short numbers: 3.5e9, not 3500000000.0."""
-    return _NUMBER.sub(lambda match: _short(match[0]), text)
-
-
-def _short(digits: str) -> str:
-    value = float(digits)
-    is_whole_number = "." not in digits and "e" not in digits
-    if is_whole_number and abs(value) < _MANY_ZEROS:
-        return digits
-    text = f"{value:.15g}"
-    if abs(value) >= _MANY_ZEROS:
-        exponent = len(f"{abs(value):.0f}") - 1
-        mantissa = f"{value / 10**exponent:.10g}"
-        text = f"{mantissa}e{exponent}"
-    return re.sub(r"e([-+])0*(\d)", lambda match: f"e{match[1].strip('+')}{match[2]}", text)
 
 
 def page(title: str, *parts: str) -> str:

@@ -2,27 +2,16 @@
 
 import inspect
 
+from edgefl.cli import guides
 from edgefl.core.section import Section
+from edgefl.scenario.key_index import Part, parts_of
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.sweep_file import SweepFile
-from site_pages.key_tables import Part, inner_tables, key_table, parts_of, summary
+from site_pages.key_tables import inner_tables, key_table, summary
 from site_pages.markdown_text import escaped, link, page, table
 
 FOLDER = "reference/scenario"
 INDEX = f"{FOLDER}/README.md"
-GUIDES = {
-    "sessions": "sessions.md",
-    "targets": "metrics.md",
-    "data": "datasets.md",
-    "training": "algorithms.md",
-    "server": "policies.md",
-    "devices": "devices.md",
-    "cells": "cells.md",
-    "backhaul": "backhaul.md",
-    "radio": "channel.md",
-    "report": "evaluation.md",
-}
-"""The guide to a section, by its key."""
 
 INTRODUCTION = """\
 A scenario is a YAML file ([how it is written](../../scenario.md)). These pages have all of its keys. A key's unit is at
@@ -79,8 +68,8 @@ def _row(text: str, name: str, section: type[Section]) -> list[str]:
 def _section_page(part: Part) -> str:
     own = f"{FOLDER}/{part.key}.md"
     guide = ""
-    if part.key in GUIDES:
-        guide = link("How it is used", own, GUIDES[part.key]) + "."
+    if part.key in guides.OF_KEYS:
+        guide = link("How it is used", own, guides.OF_KEYS[part.key]) + "."
     about = TARGETS if part.key == "targets" else escaped(summary(part.section))
     texts = [f"{about.strip()} {guide}".strip(), key_table(part.section, part.key, own)]
     if part.section.inlined:

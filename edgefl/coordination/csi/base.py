@@ -57,7 +57,7 @@ class ReportedCsi(Csi):
 
     known: ClassVar[bool] = True
 
-    noise_db: NonNegativeFloat = 0.0  # standard deviation of the error of a report
+    noise_db: NonNegativeFloat = 0.0  # Standard deviation of the error of a report.
 
     def observe(self, gains: Gains) -> Gains:
         """Return the reports of devices [n] on the channel that they measure."""
@@ -75,8 +75,8 @@ class ReportedCsi(Csi):
 class RequestedCsi(ReportedCsi):
     """Base class of all kinds in which all candidates report before participants are chosen."""
 
-    age_s: Delay = 0.0  # how old reports are when the round begins
-    report_bits: NonNegativeInt = 32  # size of a report of each candidate before each choice; 0: reports are free
+    age_s: Delay = 0.0  # Age of reports when the round begins.
+    report_bits: NonNegativeInt = 32  # Size of a report of each candidate before each choice; with 0 reports are free.
 
     @property
     def request_bits(self) -> int:

@@ -23,9 +23,9 @@ class Fedl(Optimiser):
     needs_shannon: ClassVar[bool] = True
     weighs_clocks: ClassVar[bool] = True
 
-    kappa: PositiveFloat = 1.0  # what a second of the round is worth [J]
-    min_power_w: NonNegativeFloat = 0.0  # least transmit power
-    min_clock_hz: NonNegativeFloat = 0.0  # least clock
+    kappa: PositiveFloat = 1.0  # Joules that a second of the round is worth.
+    min_power_w: NonNegativeFloat = 0.0  # Least transmit power.
+    min_clock_hz: NonNegativeFloat = 0.0  # Least clock.
 
     def decide(self, forecast: Forecast) -> Decisions:
         """Return turns, powers and clocks: two sub-problems, each solved in closed form."""

@@ -19,8 +19,8 @@ class MinEnergy(Optimiser):
     needs_shannon: ClassVar[bool] = True
     weighs_clocks: ClassVar[bool] = True
 
-    deadline_s: Seconds | None = None  # of a round; None: `server.deadline_s`
-    min_clock_hz: NonNegativeFloat = 0.0  # least clock
+    deadline_s: Seconds | None = None  # Deadline of a round; by default server.deadline_s.
+    min_clock_hz: NonNegativeFloat = 0.0  # Least clock.
 
     @property
     def needs_deadline(self) -> bool:

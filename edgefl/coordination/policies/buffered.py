@@ -16,7 +16,7 @@ class Buffered(Policy):
 
     overlapping: ClassVar[bool] = True  # other devices are under way at every aggregation
 
-    buffer: Annotated[int, Field(ge=1, le=10**6)] = 10  # updates
+    buffer: Annotated[int, Field(ge=1, le=10**6)] = 10  # Number of updates that end a round.
 
     def run(self, server: Coordinator) -> Generator[simpy.Event, Any, None]:
         """Keep devices under way, and aggregate whenever the buffer is full."""

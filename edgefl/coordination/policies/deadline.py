@@ -13,7 +13,8 @@ class Deadline(Policy):
 
     has_deadline: ClassVar[bool] = True
 
-    late: Literal["drop", "keep"] = "drop"  # interrupt late devices, or count their updates when they arrive
+    # Whether late devices are interrupted (drop), or their updates count when they arrive (keep).
+    late: Literal["drop", "keep"] = "drop"
 
     @property
     def overlapping(self) -> bool:

@@ -15,9 +15,10 @@ class Hierarchical(Policy):
 
     edge_models: ClassVar[bool] = True
 
-    cloud_every: Annotated[int, Field(ge=1, le=10**9)] = 5  # rounds of the cells to one of the cloud, kappa_2
-    backhaul_bps: BitRate | None = None  # for a star, in place of the section backhaul; None: bits take no time
-    backhaul_delay_s: Delay = 0.0  # of a message, one way
+    cloud_every: Annotated[int, Field(ge=1, le=10**9)] = 5  # Rounds of the cells to one of the cloud, kappa_2.
+    # Rate of a star backhaul, in place of the section backhaul; by default bits take no time.
+    backhaul_bps: BitRate | None = None
+    backhaul_delay_s: Delay = 0.0  # Delay of a message over the backhaul, one way.
 
     @property
     def star_backhaul(self) -> StarBackhaul:

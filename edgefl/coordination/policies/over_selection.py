@@ -15,7 +15,7 @@ PRODUCT_ROUNDING = 1e-9  # 1.1 * 10 is 11.000000000000002 in floating point, and
 class OverSelection(Policy):
     """Ask more devices than needed, and take the first updates (Bonawitz et al., MLSys 2019, section 2.1)."""
 
-    factor: Annotated[float, Field(ge=1, le=100)] = 1.3  # devices asked, over server.participants
+    factor: Annotated[float, Field(ge=1, le=100)] = 1.3  # Number of devices asked over server.participants.
 
     def asked(self, participants: int) -> int:
         """Return how many devices a round asks."""

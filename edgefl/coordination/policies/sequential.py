@@ -14,7 +14,8 @@ class Sequential(Policy):
 
     averages: ClassVar[bool] = False  # there is one model, which each participant trains in turn
 
-    links: Literal["relayed", "device_to_device"] = "relayed"  # through the base station, or from device to device
+    # The way of the model, through the base station or from device to device.
+    links: Literal["relayed", "device_to_device"] = "relayed"
 
     @property
     def direct_links(self) -> bool:

@@ -30,9 +30,11 @@ class Split(Policy):
 
     splits_model: ClassVar[bool] = True
 
-    mode: Literal["parallel", "sequential"] = "parallel"  # SplitFed V1: all at once; SSL: the front walks
-    cut: CutLayer = None  # the front's last layer; None: the model's usual one
-    links: Literal["relayed", "device_to_device"] = "relayed"  # how the front walks, in sequential mode
+    # Whether all devices train at once (SplitFed V1), or the front walks from one to the next (SSL).
+    mode: Literal["parallel", "sequential"] = "parallel"
+    cut: CutLayer = None  # Last layer of the front; by default the model's usual one.
+    # The way of the front in sequential mode, through the base station or from device to device.
+    links: Literal["relayed", "device_to_device"] = "relayed"
 
     @model_validator(mode="after")
     def _check_links(self) -> Split:

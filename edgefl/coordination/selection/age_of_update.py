@@ -26,9 +26,10 @@ class AgeOfUpdate(Selection):
 
     memory_width: ClassVar[int] = 1  # the number of rounds since each device's last update, less one
 
-    alpha: NonNegativeFloat = 1.0  # fairness: 0 counts rounds, 1 their logarithm, more ever less of long absence
-    channels: Count | None = None  # equal parts of the band; None: server.participants
-    upload_s: Seconds | None = None  # how long an upload may take; None: each device takes one channel
+    # Fairness. 0 counts rounds, 1 their logarithm, and more makes ever less of long absence.
+    alpha: NonNegativeFloat = 1.0
+    channels: Count | None = None  # Number of equal parts of the band; by default server.participants.
+    upload_s: Seconds | None = None  # Longest time of an upload; by default each device takes one channel.
 
     @property
     def needs_csi(self) -> bool:

@@ -28,11 +28,12 @@ class Bandit(Selection):
 
     memory_width: ClassVar[int] = 5  # the columns above
 
-    # cs-ucb: short round trips; cs-ucb-q: with a share of the rounds for each device.
+    # Short round trips (cs-ucb), or with a share of the rounds for each device (cs-ucb-q).
     variant: Literal["cs-ucb", "cs-ucb-q"] = "cs-ucb"
-    max_round_trip_s: Seconds | None = None  # t_max, of which longer ones are cut; None: the longest so far
-    share: Annotated[float, Field(ge=0, le=1)] = 0.0  # c: the least part of the rounds of each device, in cs-ucb-q
-    beta: Annotated[float, Field(ge=0, le=1)] = 0.1  # weight of the queue against the reward, in cs-ucb-q
+    # Time to which longer round trips are cut, t_max; by default the longest so far.
+    max_round_trip_s: Seconds | None = None
+    share: Annotated[float, Field(ge=0, le=1)] = 0.0  # Least share of the rounds of each device in cs-ucb-q, c.
+    beta: Annotated[float, Field(ge=0, le=1)] = 0.1  # Weight of the queue against the reward in cs-ucb-q.
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why not all devices can have their share; None if they can."""

@@ -14,7 +14,8 @@ from edgefl.core.streams import Streams
 class BernoulliSelection(Selection):
     """Each device takes part with a probability, redrawn if none does (FedDyn's program, Acar et al., ICLR 2021)."""
 
-    probability: Annotated[float, Field(ge=1e-4, le=1)] | None = None  # None: participants / present
+    # Probability with which each device is chosen; by default participants / present.
+    probability: Annotated[float, Field(ge=1e-4, le=1)] | None = None
 
     def expected(self, participants: int, present: float) -> float:
         """Return the mean number of devices whose coins say yes."""

@@ -28,10 +28,11 @@ class ChannelAndUpdate(UpdateNorm):
 
     needs_csi: ClassVar[bool] = True  # it compares channels
 
-    # bc_bn2: strong channels, then large updates; bn2_c: both weighed at once.
+    # Strong channels and among them large updates (bc_bn2), or both weighed at once (bn2_c).
     variant: Literal["bc_bn2", "bn2_c"] = "bc_bn2"
-    candidates_by_channel: Count | None = None  # of bc_bn2, K_c; None: twice the participants
-    upload_s: Seconds | None = None  # of bn2_c: the time that each has for its upload, on an equal share
+    # Number of candidates by their channels in bc_bn2, K_c; by default twice the participants.
+    candidates_by_channel: Count | None = None
+    upload_s: Seconds | None = None  # Time that each device has for its upload on an equal share, in bn2_c.
 
     @model_validator(mode="after")
     def _check_variant(self) -> ChannelAndUpdate:

@@ -25,11 +25,11 @@ class DataDiversity(Selection):
 
     needs_labels: ClassVar[bool] = True  # devices tell at registration how many samples of each class they have
 
-    # gini_simpson or shannon: of each device's labels; coverage: of the chosen set's.
+    # Diversity of each device's labels (gini_simpson, shannon), or of those of the chosen set (coverage).
     measure: Literal["gini_simpson", "shannon", "coverage"] = "gini_simpson"
-    diversity: NonNegativeFloat = 1.0  # weight of the labels' diversity
-    size: NonNegativeFloat = 1.0  # of the number of samples
-    age: NonNegativeFloat = 1.0  # of the rounds since a device last took part
+    diversity: NonNegativeFloat = 1.0  # Weight of the labels' diversity.
+    size: NonNegativeFloat = 1.0  # Weight of the number of samples.
+    age: NonNegativeFloat = 1.0  # Weight of the rounds since a device last took part.
 
     @model_validator(mode="after")
     def _check_weights(self) -> DataDiversity:

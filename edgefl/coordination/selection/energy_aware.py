@@ -13,7 +13,8 @@ class EnergyAware(Selection):
 
     report_floats: ClassVar[int] = 1  # devices report one number: the energy that they spent, or have left
 
-    by: Literal["energy", "battery"] = "energy"  # energy: least used in the last round first; battery: fullest first
+    # Whether devices come first that used the least in the last round (energy), or have the fullest battery.
+    by: Literal["energy", "battery"] = "energy"
 
     @property
     def needs_batteries(self) -> bool:

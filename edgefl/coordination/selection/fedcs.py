@@ -25,9 +25,10 @@ class FedCS(Selection):
     needs_csi: ClassVar[bool] = True  # it plans with predicted times
     count_varies: ClassVar[bool] = True  # as many take part as fit
 
-    deadline_s: Seconds | None = None  # T_round; None: server.deadline_s
-    requests: Count | None = None  # devices that are asked for their resources, at random; None: all present ones
-    limit: Literal["participants", "none"] = "participants"  # the most that are chosen; none: as many as fit
+    deadline_s: Seconds | None = None  # Time of a round, T_round; by default server.deadline_s.
+    # Number of devices, drawn at random, that are asked for their resources; by default all present ones.
+    requests: Count | None = None
+    limit: Literal["participants", "none"] = "participants"  # Most devices that are chosen; with none as many as fit.
 
     @property
     def needs_deadline(self) -> bool:

@@ -25,9 +25,9 @@ class Lyapunov(Selection):
     count_varies: ClassVar[bool] = True  # devices in debt stay out, all of them if need be
     memory_width: ClassVar[int] = 1  # the queues
 
-    budget_j: PositiveFloat  # of each device, a round
-    v: PositiveFloat = 1.0  # weight of a participant's utility against the drift, J^2; more is less frugal
-    utility: Literal["equal", "samples"] = "equal"  # of a participant: 1, or its samples over the mean
+    budget_j: PositiveFloat  # Energy that each device may spend in a round.
+    v: PositiveFloat = 1.0  # Weight of a participant's utility against the drift in J^2; more is less frugal.
+    utility: Literal["equal", "samples"] = "equal"  # Utility of a participant, 1 (equal), or its samples over the mean.
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return the devices whose utility outweighs their debt, by how much it does; ties are drawn."""

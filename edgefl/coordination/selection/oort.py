@@ -30,15 +30,16 @@ class Oort(Selection):
     report_floats: ClassVar[int] = 1  # devices report their loss; the server's clock measures the rest
     needs_losses: ClassVar[bool] = True  # statistical utility is samples times loss
 
-    exploration_factor: Fraction = 0.9  # epsilon: part of the participants that have never reported
-    exploration_decay: Fraction = 0.98  # of it, each round
-    exploration_min: Fraction = 0.2  # below which it does not fall
-    round_penalty: NonNegativeFloat = 2.0  # alpha, of devices slower than the preferred duration T
-    round_threshold: Percentage = 30.0  # T is this percentile of the round trips that the server has seen
-    pacer_step: Count = 20  # W, rounds
-    pacer_delta: Percentage = 5.0  # added to round_threshold when W rounds bring less utility than the W before
-    cut_off_util: Fraction = 0.95  # c: devices with this part of the last one's score may be drawn in its place
-    clip_bound: Fraction = 0.95  # quantile at which utilities are cut
+    exploration_factor: Fraction = 0.9  # Share of the participants that have never reported, epsilon.
+    exploration_decay: Fraction = 0.98  # Factor on the exploration each round.
+    exploration_min: Fraction = 0.2  # Least exploration.
+    # Exponent of the penalty on devices slower than the preferred duration T, alpha.
+    round_penalty: NonNegativeFloat = 2.0
+    round_threshold: Percentage = 30.0  # Percentile of the round trips seen so far that is the preferred duration T.
+    pacer_step: Count = 20  # Rounds that the pacer compares with those before, W.
+    pacer_delta: Percentage = 5.0  # Added to round_threshold when W rounds bring less utility than the W before.
+    cut_off_util: Fraction = 0.95  # Share of the last device's score from which others may be drawn in its place, c.
+    clip_bound: Fraction = 0.95  # Quantile at which utilities are cut.
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return exploited devices, then explored ones; each group fills up if the other is too small."""

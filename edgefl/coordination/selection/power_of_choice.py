@@ -20,10 +20,10 @@ class PowerOfChoice(Selection):
 
     needs_losses: ClassVar[bool] = True  # every variant chooses by losses
 
-    # pow-d: loss on all samples; cpow-d: on a mini-batch; rpow-d: the last training loss.
+    # Loss on all samples (pow-d), on a mini-batch (cpow-d), or the last training loss (rpow-d).
     variant: Literal["pow-d", "cpow-d", "rpow-d"] = "pow-d"
-    d: Count | None = None  # candidates; None: twice the participants
-    batch_size: Count = 50  # of the mini-batch in cpow-d, b
+    d: Count | None = None  # Number of candidates; by default twice the participants.
+    batch_size: Count = 50  # Size of the mini-batch in cpow-d, b.
 
     @property
     def report_floats(self) -> int:

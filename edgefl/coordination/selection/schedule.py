@@ -22,9 +22,9 @@ ScheduledRounds = Annotated[tuple[ScheduledRound, ...], Field(strict=False, min_
 class ScheduleSelection(Selection):
     """Participants are listed round by round, in order (rounds: or file:); repeated when shorter than the run."""
 
-    # [[0, 1], [1, 2], ...]: the participants of each round, in order; it starts again when it ends.
+    # Participants of each round in order, as [[0, 1], [1, 2], ...]; the list starts again when it ends.
     rounds: ScheduledRounds | None = None
-    file: UserFile | None = None  # JSON: [[0, 1], [1, 2], ...]
+    file: UserFile | None = None  # JSON file with the same list as rounds.
 
     _schedule: ScheduledRounds = PrivateAttr()
 

@@ -33,12 +33,13 @@ class TiFL(Selection):
     count_varies: ClassVar[bool] = True  # a tier may have fewer devices than a round asks for
     memory_width: ClassVar[int] = 5  # the columns above
 
-    tiers: Count = 5  # number of tiers of latency
-    profile_rounds: Count = 1  # participations of a device by which its latency is measured
-    probabilities: Weights | None = None  # of the tiers, fastest first, in proportion; None: all alike
-    adaptive: bool = False  # tiers with higher losses become more probable
-    interval: Count = 10  # I: drawn rounds from one review of the tiers to the next
-    credits: Count | None = None  # how often each tier may be drawn; None: without limit
+    tiers: Count = 5  # Number of tiers of latency.
+    profile_rounds: Count = 1  # Number of participations by which a device's latency is measured.
+    # Probabilities of the tiers, fastest first, in proportion; by default all are alike.
+    probabilities: Weights | None = None
+    adaptive: bool = False  # Whether tiers with higher losses become more probable.
+    interval: Count = 10  # Drawn rounds from one review of the tiers to the next, I.
+    credits: Count | None = None  # How often each tier may be drawn; by default without limit.
 
     @model_validator(mode="after")
     def _check_probabilities(self) -> TiFL:

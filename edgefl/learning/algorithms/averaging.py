@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Averaging(Algorithm):
     """Base of algorithms whose server sees a mean over participants (McMahan et al., AISTATS 2017, algorithm 1)."""
 
-    # samples: weights in proportion to samples; uniform: equal weights.
+    # Weights of updates, in proportion to samples, or equal (uniform).
     weighting: Literal["samples", "uniform"] = "samples"
 
     def weights(self, updates: Updates) -> Tensor:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class FedACG(Averaging):
     """FedACG: devices start where the momentum leads, and stay near that point (Kim et al., CVPR 2024, algorithm 1)."""
 
-    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.85  # lambda
-    beta: NonNegativeFloat = 0.002  # weight of the pull (beta/2) |w - start|^2
-    # samples: weights in proportion to samples; uniform: equal weights.
+    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.85  # Momentum of the server, lambda.
+    beta: NonNegativeFloat = 0.002  # Weight of the pull (beta/2) |w - start|^2.
+    # Weights of updates, in proportion to samples, or equal (uniform).
     weighting: Literal["samples", "uniform"] = "uniform"
 
     @property

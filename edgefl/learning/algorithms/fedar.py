@@ -24,15 +24,17 @@ class FedAR(Algorithm):
     (linear) and another for all other losses (root), and gives no numbers for either.
     """
 
-    rho: Annotated[float, Field(ge=0, le=1)] = 0.1  # exponent of an update's age in its weight
-    psi_max: Annotated[float, Field(ge=1)] = 2.0  # greatest weight of an old update
+    rho: Annotated[float, Field(ge=0, le=1)] = 0.1  # Exponent of an update's age in its weight.
+    psi_max: Annotated[float, Field(ge=1)] = 2.0  # Greatest weight of an old update.
     # Of g(t): linear: t_0 + t / b; root: of theorem 2; constant: t_0.
     cutoff_rule: Literal["linear", "root", "constant"] = "linear"
-    cutoff: PositiveFloat = 50.0  # rounds, t_0
-    cutoff_slope: Annotated[float, Field(ge=0, lt=0.5)] = 0.4  # for linear: 1 / b, in rounds per round
-    smoothness: PositiveFloat = 1.0  # for root: Lipschitz constant L of the gradients
-    dissimilarity: NonNegativeFloat = 1.0  # for root: beta, with |grad F_i|^2 <= alpha |grad F|^2 + beta on average
-    hessian_lipschitz: NonNegativeFloat = 1.0  # for root: lambda
+    cutoff: PositiveFloat = 50.0  # Age in rounds up to which updates count, t_0.
+    # Rounds by which a linear cut-off grows each round, 1 / b.
+    cutoff_slope: Annotated[float, Field(ge=0, lt=0.5)] = 0.4
+    smoothness: PositiveFloat = 1.0  # Lipschitz constant of the gradients, L, for a cut-off by the root.
+    # Dissimilarity beta in |grad F_i|^2 <= alpha |grad F|^2 + beta on average, for a cut-off by the root.
+    dissimilarity: NonNegativeFloat = 1.0
+    hessian_lipschitz: NonNegativeFloat = 1.0  # Lipschitz constant of the Hessians, lambda, for a cut-off by the root.
 
     @property
     def replays(self) -> bool:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 class FedAsync(Algorithm):
     """FedAsync: the server mixes in one local model after another, old ones less (Xie et al., arXiv 1903.03934)."""
 
-    mixing: Annotated[float, Field(gt=0, le=1)] = 0.6  # alpha
-    staleness: Literal["constant", "polynomial", "hinge"] = "polynomial"  # s(tau) of a model tau aggregations old
-    exponent: NonNegativeFloat = 0.5  # a of the polynomial
-    hinge_slope: NonNegativeFloat = 10.0  # a of the hinge
-    hinge_start: NonNegativeFloat = 4.0  # b of the hinge, aggregations
-    mu: NonNegativeFloat = 0.0  # rho, the pull toward the received model
+    mixing: Annotated[float, Field(gt=0, le=1)] = 0.6  # Weight of an arriving model, alpha.
+    # Factor s(tau) on the weight of a model that is tau aggregations old.
+    staleness: Literal["constant", "polynomial", "hinge"] = "polynomial"
+    exponent: NonNegativeFloat = 0.5  # Exponent of the polynomial, a.
+    hinge_slope: NonNegativeFloat = 10.0  # Slope of the hinge, a.
+    hinge_start: NonNegativeFloat = 4.0  # Age at which the hinge begins in aggregations, b.
+    mu: NonNegativeFloat = 0.0  # Weight of the pull toward the received model, rho.
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Return the gradient of `loss + (mu/2) |w - start|^2`."""

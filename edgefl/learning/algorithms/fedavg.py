@@ -45,10 +45,11 @@ class FedAvg(Averaging):
     NeurIPS 2021).
     """
 
-    max_participants: Count | None = None  # S, drawn at random
+    max_participants: Count | None = None  # Most updates that count in a round, S, drawn at random; by default all.
     # With max_participants: cap takes at most so many; wait waits for each of those drawn.
     mode: Literal["cap", "wait"] = "cap"
-    availability: Availability = None  # p_i, one for all devices or a list with one for each: weights 1 / (N p_i)
+    # Probability that a device takes part, p_i, one for all or a list, which gives weights 1 / (N p_i).
+    availability: Availability = None
 
     @model_validator(mode="after")
     def _check_mode_and_availability(self) -> FedAvg:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class FedAvgM(Averaging):
     """FedAvgM: momentum at the server (Hsu et al., arXiv 1909.06335, 2019), a moving mean or the paper's heavy ball."""
 
-    server_lr: PositiveFloat = 1.0  # factor of the server's step
-    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9  # beta
-    # ema: moving mean of moves; heavy_ball: their sum with decay, as in the paper.
+    server_lr: PositiveFloat = 1.0  # Factor of the server's step.
+    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9  # Momentum of the server, beta.
+    # Moving mean of moves (ema), or their sum with decay as in the paper (heavy_ball).
     rule: Literal["ema", "heavy_ball"] = "ema"
 
     @property

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class FedBuff(Algorithm):
     """FedBuff: the mean of a buffer of moves, old ones less (Nguyen et al., AISTATS 2022, algorithm 1)."""
 
-    server_lr: PositiveFloat = 1.0  # factor of the server's step
-    exponent: NonNegativeFloat = 0.5  # a, of the staleness; with 0 old and new moves count alike
+    server_lr: PositiveFloat = 1.0  # Factor of the server's step.
+    exponent: NonNegativeFloat = 0.5  # Exponent of the staleness, a; with 0 old and new moves count alike.
 
     def aggregate(self, server: Mapping[str, Tensor], updates: Updates) -> dict[str, Tensor]:
         """Return `w + server_lr mean_i (1 + tau_i)^-a delta_i`, tau_i the aggregations since i received its model."""

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class FedDC(Algorithm):
     """FedDC: a drift h_i and a gradient correction g_i that each device keeps (Gao et al., CVPR 2022, algorithm 1)."""
 
-    alpha: NonNegativeFloat = 0.01  # weight of the penalty on a device's drift
-    cv_lr: Literal["initial", "current"] = "initial"  # learning rate in g_i; the authors' program takes the initial one
+    alpha: NonNegativeFloat = 0.01  # Weight of the penalty on a device's drift.
+    # Learning rate in g_i; the authors' program takes the initial one.
+    cv_lr: Literal["initial", "current"] = "initial"
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model, the mean drift of all devices, `h = 0`, and their mean correction, `g = 0`."""

@@ -41,11 +41,12 @@ class FedDisco(Wrapper):
     top of FedDyn.
     """
 
-    base: Annotated[Algorithm, BASES] = FedAvg()  # the algorithm whose weights are replaced
-    a: NonNegativeFloat = 0.5  # weight of the distance
-    b: NonNegativeFloat = 0.1  # added to every device's weight
-    distance: Literal["kl", "l1", "l2", "cosine"] = "kl"  # between a device's labels and uniform ones
-    reference: Literal["uniform", "global", "test"] = "uniform"  # global: all devices' labels; test: the test set's
+    base: Annotated[Algorithm, BASES] = FedAvg()  # The algorithm whose weights are replaced.
+    a: NonNegativeFloat = 0.5  # Weight of the distance.
+    b: NonNegativeFloat = 0.1  # Added to every device's weight.
+    distance: Literal["kl", "l1", "l2", "cosine"] = "kl"  # Distance between a device's labels and the reference.
+    # The labels with which a device's are compared, uniform ones, those of all devices (global) or of the test set.
+    reference: Literal["uniform", "global", "test"] = "uniform"
 
     @model_validator(mode="after")
     def _check_base(self) -> FedDisco:

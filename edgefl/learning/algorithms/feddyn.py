@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class FedDyn(Algorithm):
     """FedDyn: dynamic regularisation by a drift h_i that each device keeps (Acar et al., ICLR 2021, algorithm 1)."""
 
-    alpha: NonNegativeFloat = 0.01  # weight of the dynamic regularisation
+    alpha: NonNegativeFloat = 0.01  # Weight of the dynamic regularisation.
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model and the mean drift of all devices, `h = 0`."""

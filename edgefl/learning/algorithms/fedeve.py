@@ -20,8 +20,8 @@ PROGRAM = "edgefl.learning.algorithms.as_published.fedeve_program:FedEveProgram"
 class FedEve(Averaging):
     """FedEve: a Kalman filter weighs the predicted against the observed move (the FedEve paper, eq. 12 and 13)."""
 
-    server_lr: PositiveFloat = 1.0  # eta_g
-    q: Literal["paper", "code"] = "paper"  # variances as in eq. 13, or as in the authors' program
+    server_lr: PositiveFloat = 1.0  # Factor of the server's step, eta_g.
+    q: Literal["paper", "code"] = "paper"  # Whether variances are as in eq. 13, or as in the authors' program.
 
     @model_validator(mode="after")
     def _choose_variant(self) -> FedEve:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class FedNova(Averaging):
     """FedNova: averages moves per step, so that devices with more steps do not dominate (Wang et al., NeurIPS 2020)."""
 
-    mu: NonNegativeFloat = 0.0  # weight of the proximal pull (mu/2) |w - start|^2
-    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0  # gamma
+    mu: NonNegativeFloat = 0.0  # Weight of the proximal pull (mu/2) |w - start|^2.
+    server_momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0  # Momentum of the server, gamma.
 
     def server_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model and, with server momentum, its momentum `u = 0`."""

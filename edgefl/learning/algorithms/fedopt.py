@@ -19,10 +19,11 @@ Decay = Annotated[float, Field(ge=0, lt=1)]
 class FedOpt(Averaging):
     """Base: the mean move takes the place of a gradient (Reddi et al., ICLR 2021, algorithm 2); no bias correction."""
 
-    server_lr: PositiveFloat = 0.01  # a value that suits one model makes another diverge: tune it
-    beta1: Decay = 0.9  # decay of the mean of moves
-    tau: PositiveFloat = 1e-3  # adaptivity
-    v0: NonNegativeFloat | None = None  # initial v; tau^2 if not given
+    # Learning rate of the server. A value that suits one model makes another diverge, so tune it.
+    server_lr: PositiveFloat = 0.01
+    beta1: Decay = 0.9  # Decay of the mean of moves.
+    tau: PositiveFloat = 1e-3  # Adaptivity, added to the root of v.
+    v0: NonNegativeFloat | None = None  # Initial v; by default tau^2.
 
     @property
     def needs_only_mean(self) -> bool:
@@ -51,7 +52,7 @@ class FedOpt(Averaging):
 class FedAdagrad(FedOpt):
     """FedAdagrad: steps shrink with the sum of squared moves (Reddi et al., ICLR 2021, algorithm 2)."""
 
-    beta1: Decay = 0.0  # decay of the mean of moves; 0 is the last move alone
+    beta1: Decay = 0.0  # Decay of the mean of moves; 0 is the last move alone.
 
     def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
         """Return `v + delta^2`."""
@@ -61,7 +62,7 @@ class FedAdagrad(FedOpt):
 class FedAdam(FedOpt):
     """FedAdam: Adam at the server, without bias correction (Reddi et al., ICLR 2021, algorithm 2)."""
 
-    beta2: Decay = 0.99  # decay of the mean of squared moves
+    beta2: Decay = 0.99  # Decay of the mean of squared moves.
 
     def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
         """Return `beta2 v + (1 - beta2) delta^2`."""
@@ -71,7 +72,7 @@ class FedAdam(FedOpt):
 class FedYogi(FedOpt):
     """FedYogi: Adam whose v moves by a bounded step (Reddi et al., ICLR 2021, algorithm 2)."""
 
-    beta2: Decay = 0.99  # decay of the mean of squared moves
+    beta2: Decay = 0.99  # Decay of the mean of squared moves.
 
     def second_moment(self, v: Tensor, square: Tensor) -> Tensor:
         """Return `v - (1 - beta2) delta^2 sign(v - delta^2)`."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class FedProx(FedAvg):
     """FedProx: a proximal pull toward the received model (Li et al., MLSys 2020, eq. 2); mu = 0 is FedAvg."""
 
-    mu: NonNegativeFloat = 0.01  # weight of the proximal term, mu / 2 |w - w_received|^2
+    mu: NonNegativeFloat = 0.01  # Weight of the proximal term, mu / 2 |w - w_received|^2.
 
     def correct(self, gradient: Tensor, w: Tensor, local: LocalContext) -> Tensor:
         """Return the gradient of `loss + (mu/2) |w - start|^2` (eq. 2)."""

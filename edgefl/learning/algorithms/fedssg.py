@@ -47,20 +47,25 @@ class FedSSG(Algorithm):
     `as_published`.
     """
 
-    alpha: NonNegativeFloat = 0.05  # weight of the alignment
-    # code: the authors' program; paper_main: the main text; algorithm_1: the appendix.
+    alpha: NonNegativeFloat = 0.05  # Weight of the alignment.
+    # Whose FedSSG it is, the authors' program (code), the main text or the appendix (algorithm_1).
     variant: Literal["code", "paper_main", "algorithm_1"] = "code"
-    phi: Literal["identity", "scaled", "logistic"] = "identity"  # r (defaults), alpha r, alpha / (1 + e^-r) (eq. 6)
-    clip_gate: bool = True  # limit the ratio r of the main text to 1, so that g(r) = r is in [0, 1]
-    alignment: Literal["proximal", "inner_product"] = "proximal"  # eq. 9 or eq. 10
-    beta: NonNegativeFloat = 0.0  # added to the gate of algorithm 1; the program's 1 + xi has 1
-    correction_unit: Literal["steps", "epochs"] = "steps"  # what E counts in eq. 23
-    server_mean: Literal["participants", "population"] = "participants"  # eq. 28, or line 13 of algorithm 1
-    penalty: bool = True  # the penalised term, eq. 19 (Table 6)
-    gradient_correction: bool = True  # eq. 23 (Table 6)
-    memo_correction: bool = True  # xi_i; without it the memory is h_i + delta_i, eq. 16 (Table 6)
-    cv_lr: Literal["initial", "current"] = "initial"  # learning rate in the gradient correction; the program's: initial
-    participation: Annotated[float, Field(gt=0, le=1)] | None = None  # m / N; if not given, the scenario's
+    # The gate phi of r, which is r (identity), alpha r, or alpha / (1 + e^-r) (eq. 6).
+    phi: Literal["identity", "scaled", "logistic"] = "identity"
+    clip_gate: bool = True  # Whether the ratio r of the main text is limited to 1, so that g(r) = r is in [0, 1].
+    alignment: Literal["proximal", "inner_product"] = "proximal"  # Term of the alignment, eq. 9 (proximal) or eq. 10.
+    beta: NonNegativeFloat = 0.0  # Added to the gate of algorithm 1; the program's 1 + xi has 1.
+    correction_unit: Literal["steps", "epochs"] = "steps"  # What E counts in eq. 23.
+    # Over which devices the server averages, as in eq. 28 (participants), or line 13 of algorithm 1.
+    server_mean: Literal["participants", "population"] = "participants"
+    penalty: bool = True  # Whether there is the penalised term, eq. 19 (Table 6).
+    gradient_correction: bool = True  # Whether there is the gradient correction, eq. 23 (Table 6).
+    # Whether there is the correction xi_i; without it the memory is h_i + delta_i, eq. 16 (Table 6).
+    memo_correction: bool = True
+    # Learning rate in the gradient correction; the program takes the initial one.
+    cv_lr: Literal["initial", "current"] = "initial"
+    # Share of participants, m / N; by default the scenario's.
+    participation: Annotated[float, Field(gt=0, le=1)] | None = None
 
     @model_validator(mode="after")
     def _choose_variant(self) -> FedSSG:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class FedVarp(Algorithm):
     """FedVARP: the last moves of absent devices stand in for them (Jhunjhunwala et al., UAI 2022, algorithm 1)."""
 
-    server_lr: PositiveFloat = 1.0  # factor of the server's step
+    server_lr: PositiveFloat = 1.0  # Factor of the server's step.
 
     def device_rows(self, w: Tensor) -> dict[str, Tensor]:
         """Return a device's last move, `y_i = 0`."""

@@ -22,11 +22,12 @@ class FedVRA(Algorithm):
     With `a = 1` and `d = gamma` it is FedDyn with `alpha = gamma` if all devices have equally many samples.
     """
 
-    alpha: NonNegativeFloat = 0.01  # alpha of the variant ssg_code, which is FedDyn
-    variant: Literal["general", "ssg_code"] = "general"  # general: the paper of FedVRA; ssg_code: FedSSG's program
-    gamma: NonNegativeFloat = 0.1  # weight of the penalty
-    a: NonNegativeFloat = 7.0  # dual step
-    d: PositiveFloat = 10.0  # divisor of the duals in the server's mean
+    alpha: NonNegativeFloat = 0.01  # Alpha of the variant ssg_code, which is FedDyn.
+    # Whose FedVRA it is, the paper's (general) or that of FedSSG's program.
+    variant: Literal["general", "ssg_code"] = "general"
+    gamma: NonNegativeFloat = 0.1  # Weight of the penalty.
+    a: NonNegativeFloat = 7.0  # Dual step.
+    d: PositiveFloat = 10.0  # Divisor of the duals in the server's mean.
 
     @model_validator(mode="after")
     def _choose_variant(self) -> FedVRA:

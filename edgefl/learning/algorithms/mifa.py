@@ -26,9 +26,11 @@ class Mifa(Algorithm):
     paper's first round. The authors' program takes it one round later (`first_step: next_round`).
     """
 
-    state: Literal["server", "client"] = "server"  # where last updates are kept
-    wait: bool = False  # take no step until all devices have taken part, as in the paper; else the others count as 0
-    first_step: Literal["at_once", "next_round"] = "at_once"  # with wait: when all are known, or a round later
+    state: Literal["server", "client"] = "server"  # Where last updates are kept.
+    # Whether no step is taken until all devices have taken part, as in the paper; otherwise the others count as 0.
+    wait: bool = False
+    # When the first step is taken with wait, as soon as all are known, or a round later.
+    first_step: Literal["at_once", "next_round"] = "at_once"
 
     @model_validator(mode="after")
     def _check_first_step(self) -> Mifa:

@@ -23,9 +23,9 @@ class Moon(FedAvg):
     with `first_previous: random`, a random network of the device's own, as in the dynamic-devices paper's program.
     """
 
-    mu: NonNegativeFloat = 1.0  # weight of the contrast
-    temperature: PositiveFloat = 0.5  # of the contrast, tau in eq. 3
-    first_previous: Literal["received", "random"] = "received"  # what stands in for the last model at first
+    mu: NonNegativeFloat = 1.0  # Weight of the contrast.
+    temperature: PositiveFloat = 0.5  # Temperature of the contrast, tau in eq. 3.
+    first_previous: Literal["received", "random"] = "received"  # The model that stands in for the last one at first.
 
     def client_state(self, w: Tensor) -> dict[str, Tensor]:
         """Return the model that the device trained last, and a flag that it has trained one."""

@@ -24,7 +24,7 @@ class QFedAvg(Algorithm):
     pass over the data; with a single full batch both are the same.
     """
 
-    q: NonNegativeFloat = 1.0  # exponent of the loss; 0 is FedAvg, more is fairer
+    q: NonNegativeFloat = 1.0  # Exponent of the loss; 0 is FedAvg, more is fairer.
 
     def finish(self, w: Tensor, local: LocalContext) -> dict[str, Tensor]:
         """Return the move, and the scalar `L |delta|^2` with `L = 1 / lr`, from which the server makes h_k."""

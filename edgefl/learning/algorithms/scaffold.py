@@ -24,10 +24,11 @@ VARIANTS = {  # by the key `variant`: what the programs of other papers run unde
 class Scaffold(Algorithm):
     """SCAFFOLD: control variates against client drift (Karimireddy et al., ICML 2020, algorithm 1)."""
 
-    server_lr: PositiveFloat = 1.0  # eta_g
-    option: Literal["I", "II"] = "II"  # control variates: I gradients at the received model, II from moves
-    cv_lr: Literal["initial", "current"] = "current"  # learning rate in option II; FedDyn's program takes the initial
-    # paper: algorithm 1; the others: the programs of FedSSG, dynamic devices and FedEve.
+    server_lr: PositiveFloat = 1.0  # Factor of the server's step, eta_g.
+    option: Literal["I", "II"] = "II"  # Control variates from gradients at the received model (I), or from moves (II).
+    # Learning rate in option II; FedDyn's program takes the initial one.
+    cv_lr: Literal["initial", "current"] = "current"
+    # Whose SCAFFOLD it is, algorithm 1 of the paper, or the programs of FedSSG, dynamic devices and FedEve.
     variant: Literal["paper", "ssg_code", "dyn", "eve_code"] = "paper"
 
     @model_validator(mode="after")

@@ -22,7 +22,8 @@ class Codec(Member):
 
     compresses: ClassVar[bool] = True  # False if uploads are plain 32-bit floats
 
-    error_feedback: bool = False  # unbiased codecs lose nothing on average
+    # Whether what a codec lost is added to the next update; unbiased codecs lose nothing on average.
+    error_feedback: bool = False
 
     def bits(self, d: int) -> float:
         """Return the bits of an encoded vector of d floats."""

@@ -16,7 +16,7 @@ class NoCodec(Codec):
 
     compresses: ClassVar[bool] = False
 
-    error_feedback: Literal[False] = False  # nothing is lost, so there is nothing to feed back
+    error_feedback: Literal[False] = False  # Always off, as nothing is lost that could be fed back.
 
     def bits(self, d: int) -> float:
         """Return 32 d."""

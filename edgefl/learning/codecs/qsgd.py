@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Qsgd(Codec):
     """QSGD: unbiased random rounding to levels of the norm (Alistarh et al., NeurIPS 2017, section 3.1)."""
 
-    levels: Annotated[int, Field(ge=1, le=2**15)] = 255  # s, above 0: with 0 and the sign, 9 bits a value
+    # Levels above 0, s; with 255, 0 and the sign a value has 9 bits.
+    levels: Annotated[int, Field(ge=1, le=2**15)] = 255
 
     def bits(self, d: int) -> float:
         """Return the bits of each value's sign and level, in words of one length (no Elias code), and of the norm."""

@@ -21,9 +21,10 @@ KeptFraction = Annotated[float, Field(gt=0, le=1)]
 class TopK(Codec):
     """The largest values and their places; with error feedback (Stich et al., NeurIPS 2018)."""
 
-    error_feedback: bool = True  # the largest values are a biased choice
+    # Whether what was lost is added to the next update, as the largest values are a biased choice.
+    error_feedback: bool = True
 
-    part: KeptFraction = 0.01  # of the values
+    part: KeptFraction = 0.01  # Share of the values that is sent.
 
     def bits(self, d: int) -> float:
         """Return the bits of a float and a place for each value that is sent."""
@@ -42,7 +43,7 @@ class RandomK(Codec):
     Without error feedback they are scaled to be unbiased. The server draws the same places from a seed.
     """
 
-    part: KeptFraction = 0.01  # of the values that is sent
+    part: KeptFraction = 0.01  # Share of the values that is sent.
 
     def bits(self, d: int) -> float:
         """Return the bits of a float for each value that is sent, and of a seed."""

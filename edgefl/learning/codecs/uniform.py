@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 class UniformQuantiser(Codec):
     """Uniform quantisation between a vector's ends, to the nearest level (Konecny et al., 2016, section 4)."""
 
-    error_feedback: bool = True  # rounding to the nearest is biased
+    # Whether what was lost is added to the next update, as rounding to the nearest is biased.
+    error_feedback: bool = True
 
-    bits_each: Annotated[int, Field(ge=1, le=16)] = 8  # of each value: 2^bits_each levels
+    bits_each: Annotated[int, Field(ge=1, le=16)] = 8  # Bits of each value, which has 2^bits_each levels.
 
     def bits(self, d: int) -> float:
         """Return the bits of each value's level, and of the two ends."""

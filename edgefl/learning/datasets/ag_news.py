@@ -33,8 +33,9 @@ HELP = (
 class AgNews(Dataset):
     """AG News: 120,000 + 7,600 titles and first sentences of news in 4 classes (Zhang et al., NIPS 2015)."""
 
-    length: Annotated[int, Field(ge=1, le=10_000)] = 64  # tokens of a sample; longer texts are cut
-    vocabulary: Annotated[int, Field(ge=3, le=1_000_000)] = 30_522  # ids: 0 pads, 1 is unknown, then by frequency
+    length: Annotated[int, Field(ge=1, le=10_000)] = 64  # Number of tokens of a sample; longer texts are cut.
+    # Number of token ids. 0 pads, 1 is unknown, and the others follow by frequency.
+    vocabulary: Annotated[int, Field(ge=3, le=1_000_000)] = 30_522
 
     def defaults(self) -> dict[str, Any]:
         """Return the model that reads token ids."""

@@ -15,7 +15,7 @@ class ArraysDataset(Dataset):
 
     only_in_python: ClassVar[bool] = True
 
-    sha256: str = ""  # of the arrays, in the order of their names, each with its shape and type
+    sha256: str = ""  # Hash of the arrays, in the order of their names, each with its shape and type.
     _data: Data = PrivateAttr()
 
     @model_validator(mode="before")

@@ -101,7 +101,7 @@ def telling_rows(x: Array, count: int) -> npt.NDArray[np.int64]:
 class Dataset(Member):
     """Base of all datasets."""
 
-    path: UserPath | None = None  # folder or file; None: where `find` looks
+    path: UserPath | None = None  # Folder or file of the data; by default the places that the guide names.
 
     only_in_python: ClassVar[bool] = False  # True: its keys do not say what it holds
 

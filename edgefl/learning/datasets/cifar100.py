@@ -20,7 +20,7 @@ HELP = (
 class Cifar100(Dataset):
     """CIFAR-100: 50,000 + 10,000 colour images 32x32 in 100 fine or 20 coarse classes (Krizhevsky, 2009)."""
 
-    labels: Literal["fine", "coarse"] = "fine"  # the files have both for each image
+    labels: Literal["fine", "coarse"] = "fine"  # Which of the two labels of each image are learned.
 
     def load(self) -> Data:
         """Read the Python batches, or a .npz with fine labels; [3, 32, 32]."""

@@ -18,8 +18,9 @@ FIRST_LABEL = {"letters": 1, "byclass": 0}  # in the raw files
 class Emnist(Dataset):
     """EMNIST: images 28x28 of 26 letters or, by class, of 62 digits and letters (Cohen et al., IJCNN 2017)."""
 
-    split: Literal["letters", "byclass"] = "letters"  # letters: 26 classes; byclass: 62
-    first_classes: Annotated[int, Field(ge=2, le=62)] | None = None  # keep only so many; FedSSG's code has 10 letters
+    split: Literal["letters", "byclass"] = "letters"  # Part of EMNIST. letters has 26 classes, byclass 62.
+    # Number of classes that are kept; by default all. FedSSG's code has 10 letters.
+    first_classes: Annotated[int, Field(ge=2, le=62)] | None = None
 
     def load(self) -> Data:
         """Read torchvision's raw files or .npz; images stand upright, standardised over all training pixels."""

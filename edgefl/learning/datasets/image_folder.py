@@ -17,9 +17,10 @@ TESTS = ("test", "val", "valid")  # the first one that is there
 class ImageFolder(Dataset):
     """Your own images: path/train/CLASS/* and path/test/CLASS/*; or path/CLASS/*, every fifth is a test sample then."""
 
-    path: UserPath
-    side_px: Annotated[int, Field(ge=1, le=4096)] | None = None  # resized to squares; null: all have one size already
-    gray: bool = False  # the brightness only
+    path: UserPath  # Folder with a folder for each class.
+    # Side of the squares to which images are resized; by default all must have one size already.
+    side_px: Annotated[int, Field(ge=1, le=4096)] | None = None
+    gray: bool = False  # Whether the brightness alone is kept.
 
     def load(self) -> Data:
         """Read images as [3, H, W], or [H, W] if gray, standardised over all training pixels; classes by name."""

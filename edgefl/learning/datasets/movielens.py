@@ -27,9 +27,9 @@ TEST_NEGATIVES = 99  # films among which a user's last one is ranked, as in the 
 class MovieLens(Dataset):
     """MovieLens-1M: would this user rate this film next? 6,040 users (Harper & Konstan 2015; as the FedEve paper)."""
 
-    history: Annotated[int, Field(ge=1, le=1000)] = 20  # the latest films that the user rated before
-    negatives: Annotated[int, Field(ge=1, le=100)] = 4  # unrated films for each rated one, in training
-    seed: NonNegativeInt = 0  # of the negatives
+    history: Annotated[int, Field(ge=1, le=1000)] = 20  # Number of the latest films that the user rated before.
+    negatives: Annotated[int, Field(ge=1, le=100)] = 4  # Number of unrated films for each rated one in training.
+    seed: NonNegativeInt = 0  # Seed of the draws of unrated films.
 
     def defaults(self) -> dict[str, Any]:
         """Return one device for each user, and the model that reads such rows."""

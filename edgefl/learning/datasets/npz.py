@@ -25,8 +25,9 @@ class Npz(Dataset):
     Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression.
     """
 
-    path: UserFile
-    classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)] | None = None  # K; null: one more than the highest label
+    path: UserFile  # The .npz file.
+    # Number of classes, K; by default one more than the highest label.
+    classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)] | None = None
 
     def load(self) -> Data:
         """Read the arrays; uint8 samples are standardised over all training values, others are taken as they are."""

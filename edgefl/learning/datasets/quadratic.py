@@ -14,7 +14,8 @@ Coefficients = Annotated[tuple[Coefficient, Coefficient, Coefficient], Field(str
 class Quadratic(Dataset):
     """Sample i is the function a x^2 + b x + c; one parameter, exact gradients (sequential-FL paper, section 5.1)."""
 
-    coefficients: Annotated[tuple[Coefficients, ...], Field(strict=False, min_length=1)]  # (a, b, c) of each sample
+    # Coefficients (a, b, c) of each sample.
+    coefficients: Annotated[tuple[Coefficients, ...], Field(strict=False, min_length=1)]
 
     def defaults(self) -> dict[str, Any]:
         """Return one device for each function, and the model that minimises them."""

@@ -15,13 +15,13 @@ MOST_SAMPLES = 100_000  # of a device; the lognormal distribution has a long tai
 class Synthetic(Dataset):
     """Synthetic(alpha, beta): each device has its own classifier and inputs (FedProx, MLSys 2020, section 5.1)."""
 
-    alpha: NonNegativeFloat = 1.0  # how much the devices' classifiers differ
-    beta: NonNegativeFloat = 1.0  # how much their inputs differ
-    iid: bool = False  # one classifier and one distribution of inputs for all: Synthetic-IID
-    owners: Annotated[int, Field(ge=1, le=100_000)] = 30  # devices
-    features: Size = 60  # of a sample
-    classes: Size = 10  # number of labels
-    seed: NonNegativeInt = 0  # of the data, apart from the scenario's
+    alpha: NonNegativeFloat = 1.0  # How much the devices' classifiers differ.
+    beta: NonNegativeFloat = 1.0  # How much the devices' inputs differ.
+    iid: bool = False  # Whether all devices have one classifier and one distribution of inputs, as in Synthetic-IID.
+    owners: Annotated[int, Field(ge=1, le=100_000)] = 30  # Number of devices whose data are drawn.
+    features: Size = 60  # Number of features of a sample.
+    classes: Size = 10  # Number of labels.
+    seed: NonNegativeInt = 0  # Seed of the data, apart from the scenario's.
 
     def defaults(self) -> dict[str, Any]:
         """Return one device for each owner, and the paper's model."""

@@ -8,7 +8,8 @@ from edgefl.learning.initialisation.base import Blend, Initialisation, Vector, u
 class Average(Initialisation):
     """The mean of earlier sessions' models (dynamic-devices paper, section VI, "Average")."""
 
-    include_pilots: bool = True  # count the pilot sessions' models too; the paper's program counts only later ones
+    # Whether the pilot sessions' models count, too; in the paper's program only later ones do.
+    include_pilots: bool = True
 
     def sessions_kept(self, session: int, moves: Mapping[int, Vector], tensors: Sequence[slice]) -> Sequence[int]:
         """Return all sessions whose models count."""

@@ -24,8 +24,8 @@ class Initialisation(Member):
     # True if the server begins each session with more than the algorithm's state.
     adds_server_state: ClassVar[bool] = False
 
-    pilots: Count = 1  # P, sessions of ordinary training before the strategy begins
-    after_pilots: Literal["previous", "initial"] = "previous"  # the model that session P + 1 starts from
+    pilots: Count = 1  # Sessions of ordinary training before the strategy begins, P.
+    after_pilots: Literal["previous", "initial"] = "previous"  # The model from which session P + 1 starts.
 
     def wrap(self, algorithm: Algorithm) -> Algorithm:
         """Return the algorithm, wrapped in what the strategy adds to it."""

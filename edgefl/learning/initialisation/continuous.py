@@ -19,8 +19,10 @@ class Continuous(Initialisation):
 
     adds_server_state: ClassVar[bool] = True  # the teacher
 
-    loss: Literal["kd", "relation"] = "kd"  # the program's KL(p_teacher || p_student), or GLFC's, which the paper cites
-    weight: NonNegativeFloat = 1.0  # k, of the distillation; kd with weight 0 is the strategy `previous`
+    # Loss of the distillation. kd is the program's KL(p_teacher || p_student), relation is that of GLFC, which the
+    # paper cites.
+    loss: Literal["kd", "relation"] = "kd"
+    weight: NonNegativeFloat = 1.0  # Weight of the distillation, k; kd with weight 0 is the strategy previous.
 
     def wrap(self, algorithm: Algorithm) -> Algorithm:
         """Return the algorithm with distillation from the model that each session begins with."""

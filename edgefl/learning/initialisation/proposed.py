@@ -19,14 +19,20 @@ class Proposed(Initialisation):
     Two sessions are similar if a few rounds with their devices move the same pilot model similarly.
     """
 
-    gradient_rounds: Count = 1  # V, extra rounds at the beginning of a session
-    gradient_devices: Count | None = None  # size of A_grad, the devices that take part in them; all if not given
-    similarity: Annotated[float, Field(ge=0, allow_inf_nan=True)] = 10.0  # R: 0 the plain mean, inf only the nearest
-    distance: Literal["per_tensor_normalised", "global_l2"] = "per_tensor_normalised"  # the program's, or the paper's
-    pilot: Literal["simple", "ema"] = "simple"  # mean over pilot sessions (eq. 16), or a moving one (eq. 29)
-    beta: Annotated[float, Field(ge=0, le=1)] = 0.5  # of ema: 1 is the first pilot session alone, 0 the last alone
-    history: Count | None = None  # H, number of sessions after the pilots that are kept and count; all if not given
-    retention: Literal["recent", "diverse"] = "recent"  # keep the last H sessions, or H that differ most
+    gradient_rounds: Count = 1  # Extra rounds at the beginning of a session, V.
+    # Number of devices that take part in these rounds, the size of A_grad; by default all.
+    gradient_devices: Count | None = None
+    # Weight of near models, R; 0 takes the plain mean, inf only the nearest.
+    similarity: Annotated[float, Field(ge=0, allow_inf_nan=True)] = 10.0
+    # The distance between models, as in the program (per_tensor_normalised) or as in the paper.
+    distance: Literal["per_tensor_normalised", "global_l2"] = "per_tensor_normalised"
+    # Mean over the pilot sessions (simple, eq. 16), or a moving one (ema, eq. 29).
+    pilot: Literal["simple", "ema"] = "simple"
+    # Weight of the moving mean; 1 is the first pilot session alone, 0 the last alone.
+    beta: Annotated[float, Field(ge=0, le=1)] = 0.5
+    history: Count | None = None  # Number of sessions after the pilots that are kept and count, H; by default all.
+    # Whether the last H sessions are kept, or the H that differ most (diverse).
+    retention: Literal["recent", "diverse"] = "recent"
 
     @model_validator(mode="after")
     def _check_retention(self) -> Proposed:

@@ -47,7 +47,7 @@ class Measure(Member):
         """True if it needs each device's last update, which only some algorithms keep at the server."""
         return False
 
-    every: Count = 1  # rounds from one measurement to the next
+    every: Count = 1  # Rounds from one measurement to the next.
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

@@ -32,7 +32,7 @@ class BinaryAccuracy(Score):
     of: ClassVar[str] = "numbers"
     round_columns: ClassVar[tuple[ResultColumn, ...]] = (ACCURACY, EXACT)
 
-    threshold: float = 0.0  # of outputs: 0 for logits, 0.5 for probabilities
+    threshold: float = 0.0  # Threshold of outputs, 0 for logits, 0.5 for probabilities.
 
     def refusal(self, data: Data) -> str | None:
         """Return why nothing can be measured with these data; None if it can."""

@@ -31,7 +31,7 @@ class Calibration(Score):
 
     test_in_table: ClassVar[bool] = True
 
-    bins: Count = 15  # of equal width, which divide confidences from 0 to 1
+    bins: Count = 15  # Number of bins of equal width, which divide confidences from 0 to 1.
 
     def values(self, given: ModelOutputs) -> Mapping[str, float | None]:
         """Return the expected calibration error."""

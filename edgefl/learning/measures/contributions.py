@@ -19,10 +19,12 @@ class Contributions(Measure):
     )
     of_joint_updates: ClassVar[bool] = True
 
-    every: Count = 10  # rounds from one evaluation of contributions to the next
-    players: Literal["participants", "all"] = "participants"  # all: also devices whose stored update counts
-    permutations: Count = 200  # random orders that are drawn for more than ten players
-    value: Literal["accuracy", "loss"] = "accuracy"  # of the model on the test set; a lower loss is worth more
+    every: Count = 10  # Rounds from one evaluation of contributions to the next.
+    # Whose contributions are measured; all has also devices whose stored update counts.
+    players: Literal["participants", "all"] = "participants"
+    permutations: Count = 200  # Random orders that are drawn for more than ten players.
+    # What a model is worth on the test set; a lower loss is worth more.
+    value: Literal["accuracy", "loss"] = "accuracy"
 
     @property
     def of_stored_updates(self) -> bool:

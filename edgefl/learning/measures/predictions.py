@@ -21,7 +21,8 @@ class Predictions(Measure):
         ResultColumn("samples", int, "", "how many test samples these are"),
     )
 
-    rounds: Annotated[tuple[Count, ...], Field(strict=False)] = ()  # which rounds; none: all that `every` gives
+    # Rounds that are measured; by default all that every gives.
+    rounds: Annotated[tuple[Count, ...], Field(strict=False)] = ()
 
     def due(self, number: int) -> bool:
         """See Measure."""

@@ -26,7 +26,7 @@ class Score(Measure):
     of: ClassVar[str] = "classes"  # what labels must be: classes, or numbers
     test_in_table: ClassVar[bool] = False  # True if the rows of the test set hold more than `values`
 
-    by_device: bool = False  # true: also of the samples of each device
+    by_device: bool = False  # Whether the samples of each device are measured, too.
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

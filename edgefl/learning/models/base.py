@@ -30,19 +30,20 @@ Count = Annotated[float, Field(ge=0, le=1e18)]
 class ForwardCost(Section):
     """The operations of one sample's forward pass, for devices whose `compute` distinguishes their kinds."""
 
-    convolution_macs: Count = 0.0  # multiply-accumulates of convolutions without groups
-    matmul_macs: Count = 0.0  # of linear layers and matrix products, attention included
-    grouped_macs: Count = 0.0  # of convolutions with groups
-    activation_bytes: Count = 0.0  # results of all operators that compute something
-    groups: Count = 0.0  # of all grouped convolutions together
+    convolution_macs: Count = 0.0  # Multiply-accumulates of convolutions without groups.
+    matmul_macs: Count = 0.0  # Multiply-accumulates of linear layers and matrix products, attention included.
+    grouped_macs: Count = 0.0  # Multiply-accumulates of convolutions with groups.
+    activation_bytes: Count = 0.0  # Bytes of the results of all operators that compute something.
+    groups: Count = 0.0  # Number of groups of all grouped convolutions together.
 
 
 class ModelCost(Section):
     """A price tag that replaces counting (dynamic-devices paper, Table I)."""
 
-    parameters: Annotated[int, Field(gt=0, le=10**12)]  # N_p
-    flops_per_parameter: Annotated[float, Field(ge=0, le=1e12)] | None = None  # phi, a sample, forward and backward
-    forward: ForwardCost | None = None  # in place of flops_per_parameter, by kind
+    parameters: Annotated[int, Field(gt=0, le=10**12)]  # Number of parameters, N_p.
+    # Operations for each parameter and sample, forward and backward, phi.
+    flops_per_parameter: Annotated[float, Field(ge=0, le=1e12)] | None = None
+    forward: ForwardCost | None = None  # Operations of a sample by kind, in place of flops_per_parameter.
 
     @model_validator(mode="after")
     def _one_of_both(self) -> ModelCost:
@@ -64,9 +65,10 @@ class ModelCost(Section):
 class Init(Section):
     """The source of the initial parameters."""
 
-    kind: Literal["default", "zeros", "value", "file"] = "default"  # default: the layers' own initialisation
-    value: float | None = None  # of every parameter
-    path: UserFile | None = None  # .npy, a flat vector; or model.safetensors of a run
+    # Where initial parameters come from; default is the layers' own initialisation.
+    kind: Literal["default", "zeros", "value", "file"] = "default"
+    value: float | None = None  # Initial value of every parameter.
+    path: UserFile | None = None  # File with the parameters, a flat vector as .npy, or the model.safetensors of a run.
 
     @model_validator(mode="after")
     def _complete(self) -> Init:
@@ -124,8 +126,8 @@ def total_cost(layers: Sequence[LayerCost]) -> LayerCost:
 class Model(Member):
     """Base of all models; sizes follow from the data: `shape` of one sample and the number of `classes`."""
 
-    init: Init = Init()  # initial parameters
-    cost: ModelCost | None = None  # the model's size and work as given, in place of counted ones
+    init: Init = Init()  # Initial parameters.
+    cost: ModelCost | None = None  # Size and work of the model as given, in place of counted ones.
 
     _loss: Loss = PrivateAttr(default_factory=CrossEntropy)
 

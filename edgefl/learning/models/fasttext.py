@@ -25,8 +25,8 @@ class FastText(Model):
     A sample is a row of token ids of fixed length; 0 fills it up and counts for nothing.
     """
 
-    vocabulary: Count = 30_522  # token ids, 0 included
-    dimension: Count = 300  # of a word's embedding
+    vocabulary: Count = 30_522  # Number of token ids, 0 included.
+    dimension: Count = 300  # Dimension of a word's embedding.
 
     tokens: ClassVar[bool] = True
 

@@ -25,8 +25,9 @@ Widths = Annotated[tuple[Count, ...], Field(strict=False)]
 class Fcn(Model):
     """Fully connected, ReLU, two hidden layers of 200: 199,210 parameters on MNIST (FedSSG paper, section 5)."""
 
-    hidden: Widths = (200, 200)  # width of each hidden layer
-    dropout: Annotated[float, Field(gt=0, lt=1)] | None = None  # before each ReLU; 0.5 in the sequential-FL paper
+    hidden: Widths = (200, 200)  # Width of each hidden layer.
+    # Share of values that are dropped before each ReLU; 0.5 in the sequential-FL paper. By default none are.
+    dropout: Annotated[float, Field(gt=0, lt=1)] | None = None
 
     def module(self, shape: tuple[int, ...], classes: int) -> nn.Module:
         """Return the network: flatten, then linear layers with ReLU between them."""
@@ -49,4 +50,4 @@ class Fcn(Model):
 class Mlp(Fcn):
     """Fully connected, ReLU, one hidden layer of 64: 50,890 parameters on MNIST (sequential-FL paper)."""
 
-    hidden: Widths = (64,)  # width of each hidden layer
+    hidden: Widths = (64,)  # Width of each hidden layer.

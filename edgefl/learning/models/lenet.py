@@ -28,7 +28,7 @@ class LeNet5(Convolutional):
 class LeNetFemnist(Convolutional):
     """A smaller LeNet of 3x3 convolutions: 31,972 parameters on FEMNIST (program of the FedEve paper)."""
 
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5  # before each dense layer
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5  # Share of values that are dropped before each dense layer.
 
     stages: ClassVar[tuple[tuple[int, ...], ...]] = ((6,), (10,))
     kernel: ClassVar[int] = 3

@@ -33,9 +33,10 @@ WIDTHS = (64, 128, 256, 512)  # channels of the stages after the first convoluti
 class ResNet18(ImageModel):
     """ResNet-18, group norm: 11,173,962 parameters on CIFAR-10 (FedEve paper); no norm (sequential-FL paper)."""
 
-    norm: Norm = "group"  # normalisation after each convolution
-    groups: Literal[1, 2, 4, 8, 16, 32, 64] = 2  # of group norm
-    stem: Stem = "cifar"  # cifar: 3x3, full resolution; imagenet: 7x7 and max-pooling, a fourth of the resolution
+    norm: Norm = "group"  # Normalisation after each convolution.
+    groups: Literal[1, 2, 4, 8, 16, 32, 64] = 2  # Number of groups of the group normalisation.
+    # First layers. cifar is 3x3 at full resolution; imagenet is 7x7 and max-pooling, at a fourth of it.
+    stem: Stem = "cifar"
 
     blocks: ClassVar[tuple[int, ...]] = (2, 2, 2, 2)  # of two convolutions, for 64, 128, 256 and 512 channels
 
@@ -90,7 +91,8 @@ class ResNet34(ResNet18):
 class ResNet18Feat(ResNet18):
     """ResNet-18, projection 512-512-256: 11,573,066 parameters on CIFAR-10 (dynamic-devices paper, Table I)."""
 
-    norm: Norm = "batch"  # normalisation after each convolution
+    norm: Norm = "batch"  # Normalisation after each convolution.
+    # First layers. cifar is 3x3 at full resolution; imagenet is 7x7 and max-pooling, at a fourth of it.
     stem: Stem = "imagenet"
 
     hidden: ClassVar[tuple[int, ...]] = (512, 256)

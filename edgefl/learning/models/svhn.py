@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class SvhnCnn(Convolutional):
     """Five 3x3 convolutions with batch norm, dense 256: 667,178 parameters on SVHN (dynamic-devices paper, Table I)."""
 
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.4  # before the last layer
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.4  # Share of values that are dropped before the last layer.
 
     stages: ClassVar[tuple[tuple[int, ...], ...]] = ((32, 32), (64, 64), (128,))
     kernel: ClassVar[int] = 3

@@ -12,8 +12,9 @@ from edgefl.learning.partitions.base import Partition, apportion, by_class, chec
 class Dirichlet(Partition):
     """Each device's class mix drawn from Dirichlet(alpha), equal sizes (Acar et al., ICLR 2021; FedSSG, Table 1)."""
 
-    alpha: PositiveFloat = 0.3  # the smaller, the fewer classes a device has
-    size_sigma: Annotated[float, Field(gt=0, le=100)] | None = None  # lognormal sizes (FedDyn's `unbalanced_sgm`)
+    alpha: PositiveFloat = 0.3  # Concentration; the smaller, the fewer classes a device has.
+    # Deviation of lognormal sizes (FedDyn's `unbalanced_sgm`); by default all sizes are equal.
+    size_sigma: Annotated[float, Field(gt=0, le=100)] | None = None
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Deal sample by sample: a random device with room draws a class from its mix, until all have their quota.

@@ -13,9 +13,10 @@ from edgefl.learning.partitions.classwise import cut, cut_until
 class DirichletByClass(Partition):
     """Each class cut among devices by Dirichlet(alpha), unequal sizes (Yurochkin et al., ICML 2019; FedEve)."""
 
-    alpha: PositiveFloat = 0.1  # concentration: less is more skewed
-    balanced: bool = False  # a device with n / N samples gets no share of further classes (sequential-FL paper's code)
-    min_samples: NonNegativeInt = 0  # draw again until every device has so many; 0: draw once
+    alpha: PositiveFloat = 0.1  # Concentration; the smaller, the more skewed the parts of a class.
+    # Whether a device with n / N samples gets no share of further classes (sequential-FL paper's code).
+    balanced: bool = False
+    min_samples: NonNegativeInt = 0  # Least number of samples of a device, for which it is drawn again; 0 draws once.
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Cut class after class; without `min_samples` an empty device gets one sample of the largest device."""

@@ -13,9 +13,9 @@ from edgefl.learning.partitions.classwise import cut_until
 class ExDir(Partition):
     """ExDir(C, alpha): C classes a device, each cut by Dirichlet(alpha) among its devices (sequential-FL, G.1)."""
 
-    classes: Count = 1  # C, of each device
-    alpha: PositiveFloat = 10.0  # the smaller, the more unequal the devices' parts of a class
-    min_samples: Count = 10  # draw again until every device has so many
+    classes: Count = 1  # Number of classes of each device, C.
+    alpha: PositiveFloat = 10.0  # Concentration; the smaller, the more unequal the devices' parts of a class.
+    min_samples: Count = 10  # Least number of samples of a device, for which it is drawn again.
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Allocate classes to devices, then cut each class; a device with n / N samples gets no further share."""

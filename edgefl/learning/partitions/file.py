@@ -19,7 +19,7 @@ SamplesByDevice = dict[str, Annotated[list[NonNegativeInt], Field(min_length=1)]
 class FilePartition(Partition):
     """A JSON file of every device's samples: {"0": [indices], "1": [...], ...} (as the sequential-FL paper's)."""
 
-    path: UserFile  # the JSON file
+    path: UserFile  # JSON file with the samples of each device.
 
     by_labels: ClassVar[bool] = False
     of_parts: ClassVar[bool] = False

@@ -12,7 +12,8 @@ from edgefl.learning.partitions.base import Partition, Pieces, by_class, quotas
 class Iid(Partition):
     """A random permutation cut into equal parts (McMahan et al., AISTATS 2017, section 3)."""
 
-    stratified: bool = False  # every device gets equally many of each class, to one (FedSSG's code on CIFAR-100)
+    # Whether every device gets equally many of each class, up to one (FedSSG's code on CIFAR-100).
+    stratified: bool = False
 
     by_labels: ClassVar[bool] = False
 

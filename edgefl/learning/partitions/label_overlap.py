@@ -15,8 +15,8 @@ class LabelOverlap(Partition):
 
     groups: ClassVar[int] = 2
 
-    overlap: Annotated[float, Field(ge=0, lt=1)] = 0.2  # fraction of a group's labels that the other group has, too
-    alpha: PositiveFloat = 0.3  # the smaller, the fewer classes a device has
+    overlap: Annotated[float, Field(ge=0, lt=1)] = 0.2  # Share of a group's labels that the other group has, too.
+    alpha: PositiveFloat = 0.3  # Concentration; the smaller, the fewer classes a device has.
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Divide each group's samples among its half of the devices; both groups hold all samples of common labels."""

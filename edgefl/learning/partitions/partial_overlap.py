@@ -16,8 +16,8 @@ class PartialOverlap(Partition):
 
     groups: ClassVar[int] = 2
 
-    share: Annotated[float, Field(gt=0, le=1)] = 0.6  # of the labels, for each half of the devices
-    overlap: Annotated[float, Field(ge=0, le=1)] = 0.2  # of the labels, for both halves
+    share: Annotated[float, Field(gt=0, le=1)] = 0.6  # Share of the labels for each half of the devices.
+    overlap: Annotated[float, Field(ge=0, le=1)] = 0.2  # Share of the labels for both halves of the devices.
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Deal samples in file order; of a label that both halves have, each half gets half the samples."""

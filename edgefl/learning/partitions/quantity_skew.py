@@ -12,7 +12,7 @@ from edgefl.learning.partitions.base import Partition, apportion, check_count, s
 class QuantitySkew(Partition):
     """IID labels, sizes in proportion to one draw of Dirichlet(alpha) (Li et al., ICDE 2022, quantity skew)."""
 
-    alpha: PositiveFloat = 0.5  # the smaller, the more unequal the sizes
+    alpha: PositiveFloat = 0.5  # Concentration; the smaller, the more unequal the sizes.
 
     by_labels: ClassVar[bool] = False
 

@@ -11,7 +11,7 @@ from edgefl.learning.partitions.base import Partition, by_class
 class Shards(Partition):
     """Samples sorted by label and cut into equal shards, two random ones a device (McMahan et al., AISTATS 2017)."""
 
-    per_device: Count = 2  # shards, so that most devices have two classes
+    per_device: Count = 2  # Number of shards of each device; with 2 most devices have two classes.
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Use every sample; shards differ by one sample at most, and may hold the end of a class and the next one."""

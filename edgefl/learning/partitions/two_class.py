@@ -11,7 +11,8 @@ from edgefl.learning.partitions.base import Partition, by_class, deal, first_suc
 class TwoClass(Partition):
     """Two random classes a device, equal sizes: a chunk of each (FedAR paper, section 6; MIFA, NeurIPS 2021)."""
 
-    chunks: Count | None = None  # pieces that each class is cut into; null: 2 N / L + 1, which is 21 for 100 devices
+    # Number of pieces that each class is cut into; by default 2 N / L + 1, which is 21 for 100 devices.
+    chunks: Count | None = None
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Cut each class into chunks; all classes have the size of the smallest less one, the rest stays unused."""

@@ -11,7 +11,8 @@ from edgefl.learning.partitions.base import Partition, by_class, deal, first_suc
 class TwoShard(Partition):
     """Every batch of labels halved between two random devices, equal shares (dynamic-devices paper, App. E)."""
 
-    batch: Count | None = None  # labels that stay together; null: L / N, so that a device gets halves of two batches
+    # Number of labels that stay together; by default L / N, so that a device gets halves of two batches.
+    batch: Count | None = None
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> list[Indices]:
         """Cut labels into random batches; each device gets halves of `2 L / (batch N)` of them."""

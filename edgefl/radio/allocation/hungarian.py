@@ -33,10 +33,12 @@ class Hungarian(Allocation):
 
     # Interference on each block of a cell's uplink; the band has as many blocks, all of one width.
     interference_w: Annotated[list[Watts], Field(min_length=1, max_length=4096)]
-    threshold_db: Annotated[float, Field(ge=-100, le=100)] = 0.023  # m in 1 - exp(-m (I + N) / (P h)), see radio.errors
-    max_delay_s: Seconds | None = None  # of download and upload together
-    max_energy_j: PositiveFloat | None = None  # of computing and upload together
-    power: Literal["within_energy", "full"] = "within_energy"  # lowered as far as max_energy_j requires, or never
+    # Threshold m in 1 - exp(-m (I + N) / (P h)), as in radio.errors.
+    threshold_db: Annotated[float, Field(ge=-100, le=100)] = 0.023
+    max_delay_s: Seconds | None = None  # Most time of download and upload together.
+    max_energy_j: PositiveFloat | None = None  # Most energy of computing and upload together.
+    # Whether powers are lowered as far as max_energy_j requires, or never (full).
+    power: Literal["within_energy", "full"] = "within_energy"
 
     def places(self) -> int:
         """Return the number of blocks."""

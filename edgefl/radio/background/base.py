@@ -49,8 +49,9 @@ class OtherUsers(ABC):
 class Background(Member):
     """Base class of all background traffic."""
 
-    tx_power_dbm: Decibels = 23.0  # of each other user: only their interference in other cells depends on it
-    uplink: Annotated[float, Field(ge=0, le=1000)] = 1.0  # load of the uplink over that of the downlink
+    # Transmit power of each other user; only their interference in other cells depends on it.
+    tx_power_dbm: Decibels = 23.0
+    uplink: Annotated[float, Field(ge=0, le=1000)] = 1.0  # Load of the uplink over that of the downlink.
 
     def mean_load(self, way: Way, capacity_hz: float) -> float | None:
         """Return the share of the band that they fill on average, below 1; None if it depends on the devices.
@@ -81,8 +82,9 @@ class Background(Member):
 class Law(Member):
     """A base of members with sizes or durations of sessions: their law, by its mean."""
 
-    law: Literal["exponential", "fixed", "pareto"] = "exponential"  # of what each session has
-    shape: Annotated[float, Field(gt=1, le=1000)] | None = None  # of a Pareto law (1.5): the less, the heavier
+    law: Literal["exponential", "fixed", "pareto"] = "exponential"  # Law of what each session has.
+    # Shape of a Pareto law, such as 1.5; the less, the heavier.
+    shape: Annotated[float, Field(gt=1, le=1000)] | None = None
 
     @model_validator(mode="after")
     def _check_shape(self) -> Law:

@@ -12,7 +12,7 @@ from edgefl.radio.transfers import Way
 class ConstantLoad(Background):
     """A constant share of every cell's band, which is taken from the devices."""
 
-    load: Annotated[float, Field(ge=0, lt=1)]  # share of the band
+    load: Annotated[float, Field(ge=0, lt=1)]  # Share of the band that other users take.
 
     def mean_load(self, way: Way, capacity_hz: float) -> float:
         """See Background."""

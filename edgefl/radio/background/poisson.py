@@ -15,9 +15,9 @@ class PoissonTransfers(Background, Law):
     Each has one share of the band, like a transfer of a device, and leaves with its last bit (Kleinrock 1967).
     """
 
-    arrivals_per_s: PositiveFloat  # in each cell
-    mean_bits: PositiveFloat  # of a transfer
-    bps_hz: PositiveFloat  # spectral efficiency of the other users
+    arrivals_per_s: PositiveFloat  # Arrivals in each cell.
+    mean_bits: PositiveFloat  # Mean size of a transfer.
+    bps_hz: PositiveFloat  # Spectral efficiency of the other users.
 
     def mean_load(self, way: Way, capacity_hz: float) -> float:
         """See Background."""

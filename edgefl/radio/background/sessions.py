@@ -15,8 +15,8 @@ class PoissonSessions(Background, Law):
     Calls or streams end after their time, not with a number of bits, so their number does not depend on the devices.
     """
 
-    arrivals_per_s: PositiveFloat  # in each cell
-    mean_s: PositiveFloat  # that a session lasts
+    arrivals_per_s: PositiveFloat  # Arrivals in each cell.
+    mean_s: PositiveFloat  # Mean duration of a session.
 
     def mean_load(self, way: Way, capacity_hz: float) -> None:
         """See Background: the more transfers there are, the smaller is their share."""

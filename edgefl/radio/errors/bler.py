@@ -24,13 +24,15 @@ LARGEST_DB = 200.0
 class Bler(PacketErrors):
     """Block errors by curves of each scheme, HARQ by chase combining, outer-loop link adaptation to a target."""
 
-    target: Annotated[float, Field(gt=0, lt=1)] = 0.1  # share of first transmissions that are lost
-    step_db: Annotated[float, Field(gt=0, le=10)] = 0.5  # by which an error lowers the outer loop's offset
-    transmissions: Annotated[int, Field(ge=1, le=16)] = 4  # of a block at most, the first one included
-    report_delay_slots: Annotated[int, Field(ge=0, le=1000)] = 4  # age of the SNR that the transmitter knows
-    codeword_symbols: Annotated[int, Field(ge=10, le=10**6)] = 1000  # of the formula: longer code words, steeper curves
-    implementation_loss_db: Annotated[float, Field(ge=0, le=30)] = 0.0  # of the receiver; moves the formula's curves
-    curves: UserFile | None = None  # a CSV of mcs,snr_db,bler in place of the formula
+    target: Annotated[float, Field(gt=0, lt=1)] = 0.1  # Share of first transmissions that are lost.
+    step_db: Annotated[float, Field(gt=0, le=10)] = 0.5  # Step by which an error lowers the outer loop's offset.
+    transmissions: Annotated[int, Field(ge=1, le=16)] = 4  # Most transmissions of a block, the first one included.
+    report_delay_slots: Annotated[int, Field(ge=0, le=1000)] = 4  # Age in slots of the SNR that the transmitter knows.
+    # Length of code words in the formula; longer ones have steeper curves.
+    codeword_symbols: Annotated[int, Field(ge=10, le=10**6)] = 1000
+    # Loss of the receiver, which moves the formula's curves.
+    implementation_loss_db: Annotated[float, Field(ge=0, le=30)] = 0.0
+    curves: UserFile | None = None  # CSV file of mcs,snr_db,bler in place of the formula.
 
     def refusal(self, rate: Rate, transfer: str) -> tuple[str, str] | None:
         """See PacketErrors."""

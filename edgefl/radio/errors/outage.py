@@ -12,7 +12,7 @@ from edgefl.radio.errors.base import PacketErrors
 class Outage(PacketErrors):
     """An attempt fails with probability 1 - exp(-m (I + N) / (P h)) (Chen et al., IEEE TWC 2021, section II)."""
 
-    threshold_db: Annotated[float, Field(ge=-100, le=100)] = 0.023  # m, the paper's waterfall threshold
+    threshold_db: Annotated[float, Field(ge=-100, le=100)] = 0.023  # The paper's waterfall threshold, m.
 
     def failure_probability(self, mean_snr: Floats, k_factor: Floats) -> Floats:
         """See PacketErrors."""

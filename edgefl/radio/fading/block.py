@@ -16,8 +16,8 @@ from edgefl.radio.fading.base import LONGEST_SLOTS, Fading
 class BlockFading(Fading):
     """Rayleigh, constant for a coherence time (Rappaport 2002, eq. 5.40.c) or a round, equal up and down, then new."""
 
-    length: Literal["coherence_time", "round"] = "coherence_time"  # of a block; round: constant in it, new in the next
-    block_s: Seconds | None = None  # the coherence time; by default 0.423 / f_d at each device's speed
+    length: Literal["coherence_time", "round"] = "coherence_time"  # Length of a block, the coherence time, or a round.
+    block_s: Seconds | None = None  # The coherence time; by default 0.423 / f_d at each device's speed.
 
     @model_validator(mode="after")
     def _consistent(self) -> BlockFading:

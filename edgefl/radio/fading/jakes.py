@@ -19,8 +19,8 @@ DRAWS_OF_LINE = 2  # the angle and the phase of the line of sight
 class Jakes(Ricean):
     """Rayleigh, or Ricean in line of sight, of correlation J0(2 pi f_d t): sums of waves (Xiao et al., TWC 2006)."""
 
-    sinusoids: Annotated[int, Field(ge=8, le=1024)] = 64  # number of waves in the sum
-    line_of_sight: bool = False  # Ricean in line of sight, K as with `ricean`
+    sinusoids: Annotated[int, Field(ge=8, le=1024)] = 64  # Number of waves in the sum.
+    line_of_sight: bool = False  # Whether devices in line of sight have Ricean fading, with K as in ricean.
 
     slots_only: ClassVar[bool] = True
 

@@ -14,8 +14,10 @@ from edgefl.radio.fading.base import Fading
 class Ricean(Fading):
     """Ricean in line of sight, K log-normal by the propagation model, else Rayleigh (3GPP TR 38.901 Table 7.5-6)."""
 
-    k_mean_db: Annotated[float, Field(ge=-300, le=300)] | None = None  # by default the propagation model's
-    k_std_db: Annotated[float, Field(ge=0, le=100)] | None = None  # likewise
+    # Mean of the K-factor; by default the propagation model's.
+    k_mean_db: Annotated[float, Field(ge=-300, le=300)] | None = None
+    # Standard deviation of the K-factor; by default the propagation model's.
+    k_std_db: Annotated[float, Field(ge=0, le=100)] | None = None
 
     def k_statistics_db(self, mean_db: float | None, std_db: float | None) -> tuple[float, float] | None:
         """Return the keys of the section, by default the numbers of the propagation model."""

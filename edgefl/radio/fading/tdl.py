@@ -24,12 +24,13 @@ NANOSECOND_S = 1e-9
 class Tdl(Fading):
     """Taps A to E of a channel that differs over the band, each by Jakes (3GPP TR 38.901, clause 7.7.2)."""
 
-    profile: Literal["A", "B", "C", "D", "E"] = "C"  # Tables 7.7.2-1 to 7.7.2-5; D and E have line of sight
-    los_profile: Literal["D", "E"] | None = None  # of devices in line of sight; `profile` by default
-    delay_spread_ns: Annotated[float, Field(ge=0, le=1e6)] | None = None  # by default the propagation model's
-    k_db: Annotated[float, Field(ge=-100, le=100)] | None = None  # of D and E: line of sight over all scatter
-    sinusoids: Annotated[int, Field(ge=8, le=1024)] = 16  # of each tap
-    subband_hz: PositiveFloat | None = None  # widest that counts as flat; by default a tenth of 1 / delay spread
+    profile: Literal["A", "B", "C", "D", "E"] = "C"  # Profile of Tables 7.7.2-1 to 7.7.2-5; D and E have line of sight.
+    los_profile: Literal["D", "E"] | None = None  # Profile of devices in line of sight; by default the same profile.
+    # Delay spread; by default the propagation model's.
+    delay_spread_ns: Annotated[float, Field(ge=0, le=1e6)] | None = None
+    k_db: Annotated[float, Field(ge=-100, le=100)] | None = None  # K-factor of D and E, line of sight over all scatter.
+    sinusoids: Annotated[int, Field(ge=8, le=1024)] = 16  # Number of waves of each tap.
+    subband_hz: PositiveFloat | None = None  # Widest band that counts as flat; by default a tenth of 1 / delay spread.
 
     slots_only: ClassVar[bool] = True
 

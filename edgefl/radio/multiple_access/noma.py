@@ -15,8 +15,8 @@ class Noma(MultipleAccess):
 
     orthogonal: ClassVar[bool] = False
 
-    users_per_group: Annotated[int, Field(ge=2, le=1_000_000)] | None = None  # the most that overlap; none: all
-    residual: Annotated[float, Field(ge=0, le=1)] = 0.0  # part of a decoded signal's power that cancellation leaves
+    users_per_group: Annotated[int, Field(ge=2, le=1_000_000)] | None = None  # Most users that overlap; by default all.
+    residual: Annotated[float, Field(ge=0, le=1)] = 0.0  # Share of a decoded signal's power that cancellation leaves.
 
     def groups(self, received: Floats) -> Ints:
         """Return one group for all, or those of `channel.noma.strong_with_weak`."""

@@ -50,7 +50,8 @@ class LargeScale:
 class Propagation(Member):
     """Base of all propagation models."""
 
-    out_of_range: Literal["error", "clamp"] = "error"  # clamp: priced at the border of the model's range
+    # What happens outside of the model's range; clamp prices paths at its border.
+    out_of_range: Literal["error", "clamp"] = "error"
 
     label: ClassVar[str]  # the name in the catalogue
     delay_scenario: ClassVar[str | None] = None  # of TR 38.901, Table 7.5-6; None: no delay spread

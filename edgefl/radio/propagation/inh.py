@@ -14,7 +14,7 @@ from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation, on
 class Inh(Propagation):
     """InH-Office, mixed or open, base station and devices in one room or floor (3GPP TR 38.901, clause 7.4)."""
 
-    office: Literal["mixed", "open"] = "mixed"  # they differ in the probability of line of sight
+    office: Literal["mixed", "open"] = "mixed"  # Kind of office, which sets the probability of line of sight.
 
     label: ClassVar[str] = "inh"
     delay_scenario: ClassVar[str | None] = "inh"

@@ -37,7 +37,8 @@ Losses = Annotated[
 class Listed(Propagation):
     """Listed: each device has a measured or published path loss, wherever it is (no shadowing)."""
 
-    path_loss_db: Losses  # [98.5, 104.2, ..], in the order of the devices' numbers; or {file: x.csv, column: name}
+    # Path loss of each device as [98.5, 104.2, ..], in the order of their numbers; or {file: x.csv, column: name}.
+    path_loss_db: Losses
 
     label: ClassVar[str] = "listed"
     by_device: ClassVar[bool] = True

@@ -18,11 +18,14 @@ Length = Annotated[float, Field(gt=0, le=1e5)]
 class LogDistance(Propagation):
     """Log-distance: PL(d0) + 10 n log10(d/d0), log-normal shadowing (Rappaport, Wireless Communications, sec. 4.9)."""
 
-    exponent: Annotated[float, Field(gt=0, le=20)] = 3.0  # n: 2 in free space, 2.7 to 3.5 in cities
-    reference_m: Length = 1.0  # d0, between the antennas, at which the loss is quoted; not a limit of the model
-    reference_loss_db: Decibels | None = None  # by default that of free space
-    shadowing_db: Annotated[float, Field(ge=0, le=100)] = 8.0  # standard deviation; 6 to 10 are common outdoors
-    decorrelation_m: Length = 20.0  # of the shadowing
+    # Path-loss exponent, n; 2 in free space, 2.7 to 3.5 in cities.
+    exponent: Annotated[float, Field(gt=0, le=20)] = 3.0
+    # Distance between the antennas at which the loss is quoted, d0; not a limit of the model.
+    reference_m: Length = 1.0
+    reference_loss_db: Decibels | None = None  # Loss at the reference distance; by default that of free space.
+    # Standard deviation of the shadowing; 6 to 10 are common outdoors.
+    shadowing_db: Annotated[float, Field(ge=0, le=100)] = 8.0
+    decorrelation_m: Length = 20.0  # Decorrelation distance of the shadowing.
 
     label: ClassVar[str] = "log_distance"
 

@@ -16,7 +16,7 @@ DeviceShare = Annotated[float, Field(ge=0, le=1)]
 class Outdoor(Propagation):
     """Base of UMi, UMa and RMa."""
 
-    indoor: DeviceShare = 0.0  # of the devices
+    indoor: DeviceShare = 0.0  # Share of the devices that are indoors.
 
     has_states: ClassVar[bool] = True
     depth_m: ClassVar[float] = 25.0  # the largest depth of a device in its building

@@ -19,8 +19,8 @@ Surroundings = Annotated[float, Field(ge=5, le=50)]
 class Rma(Outdoor):
     """RMa (rural macro), in line of sight or not, outdoors or in low-loss buildings (3GPP TR 38.901, clause 7.4)."""
 
-    building_height_m: Surroundings = 5.0  # h, on average
-    street_width_m: Surroundings = 20.0  # W, on average
+    building_height_m: Surroundings = 5.0  # Average height of buildings, h.
+    street_width_m: Surroundings = 20.0  # Average width of streets, W.
 
     label: ClassVar[str] = "rma"
     delay_scenario: ClassVar[str | None] = "rma"

@@ -19,10 +19,13 @@ Floors = Annotated[int, Field(ge=1, le=8)]  # the eighth is 22.5 m high, where t
 class Urban(Outdoor):
     """Base of UMi and UMa."""
 
-    high_loss: DeviceShare = 0.0  # of the buildings; has an effect where `walls` does
-    walls: Literal["by_frequency", "materials"] = "by_frequency"  # one loss below 6 GHz, or glass and concrete always
-    release: Literal[16, 19] = 16  # of 3GPP: 19 has another infrared-reflecting glass and shorter delay spreads
-    floors: Annotated[tuple[Floors, Floors], Field(strict=False)] | None = None  # of buildings; None: devices.height_m
+    high_loss: DeviceShare = 0.0  # Share of the buildings with high loss; has an effect where walls does.
+    # Loss of walls, one below 6 GHz (by_frequency), or that of glass and concrete always.
+    walls: Literal["by_frequency", "materials"] = "by_frequency"
+    # Release of 3GPP; 19 has another infrared-reflecting glass and shorter delay spreads.
+    release: Literal[16, 19] = 16
+    # Least and most floors of buildings, in which indoor devices are; by default devices have devices.height_m.
+    floors: Annotated[tuple[Floors, Floors], Field(strict=False)] | None = None
 
     @model_validator(mode="after")
     def _check_floors(self) -> Urban:

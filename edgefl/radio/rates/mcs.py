@@ -12,10 +12,9 @@ from edgefl.radio.rates.base import Rate
 class McsRate(Rate):
     """The best modulation and coding scheme that a slot allows (3GPP TS 38.214, Tables 5.1.3.1-1 and 5.1.3.1-2)."""
 
-    snr_gap_db: Annotated[float, Field(ge=0, le=30)] = (
-        3.0  # to Shannon's bound, of all schemes; the standard has no thresholds
-    )
-    table: Literal["64qam", "256qam"] = "256qam"  # named after its densest constellation
+    # Gap of all schemes to Shannon's bound; the standard has no thresholds.
+    snr_gap_db: Annotated[float, Field(ge=0, le=30)] = 3.0
+    table: Literal["64qam", "256qam"] = "256qam"  # Table of schemes, named after its densest constellation.
 
     def efficiency(self) -> Efficiency:
         """Return `channel.mcs.Mcs`."""

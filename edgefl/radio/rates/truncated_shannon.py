@@ -12,11 +12,12 @@ from edgefl.radio.rates.base import Rate
 class TruncatedShannonRate(Rate):
     """Attenuated Shannon bound with a lowest SNR and a highest efficiency (3GPP TR 36.942, Annex A.2, downlink)."""
 
-    attenuation: Annotated[float, Field(gt=0, le=1)] = (
-        0.6  # of Shannon's bound, fitted to an LTE downlink; the report has 0.4 for the uplink
-    )
-    max_bps_hz: Annotated[float, Field(gt=0, le=100)] = 4.4  # 64QAM; the report has 2.0 for the uplink
-    min_snr_db: Annotated[float, Field(ge=-100, le=100)] = -10.0  # below, nothing is received
+    # Factor on Shannon's bound, fitted to an LTE downlink; the report has 0.4 for the uplink.
+    attenuation: Annotated[float, Field(gt=0, le=1)] = 0.6
+    # Most bits per second and hertz, of 64QAM; the report has 2.0 for the uplink.
+    max_bps_hz: Annotated[float, Field(gt=0, le=100)] = 4.4
+    # Signal-to-noise ratio below which nothing is received.
+    min_snr_db: Annotated[float, Field(ge=-100, le=100)] = -10.0
 
     def efficiency(self) -> Efficiency:
         """Return `channel.rate.Shannon`."""

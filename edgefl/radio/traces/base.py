@@ -29,12 +29,15 @@ class Recording(NamedTuple):
 class LinkTrace(Member):
     """Base of all recorded links."""
 
-    assign: Literal["by_number", "pool"] = "by_number"  # device i has the i-th recording, or each draws one
-    begin_s: Annotated[float, Field(ge=0, le=LARGEST_S)] = 0.0  # where in the recordings the run begins
-    at_end: Literal["repeat", "error"] = "repeat"  # begin the recording again, or end the run with an error
-    # Of devices as uplink SNRs were recorded; another power shifts them. None: the power of the run.
+    # Whether device i has the i-th recording (by_number), or each draws one (pool).
+    assign: Literal["by_number", "pool"] = "by_number"
+    begin_s: Annotated[float, Field(ge=0, le=LARGEST_S)] = 0.0  # Time in the recordings at which the run begins.
+    # Whether the recording begins again at its end, or the run ends with an error.
+    at_end: Literal["repeat", "error"] = "repeat"
+    # Transmit power of the devices when uplink SNRs were recorded. Another power shifts them; by default it is the
+    # power of the run.
     tx_power_dbm: Annotated[float, Field(ge=-300, le=300)] | None = None
-    # In which SNRs were recorded; the same powers over another band shift them. None: the band of the run.
+    # Band in which SNRs were recorded. The same powers over another band shift them; by default it is the run's band.
     bandwidth_hz: Annotated[float, Field(ge=1, le=1e15)] | None = None
 
     @model_validator(mode="after")

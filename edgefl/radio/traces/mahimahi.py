@@ -25,8 +25,8 @@ S_PER_MS = 1e-3
 class TwoWays(Section):
     """The files of one device's link."""
 
-    downlink: DataFile  # file of the link to the device
-    uplink: DataFile  # file of the link from the device
+    downlink: DataFile  # File of the link to the device.
+    uplink: DataFile  # File of the link from the device.
 
 
 class MahimahiTrace(LinkTrace):
@@ -35,7 +35,8 @@ class MahimahiTrace(LinkTrace):
     The last line's time is the trace's length.
     """
 
-    files: Annotated[tuple[TwoWays, ...], Field(strict=False, min_length=1)]  # of device 0, 1, ..., or of the pool
+    # Files of device 0, 1, ..., or of the pool.
+    files: Annotated[tuple[TwoWays, ...], Field(strict=False, min_length=1)]
 
     def recordings(self) -> list[Recording]:
         """Return the recordings in the order of `files`."""

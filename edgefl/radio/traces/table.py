@@ -25,7 +25,7 @@ class CsvTrace(LinkTrace):
     Each row holds until the device's next one, the last as long as the one before it, and a single one for ever.
     """
 
-    path: DataFile  # the CSV file
+    path: DataFile  # CSV file with the recordings.
 
     def recordings(self) -> list[Recording]:
         """Return the recordings by device: in the order of their numbers, or of their names in a pool."""

@@ -30,22 +30,47 @@ class ExportFormat(NamedTuple):
     measures: bool = False  # whether it also offers tables of measures, by their names
     licensed: bool = False  # whether the licence of the results can be named
     folder: bool = False  # whether `write_folder(folders, out, form)` writes it, unless the output is a .zip
+    suffixes: tuple[str, ...] = ()  # of files; of several formats with a suffix the first is the usual one
 
 
 EXPORT_FORMATS = {
-    "csv": ExportFormat("as_csv", EXPORT_TABLES, "table", measures=True),
-    "parquet": ExportFormat("as_parquet", EXPORT_TABLES, "table", binary=True, measures=True),
-    "json": ExportFormat("as_json", EXPORT_TABLES, "table", measures=True),
-    "trace": ExportFormat("trace"),
-    "latex": ExportFormat("paper", PAPER_TABLES, "table"),
-    "markdown": ExportFormat("paper", PAPER_TABLES, "table"),
-    "safetensors": ExportFormat("model_file", binary=True),
-    "onnx": ExportFormat("model_file", binary=True),
-    "ro-crate": ExportFormat("ro_crate", binary=True, licensed=True, folder=True),
-    "croissant": ExportFormat("croissant", licensed=True),
-    "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True),
-    "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True),
+    "csv": ExportFormat("as_csv", EXPORT_TABLES, "table", measures=True, suffixes=(".csv",)),
+    "parquet": ExportFormat("as_parquet", EXPORT_TABLES, "table", binary=True, measures=True, suffixes=(".parquet",)),
+    "json": ExportFormat("as_json", EXPORT_TABLES, "table", measures=True, suffixes=(".json",)),
+    "trace": ExportFormat("trace", suffixes=(".json",)),
+    "latex": ExportFormat("paper", PAPER_TABLES, "table", suffixes=(".tex",)),
+    "markdown": ExportFormat("paper", PAPER_TABLES, "table", suffixes=(".md",)),
+    "safetensors": ExportFormat("model_file", binary=True, suffixes=(".safetensors",)),
+    "onnx": ExportFormat("model_file", binary=True, suffixes=(".onnx",)),
+    "ro-crate": ExportFormat("ro_crate", binary=True, licensed=True, folder=True, suffixes=(".zip",)),
+    "croissant": ExportFormat("croissant", licensed=True, suffixes=(".json", ".jsonld")),
+    "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, suffixes=(".png",)),
+    "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, suffixes=(".pdf",)),
 }
+
+
+def format_of(asked: str | None, out: Path | None) -> str:
+    """Return the format of an export: the one that was asked for, or else that of the suffix of its file.
+
+    Raises:
+        InputError: neither says a format, or the suffix is that of another one.
+    """
+    suffix = "" if out is None else out.suffix.lower()
+    fitting = [form for form, about in EXPORT_FORMATS.items() if suffix in about.suffixes]
+    if asked is None and fitting:
+        return fitting[0]
+    if asked is None:
+        known = ", ".join(dict.fromkeys(known for about in EXPORT_FORMATS.values() for known in about.suffixes))
+        if out is None:
+            raise InputError(
+                f"export: name a file whose suffix says the format, such as -o x.csv ({known}), or --format"
+            )
+        raise InputError(
+            f"export: -o {out}: its suffix says no format: name one with --format, or end it in one of {known}"
+        )
+    if fitting and asked not in fitting:
+        raise InputError(f"export: -o {out}: {suffix} is a file of {fitting[0]}, not {asked}: change one of the two")
+    return asked
 
 
 def export(

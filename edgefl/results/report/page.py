@@ -96,8 +96,12 @@ def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
     if len(runs) > 1:
         means = pooled_seeds.table_of_means(groups) if groups else ""
         differences = headline.differences_of_groups(groups) if groups else headline.differences_table(runs)
-        return verdict.section(runs, groups) + why_section.section(runs, groups) + templates.render(
-            "comparison/runs.html.j2", means=means, table=headline.runs_table(runs), differences=differences
+        return (
+            verdict.section(runs, groups)
+            + why_section.section(runs, groups)
+            + templates.render(
+                "comparison/runs.html.j2", means=means, table=headline.runs_table(runs), differences=differences
+            )
         )
     run = runs[0].data
     sessions = templates.render("run/sessions.html.j2", table=sessions_table(run))

@@ -13,7 +13,7 @@ class Omni(Antenna):
 
     directional: ClassVar[bool] = False
 
-    gain_dbi: GainDbi = 0.0  # in every direction
+    gain_dbi: GainDbi = 0.0  # Gain in every direction.
 
     def pattern_dbi(self, zenith_deg: Floats, azimuth_deg: Floats) -> Floats:
         """Return the same gain for all directions [...]."""

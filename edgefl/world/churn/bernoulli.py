@@ -24,8 +24,8 @@ class BernoulliChurn(Churn):
 
     by_round: ClassVar[bool] = True
 
-    probability: Chance | None = None  # of each device; one number or a distribution
-    p_min: Annotated[float, Field(gt=0, le=1)] | None = None  # of devices with samples of class 0
+    probability: Chance | None = None  # Probability that a device is present, one number or a distribution.
+    p_min: Annotated[float, Field(gt=0, le=1)] | None = None  # Probability of devices with samples of class 0.
 
     @model_validator(mode="after")
     def _check_one_is_given(self) -> BernoulliChurn:

@@ -25,7 +25,7 @@ class CoverageChurn(Churn):
     Checked every `check_s`; in between nothing changes.
     """
 
-    check_s: Annotated[float, Field(ge=1e-3, le=1e6)] = CHECK_S  # time between two checks
+    check_s: Annotated[float, Field(ge=1e-3, le=1e6)] = CHECK_S  # Time between two checks.
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
         """Return a population that is present while it is covered."""

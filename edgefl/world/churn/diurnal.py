@@ -29,10 +29,11 @@ class DiurnalChurn(Churn):
     number and is present while the curve lies above it: one window around its peak, and on average exactly p(t).
     """
 
-    low: Annotated[float, Field(ge=0, le=0.99)] = 0.1  # at the trough
-    high: Annotated[float, Field(ge=0.01, le=1)] = 0.9  # at the peak
-    period_s: Annotated[float, Field(ge=1, le=1e9)] = 86_400.0  # a day
-    peak_s: PeakS = Constant(value=0.0)  # when the curve is highest; if drawn, each device has its own time zone
+    low: Annotated[float, Field(ge=0, le=0.99)] = 0.1  # Probability of being present at the trough.
+    high: Annotated[float, Field(ge=0.01, le=1)] = 0.9  # Probability of being present at the peak.
+    period_s: Annotated[float, Field(ge=1, le=1e9)] = 86_400.0  # Length of a day.
+    # Time at which the curve is highest; if drawn, each device has its own time zone.
+    peak_s: PeakS = Constant(value=0.0)
 
     @model_validator(mode="after")
     def _check_order(self) -> DiurnalChurn:

@@ -21,8 +21,8 @@ class PoissonChurn(Churn):
     present, and each is away for ``N / arrivals_per_s - E[stay]`` on average.
     """
 
-    arrivals_per_s: Annotated[float, Field(ge=1e-12, le=1e9)]  # of all devices together, on average over time
-    stay_s: StaySeconds  # the law of how long each stays
+    arrivals_per_s: Annotated[float, Field(ge=1e-12, le=1e9)]  # Arrivals of all devices together, on average over time.
+    stay_s: StaySeconds  # Law of how long each device stays.
 
     def check(self, count: int) -> str | None:
         """Return why more devices would be present than exist; None if not."""

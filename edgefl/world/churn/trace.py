@@ -49,10 +49,12 @@ class TraceChurn(Churn):
     file does not name never come. The published traces repeat: device i is their i-th phone.
     """
 
-    path: DataFile  # the file of stays
-    format: Literal["csv", "fedscale", "flash"] = "csv"  # csv, or a published trace
-    begin_s: Annotated[float, Field(ge=0, le=1e12)] | None = None  # when the run begins, on the published trace's clock
-    needs: Annotated[tuple[Need, ...], Field(strict=False, min_length=1)] | None = None  # of a FLASH phone
+    path: DataFile  # The file of stays.
+    format: Literal["csv", "fedscale", "flash"] = "csv"  # Format of the file, csv or that of a published trace.
+    # Time on the published trace's clock at which the run begins.
+    begin_s: Annotated[float, Field(ge=0, le=1e12)] | None = None
+    # What a FLASH phone needs to be present.
+    needs: Annotated[tuple[Need, ...], Field(strict=False, min_length=1)] | None = None
 
     _stays: list[_RecordedStay] = PrivateAttr()
     _recordings: list[Recording] = PrivateAttr()

@@ -18,8 +18,9 @@ class DeadlineClock(Dvfs):
 
     needs_deadline: ClassVar[bool] = True
 
-    min_cpu_hz: PositiveFloat  # no clock is lower; a device whose cpu_hz is below it keeps that
-    upload_margin: NonNegativeFloat = 1.5  # of the estimated upload, as fading changes and others send at other times
+    min_cpu_hz: PositiveFloat  # Least clock; a device whose cpu_hz is below it keeps that.
+    # Factor on the estimated upload, as fading changes and others send at other times.
+    upload_margin: NonNegativeFloat = 1.5
 
     def clock_hz(self, work: Work) -> Floats:
         """Return the clocks [n] at which the cycles just fit into the time left, within the bounds."""

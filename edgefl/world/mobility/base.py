@@ -91,7 +91,7 @@ class Mobility(Member):
 class WithSpeed(Mobility):
     """Base class of the models whose devices draw a speed."""
 
-    speed_mps: NonNegative = Constant(value=10.0)  # of each device
+    speed_mps: NonNegative = Constant(value=10.0)  # Speed of each device.
 
     def speeds(self, count: int, streams: Streams) -> Floats:
         """Return the speeds [count] in m/s.

@@ -22,8 +22,8 @@ class ConstantVelocity(WithSpeed):
     both reflections and the jump to the opposite point keep areas of (position, heading).
     """
 
-    heading_deg: Heading | None = None  # None: drawn for each device
-    edge: Literal["reflect", "wrap", "leave"] = "reflect"  # what happens to a device there
+    heading_deg: Heading | None = None  # Heading of all devices; by default one is drawn for each.
+    edge: Literal["reflect", "wrap", "leave"] = "reflect"  # What happens to a device at the edge.
 
     keeps_to_hexagons: ClassVar[bool] = True
 

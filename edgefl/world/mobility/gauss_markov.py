@@ -25,11 +25,11 @@ class GaussMarkov(WithSpeed):
     heading and its mean.
     """
 
-    alpha: Annotated[float, Field(ge=0, le=1)] = 0.75  # 0: without memory; 1: constant velocity
-    speed_std_mps: Annotated[float, Field(ge=0, le=1e4)] = 1.0  # standard deviation of the speed
-    heading_deg: Heading | None = None  # the mean; None: drawn for each device
-    heading_std_deg: Annotated[float, Field(ge=0, le=360)] = 30.0  # standard deviation of the heading
-    update_s: Annotated[float, Field(ge=1e-3, le=1e9)] = 1.0  # time between two changes of speed and heading
+    alpha: Annotated[float, Field(ge=0, le=1)] = 0.75  # Memory; 0 has none, 1 is constant velocity.
+    speed_std_mps: Annotated[float, Field(ge=0, le=1e4)] = 1.0  # Standard deviation of the speed.
+    heading_deg: Heading | None = None  # Mean heading; by default one is drawn for each device.
+    heading_std_deg: Annotated[float, Field(ge=0, le=360)] = 30.0  # Standard deviation of the heading.
+    update_s: Annotated[float, Field(ge=1e-3, le=1e9)] = 1.0  # Time between two changes of speed and heading.
 
     keeps_to_hexagons: ClassVar[bool] = True
 

@@ -20,9 +20,9 @@ class GroupMobility(WithSpeed):
     device; each member is another random waypoint in the disc around it. Both start in their stationary laws.
     """
 
-    size: Count = 10  # devices
-    spread_m: Annotated[float, Field(ge=0.01)] = 20.0  # no member is farther from the centre
-    member_speed_mps: Annotated[float, Field(ge=0, le=1e4)] = 1.0  # relative to the centre
+    size: Count = 10  # Number of devices in a group.
+    spread_m: Annotated[float, Field(ge=0.01)] = 20.0  # Greatest distance of a member from the centre.
+    member_speed_mps: Annotated[float, Field(ge=0, le=1e4)] = 1.0  # Speed of members relative to the centre.
 
     def check(self, area: Area) -> str | None:
         """Return why centres have no room between hole and edge; None if they have."""

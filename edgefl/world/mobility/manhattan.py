@@ -21,8 +21,9 @@ class Manhattan(WithSpeed):
     as many ways lead into each piece of street as out of it, and the uniform law on all streets is stationary.
     """
 
-    block_m: PositiveFloat = 100.0  # between parallel streets
-    turn_probability: Annotated[float, Field(ge=0, le=1)] = 0.5  # left and right equally likely
+    block_m: PositiveFloat = 100.0  # Distance between parallel streets.
+    # Probability of a turn; left and right are equally likely.
+    turn_probability: Annotated[float, Field(ge=0, le=1)] = 0.5
 
     def check(self, area: Area) -> str | None:
         """Return why the hole does not fit into a block, or a block into the area; None if both fit."""

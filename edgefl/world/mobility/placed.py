@@ -25,10 +25,10 @@ class Placed(Mobility):
 
     keeps_min_distance: ClassVar[bool] = False
 
-    path: DataFile  # the file with positions
-    scale: Factor = 1.0  # metres in the cell for each metre of the file
-    centre: bool = False  # whether the middle of the file's extent comes to the base station
-    offset_m: Coordinates = (0.0, 0.0)  # added last
+    path: DataFile  # The file with streets or positions.
+    scale: Factor = 1.0  # Metres in the cell for each metre of the file.
+    centre: bool = False  # Whether the middle of the file's extent comes to the base station.
+    offset_m: Coordinates = (0.0, 0.0)  # Offset that is added last.
 
     def placed_m(self, points: Floats) -> Floats:
         """Return the file's points [n, 2] in the cell."""

@@ -40,12 +40,14 @@ class Trace(Placed):
     `time_offset_s`. A device is absent before its first sample and, with `leave`, after its last one.
     """
 
-    format: Literal["csv", "obsmat", "fcd", "gpx"] | None = None  # None: by the file's name
-    time_offset_s: Shift = 0.0  # virtual time of the file's first sample
-    time_scale: Factor = 1.0  # seconds of the emulation for each second of the file
-    at_end: Literal["hold", "loop", "leave"] = "hold"  # stay at the last sample, start the file again, or be gone
-    coordinates: Literal["auto", "metres", "lon_lat"] = "auto"  # of x and y; auto: GPX, and FCD whose speeds say so
-    origin: Coordinates | None = None  # [latitude, longitude] of degrees' (0, 0); None: the mean
+    format: Literal["csv", "obsmat", "fcd", "gpx"] | None = None  # Format of the file; by default by its name.
+    time_offset_s: Shift = 0.0  # Virtual time of the file's first sample.
+    time_scale: Factor = 1.0  # Seconds of the emulation for each second of the file.
+    # Whether a device stays at the last sample (hold), starts the file again, or is gone (leave).
+    at_end: Literal["hold", "loop", "leave"] = "hold"
+    # What x and y are; auto takes degrees for GPX, and for FCD whose speeds say so.
+    coordinates: Literal["auto", "metres", "lon_lat"] = "auto"
+    origin: Coordinates | None = None  # The [latitude, longitude] that becomes (0, 0); by default the mean.
 
     @model_validator(mode="after")
     def _check_format(self) -> Trace:

@@ -17,8 +17,8 @@ BLOCK_HZ = 180e3  # twelve subcarriers of 15 kHz: 2^mu M_RB blocks of 12 subcarr
 class OpenLoop(PowerControl):
     """Fractional path-loss compensation: min(P_max, P0 + 10 log10(2^mu M_RB) + alpha PL) (3GPP TS 38.213, 7.1.1)."""
 
-    p0_dbm: Real  # received power aimed at in 180 kHz, if alpha is 1
-    alpha: PerDeviceShare = Constant(value=1.0)  # part of the path loss that the device makes up for
+    p0_dbm: Real  # Received power aimed at in 180 kHz, if alpha is 1.
+    alpha: PerDeviceShare = Constant(value=1.0)  # Share of the path loss that the device makes up for.
 
     draws: ClassVar[Mapping[str, tuple[str, PerDevice]]] = {"p0_dbm": ("p0_dbm", REAL), "alpha": ("alpha", SHARE)}
 

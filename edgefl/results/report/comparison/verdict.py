@@ -20,6 +20,7 @@ from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.templates import Html, macro, render
+from edgefl.results.scenario_tree import has_deadline
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL, Paired
 
 LEVEL = 1 - statistics.CONFIDENCE
@@ -122,13 +123,9 @@ def _measures(settings: Sequence[Setting]) -> list[Measure]:
             return [*_costs_of_target(accuracy), ACCURACY]
     if all(run.final_accuracy is not None for run in runs):
         return [ACCURACY]
-    if len({run.length for run in runs}) == 1 and not any(_has_deadline(run) for run in runs):
+    if len({run.length for run in runs}) == 1 and not any(has_deadline(run.scenario) for run in runs):
         return _costs_of_runs()
     return []
-
-
-def _has_deadline(run: Run) -> bool:
-    return describe.at(run.scenario, "server.deadline_s") is not None
 
 
 def _less(best: float, other: float) -> str:

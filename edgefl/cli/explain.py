@@ -1,0 +1,40 @@
+"""`edgefl explain`."""
+
+import argparse
+from typing import Any
+
+from edgefl.cli.exits import EXIT_DONE
+from edgefl.cli.json_output import add_json, print_json
+
+
+def add_explain(verbs: Any) -> None:
+    """Add `edgefl explain` and its options."""
+    about = "explain a key, a member, a result column or a preset: meaning, unit, default, bounds and an example"
+    parser = verbs.add_parser("explain", help=about, description=about)
+    parser.add_argument(
+        "topic", metavar="NAME", nargs="+", help="such as radio.bandwidth_hz, fedprox, wasted_j or learning_rate"
+    )
+    add_json(parser)
+    parser.set_defaults(verb=_explain)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from edgefl.cli.explanations import explain, text_of
+    from edgefl.core.errors import InputError
+
+    found = {}
+    faults: list[str] = []
+    for word in options.topic:
+        try:
+            found[word] = explain(word)
+        except InputError as error:
+            faults += error.faults
+    if faults:
+        raise InputError(*faults)
+    if options.json:
+        print_json(
+            {"names": [{"name": word, "found": [one.as_json() for one in all_]} for word, all_ in found.items()]}
+        )
+    else:
+        print("\n\n".join(text_of(word, all_) for word, all_ in found.items()))
+    return EXIT_DONE

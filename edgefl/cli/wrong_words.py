@@ -1,0 +1,47 @@
+"""Answers to words of a command line that no parser takes: what the user may have meant."""
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+SCENARIO_SUFFIXES = (".yaml", ".yml")
+CLOSE = 0.7  # ratio of equal letters from which an option is a known one, mistyped
+
+
+def unknown_verb(word: str, verbs: Sequence[str]) -> str:
+    """Return the fault of an unknown first word."""
+    from edgefl.core.section import nearest
+    from edgefl.scenario import shipped
+
+    advice = f"{nearest(word, verbs)}; known: {', '.join(verbs)}"
+    if word.endswith(SCENARIO_SUFFIXES) or word in shipped.scenarios():
+        advice = f": write `edgefl run {word}`"
+    elif word in shipped.sweeps():
+        advice = f": write `edgefl sweep {word}`"
+    elif word == "help":
+        advice = ": write `edgefl --help`, or `edgefl VERB --help`"
+    return f'unknown verb "{word}"{advice}'
+
+
+def unknown_words(verb: str, parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
+    """Return the fault of words that a verb does not take; a key of the scenario is set with --set."""
+    from edgefl.scenario.key_words import meant_keys, plain_word, synonyms
+
+    first = words[0]
+    see = f"see edgefl {verb} --help"
+    if not first.startswith("-"):
+        return f"unrecognized arguments: {' '.join(words)}; {see}"
+    name, _, value = first.partition("=")
+    options = [option for action in parser._actions for option in action.option_strings]  # noqa: SLF001
+    value = value or next((word for word in words[1:2] if not word.startswith("-")), "VALUE")
+    option = synonyms("options").get(plain_word(name.lstrip("-")))
+    if option is not None:
+        return f"{name}: unknown option: write {option[0]}; {see}"
+    keys = meant_keys(name.lstrip("-"))
+    if keys and "--set" in options:
+        key, colon, written = keys[0].partition(": ")
+        shown = f'"{key}={written}"' if colon else f"{key}={value}"
+        return f"{name}: unknown option: keys of the scenario are set with --set {shown}; {see}"
+    close = get_close_matches(name, options, n=1, cutoff=CLOSE)
+    meant = f' (did you mean "{close[0]}"?)' if close else ""
+    return f"{name}: unknown option{meant}; {see}"

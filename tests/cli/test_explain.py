@@ -1,0 +1,117 @@
+"""`edgefl explain`: every key, member, column and preset, and other words for them."""
+
+import json
+
+import pytest
+
+from edgefl.cli.explanations import explain, text_of
+from edgefl.cli.listing import CATALOGUES
+from edgefl.core.errors import InputError
+from edgefl.results.result_tables import columns_of_files
+from edgefl.scenario import load, presets
+from edgefl.scenario.examples import example_of_key
+from edgefl.scenario.key_index import keys_of_members, keys_of_sections
+from edgefl.scenario.key_words import synonyms
+from edgefl.scenario.yaml_reader import parse
+
+TIMES = "device,network,batch_size,step_s\npi4,mlp,50,0.1\n"
+
+
+@pytest.fixture(autouse=True)
+def files_of_examples(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_modules").mkdir()
+    (tmp_path / "times.csv").write_text(TIMES)
+    (tmp_path / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")
+    (tmp_path / "lte.down").write_text("1\n")
+    (tmp_path / "lte.up").write_text("4\n")
+
+
+@pytest.mark.parametrize("key", keys_of_sections())
+def test_example_of_a_key_validates_and_uses_it(key):
+    raw, lines = parse(example_of_key(key))
+    load(raw)
+    assert key in {".".join(str(part) for part in path if isinstance(part, str)) for path in lines} | {"radio.tdd"}
+
+
+@pytest.mark.parametrize("key", keys_of_members())
+def test_example_of_a_members_key_validates(key):
+    for one in explain(key):
+        assert one.guide.startswith("docs/")
+        assert one.type
+        if one.example:
+            load(parse(one.example)[0])
+
+
+@pytest.mark.parametrize("key", keys_of_sections())
+def test_explanation_of_a_key_has_all_parts(key):
+    (found,) = explain(key)
+    assert found.name == key
+    assert found.meaning
+    assert found.type
+    assert found.where
+    assert found.guide.startswith("docs/")
+
+
+def test_guides_exist(request):
+    root = request.config.rootpath
+    found = [one for key in keys_of_sections() for one in explain(key)]
+    found += [one for kind in CATALOGUES for one in explain(kind)]
+    assert not [one.guide for one in found if not (root / one.guide).is_file()]
+
+
+def test_every_member_column_preset_and_synonym_is_explained():
+    words = [name for catalogue in CATALOGUES.values() for name in catalogue.members]
+    words += [column.name for columns in columns_of_files().values() for column in columns]
+    words += [name for section in presets.SECTIONS for name in presets.names(section)]
+    for word in dict.fromkeys([*words, *synonyms("keys"), *columns_of_files()]):
+        assert text_of(word, explain(word)), word
+
+
+def test_unit_and_bounds_of_a_key():
+    (found,) = explain("noise_dbm_hz")
+    assert (found.unit, found.type, found.default) == ("dBm/Hz", "number >= -300, <= 300", "-174")
+    (found,) = explain("devices.cpu_hz")
+    assert found.unit == "Hz"
+    assert found.type.startswith("number from 1e-40 to 1e18 for each device")
+
+
+def test_synonym_is_explained_as_the_key_that_it_means():
+    assert explain("learning_rate") == explain("training.lr")
+    assert explain("clients") == explain("devices.count")
+    assert explain("rician") == explain("ricean")
+    assert [one.name for one in explain("non-iid")] == ["dirichlet"]
+
+
+def test_column_of_several_files_is_explained_once():
+    (found,) = explain("wasted_j")
+    assert found.unit == "J"
+    assert found.where == "rounds.csv; index.csv of a sweep"
+
+
+def test_word_with_many_meanings_gets_a_line_for_each():
+    lines = text_of("alpha", explain("alpha")).splitlines()
+    assert any(line.startswith("feddyn.alpha (key): ") for line in lines)
+    assert lines[-1].startswith("alpha has 12 meanings; `edgefl explain ")
+    assert explain("feddyn.alpha")[0].example.startswith("algorithm: {kind: feddyn, ")
+
+
+def test_unknown_word_gets_the_nearest_name():
+    with pytest.raises(InputError, match=r'explain: unknown "bandwith" \(did you mean "bandwidth"\?\)'):
+        explain("bandwith")
+
+
+def test_example_of_the_page_is_what_the_command_prints(request):
+    page = (request.config.rootpath / "docs/command-line.md").read_text(encoding="utf-8")
+    assert f"```\n{text_of('learning_rate', explain('learning_rate'))}\n```" in page
+
+
+def test_explain_as_a_command(edgefl):
+    done = edgefl("explain", "radio.bandwidth_hz")
+    assert done.returncode == 0, done.stderr
+    assert "unit     Hz\n" in done.stdout
+    assert "example  radio: {bandwidth_hz: 2e7}\n" in done.stdout
+    document = json.loads(edgefl("explain", "fedprox", "lr", "--json").stdout)
+    assert [one["name"] for one in document["names"]] == ["fedprox", "lr"]
+    assert document["names"][1]["found"][0]["default"] == "0.1"
+    assert len(edgefl.refused("explain", "xyzzy", "zyxxy")) == 2

@@ -1,0 +1,115 @@
+"""Keys in the wrong place or by another name: the answers name the key that is meant."""
+
+import pytest
+
+from edgefl.core.errors import InputError
+from edgefl.scenario import load, load_sweep
+from edgefl.scenario.key_index import keys_of_members, keys_of_sections, places
+from edgefl.scenario.key_words import member_synonyms, plain_word, synonyms
+from edgefl.scenario.overrides import Override
+from edgefl.scenario.sections import Sections
+from edgefl.scenario.yaml_reader import parse
+
+KEYS = {*keys_of_sections(), *keys_of_members()}
+PARTS = ("keys", "sections", "plain_values")
+MEANINGS = sorted({meant for part in PARTS for several in synonyms(part).values() for meant in several})
+OUT_OF_RANGE = Override(("radio", "propagation"), {"kind": "umi_los", "out_of_range": "clamp"}, "test")
+MORE = {
+    "mobility: {kind: trace, path: fcd.xml}": (OUT_OF_RANGE,),
+    "radio.errors: bler": (Override(("radio", "rate"), "mcs", "test"),),
+    "server.policy: {kind: hierarchical, cloud_every: 2}": (
+        Override(("cells",), {"layout": "hexagonal", "drop": "hexagons"}, "test"),
+        Override(("backhaul",), {"kind": "star", "rate_bps": 1e9}, "test"),
+    ),
+}
+"""Other keys that a meaning needs in a scenario."""
+
+
+def fault_of(scenario):
+    """Return the only fault of a scenario."""
+    with pytest.raises(InputError) as refused:
+        load(scenario)
+    (line,) = refused.value.faults
+    return line
+
+
+@pytest.mark.parametrize("meant", MEANINGS)
+def test_synonym_leads_to_a_key_that_exists(meant, tmp_path):
+    if ": " not in meant:
+        assert meant in KEYS
+        return
+    (tmp_path / "fcd.xml").write_text(
+        '<fcd-export><timestep time="0"><vehicle id="a" x="1" y="1"/></timestep></fcd-export>'
+    )
+    name, _, value = meant.partition(": ")
+    content, _ = parse(value.replace("fcd.xml", str(tmp_path / "fcd.xml")))
+    assert name in KEYS
+    load({}, [Override(tuple(name.split(".")), content, "test"), *MORE.get(meant, ())])
+
+
+def test_words_are_in_the_form_in_which_they_are_looked_up():
+    for part in (*PARTS, "options"):
+        for word in synonyms(part):
+            assert word == plain_word(word) or part == "plain_values"
+    for names in member_synonyms().values():
+        assert all(word == plain_word(word) for word in names)
+
+
+def test_no_synonym_hides_a_key_at_the_top():
+    assert not Sections.model_fields.keys() & {*synonyms("keys"), *synonyms("options")} - {"algorithm"}
+
+
+def test_synonyms_of_members_lead_to_members():
+    catalogues = {catalogue.kind: catalogue for catalogue in places().values()}
+    for kind, names in member_synonyms().items():
+        assert set(names.values()) <= set(catalogues[kind].members), kind
+        assert not names.keys() & catalogues[kind].members.keys(), kind
+
+
+@pytest.mark.parametrize(
+    ("scenario", "answer"),
+    [
+        ({"participants": 10}, "participants: unknown key at the top: did you mean server.participants?"),
+        ({"learning_rate": 0.1}, "learning_rate: unknown key at the top: did you mean training.lr?"),
+        ({"server": {"lr": 0.1}}, "server.lr: unknown key: did you mean training.lr?"),
+        ({"numClients": 5}, "did you mean devices.count?"),
+        ({"non-iid": True}, "write data.partition: {kind: dirichlet, alpha: 0.3}"),
+        ({"scheduler": "pf"}, "did you mean server.selection, radio.allocation or training.lr_schedule?"),
+        ({"radio": {"frequency": 1e9}}, "radio.frequency: unknown key: did you mean radio.carrier_hz?"),
+        ({"devices": {"frequency": 1e9}}, "devices.frequency: unknown key: did you mean devices.cpu_hz?"),
+        ({"bandwith": 1e6}, "did you mean radio.bandwidth_hz?"),
+        ({"network": {"bandwidth": 1e6}}, "did you mean radio?"),
+        ({"federated": {"num_clients": 4, "num_rounds": 3}}, "did you mean devices.count or rounds?"),
+        ({"mobility": {"kind": "static", "speed": 3}}, "write mobility: {kind: random_waypoint, speed_mps: 1.4}"),
+        ({"devices": {"groups": [{"name": "a", "count": 100, "power": 3}]}}, "did you mean devices.tx_power_dbm?"),
+        ({"decorrelation_m": 3}, "write radio.propagation: {kind: log_distance, decorrelation_m: ..}"),
+        ({"gpu": True}, "unknown key: it is an option of the command line: --device cuda"),
+        ({"devices": 100}, "devices: must be a mapping of keys to values, got 100: write devices: {count: 100}"),
+        ({"data": {"partition": "non-iid"}}, 'unknown partition "non-iid" (did you mean "dirichlet"?); known: iid'),
+        ({"algorithm": "FedAvgM"}, 'unknown algorithm "FedAvgM" (did you mean "fedavgm"?); known: '),
+        ({"training": {"momentun": 0.9}}, 'training.momentun: unknown key (did you mean "momentum"?); known: local'),
+        ({"algorithm": {"name": "fedprox", "mu": 0.1}}, "write {kind: fedprox, mu: 0.1}"),
+        ({"algorithm": {"fedprox": {"mu": 0.1}}}, "write {kind: fedprox, mu: 0.1}"),
+        ({"model": {"type": "cnn"}}, "model.type: unknown key: write kind: cnn"),
+        ({"data": {"name": "mnist"}}, "data.name: unknown key: did you mean data.dataset?"),
+        ({"cells": {"count": 7}}, "cells.count: unknown key: did you mean cells.sites?"),
+        ({"targets": 0.9}, "targets: must be a list, got 0.9: write [0.9]"),
+        ({"radio": {"tdd": {"special": {"downlink": 2}}}}, "radio.tdd.special: unknown key; known: "),
+        ({"xyzzy": 1}, "xyzzy: unknown key; known: name, "),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_answer_names_the_key_that_is_meant(scenario, answer):
+    assert answer in fault_of(scenario)
+
+
+def test_overrides_and_grids_get_the_same_answers(tmp_path):
+    with pytest.raises(InputError, match=r"--set lr=0\.1: lr: unknown key at the top: did you mean training\.lr\?"):
+        load({}, ["lr=0.1"])
+    file = tmp_path / "sweep.yaml"
+    file.write_text("base: quickstart\ngrid:\n  clients: [10, 20]\n")
+    with pytest.raises(InputError, match=r"sweep\.yaml:3: clients: unknown key at the top: did you mean devices\.c"):
+        load_sweep(file)
+    file.write_text("base: quickstart\nlearning_rate: [0.1, 0.2]\n")
+    with pytest.raises(InputError, match=r"sweep\.yaml:2: learning_rate: .*write it under `set`, or .* `grid`"):
+        load_sweep(file)
