@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
 
@@ -32,6 +32,20 @@ def cache_folder() -> Path:
     return Path(cache) / "edgefl"
 
 
+class WrittenIn(str):
+    """A text from a file in another folder than the scenario file, where a path in it is looked for first."""
+
+    __slots__ = ("folder",)
+
+    folder: Path
+
+    def __new__(cls, text: str, folder: Path) -> Self:
+        """Return the text, with the folder of the file in which it stands."""
+        made = super().__new__(cls, text)
+        made.folder = folder
+        return made
+
+
 def _data_and_shipped_folders() -> list[Path]:
     # The shipped folder comes last: it is for copies of shipped scenarios that lie elsewhere.
     return [*data_folders(), shipped_folder()]
@@ -50,6 +64,8 @@ def _resolver(further_folders: Callable[[], list[Path]]) -> Callable[[Any, Valid
             return value
         context = info.context or {}
         scenario_folder = Path(context.get("base", "."))
+        if isinstance(value, WrittenIn):
+            scenario_folder = value.folder
         path = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves an unknown "~user" unchanged
         # Code that another key names may have changed the working directory.
         here = context.get("here") or Path.cwd()

@@ -4,9 +4,13 @@ from typing import Any
 
 from edgefl.learning.datasets import DATASETS
 from edgefl.scenario.scenario import Scenario
+from edgefl.scenario.sections import EXTENDS
 from edgefl.scenario.shared_definitions import OF_A_KEY, share_definitions
 
 NULL = {"type": "null"}
+_EXTENDS = (
+    "Scenario files, or names of shipped scenarios, whose keys count where this file has none; of several the last."
+)
 
 
 def schema() -> dict[str, Any]:
@@ -14,6 +18,9 @@ def schema() -> dict[str, Any]:
     root = Scenario.model_json_schema(mode="validation")
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     root["title"] = "edgefl scenario"
+    name = {"type": "string"}
+    extends = {"anyOf": [name, {"type": "array", "items": name, "minItems": 1}], "description": _EXTENDS}
+    root["properties"] = {EXTENDS: extends, **root["properties"]}
     _merge_dataset_keys(root["$defs"]["DataSection"])
     _make_model_kind_optional(root["properties"]["model"])
     _remove_titles(root)

@@ -29,6 +29,8 @@ from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import MOBILITY, Mobility
 from edgefl.world.mobility.static import Static
 
+EXTENDS = "extends"  # the key of files that a scenario builds on, which are read before its sections are
+
 
 class Stop(Section):
     """Conditions that end a run before its last round; checked after each round, and the first that holds counts."""
@@ -64,6 +66,11 @@ class Sections(Section):
     churn: Annotated[Churn, CHURN] = NoChurn()  # how devices come and go
     cost: Literal["full", "paper"] = "full"  # paper: one model each way, whatever else the algorithm sends or computes
     report: ReportSection = ReportSection()  # evaluations and further reports
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Return the keys that may stand at the top of a scenario."""
+        return [EXTENDS, *super().keys()]
 
     # Both validators below see the file's own keys: after validation, a default looks like a given value.
 
