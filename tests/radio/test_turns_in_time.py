@@ -75,7 +75,7 @@ def test_two_transfers_of_a_device_count_together():
 
 
 def test_run_that_goes_on_has_the_bytes_of_one_that_never_stopped(tmp_path):
-    """The memory is computed again when a run is extended: the world is run anew."""
+    """The memory is computed again when a run is extended, as the world is run again."""
     run(tmp_path / "parts", rounds=1)
     run(tmp_path / "parts", rounds=3)
     run(tmp_path / "whole", rounds=3)
