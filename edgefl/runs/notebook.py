@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from edgefl.core.units import seconds
-from edgefl.runs.emulation import RoundListener, silent
+from edgefl.runs.emulation import silent
+from edgefl.server.evaluation import RoundListener
 
 LEAST_S = 0.2  # wall-clock from one update to the next
 
@@ -61,7 +62,7 @@ class _NotebookBar:
         self._done = 0
         self._last_s = -LEAST_S
         self._row: Mapping[str, Any] = {}
-        self._handle = display(self._content(), raw=True, display_id=True)
+        self._handle = display(self._content(), raw=True, display_id=True)  # type: ignore[no-untyped-call]
 
     def __call__(self, row: Mapping[str, Any]) -> None:
         """Show a finished round, unless the last one was shown just now."""

@@ -208,9 +208,12 @@ def wandb(monkeypatch):
             raise errors.Error("no\nnetwork")
         calls.rounds.append((step, figures))
 
+    def finish(exit_code):
+        calls.codes.append(exit_code)
+
     def init(**settings):
         calls.begun.append(settings)
-        return SimpleNamespace(log=log, finish=lambda exit_code: calls.codes.append(exit_code))
+        return SimpleNamespace(log=log, finish=finish)
 
     package = ModuleType("wandb")
     package.init = init
