@@ -16,7 +16,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY channel channel
 COPY edgefl edgefl
 COPY scenarios scenarios
-RUN pip install --no-cache-dir --constraint constraints.txt '.[compiled]' && mkdir --mode=777 /results
+RUN pip install --no-cache-dir --constraint constraints.txt '.[compiled,plot,ray]' && mkdir --mode=777 /results
 
 # Whoever runs it names the user, so that results belong to that user; such a user has no home here.
 ENV HOME=/tmp

@@ -20,9 +20,9 @@ from edgefl.results.report.shared.read import Run, load_all, with_devices
 from edgefl.results.report.sweep import is_sweep
 from edgefl.results.result import Result, read_result
 from edgefl.results.run_folder import PAGE
-from edgefl.runs import sweeps, what_if_points
+from edgefl.runs import notebook, sweeps, what_if_points
 from edgefl.runs import what_if as what_if_prices
-from edgefl.runs.emulation import RESULTS, Options, silent
+from edgefl.runs.emulation import RESULTS, Options
 from edgefl.runs.emulation import run as run_scenario
 from edgefl.runs.main_guard import check_guard
 from edgefl.runs.report_page import REPORT, write_report
@@ -53,7 +53,7 @@ def run(
     resume: bool = False,
     pace: Pace | None = None,
     extendable: bool = True,
-    progress: RoundListener = silent,
+    progress: RoundListener | None = None,
 ) -> Result:
     """Run one emulation.
 
@@ -69,7 +69,7 @@ def run(
         resume: continue the run of the same scenario in `out`, or begin it if there is none.
         pace: when checkpoints are written; by default they take at most two per cent of the time.
         extendable: whether a finished run keeps its last state, from which it can be extended.
-        progress: called with each finished round's row.
+        progress: called with each finished round's row; by default IPython and notebooks show a bar, programs nothing.
 
     Returns:
         The result; `result.status` tells whether the run finished, was interrupted or failed.
@@ -83,7 +83,8 @@ def run(
         folder = Path(out).absolute()  # code from outside may change the working directory
     scenario = loaded(scenario, overrides, seed)
     options = Options(folder, device, train, overwrite, resume, pace, cluster=cluster, extendable=extendable)
-    result = run_scenario(scenario, options, progress)
+    with notebook.shown(progress, scenario.name, scenario.in_sessions.total) as listener:
+        result = run_scenario(scenario, options, listener)
     if folder is not None:
         if result.status == FINISHED_STATUS:
             what_if_prices.price_at_end(folder, scenario)

@@ -72,6 +72,7 @@ def add_run(verbs: Any) -> None:
         help="write rounds as TensorBoard events while the run goes on (DIR: the result folder's tensorboard/)",
     )
     parser.add_argument("--mlflow", metavar="URI", help="send rounds to an MLflow server or database as they end")
+    parser.add_argument("--wandb", metavar="PROJECT", help="send rounds to a project of Weights & Biases as they end")
     parser.add_argument(
         "--live",
         metavar="PORT",
@@ -201,7 +202,7 @@ def _forecast(options: argparse.Namespace, scenario: Scenario, folder: Path) -> 
 
 
 def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> list[Tracker]:
-    from edgefl.results.tracking import MlflowRun, TensorBoardEvents
+    from edgefl.results.tracking import MlflowRun, TensorBoardEvents, WandbRun
 
     trackers: list[Tracker] = []
     if options.tensorboard is not None:
@@ -210,6 +211,8 @@ def _trackers(options: argparse.Namespace, scenario: Scenario, folder: Path, her
         trackers.append(TensorBoardEvents(scenario, events, overwrite=options.overwrite or options.resume))
     if options.mlflow is not None:
         trackers.append(MlflowRun(scenario, options.mlflow))
+    if options.wandb is not None:
+        trackers.append(WandbRun(scenario, options.wandb))
     return trackers
 
 

@@ -116,12 +116,15 @@ def add_init(verbs: Any) -> None:
 
 def _init(options: argparse.Namespace) -> int:
     from edgefl.scenario import is_sweep, shipped
+    from edgefl.scenario.jsonschema import check_replaceable_schema, write_schema
 
+    schema_file = Path(shipped.schema_file(options.name))
+    check_replaceable_schema(schema_file)
     file = shipped.copy_to(options.name, Path())
+    write_schema(schema_file)
     verb = "sweep" if is_sweep(file) else "run"
-    print(
-        f"{file}: written. Next: change it (docs/scenario.md), then\n  edgefl validate {file}\n  edgefl {verb} {file}"
-    )
+    print(f"{file}: written, with {schema_file}, by which editors complete and explain its keys.")
+    print(f"Next: change it (docs/scenario.md), then\n  edgefl validate {file}\n  edgefl {verb} {file}")
     return EXIT_DONE
 
 
@@ -209,13 +212,14 @@ def add_schema(verbs: Any) -> None:
     """Add `edgefl schema`."""
     about = "print the JSON Schema of a scenario file, with which editors complete and check keys"
     parser = verbs.add_parser("schema", help=about, description=about)
+    parser.add_argument("--sweep", action="store_true", help="that of a sweep file")
     parser.set_defaults(verb=_schema)
 
 
 def _schema(options: argparse.Namespace) -> int:
     import json
 
-    from edgefl.scenario.jsonschema import schema
+    from edgefl.scenario.jsonschema import schema, sweep_schema
 
-    print(json.dumps(schema(), indent=2))
+    print(json.dumps(sweep_schema() if options.sweep else schema(), indent=2))
     return EXIT_DONE

@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,10 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.section import nearest, shown
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")  # the beginning of a timestamp, and of no number
+EXAMPLE = "2024-05-01T12:00:00Z"  # of a timestamp
+ENDLESS = "inf"  # may stand among timestamps
 
 
 class NotReadable(Exception):  # noqa: N818 - the name says what happened
@@ -72,6 +77,69 @@ def csv_rows(path: Path, required: Sequence[str] = (), optional: Sequence[str] =
                 yield CsvRow(table.line_num, dict(zip(header, map(str.strip, cells), strict=True)))
     except (UnicodeDecodeError, csv.Error):
         raise NotReadable("is not a CSV file in UTF-8") from None
+
+
+def timed_rows(
+    path: Path, times: Sequence[str], required: Sequence[str], optional: Sequence[str] = ()
+) -> Iterator[CsvRow]:
+    """Yield rows as `csv_rows` does, with timestamps as seconds since the earliest one of the file.
+
+    A timestamp is a date with or without a time of day, in ISO 8601; without a zone it is in UTC.
+
+    Args:
+        path: the file.
+        times: columns of seconds or of timestamps, among the required ones.
+        required: columns that it must have.
+        optional: columns that it may have once.
+
+    Raises:
+        NotReadable: as for `csv_rows`; or a cell is not a timestamp, or is one, and the file's first cell is not.
+        OSError: as for `csv_rows`.
+    """
+    earliest: datetime | None = None
+    has_timestamps: bool | None = None
+    for row in csv_rows(path, required, optional):
+        if has_timestamps is None:
+            has_timestamps = _DATE.match(row.cells[times[0]]) is not None
+            if has_timestamps:
+                earliest = _earliest(path, times)
+        for column in times:
+            cell = row.cells[column]
+            if earliest is not None:
+                row.cells[column] = _since(earliest, column, cell, row.line)
+            elif _DATE.match(cell):
+                text = f"{column}: {shown(cell)} is a timestamp, and the rows above have seconds: write one form"
+                raise NotReadable(text, row.line)
+        yield row
+
+
+def _earliest(path: Path, times: Sequence[str]) -> datetime:
+    """Return the earliest timestamp in columns of a file; any time if there is none, as each cell is then refused."""
+    cells = (row.cells[column] for row in csv_rows(path) for column in times)
+    found = (timestamp(cell) for cell in cells)
+    return min((time for time in found if time is not None), default=datetime.now(UTC))
+
+
+def _since(earliest: datetime, column: str, cell: str, line: int) -> str:
+    """Return the text of the seconds from a time to the timestamp in a cell."""
+    if cell == ENDLESS:
+        return cell
+    time = timestamp(cell)
+    if time is None:
+        text = f"{column}: must be a timestamp such as {EXAMPLE}, as the file's first one, got {shown(cell)}"
+        raise NotReadable(text, line)
+    return repr((time - earliest) / timedelta(seconds=1))
+
+
+def timestamp(text: str) -> datetime | None:
+    """Return the time of an ISO 8601 timestamp, in UTC if it names no zone; None if the text is none."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)  # instead of the machine's zone
+    return time
 
 
 def _texts(raw_lines: Iterator[bytes]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
 
@@ -36,6 +36,20 @@ def cache_folder() -> Path:
     return Path(cache) / "edgefl"
 
 
+class WrittenIn(str):
+    """A text from a file in another folder than the scenario file, where a path in it is looked for first."""
+
+    __slots__ = ("folder",)
+
+    folder: Path
+
+    def __new__(cls, text: str, folder: Path) -> Self:
+        """Return the text, with the folder of the file in which it stands."""
+        made = super().__new__(cls, text)
+        made.folder = folder
+        return made
+
+
 def _data_and_shipped_folders() -> list[Path]:
     # The shipped folder comes last: it is for copies of shipped scenarios that lie elsewhere.
     return [*data_folders(), shipped_folder()]
@@ -45,6 +59,8 @@ def _searched(value: str | Path, context: Mapping[str, Any], further: Sequence[P
     """Return the places of a path, absolute: beside the scenario file, in the working directory, in further folders."""
     path = Path(os.path.expanduser(value))  # noqa: PTH111 - leaves an unknown "~user" unchanged
     scenario_folder = Path(context.get("base", "."))
+    if isinstance(value, WrittenIn):
+        scenario_folder = value.folder
     # Code that another key names may have changed the working directory.
     here = context.get("here") or Path.cwd()
     return [(folder / path).absolute() for folder in (scenario_folder, here, *further)]

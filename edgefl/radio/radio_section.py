@@ -278,6 +278,25 @@ class Radio(Section):
 
     @model_validator(mode="after")
     @where_known
+    def _check_turns(self) -> Radio:
+        """Refuse what an allocation in time does not know: it follows the fading of orthogonal transfers by slots."""
+        if not self.allocation.in_time:
+            return self
+        name = ALLOCATIONS.name_of(self.allocation)
+        if self.transfer != "slots":
+            raise fault_at(("transfer",), f"allocation {name} follows the fading slot by slot: set it to slots")
+        if not self.uplink.orthogonal or self.uplink.receives_sum:
+            raise fault_at(("uplink",), f"allocation {name} gives turns, and these uploads overlap: leave it out")
+        if self.errors.link_adaptation(self.rate) is not None:
+            raise fault_at(("errors",), f"allocation {name} knows no HARQ: leave it out")
+        if self.trace is not None:
+            raise fault_at(
+                ("allocation",), f"{name} follows the fading of a model, and links were recorded: leave it out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    @where_known
     def _check_errors(self) -> Radio:
         refusal = self.errors.refusal(self.rate, self.transfer)
         if refusal is not None:

@@ -12,8 +12,8 @@ from edgefl.reproductions.library import Entry
 from edgefl.reproductions.plan import Plan, PlannedRun
 from edgefl.reproductions.recipe import BASE, Scale, as_tuple, same_text
 from edgefl.scenario import Scenario, load, shipped
+from edgefl.scenario.overlays import read_extended
 from edgefl.scenario.overrides import Override
-from edgefl.scenario.source import read
 
 
 def scenarios_of(plan: Plan) -> dict[tuple[str, ...], Scenario]:
@@ -59,7 +59,7 @@ def settings_digest(plan: Plan, run: PlannedRun) -> str:
 @cache
 def _content(path: Path) -> dict[str, Any]:
     """Return the content of a scenario file; recipes have few bases and many runs."""
-    content, _ = read(path)
+    content, _ = read_extended(path)
     return content
 
 

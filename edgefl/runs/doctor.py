@@ -19,6 +19,7 @@ EXTRAS = {
     "plot": "matplotlib",
     "tensorboard": "tensorboard",
     "mlflow": "mlflow",
+    "wandb": "wandb",
     "ray": "ray",
     "flower": "flwr",
     "gym": "gymnasium",

@@ -1,25 +1,76 @@
-"""The JSON Schema of a scenario file."""
+"""The JSON Schemas of scenario files and of sweep files."""
 
+import json
+from pathlib import Path
 from typing import Any
 
+from edgefl.core.files import write_for_user
+from edgefl.core.own_files import begins_with, check_replaceable
+from edgefl.core.version import edgefl_version
 from edgefl.learning.datasets import DATASETS
+from edgefl.scenario import shipped
 from edgefl.scenario.scenario import Scenario
+from edgefl.scenario.sections import EXTENDS
 from edgefl.scenario.shared_definitions import OF_A_KEY, share_definitions
+from edgefl.scenario.sweep_file import SweepFile
 
 NULL = {"type": "null"}
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_ID = "urn:edgefl:"
+_BEGINNING = f'{{"$id":"{_ID}'.encode()  # of a schema that edgefl has written
+_EXTENDS = (
+    "Scenario files, or names of shipped scenarios, whose keys count where this file has none; of several the last."
+)
 
 
 def schema() -> dict[str, Any]:
     """Return the schema with which editors complete and check files; every key is optional."""
-    root = Scenario.model_json_schema(mode="validation")
-    root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    root["title"] = "edgefl scenario"
+    root = _headed("scenario", Scenario.model_json_schema(mode="validation"))
+    name = {"type": "string"}
+    extends = {"anyOf": [name, {"type": "array", "items": name, "minItems": 1}], "description": _EXTENDS}
+    root["properties"] = {EXTENDS: extends, **root["properties"]}
     _merge_dataset_keys(root["$defs"]["DataSection"])
     _make_model_kind_optional(root["properties"]["model"])
     _remove_titles(root)
     _allow_null(root)
     share_definitions(root)
     return root
+
+
+def sweep_schema() -> dict[str, Any]:
+    """Return the schema of sweep files, whose keys under `set`, `grid`, `zip` and `points` are dotted."""
+    root = _headed("sweep", SweepFile.model_json_schema(mode="validation"))
+    _remove_titles(root)
+    for key in ("set", "grid", "zip"):
+        root["properties"][key]["additionalProperties"] = False  # a key has the form of the pattern
+    _allow_null(root)
+    return root
+
+
+def check_replaceable_schema(path: Path) -> None:
+    """Check that no file, or an earlier schema of edgefl, is where the schema of a copied file is to be written.
+
+    Raises:
+        InputError: another file has this name.
+    """
+    check_replaceable(path.parent, {path.name: begins_with(_BEGINNING)})
+
+
+def write_schema(path: Path) -> None:
+    """Write the schema that the first line of a copied file names; `path` ends in one of `shipped.SCHEMA_FILES`.
+
+    Raises:
+        InputError: another file has this name, or it cannot be written.
+    """
+    check_replaceable_schema(path)
+    root = sweep_schema() if path.name == shipped.SCHEMA_FILES["sweep"] else schema()
+    write_for_user(path, json.dumps(root, separators=(",", ":")).encode())
+
+
+def _headed(of: str, root: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of files of a kind with what says which schema this is, first."""
+    head = {"$id": f"{_ID}{of}:{edgefl_version()}", "$schema": _DRAFT, "title": f"edgefl {of}"}
+    return {**head, **{key: value for key, value in root.items() if key not in head}}
 
 
 def _remove_titles(node: Any) -> None:

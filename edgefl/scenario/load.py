@@ -20,9 +20,11 @@ from edgefl.learning.models import MODELS, Model
 from edgefl.scenario import presets, shipped
 from edgefl.scenario.key_words import with_place
 from edgefl.scenario.number_forms import with_remedy
+from edgefl.scenario.overlays import extended, read_extended
 from edgefl.scenario.overrides import Override, list_of_overrides, parse_override, replaced
 from edgefl.scenario.scenario import Scenario
-from edgefl.scenario.source import Source, read
+from edgefl.scenario.sections import EXTENDS
+from edgefl.scenario.source import Source
 
 _FOLDERS: TypeAdapter[tuple[Path, ...]] = TypeAdapter(Annotated[tuple[SearchFolder, ...], Field(strict=False)])
 
@@ -38,7 +40,8 @@ def load(
     """Return the scenario of a YAML file or of a mapping.
 
     Args:
-        source: path of the file, or the name of a scenario that comes with edgefl, or the scenario as nested mappings.
+        source: path of the file, or the name of a scenario that comes with edgefl, or the scenario as nested mappings;
+            it may extend others.
         overrides: each "dotted.key=value" with the value in YAML, or an `Override`.
         access: whether code from outside that the scenario names is imported, and where it may be; notes what was not.
         here: where paths in it are looked for after its own folder; the working directory if not given.
@@ -67,12 +70,11 @@ def load_with_source(
     here = here or Path.cwd()  # before any code that the scenario names, which may change it
     overrides = list_of_overrides(overrides)
     if isinstance(source, Mapping):
-        raw = dict(source)
-        origin = Source()
+        raw, origin = extended(source, here)
         base = here
     else:
         path = shipped.find(source)
-        raw, origin = read(path, here)
+        raw, origin = read_extended(path, here)
         if "base" in raw:  # not a key of a scenario, and required in a sweep file
             raise InputError(f"{path}: is a sweep file: run it with `edgefl sweep {source}`")
         base = (here / path).resolve().parent
@@ -82,11 +84,13 @@ def load_with_source(
         if isinstance(override, str):
             override = parse_override(override)  # noqa: PLW2901
         keys, value, where = override
+        if keys[0] == EXTENDS:
+            raise InputError(f"{where}: {EXTENDS} is read from the file alone: write it there")
         # Before validation, so that an override meets the same checks as a key of the file.
         raw = replaced(raw, keys, value, where)
         origin.overrides[keys] = where
     origin.presets = presets.named_in(raw)
-    context = _context(raw, base, access or Access()) | {"here": here, CHECKED: needs_files}
+    context = _context(raw, [base, *origin.folders], access or Access()) | {"here": here, CHECKED: needs_files}
     try:
         with attributing(context["access"].used, InputError):
             scenario = Scenario.model_validate(_with_defaults(raw, context), context=context)
@@ -94,7 +98,7 @@ def load_with_source(
         items = error.errors(include_url=False)
         found = [(item["loc"], _helpful(item["msg"], item["loc"], item["input"])) for item in items]
         # Pydantic lists faults by class; a reader corrects the file from the top.
-        found.sort(key=lambda item: origin.line(item[0]))
+        found.sort(key=lambda item: origin.rank(item[0]))
         lines = dict.fromkeys(origin.fault(path, text) for path, text in found)  # without duplicates
         raise InputError(*lines) from None
     return _with_folders(scenario), origin
@@ -143,13 +147,20 @@ def _content(scenario: Scenario) -> dict[str, Any]:
     return content
 
 
-def _context(raw: Mapping[str, Any], base: Path, access: Access) -> dict[str, Any]:
-    """Return the context in which a scenario is validated: its folder, and those with code from outside."""
+def _context(raw: Mapping[str, Any], folders: Sequence[Path], access: Access) -> dict[str, Any]:
+    """Return the context in which a scenario is validated: its folder, and those with code from outside.
+
+    Args:
+        raw: the keys of the scenario.
+        folders: its folder, then those of the files that it extends.
+        access: whether code from outside is imported, and further folders with it.
+    """
+    base = folders[0]
     given: tuple[Path, ...] = ()
     with suppress(ValidationError):  # the same faults are reported when the whole scenario is validated
         given = _FOLDERS.validate_python(raw.get("import_from") or (), context={"base": base})
-    folders = tuple(folder.resolve() for folder in (*(given or (base,)), *access.folders))
-    return {"base": base, "access": replace(access, folders=folders)}
+    with_code = tuple(folder.resolve() for folder in (*(given or folders), *access.folders))
+    return {"base": base, "access": replace(access, folders=with_code)}
 
 
 def _with_folders(scenario: Scenario) -> Scenario:
@@ -172,7 +183,7 @@ def load_model(scenario: Mapping[str, Any], folder: Path) -> Model:
         InputError: the model cannot be made, for example because the file of the user's own model is missing.
     """
     try:
-        context = _context(scenario, folder, Access())
+        context = _context(scenario, [folder], Access())
         only = _ModelOnly.model_validate({"model": scenario.get("model")}, context=context)
     except ValidationError as error:
         source = Source(str(folder / "scenario.yaml"))

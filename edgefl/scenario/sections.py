@@ -17,6 +17,7 @@ from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.fcn import Mlp
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.training_section import Training
+from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.radio.backhaul_section import Backhaul
 from edgefl.radio.radio_section import Radio
 from edgefl.scenario import presets
@@ -29,6 +30,7 @@ from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import MOBILITY, Mobility
 from edgefl.world.mobility.static import Static
 
+EXTENDS = "extends"  # the key of files that a scenario builds on, which are read before its sections are
 MOST_LABEL_LETTERS = 100
 
 
@@ -82,6 +84,11 @@ class Sections(Section):
     cost: Literal["full", "paper"] = "full"
     report: ReportSection = ReportSection()  # When models are evaluated, and what else is measured.
 
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Return the keys that may stand at the top of a scenario."""
+        return [EXTENDS, *super().keys()]
+
     # Both validators below see the file's own keys: after validation, a default looks like a given value.
 
     @model_validator(mode="before")
@@ -97,7 +104,7 @@ class Sections(Section):
     @model_validator(mode="before")
     @classmethod
     def _default_sharing(cls, value: Any, info: ValidationInfo) -> Any:
-        """Make processor sharing the default if transfers can begin, or change cells, at any time."""
+        """Make processor sharing the default if transfers can begin, change cells, or take turns at any time."""
         if not isinstance(value, dict):
             return value
         radio = value.get("radio") or {}
@@ -107,7 +114,7 @@ class Sections(Section):
             return value  # a rule refuses processor sharing with a broadcast
         cells = value.get("cells")
         hands_over = isinstance(cells, dict) and cells.get("handover") is not None
-        if hands_over or _rounds_overlap(value.get("server"), info):
+        if hands_over or _takes_turns(radio, info) or _rounds_overlap(value.get("server"), info):
             return {**value, "radio": {**radio, "sharing": "processor"}}
         return value
 
@@ -147,6 +154,16 @@ class Sections(Section):
     def participants(self) -> int:
         """The number of participants that a round asks for."""
         return self.server.participants or self.devices.count
+
+
+def _takes_turns(radio: dict[str, Any], info: ValidationInfo) -> bool:
+    """Return whether the section `radio`, not yet validated, has an allocation that gives turns in time."""
+    if radio.get("allocation") is None:
+        return False
+    try:
+        return ALLOCATIONS.parse(radio["allocation"], info).in_time
+    except (ValidationError, PydanticCustomError, NotImported):
+        return False  # the section's own validation reports what is wrong
 
 
 def _rounds_overlap(server: Any, info: ValidationInfo) -> bool:

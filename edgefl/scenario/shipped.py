@@ -10,6 +10,8 @@ from edgefl.core.section import nearest
 
 SUFFIXES = {".yaml", ".yml"}
 SWEEPS = "sweeps"  # the folder of the sweeps
+SCHEMA_FILES = {"scenario": "edgefl-scenario.schema.json", "sweep": "edgefl-sweep.schema.json"}
+_SCHEMA_LINE = b"# yaml-language-server: $schema="  # by which editors find the JSON Schema of a file
 _SENTENCE_END = re.compile(r"[.:;](?= |$)")
 LISTED = "`edgefl list scenarios` shows those that come with edgefl"
 
@@ -69,14 +71,28 @@ def find(source: str | Path, folder: Path | None = None) -> Path:
         raise InputError(f"{name}: no such file, and no scenario that comes with edgefl{hint}; {LISTED}")
     # A user who has copied a scenario and changed it must not get the numbers of the original.
     for file in files:
-        if read_bytes(file) != known[name].read_bytes():
+        if _without_schema_line(read_bytes(file)) != known[name].read_bytes():
             text = "names a scenario that comes with edgefl, and there is another file of this name"
             raise InputError(f"{name}: {text}: write {file} for that file, or rename it")
     return known[name]
 
 
+def schema_file(name: str) -> str:
+    """Return the name of the JSON Schema that stands beside the copy of a shipped scenario or sweep."""
+    return SCHEMA_FILES["sweep" if name.removesuffix(".yaml") in sweeps() else "scenario"]
+
+
+def _without_schema_line(content: bytes) -> bytes:
+    """Return a file without the line that `copy_to` has added."""
+    if content.startswith(_SCHEMA_LINE):
+        return content.partition(b"\n")[2]
+    return content
+
+
 def copy_to(name: str, folder: Path) -> Path:
     """Copy a shipped scenario or sweep, with its comments, into a folder; return the new file.
+
+    Its first line names the JSON Schema beside it.
 
     Raises:
         InputError: no shipped file has this name, or the folder has a file of this name.
@@ -88,7 +104,7 @@ def copy_to(name: str, folder: Path) -> Path:
     target = folder / f"{wanted}.yaml"
     try:
         with target.open("xb") as file:  # x: never replaces a file
-            file.write(known[wanted].read_bytes())
+            file.write(_SCHEMA_LINE + schema_file(wanted).encode() + b"\n" + known[wanted].read_bytes())
     except FileExistsError:
         raise InputError(f"{target}: exists already: rename it, or use it") from None
     except OSError as error:

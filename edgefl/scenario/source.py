@@ -25,15 +25,33 @@ class Source:
 
     name: str = "scenario"  # the file's, if there is one
     lines: Lines = field(default_factory=dict)
+    files: dict[KeyPath, str] = field(default_factory=dict)  # of keys that come from files which this one extends
+    folders: tuple[Path, ...] = ()  # of those files
     overrides: dict[tuple[str, ...], str] = field(default_factory=dict)  # where each overriding value was given
     presets: dict[str, str] = field(default_factory=dict)  # by section
 
     def line(self, path: KeyPath) -> int:
-        """Return the line of a key, or else of the nearest section around it; 1 if neither is in the file."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-        return 1
+        """Return the line of a key, or else of the nearest section around it; 1 if neither is in a file."""
+        return self.lines.get(self._nearest(path), 1)
+
+    def place_of(self, path: KeyPath) -> str:
+        """Return the file and line of a key, or else of the nearest section around it."""
+        nearest = self._nearest(path)
+        is_mapping = len(self.lines) == len(self.files)  # a mapping from Python has no lines of its own
+        if is_mapping and nearest not in self.files:
+            return self.name
+        return f"{self.files.get(nearest, self.name)}:{self.line(path)}"
+
+    def rank(self, path: KeyPath) -> tuple[int, int]:
+        """Return numbers that sort keys by their files, this one first, and within a file by their lines."""
+        files = [self.name, *dict.fromkeys(self.files.values())]
+        return files.index(self.files.get(self._nearest(path), self.name)), self.line(path)
+
+    def _nearest(self, path: KeyPath) -> KeyPath:
+        """Return a key if it is in a file, or else the nearest section around it; () if neither is."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return path
 
     def fault(self, path: KeyPath, text: str) -> str:
         """Return one line with the place and the key of a fault, and what is wrong."""
@@ -43,9 +61,7 @@ class Source:
             # Blame an override for faults at its key, in a section that contains it, and in anything below it.
             if path and path[: len(overridden)] == overridden[: len(path)]:
                 return f"{where}: {key}: {text}"
-        where = self.name
-        if self.lines:  # a mapping from Python has none
-            where = f"{self.name}:{self.line(path)}"
+        where = self.place_of(path)
         if not key:  # the fault is about the whole file
             return f"{where}: {text}"
         return f"{where}: {key}: {text}"

@@ -13,6 +13,8 @@ from edgefl.testing.report import Report
 BAND_HZ = 20e6
 COUNTS = (1, 2, 7, 50)  # of transfers at a time
 ROUNDING = 1e-9  # of sums over shares
+TURNS = 50  # for each transfer
+TURN_S = 5e-3
 PERMUTED = 1e-6  # by which shares of transfers in another order may differ: optima are found by iteration
 
 
@@ -32,7 +34,27 @@ def check_allocation(allocation: type[Allocation] | Allocation, **keys: Any) -> 
         if calls.subject.by_draws:
             with calls.noting("weights"):
                 _check_weights(calls, rng.standard_normal(count))
+        if calls.subject.in_time:
+            with calls.noting("turns"):
+                _check_turns(calls, rng.uniform(1e5, 1e8, count))
     return calls.finished()
+
+
+def _check_turns(calls: Calls[Allocation], coming_bps: Floats) -> None:
+    """Check the turns of some transfers, and that each of them has one in time."""
+    count = coming_bps.size
+    memory = np.zeros((count, calls.subject.memory_width))
+    served = np.zeros(count)
+    lasted_s = np.full(count, TURN_S)
+    for _ in range(TURNS * count):
+        turns = calls.array("turns", coming_bps, memory, shape=(count,))
+        if (turns < 0).any() or turns.sum() > 1 + ROUNDING:
+            calls.wrong("turns", "returned parts of the time below 0, or more than the whole time: they add up to 1")
+            return
+        served += turns
+        memory = calls.array("remember", memory, turns * coming_bps, lasted_s, shape=memory.shape)
+    if (served == 0).any():
+        calls.wrong("turns", f"gave a transfer no turn among {TURNS * count}, as if it never ended: remember who waits")
 
 
 def _check_weights(calls: Calls[Allocation], normal: Floats) -> None:

@@ -60,6 +60,7 @@ FEATURES: dict[str, Overlay] = {
     "equal_finish": {"server": {"csi": "perfect"}, "radio": {"allocation": "equal_finish"}},
     "equal_finish without csi": {"radio": {"allocation": "equal_finish"}},
     "hungarian": {"server": {"csi": "perfect"}, "radio": {"allocation": HUNGARIAN}},
+    "turns in time": {"radio": {"allocation": "proportional_fair_in_time"}},
     "min_makespan": {"radio": {"allocation": "min_makespan"}},
     "best channels": {"server": {"selection": "best_channel", "csi": "perfect"}},
     # departures and churn

@@ -1,6 +1,7 @@
-"""`edgefl run --tensorboard` and `--mlflow`: read back with the packages' own readers."""
+"""`edgefl run --tensorboard`, `--mlflow` and `--wandb`: read back with the packages' own readers, or a stand-in."""
 
 import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -193,3 +194,66 @@ def test_invalid_store_is_refused_in_one_line(here, capsys):
     assert error.startswith("edgefl: --mlflow nonsense://there: ")
     assert error.count("\n") == 1
     assert [path.name for path in here.iterdir()] == ["s.yaml"]
+
+
+@pytest.fixture
+def wandb(monkeypatch):
+    """Return a stand-in for the package, with the calls that it got."""
+    calls = SimpleNamespace(begun=[], rounds=[], codes=[], broken=False)
+    errors = ModuleType("wandb.errors")
+    errors.Error = type("Error", (Exception,), {})
+
+    def log(figures, step):
+        if calls.broken:
+            raise errors.Error("no\nnetwork")
+        calls.rounds.append((step, figures))
+
+    def finish(exit_code):
+        calls.codes.append(exit_code)
+
+    def init(**settings):
+        calls.begun.append(settings)
+        return SimpleNamespace(log=log, finish=finish)
+
+    package = ModuleType("wandb")
+    package.init = init
+    package.Settings = dict
+    package.errors = errors
+    monkeypatch.setitem(sys.modules, "wandb", package)
+    monkeypatch.setitem(sys.modules, "wandb.errors", errors)
+    return calls
+
+
+def test_wandb_has_rounds_and_scenario(here, wandb):
+    assert run("--wandb", "my-project") == 0
+    (begun,) = wandb.begun
+    assert (begun["project"], begun["group"], begun["name"]) == ("my-project", "tracked", "tracked seed-3")
+    assert begun["config"]["algorithm.mu"] == 0.5
+    assert begun["config"]["server.policy.kind"] == "synchronous"
+    found = {}
+    for step, figures in wandb.rounds:
+        for name, value in figures.items():
+            found.setdefault(name, []).append((step, value))
+    same(found, expected(here / "out"))
+    assert wandb.codes == [0]
+
+
+def test_wandb_that_fails_leaves_the_run_alone(here, wandb, caplog):
+    wandb.broken = True
+    assert run("--wandb", "my-project") == 0
+    assert [record.message for record in caplog.records] == ["--wandb: logs no more from round 1 on: no network"]
+
+
+def test_missing_wandb_is_one_line_and_writes_nothing(here, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    assert run("--wandb", "my-project") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "edgefl: --wandb: needs wandb, which is missing: pip install 'edgefl-emulator[wandb]'"
+    assert not (here / "out").exists()
+
+
+def test_wandb_offline_keeps_a_run_in_a_folder(here, monkeypatch):
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    assert run("--wandb", "my-project") == 0
+    assert list(here.glob("wandb/offline-run-*/*.wandb"))

@@ -2,10 +2,14 @@
 
 import gzip
 
+import numpy as np
 import pytest
 
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in, timed_rows
 from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.scenario import load
+from edgefl.world.mobility import Area
 
 ROWS = [CsvRow(2, {"a": "1", "b": "x, y"}), CsvRow(4, {"a": "2", "b": ""})]
 
@@ -53,3 +57,77 @@ def test_missing_file_is_refused(tmp_path):
 def test_fault_of_a_row_gets_its_line():
     with pytest.raises(InputError, match=r"^data\.csv:7: is late$"), faults_in("data.csv"):
         raise NotReadable("is late", 7)
+
+
+def seconds(folder, *cells, header="t"):
+    """Return the column `t` of a file, in seconds."""
+    path = folder / "times.csv"
+    path.write_text("\n".join([header, *cells]) + "\n")
+    with faults_in("times.csv"):
+        return [row.cells["t"] for row in timed_rows(path, ["t"], ["t"])]
+
+
+def test_timestamps_count_from_the_earliest_of_the_file(tmp_path):
+    times = ["2024-05-01T12:00:01Z", "2024-05-01T12:00:00Z", "2024-05-01T14:00:00.25+02:00", "2024-05-02T12:00:00Z"]
+    assert list(map(float, seconds(tmp_path, *times))) == [1.0, 0.0, 0.25, 86400.0]
+    without_zone = ["2024-03-31 02:30:00", "2024-03-31 01:30:00"]  # an hour that Berlin's clocks leave out
+    assert list(map(float, seconds(tmp_path, *without_zone))) == [3600.0, 0.0]
+    assert list(map(float, seconds(tmp_path, "2024-02-28", "2024-03-01", "inf"))) == [0.0, 172800.0, float("inf")]
+
+
+def test_seconds_stay_as_they_are_written(tmp_path):
+    assert seconds(tmp_path, "20240501", "1e3", "-0.10", "here") == ["20240501", "1e3", "-0.10", "here"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "fault"),
+    [
+        (
+            ["0", "2024-05-01"],
+            'times.csv:3: t: "2024-05-01" is a timestamp, and the rows above have seconds: write one form',
+        ),
+        (
+            ["2024-05-01", "3"],
+            "times.csv:3: t: must be a timestamp such as 2024-05-01T12:00:00Z, as the file's first one, got",
+        ),
+        (["2024-05-01", "2024-05-32"], "times.csv:3: t: must be a timestamp such as"),
+        (["2024-13-01"], "times.csv:2: t: must be a timestamp such as"),
+    ],
+)
+def test_mixed_forms_of_times_are_refused_in_a_line(tmp_path, cells, fault):
+    with pytest.raises(InputError) as refused:
+        seconds(tmp_path, *cells)
+    (line,) = refused.value.faults
+    assert line.startswith(fault)
+
+
+STAMPS = ("2024-05-01T23:59:50Z", "2024-05-02T00:00:00Z", "2024-05-02T00:00:05Z")  # 0, 10 and 15 s
+
+
+def test_movement_links_and_stays_take_timestamps_as_seconds(tmp_path):
+    """The same files with seconds and with timestamps describe the same world."""
+    tables = {
+        "moves": "time_s,device,x_m,y_m\n{0},a,20,0\n{1},a,30,0\n{2},a,30,9\n",
+        "links": "device,time_s,downlink_bps,uplink_bps\nx,{0},1e6,1e6\nx,{1},2e6,2e6\nx,{2},3e6,1e6\n",
+        "stays": "device,on_s,off_s\n1,{1},inf\n0,{0},{2}\n",
+    }
+    wide = {"radio": {"propagation": {"kind": "umi", "out_of_range": "clamp"}}}
+    found = []
+    for times in (("0", "10", "15"), STAMPS):
+        for name, text in tables.items():
+            (tmp_path / f"{name}.csv").write_text(text.format(*times))
+        trace = {"kind": "csv", "path": str(tmp_path / "links.csv"), "assign": "pool"}
+        (recording,) = load({"radio": {"kind": "trace", "trace": trace}}).radio.trace.recordings()
+        mobility = load({**wide, "mobility": {"kind": "trace", "path": str(tmp_path / "moves.csv")}}).mobility
+        track = mobility.track(Area(10.0, 250.0), 1, Streams(1))
+        churn = load({"devices": {"count": 2}, "churn": {"kind": "trace", "path": str(tmp_path / "stays.csv")}}).churn
+        moments_s = np.array([0.0, 4.0, 12.0, 15.0])
+        found.append(
+            (
+                track.path_m(0, moments_s).tolist(),
+                recording.down.begin_s.tolist(),
+                [(stay.on_s, stay.off_s) for stay in churn._stays],
+            )
+        )
+    assert found[0] == found[1]
+    assert found[0][2] == [(0.0, 15.0), (10.0, float("inf"))]

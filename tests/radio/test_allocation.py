@@ -49,9 +49,11 @@ def test_allocations_match_their_names():
         "max_rate": lambda **how: channel.sum_rate.max_rate(BAND_HZ, SNR_HZ, least_share=0.1, **how),
         "round_robin": lambda **_: physics.round_robin(BAND_HZ, 3),
     }
-    # Those by forecasts are tested in tests/server, as there are none here; those by draws in test_unequal_shares.py.
+    # Those by forecasts are tested in tests/server, as there are none here; those by draws in test_unequal_shares.py;
+    # those in time in test_turns_in_time.py.
     rules = {name: ALLOCATIONS.load(name) for name in ALLOCATIONS.members}
-    assert set(expected) == {name for name, rule in rules.items() if not rule.by_forecast and not rule.by_draws}
+    apart = {name for name, rule in rules.items() if rule.by_forecast or rule.by_draws or rule.in_time}
+    assert set(expected) == set(rules) - apart
     seen = []
     for name, call in expected.items():
         for spread in (False, True):

@@ -2,12 +2,19 @@
 
 import json
 
+import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
+from edgefl.core.errors import InputError
+from edgefl.core.version import edgefl_version
 from edgefl.learning.algorithms import ALGORITHMS
-from edgefl.scenario.jsonschema import schema
+from edgefl.scenario import load_sweep, shipped
+from edgefl.scenario.jsonschema import schema, sweep_schema, write_schema
 from edgefl.scenario.shared_definitions import REFERENCE, share_definitions
+from edgefl.scenario.yaml_reader import parse as parse_yaml
 
 LARGEST_BYTES = 300_000  # of the schema without blanks; it was ten times as large when each use had a copy of its own
 
@@ -95,3 +102,56 @@ def test_sharing_changes_nothing_but_where_parts_stand(one, given_definitions):
     new = [part for name, part in definitions.items() if name not in given_definitions]
     texts = [json.dumps(part, sort_keys=True) for part in new]
     assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize(("kind", "made"), [("scenario", schema), ("sweep", sweep_schema)])
+def test_schema_has_an_id_of_its_kind_and_version(kind, made):
+    root = made()
+    assert root["$id"] == f"urn:edgefl:{kind}:{edgefl_version()}"
+    Draft202012Validator.check_schema(root)
+
+
+@pytest.mark.parametrize("path", shipped.sweeps().values(), ids=shipped.sweeps())
+def test_shipped_sweeps_follow_the_schema_of_sweeps(path):
+    data, _ = parse_yaml(path.read_text())
+    Draft202012Validator(sweep_schema()).validate(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "base: quickstart\ngrid: {rounds: 3}",
+        "base: quickstart\ngrid: {rounds: []}",
+        "base: quickstart\nset: {bad key: 1}",
+        "base: quickstart\nseeds: [-1]",
+        "base: quickstart\ngird: {rounds: [1, 2]}",
+        "grid: {rounds: [1, 2]}",
+    ],
+)
+def test_schema_of_sweeps_and_loader_refuse_the_same(text, tmp_path):
+    path = tmp_path / "sweep.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError):
+        load_sweep(path)
+    assert not Draft202012Validator(sweep_schema()).is_valid(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize("name", ["quickstart", "bandwidth"])
+def test_copy_names_the_schema_beside_it_which_accepts_it(name, tmp_path):
+    copy = shipped.copy_to(name, tmp_path)
+    first = copy.read_text().partition("\n")[0]
+    file = tmp_path / first.removeprefix("# yaml-language-server: $schema=")
+    write_schema(file)
+    data, _ = parse_yaml(copy.read_text())
+    Draft202012Validator(json.loads(file.read_text())).validate(data)
+
+
+def test_schema_replaces_one_of_another_version_and_no_foreign_file(tmp_path):
+    path = tmp_path / shipped.SCHEMA_FILES["sweep"]
+    path.write_text('{"$id":"urn:edgefl:sweep:0.1.0"}')
+    write_schema(path)
+    assert json.loads(path.read_text()) == sweep_schema()
+    path.write_text("{}")
+    with pytest.raises(InputError, match=path.name):
+        write_schema(path)
+    assert path.read_text() == "{}"

@@ -49,7 +49,7 @@ def test_scenarios_may_be_in_subfolders(tmp_path, monkeypatch):
     assert list(shipped.sweeps()) == ["third"]
     assert load("second").name == "second"
     (tmp_path / "copies").mkdir()
-    assert shipped.copy_to("second", tmp_path / "copies").read_text() == "# What it shows\nrounds: 1\n"
+    assert shipped.copy_to("second", tmp_path / "copies").read_text().endswith("# What it shows\nrounds: 1\n")
 
 
 def test_a_name_gives_the_base_of_a_sweep(tmp_path):
@@ -76,7 +76,9 @@ def test_files_for_another_verb_are_refused(tmp_path):
 def test_a_changed_copy_is_not_mistaken_for_the_original(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     copy = shipped.copy_to("quickstart", Path())
-    assert copy.read_bytes() == (SHIPPED / "quickstart.yaml").read_bytes()
+    line, _, rest = copy.read_bytes().partition(b"\n")
+    assert line == b"# yaml-language-server: $schema=edgefl-scenario.schema.json"
+    assert rest == (SHIPPED / "quickstart.yaml").read_bytes()
     assert load("quickstart") == load(copy)
     copy.write_text("rounds: 3\n")
     with pytest.raises(InputError, match=r"write quickstart\.yaml for that file"):

@@ -11,6 +11,7 @@ ALLOCATIONS: Catalogue[Allocation] = Catalogue(
         "proportional": "edgefl.radio.allocation.proportional:ProportionalAllocation",
         "min_makespan": "edgefl.radio.allocation.min_makespan:MinMakespan",
         "proportional_fair": "edgefl.radio.allocation.proportional_fair:ProportionalFair",
+        "proportional_fair_in_time": "edgefl.radio.allocation.proportional_fair_in_time:ProportionalFairInTime",
         "equal_finish": "edgefl.radio.allocation.equal_finish:EqualFinish",
         "max_rate": "edgefl.radio.allocation.max_rate:MaxRate",
         "hungarian": "edgefl.radio.allocation.hungarian:Hungarian",

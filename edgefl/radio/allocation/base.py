@@ -6,6 +6,10 @@ one direction or of both. It needs `server.csi` and `radio.sharing: fixed` (`sce
 `server/optimised_control.py` passes its shares to the radio. `shares` then divides the band for the other direction,
 and for messages outside participations, such as polls.
 
+A rule that divides the band again and again sets `in_time`, and keeps a memory of each device: `turns` says whose turn
+the coming slots are, `remember` makes the next memory of the last one. The base station of each cell holds the memory
+in each direction (`radio/bands/memory.py`). It needs `radio.sharing: processor` and `radio.transfer: slots`.
+
 A rule with random shares sets `by_draws`, and its `weights` divide the band between devices in place of `shares`, which
 then returns the shares expected before the draw.
 """
@@ -27,6 +31,17 @@ class Allocation(Member):
     by_snr: ClassVar[bool] = False  # whether shares depend on `snr_hz`, that of devices at full power
     by_forecast: ClassVar[bool] = False  # whether shares follow from the server's forecast of the participants
     by_draws: ClassVar[bool] = False  # whether shares are in proportion to `weights`, which are drawn
+    in_time: ClassVar[bool] = False  # whether transfers take `turns` that follow from a memory; then also `in_turn`
+
+    @property
+    def memory_width(self) -> int:
+        """Return how many numbers of each device it keeps, if `in_time`; they are 0 at first."""
+        return 0
+
+    @property
+    def every_slots(self) -> int:
+        """Return for how many slots a turn holds, if `in_time`; it ends earlier if a transfer begins or ends."""
+        return 1
 
     def places(self) -> int | None:
         """Return the number of devices that a cell can serve at a time, one a block; None: no limit."""
@@ -55,6 +70,25 @@ class Allocation(Member):
 
         Args:
             normal: [n] standard normals, each a function of its device, the round and the direction.
+        """
+        raise NotImplementedError
+
+    def turns(self, coming_bps: Floats, memory: Floats) -> Floats:
+        """Return the parts [n] of the coming slots in which n transfers of a cell have the band, if `in_time`.
+
+        Args:
+            coming_bps: [n] rate of each on the whole band, averaged over the slots for which the turn holds.
+            memory: [n, k] of their devices.
+        """
+        raise NotImplementedError
+
+    def remember(self, memory: Floats, served_bps: Floats, lasted_s: Floats) -> Floats:
+        """Return the memory [n, k] after a time, if `in_time`.
+
+        Args:
+            memory: [n, k] before.
+            served_bps: [n] rate of each device in that time; 0 while it has no transfer.
+            lasted_s: [n] how long.
         """
         raise NotImplementedError
 

@@ -7,6 +7,7 @@ import simpy
 
 from edgefl.core.arrays import Bools, Floats, Ints
 from edgefl.core.times import SAME_STEP, call_at, steps_begun, steps_completed
+from edgefl.radio.bands.memory import BandMemory
 from edgefl.radio.bands.progress import BandProgress
 from edgefl.radio.bands.rows import BandRows
 from edgefl.radio.bands.transfer import BandTransfer
@@ -39,6 +40,9 @@ class BandClock:
         self._slot_s = engine.budget.radio.slot_s
         self._users = users  # besides the devices; None: there are none
         self._slot_shares = engine.budget.resources.slot_shares(way)  # [slots] of a frame; None: slots are alike
+        self._memory: BandMemory | None = None  # of an allocation in time, which gives turns
+        if engine.budget.radio.allocation.in_time:
+            self._memory = BandMemory(engine.budget.radio.allocation, self._slot_s)
         self._progress = BandProgress(engine, way)
         self._rows = BandRows.of([], len(engine.budget.group))
         self._joining: list[BandTransfer] = []  # since the last division
@@ -125,7 +129,10 @@ class BandClock:
             self._users.advance(slot * self._slot_s, self._transfers())
         if count == 0 or not len(self._rows):
             return
+        before_bits = self._rows.sent_bits.copy()
         self._rows.advance(count, self._sent_by(count))
+        if self._memory is not None:
+            self._memory.note(self._rows.device, slot - count, count, self._rows.sent_bits - before_bits)
         if self._engine.adaptation is not None:
             self._rows.advance_blocks(count)
         self._sent_by = _no_division  # invalid until the division that follows
@@ -151,6 +158,8 @@ class BandClock:
             return
         share_hz = self._shares()
         horizon = int((rows.limit_slots - rows.slots).min())  # the nearest limit
+        if self._memory is not None:
+            horizon = min(horizon, self._memory.every_slots)
         if self._users is not None:
             change_s = self._users.next_change_s(self._transfers())
             if change_s < np.inf:  # a change within a slot counts from the next slot on
@@ -183,6 +192,8 @@ class BandClock:
         if changed.size:
             rows.mean_snr[changed] = mean_snr[changed]
             rows.mean_bps_hz[changed] = self._budget.mean_bps_hz(mean_snr[changed])
+        if self._memory is not None:
+            air = self._turns(self._memory, air)
         resources = self._budget.resources
         share_hz = bandwidth_hz * air * resources.payload_share(self._way)
         if self._slot_shares is not None:  # the direction's slots carry the whole rate, the others nothing
@@ -208,6 +219,23 @@ class BandClock:
         rows.full_power_air[:] = full_power
         rows.occupancy[:] = occupancy
         return share_hz
+
+    def _turns(self, memory: BandMemory, air: Floats) -> Floats:
+        """Return the parts [n] of the time in which transfers are served until the next division.
+
+        Args:
+            memory: of the devices.
+            air: [n] the same by the allocation's shares; a cell's sum is what transfers may have.
+        """
+        rows = self._rows
+        ahead = int(min((rows.limit_slots - rows.slots).min(), memory.every_slots))
+        bps_hz = self._progress.coming_bps_hz(rows, self._slot, ahead).mean(axis=1)
+        turns = np.zeros(len(rows))
+        for cell in np.unique(rows.cell):
+            own = np.flatnonzero(rows.cell == cell)
+            part = memory.turns(rows.device[own], bps_hz[own] * rows.bandwidth_hz[own], self._slot)
+            turns[own] = air[own].sum() * part
+        return turns
 
     def _divided(self) -> BandShares:
         """Return the shares [n] of the band."""

@@ -80,6 +80,11 @@ class BandProgress:
         ]
         return _together(len(rows), parts)
 
+    def coming_bps_hz(self, rows: BandRows, slot: int, ahead: int) -> Floats:
+        """Return the spectral efficiencies [n, ahead] of transfers in the coming slots, if all are walked."""
+        every = np.arange(len(rows))
+        return self._coming_bps_hz(rows, every, slot, ahead, np.full(len(rows), float(LEAST_AHEAD_SLOTS)))
+
     def _walk(self, rows: BandRows, walked: Rows, share_hz: Floats, slot: int, horizon: int) -> Progress:
         """Walk some rows slot by slot until the first one ends, or until further gains must be drawn."""
         if not walked.size:

@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from channel.link_traces import SnrSteps, Steps
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
+from edgefl.core.data_files import CsvRow, NotReadable, faults_in, timed_rows
 from edgefl.core.paths import DataFile
 from edgefl.core.section import LARGEST_S, shown
 from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recorded, Recording
 
 KEYS = ("device", "time_s")
+TIMES = ("time_s",)
 BPS = ("downlink_bps", "uplink_bps")
 SNR = ("downlink_snr_db", "uplink_snr_db")
 ALONE_S = 1.0  # length of a recording of one row; as it repeats, any length is right
@@ -22,6 +23,7 @@ ALONE_S = 1.0  # length of a recording of one row; as it repeats, any length is 
 class CsvTrace(LinkTrace):
     """A CSV file: device, time_s, and downlink_bps, uplink_bps or downlink_snr_db, uplink_snr_db.
 
+    Times are seconds, or timestamps such as 2024-05-01T12:00:00Z.
     Each row holds until the device's next one, the last as long as the one before it, and a single one for ever.
     """
 
@@ -116,7 +118,7 @@ def _rows(path: Path) -> Iterator[_Row]:
     """
     last_s: dict[str, float] = {}
     pair: tuple[str, str] | None = None
-    for row in csv_rows(path, KEYS, (*BPS, *SNR)):
+    for row in timed_rows(path, TIMES, KEYS, (*BPS, *SNR)):
         pair = pair or _pair(row.cells)
         device = row.cells["device"]
         if not device:

@@ -89,6 +89,9 @@ allocates_by_forecast = Fact(
     "the allocation decides by forecasts of a round's participants",
     lambda scenario: scenario.radio.allocation.by_forecast,
 )
+allocates_in_time = Fact(
+    "the allocation gives turns that follow the channel", lambda scenario: scenario.radio.allocation.in_time
+)
 allocates_places = Fact(
     "the allocation decides by forecasts, and has blocks for a limited number of devices",
     lambda scenario: scenario.radio.allocation.by_forecast and scenario.radio.allocation.places() is not None,

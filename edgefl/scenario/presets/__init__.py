@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from edgefl.core.per_device import PerDevice
+from edgefl.scenario.merging import merged
 from edgefl.scenario.yaml_reader import parse
 
 SECTIONS = ("radio", "devices")
@@ -63,26 +63,4 @@ def expanded(section: str, given: Any) -> Any:
     """Return a section with the keys of its preset filled in; given keys override them."""
     if not isinstance(given, dict) or not isinstance(given.get("preset"), str):
         return given
-    return _merged(read(section, given["preset"]), given)
-
-
-def _merged(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of both, merged also within parts of the same kind."""
-    merged = dict(preset)
-    for key, value in given.items():
-        part = preset.get(key)
-        if isinstance(part, str):
-            part = {"kind": part}  # a member by its name
-        if isinstance(part, dict) and isinstance(value, dict) and _are_alike(part, value):
-            merged[key] = _merged(part, value)
-        else:
-            merged[key] = value
-    return merged
-
-
-def _are_alike(preset: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Return whether two mappings describe the same kind of part, so that their keys may be merged."""
-    if PerDevice.kinds.keys() & {*preset, *given}:
-        return False  # a distribution is replaced as a whole
-    kind = preset.get("kind")
-    return bool(given.get("kind", kind) == kind)
+    return merged(read(section, given["preset"]), given)

@@ -45,6 +45,7 @@ _CHANGE = (
         (set_to("radio.large_scale", "round"),),
     ),
     _Changes(radio.background_varies, "other users of the band come and go", (leave_out("radio.background"),)),
+    _Changes(radio.allocates_in_time, "{allocation} gives turns", (leave_out("radio.allocation"),)),
 )
 
 FIXED_OR_NOT = tuple(
@@ -56,4 +57,14 @@ FIXED_OR_NOT = tuple(
     )
     for fixed in _NEED_FIXED
     for changing in _CHANGE
+    if not (fixed.fact is radio.allocates_by_forecast and changing.fact is radio.allocates_in_time)  # one is enough
+)
+
+IN_TIME = (
+    Rule(
+        "radio.sharing",
+        (radio.allocates_in_time, radio.shares_are_fixed),
+        "{allocation} gives turns that follow the channel, and fixed shares hold for the round",
+        (set_to("radio.sharing", "processor"), leave_out("radio.allocation")),
+    ),
 )

@@ -8,6 +8,7 @@ RULES: tuple[Rule, ...] = (
     *policies.SPLIT,
     *population.PARTICIPANTS,
     *shares.FIXED_OR_NOT,
+    *shares.IN_TIME,
     *policies.OVERLAPPING,
     *policies.DEVICE_EVALUATION,
     *population.MEMBERS,

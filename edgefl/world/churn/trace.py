@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
+from edgefl.core.data_files import CsvRow, NotReadable, faults_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.paths import DataFile
 from edgefl.core.section import fault, fault_at, shown
@@ -45,8 +45,9 @@ def _recordings(path: Path, changed_ns: int, form: str, needs: tuple[str, ...] |
 class TraceChurn(Churn):
     """A file of stays: CSV (device, on_s, off_s), FedScale's client_behave_trace, or FLASH's state_traces.json.
 
-    A device is present from on_s until just before off_s. In CSV each row is a stay; off_s may be inf; devices that the
-    file does not name never come. The published traces repeat: device i is their i-th phone.
+    A device is present from on_s until just before off_s. In CSV each row is a stay; off_s may be inf; timestamps such
+    as 2024-05-01T12:00:00Z count from the file's earliest one; devices that the file does not name never come. The
+    published traces repeat: device i is their i-th phone.
     """
 
     path: DataFile  # The file of stays.
@@ -140,7 +141,7 @@ def _read_stays(path: Path) -> list[_RecordedStay]:
     Raises:
         NotReadable: the file has no rows, a row is wrong, or rows of a device overlap.
     """
-    stays = [_stay(row) for row in csv_rows(path, TRACE_COLUMNS)]
+    stays = [_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS)]
     if not stays:
         raise NotReadable("has no rows")
     for one, other in pairwise(sorted(stays, key=lambda stay: (stay.device, stay.line))):

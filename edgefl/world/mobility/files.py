@@ -5,12 +5,11 @@ To add a format: a function that yields the samples of a file, and a line in `RE
 
 import math
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 from xml.parsers import expat
 
-from edgefl.core.data_files import NotReadable, csv_rows
+from edgefl.core.data_files import EXAMPLE, NotReadable, timed_rows, timestamp
 from edgefl.core.files import MOST_LINE_BYTES, lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.section import shown
@@ -33,8 +32,11 @@ class Sample(NamedTuple):
 
 
 def read_csv(path: Path) -> Iterator[Sample]:
-    """Yield the samples of a CSV file whose header has `time_s,device,x_m,y_m`, in any order, among other columns."""
-    for line, cells in csv_rows(path, CSV_COLUMNS):
+    """Yield the samples of a CSV file whose header has `time_s,device,x_m,y_m`, in any order, among other columns.
+
+    Times may be timestamps, such as 2024-05-01T12:00:00Z.
+    """
+    for line, cells in timed_rows(path, ("time_s",), CSV_COLUMNS):
         time_s = _number(cells["time_s"], line)
         yield Sample(line, time_s, cells["device"], _number(cells["x_m"], line), _number(cells["y_m"], line))
 
@@ -177,10 +179,7 @@ def _attribute(line: int, tag: str, attributes: dict[str, str], name: str) -> fl
 
 def _seconds(line: int, text: str) -> float:
     """Return the seconds since 1970 of a time such as 2024-05-01T12:00:00Z."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise NotReadable(f"<trkpt> needs a time such as 2024-05-01T12:00:00Z, got {shown(text)}", line) from None
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)  # as in GPX, instead of the machine's zone
+    time = timestamp(text)
+    if time is None:
+        raise NotReadable(f"<trkpt> needs a time such as {EXAMPLE}, got {shown(text)}", line)
     return time.timestamp()

@@ -1,0 +1,72 @@
+"""A run shows its progress in notebooks and in IPython, and nothing in programs."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+import edgefl
+
+SCENARIO = {"name": "shown", "rounds": 3, "devices": {"count": 4}, "server": {"participants": 2}}
+
+
+@pytest.fixture
+def ipython(monkeypatch):
+    """Return a stand-in for IPython, with a kernel, and what it was given to show."""
+    shown = []
+    handle = SimpleNamespace(update=lambda content, **_: shown.append(content))
+
+    def display(content, **_):
+        shown.append(content)
+        return handle
+
+    package = ModuleType("IPython")
+    package.display = ModuleType("IPython.display")
+    package.display.display = display
+    package.shell = SimpleNamespace(kernel=object())
+    package.shown = shown
+    package.get_ipython = lambda: package.shell
+    monkeypatch.setitem(sys.modules, "IPython", package)
+    monkeypatch.setitem(sys.modules, "IPython.display", package.display)
+    return package
+
+
+def test_notebook_shows_a_bar_that_ends_with_the_last_round(ipython, capsys):
+    edgefl.run(SCENARIO, train=False)
+    assert ipython.shown[0]["text/plain"] == "shown: round 0 of 3"
+    assert ipython.shown[-1]["text/plain"].startswith("shown: round 3 of 3, ")
+    assert '<progress max="3" value="3"></progress> shown: round 3 of 3' in ipython.shown[-1]["text/html"]
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_accuracy_is_shown_where_it_was_tested(ipython):
+    result = edgefl.run(SCENARIO, device="cpu")
+    accuracy = result.rounds["test_accuracy"].iloc[-1]
+    assert ipython.shown[-1]["text/plain"].endswith(f", accuracy {accuracy:.4f}")
+
+
+def test_terminal_of_ipython_shows_a_bar_of_text(ipython, capsys):
+    ipython.shell = SimpleNamespace()
+    edgefl.run(SCENARIO, train=False)
+    assert "3/3" in capsys.readouterr().err
+    assert ipython.shown == []
+
+
+def test_listener_of_the_user_takes_the_place_of_the_bar(ipython):
+    seen = []
+    edgefl.run(SCENARIO, train=False, progress=lambda row: seen.append(row["round"]))
+    assert seen == [1, 2, 3]
+    assert ipython.shown == []
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_program_stays_silent(ipython, loaded, monkeypatch, capsys):
+    ipython.shell = None
+    if not loaded:
+        monkeypatch.delitem(sys.modules, "IPython")
+    edgefl.run(SCENARIO, train=False)
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+    assert ("IPython" in sys.modules) == loaded
+    assert ipython.shown == []
