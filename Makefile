@@ -124,6 +124,7 @@ versioned-docs: setup
 # The pictures of the documentation, taken from pages of runs that are made for them; needs Chromium and chromedriver.
 pictures: setup
 	$(BIN)/python docs/pictures/take.py
+	$(BIN)/python docs/pictures/charts.py
 
 # The notebooks, executed and written back with their outputs; the numbers in the tutorial's boxes likewise.
 notebooks: setup
