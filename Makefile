@@ -129,7 +129,7 @@ pictures: setup
 # The notebooks, executed and written back with their outputs; the numbers in the tutorial's boxes likewise.
 notebooks: setup
 	$(BIN)/python docs/notebooks/execute.py
-	$(BIN)/python tests/cases/lessons.py docs/tutorial/*.md
+	$(BIN)/python tests/cases/lessons.py docs/tutorial/*.md docs/tasks/*.md
 
 # The committed pages and pictures that follow from the code and the recorded rows: docs/keys.md, docs/reproductions.md,
 # results/README.md. The rest of the reference is built with the site.

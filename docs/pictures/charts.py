@@ -305,7 +305,10 @@ def main() -> int:
     for name in names:
         chart = CHARTS[name]
         file = IMAGES / f"{name}.svg"
-        with mpl.rc_context({**STYLE, "svg.hashsalt": name, "svg.fonttype": "none", "savefig.dpi": 100}), tempfile.TemporaryDirectory() as at:
+        with (
+            mpl.rc_context({**STYLE, "svg.hashsalt": name, "svg.fonttype": "none", "savefig.dpi": 100}),
+            tempfile.TemporaryDirectory() as at,
+        ):
             figure = Figure(figsize=(PAGE_IN, chart.height_in), layout="constrained", facecolor="white")
             chart.draw(figure, Path(at))
             figure.savefig(file, metadata={"Date": None, "Creator": None})

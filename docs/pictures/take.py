@@ -294,7 +294,7 @@ def clip_of(browser: Chrome, picture: Picture) -> dict[str, float]:
 
 
 def compressed(shot: str, colours: int) -> bytes:
-    """Return a screenshot, given as base64, as a PNG file with a palette of so many colours; with 0, only if it is large."""
+    """Return a screenshot, given as base64, as a PNG file with so many colours; with 0, all of them if it is small."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(base64.b64decode(shot))).convert("RGB")
