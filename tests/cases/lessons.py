@@ -1,6 +1,6 @@
 """Steps of the tutorial, and task pages: what they run, what they print, and which numbers they tell.
 
-`python tests/cases/lessons.py docs/tutorial/*.md docs/tasks/*.md` runs all steps and writes the outputs into them again.
+`python tests/cases/lessons.py docs/tutorial/*.md docs/tasks/*.md` runs all steps and writes their outputs again.
 """
 
 import contextlib
