@@ -30,7 +30,7 @@ WITHOUT_RECIPE = "Without a recipe"  # how a paragraph of `about.md` begins that
 INTRODUCTION = """\
 # Reproductions
 
-![By paper: how many recipes are within tolerance, and how far measured numbers are from printed ones](IMAGES/reproductions.svg)
+![By paper: how many recipes are within tolerance, and how far numbers are from print](IMAGES/reproductions.svg)
 
 Numbers that five papers and others print, and what edgefl measures. `edgefl reproduce` lists all recipes and the data
 that they need; `edgefl reproduce fedssg/table-3` runs one, and `--recorded` prints what was measured before, cell by

@@ -1,4 +1,4 @@
-"""The chart that opens the pages of reproductions: states of recipes, and differences from printed numbers, by paper."""
+"""The chart that opens the pages of reproductions: states of recipes, and differences from print, by paper."""
 
 from pathlib import Path
 
