@@ -124,11 +124,12 @@ versioned-docs: setup
 # The pictures of the documentation, taken from pages of runs that are made for them; needs Chromium and chromedriver.
 pictures: setup
 	$(BIN)/python docs/pictures/take.py
+	$(BIN)/python docs/pictures/charts.py
 
 # The notebooks, executed and written back with their outputs; the numbers in the tutorial's boxes likewise.
 notebooks: setup
 	$(BIN)/python docs/notebooks/execute.py
-	$(BIN)/python tests/cases/lessons.py docs/tutorial/*.md
+	$(BIN)/python tests/cases/lessons.py docs/tutorial/*.md docs/tasks/*.md
 
 # The committed pages and pictures that follow from the code and the recorded rows: docs/keys.md, docs/reproductions.md,
 # results/README.md. The rest of the reference is built with the site.

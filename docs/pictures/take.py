@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
 IMAGES = Path(__file__).parents[1] / "images"
+TASKS = Path(__file__).parents[1] / "tasks"
+LESSONS = Path(__file__).parents[2] / "tests" / "cases"  # reads and runs such pages
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -35,6 +37,8 @@ HEIGHT = 1200
 SCALE = 1.5  # pixels of the picture per CSS pixel: text stays sharp
 MARGIN = 8  # CSS pixels around the part that is shown
 COLOURS = 256  # of the palette of a large picture
+SMALL = 48  # colours of a picture that is to be small
+NARROW = 800  # CSS pixels of a window, for pictures between text
 MOST_BYTES = 300_000
 BUILT_WITHIN_S = 60
 SETTLED_AFTER_S = 0.5  # charts take their places
@@ -53,6 +57,8 @@ class Picture(NamedTuple):
     parts: str = ""  # a CSS selector of what is shown; the whole page if empty
     height: int = 0  # CSS pixels, if the picture ends before its parts do
     script: str = ""  # run before the picture is taken: it moves sliders and the like
+    colours: int = 0  # of the palette of a small file; 0: all, unless it would be too large
+    width: int = WIDTH  # CSS pixels of the window
 
 
 class Page(NamedTuple):
@@ -61,6 +67,7 @@ class Page(NamedTuple):
     commands: tuple[str, ...]
     file: str
     sweep: str = ""  # a sweep file, which is sweep.yaml in that folder
+    task: str = ""  # a page of docs/tasks whose files and commands make it
 
 
 WIDTHS = """base: 03-moving-devices
@@ -79,6 +86,8 @@ PAGES = {
         ),
         "run/report.html",
     ),
+    "why-slower": Page((), "compare.html", task="why-slower"),
+    "compare-methods": Page((), "results/study/report.html", task="compare-methods"),
     "fedavg-fedprox": Page(
         (
             "run 02-fedprox --set algorithm=fedavg -o results/fedavg --quiet",
@@ -132,6 +141,9 @@ PICTURES = (
     Picture("tutorial/23-time", "23-other-users", card("time", "energy")),
     Picture("tutorial/24-energy", "24-power-control", card("time", "energy")),
     Picture("tutorial/studies-sweep", "widths", "#effect"),
+    Picture("tasks/why-slower", "why-slower", "#learning", colours=SMALL, width=NARROW),
+    Picture("tasks/compare-methods", "compare-methods", "#effect", colours=SMALL, width=NARROW),
+    Picture("tasks/sumo", "trace-sumo", card("map"), colours=SMALL, width=NARROW),
 )
 
 
@@ -173,6 +185,8 @@ class Pages:
             home.mkdir()
             if page.sweep:
                 (home / "sweep.yaml").write_text(page.sweep, encoding="utf-8")
+            if page.task:
+                follow(page.task, home)
             for command in page.commands:
                 call(command, home)
         return home / page.file
@@ -188,6 +202,19 @@ def call(command: str, folder: Path) -> None:
         code = edgefl(command.split())
     if code:
         raise SystemExit(f"edgefl {command}: exit code {code}")
+
+
+def follow(task: str, folder: Path) -> None:
+    """Write the files of a task page into a folder, and run its commands there."""
+    sys.path.insert(0, str(LESSONS))
+    import lessons
+
+    (step,) = lessons.steps(TASKS / f"{task}.md")
+    with contextlib.chdir(folder):
+        lessons.write_files(step)
+        for block, _ in step.commands():
+            if block.language == "sh":
+                lessons.printed(block)
 
 
 @contextlib.contextmanager
@@ -206,8 +233,6 @@ def opened_browser(profile: Path) -> Iterator[Chrome]:
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     light = {"features": [{"name": "prefers-color-scheme", "value": "light"}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", light)
-    size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": SCALE, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
         yield browser
     finally:
@@ -220,6 +245,8 @@ def taken(browser: Chrome, page: Path, picture: Picture) -> bytes:
     Raises:
         SystemExit: the page has none of the parts, or the file would be too large.
     """
+    size = {"width": picture.width, "height": HEIGHT, "deviceScaleFactor": SCALE, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get(page.as_uri())
     wait_until_built(browser)
     if picture.script:
@@ -227,7 +254,7 @@ def taken(browser: Chrome, page: Path, picture: Picture) -> bytes:
     time.sleep(SETTLED_AFTER_S)
     clip = clip_of(browser, picture)
     shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
-    file = compressed(shot["data"])
+    file = compressed(shot["data"], picture.colours)
     if len(file) > MOST_BYTES:
         raise SystemExit(f"{picture.name}: {len(file)} bytes are more than {MOST_BYTES}: show less")
     return file
@@ -266,17 +293,18 @@ def clip_of(browser: Chrome, picture: Picture) -> dict[str, float]:
     return {"x": max(left, 0), "y": max(top, 0), "width": right - left, "height": height, "scale": 1}
 
 
-def compressed(shot: str) -> bytes:
-    """Return a screenshot, given as base64, as a PNG file, with a palette only if it would be too large otherwise."""
+def compressed(shot: str, colours: int) -> bytes:
+    """Return a screenshot, given as base64, as a PNG file with so many colours; with 0, all of them if it is small."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(base64.b64decode(shot))).convert("RGB")
     file = io.BytesIO()
     image.save(file, "PNG", optimize=True)
-    if file.tell() > MOST_BYTES:
+    if colours or file.tell() > MOST_BYTES:
         # A palette may lose colours of small marks.
         file = io.BytesIO()
-        image.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, "PNG")
+        palette = image.quantize(colours or COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        palette.save(file, "PNG", optimize=True)
     return file.getvalue()
 
 

@@ -6,7 +6,15 @@ python docs/site/write_pages.py
 
 from pathlib import Path
 
-from site_pages import calibration_picture, keys_page, reproduction_pages, results_readme, table_picture, validation
+from site_pages import (
+    calibration_picture,
+    keys_page,
+    reproduction_pages,
+    results_readme,
+    states_chart,
+    table_picture,
+    validation,
+)
 
 from edgefl.core.files import write_atomically
 from edgefl.reproductions.library import Library
@@ -34,6 +42,7 @@ def main() -> None:
     table_picture.draw(reproduction_pages.recorded(library, library.load(PICTURED)), IMAGES / "reproduction.svg")
     calibrated = reproduction_pages.recorded(library, library.load(CALIBRATION))
     calibration_picture.draw(calibrated, IMAGES / "calibration.svg")
+    states_chart.draw(library, IMAGES / "reproductions.svg")
     validation.draw(library, IMAGES / "validation.svg")
     print(validation.table(library))
 

@@ -1,6 +1,6 @@
-"""Steps of the tutorial: what they run, what they print, and which numbers they tell.
+"""Steps of the tutorial, and task pages: what they run, what they print, and which numbers they tell.
 
-`python tests/cases/lessons.py docs/tutorial/*.md` runs all steps and writes the outputs into the pages again.
+`python tests/cases/lessons.py docs/tutorial/*.md docs/tasks/*.md` runs all steps and writes their outputs again.
 """
 
 import contextlib
@@ -23,6 +23,8 @@ CODE = re.compile(r"`[^`]*`")
 OTHER_STEP = re.compile(r"[Ss]tep \d\d")
 LINK = re.compile(r"\]\([^)]*\)")
 RUN = ("sh", "python")
+# Lines that edgefl prints about the machine, the folder, or what has tests of its own
+NOT_COMPARED = ("bottleneck", "plausible", "results  ", "takes  ", "memory  ", "disk  ")
 
 
 class Block(NamedTuple):
@@ -50,7 +52,7 @@ class Step(NamedTuple):
         """Return each block that runs something, with the block of its output."""
         pairs = []
         for i, block in enumerate(self.blocks):
-            if block.language not in RUN:
+            if block.language not in RUN or block.file_name():
                 continue
             output = None
             if i + 1 < len(self.blocks) and self.blocks[i + 1].language == "text":
@@ -60,9 +62,12 @@ class Step(NamedTuple):
 
 
 def steps(page):
-    """Return the steps of a page."""
+    """Return the steps of a page; a page without headings of the second level is one step."""
     found = []
-    for start, line in enumerate(page.read_text(encoding="utf-8").splitlines()):
+    lines = page.read_text(encoding="utf-8").splitlines()
+    if not any(line.startswith("## ") for line in lines):
+        return [Step(lines[0].removeprefix("# "), lines, blocks_of(lines, 0))]
+    for start, line in enumerate(lines):
         if line.startswith("## "):
             found.append((line.removeprefix("## "), start, []))
         if found:
@@ -96,7 +101,7 @@ def write_files(step):
 def printed(block):
     """Return what a block prints, run in the working directory."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)  # exports write bytes
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), modules_of_this_folder():
         if block.language == "python":
             exec(compile(block.text, "tutorial", "exec"), {})  # noqa: S102  the page's own program
         else:
@@ -105,7 +110,20 @@ def printed(block):
                 assert words[0] == "edgefl", command
                 code = main(words[1:])
                 assert code == 0, f"{command}: exit code {code}"
-    return "\n".join(line.rstrip() for line in out.buffer.getvalue().decode().rstrip().splitlines())
+    text = out.buffer.getvalue().decode().replace(f"{Path.cwd()}/", "")
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+
+
+@contextlib.contextmanager
+def modules_of_this_folder():
+    """Let programs import the modules of the working directory, and forget these in the end."""
+    before = set(sys.modules)
+    sys.path.insert(0, str(Path.cwd()))
+    yield
+    sys.path.remove(str(Path.cwd()))
+    for path in Path.cwd().glob("*.py"):
+        if path.stem not in before:
+            sys.modules.pop(path.stem, None)
 
 
 def prose(step):
@@ -134,11 +152,11 @@ def is_known(number, percent, known):
 
 
 def without_bottleneck(text):
-    """Return what a command prints without what has tests of its own: the bottleneck, and what is plausible."""
+    """Return what a command prints without what has tests of its own, or differs between machines."""
     kept = []
     left_out = False
     for line in text.splitlines():
-        left_out = line.startswith(("bottleneck", "plausible")) or (left_out and line.startswith(" "))
+        left_out = line.startswith(NOT_COMPARED) or (left_out and line.startswith(" "))
         if not left_out:
             kept.append(line)
     return "\n".join(kept)

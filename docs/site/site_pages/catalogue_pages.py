@@ -10,7 +10,7 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.scenario.key_index import parts_of
 from site_pages.key_tables import CATALOGUES as FOLDER
 from site_pages.key_tables import inner_tables, key_table
-from site_pages.markdown_text import code, escaped, link, page, table
+from site_pages.markdown_text import code, escaped, fitted, link, page, table
 
 INDEX = f"{FOLDER}/README.md"
 TITLES = {
@@ -86,6 +86,6 @@ def _member(kind: str, name: str, own: str) -> str:
     source = f"{cls.__module__.replace('.', '/')}.py"
     parts = [f"## {name}", *paragraphs, key_table(cls, PLACES[kind], own)]
     if (kind, name) not in NO_EXAMPLE:
-        parts.append(f"```yaml\n{example(kind, name)}\n```")
+        parts.append(f"```yaml\n{fitted(example(kind, name))}\n```")
     parts.append(f"Class {code(cls.__qualname__)} in {code(source)}.")
     return "\n\n".join(part.strip("\n") for part in parts)

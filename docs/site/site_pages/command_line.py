@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from edgefl.cli import EPILOG, command_parser
-from site_pages.markdown_text import code, escaped, link, page, table, words
+from site_pages.markdown_text import code, escaped, fitted, link, page, table, words
 
 OWN = "reference/command-line.md"
 INTRODUCTION = """\
@@ -47,7 +47,7 @@ def _section(name: str, about: str, parser: argparse.ArgumentParser) -> str:
     required = [_spelling(action) for action in actions if action.option_strings and action.required]
     usage = " ".join([name, *arguments, *required, *(["[OPTION ...]"] if options else [])])
     rows = [[code(_spelling(action)), _text(_help(action))] for action in actions]
-    parts = [f"## {name}", _text(about[:1].upper() + about[1:]) + ".", f"```sh\n{usage}\n```"]
+    parts = [f"## {name}", _text(about[:1].upper() + about[1:]) + ".", f"```sh\n{fitted(usage)}\n```"]
     if rows:
         parts.append(table(("argument or option", "meaning"), rows).strip("\n"))
     return "\n\n".join(parts)

@@ -1,7 +1,7 @@
 """The page of the presets: their files, which name the source of each number."""
 
 from edgefl.scenario import presets
-from site_pages.markdown_text import escaped, page
+from site_pages.markdown_text import escaped, fitted, page
 
 OWN = "reference/presets.md"
 INTRODUCTION = """\
@@ -26,4 +26,4 @@ def _preset(section: str, name: str) -> str:
     """Return the description of a preset, and its keys: the lines of its file after the first."""
     about = escaped(presets.about(section, name))
     keys = presets.text(section, name).rstrip().partition("\n")[2]
-    return f"### `{section}: {{preset: {name}}}`\n{about}\n\n```yaml\n{keys}\n```"
+    return f"### `{section}: {{preset: {name}}}`\n{about}\n\n```yaml\n{fitted(keys)}\n```"

@@ -30,6 +30,8 @@ WITHOUT_RECIPE = "Without a recipe"  # how a paragraph of `about.md` begins that
 INTRODUCTION = """\
 # Reproductions
 
+![By paper: how many recipes are within tolerance, and how far numbers are from print](IMAGES/reproductions.svg)
+
 Numbers that five papers and others print, and what edgefl measures. `edgefl reproduce` lists all recipes and the data
 that they need; `edgefl reproduce fedssg/table-3` runs one, and `--recorded` prints what was measured before, cell by
 cell ([command line](COMMANDS)). [How to write a recipe](RECIPES). `make pages` writes the overview from the recipes and
@@ -48,19 +50,21 @@ the recorded rows; the site has a page for each paper.
 
 def overview(library: Library) -> str:
     """Return the overview for readers of the repository, `docs/reproductions.md`."""
-    return _overview(library, _compared(library), "command-line.md", "reproductions/recipes.md")
+    links = {"COMMANDS": "command-line.md", "RECIPES": "reproductions/recipes.md", "IMAGES": "images"}
+    return _overview(library, all_recorded(library), links)
 
 
 def pages(library: Library) -> dict[str, str]:
     """Return the pages of the site by their paths in docs/: the overview, and a page for each paper."""
-    compared = _compared(library)
-    texts = {f"{FOLDER}/README.md": _overview(library, compared, "../command-line.md", "recipes.md")}
+    compared = all_recorded(library)
+    links = {"COMMANDS": "../command-line.md", "RECIPES": "recipes.md", "IMAGES": "../images"}
+    texts = {f"{FOLDER}/README.md": _overview(library, compared, links)}
     for paper in library.papers:
         texts[f"{FOLDER}/{paper}.md"] = _paper_page(library, paper, compared)
     return texts
 
 
-def _compared(library: Library) -> dict[str, Comparison]:
+def all_recorded(library: Library) -> dict[str, Comparison]:
     """Return the recorded comparison of each recipe."""
     entries = library.all()
     compared = {entry.name: recorded(library, entry) for entry in entries}
@@ -97,11 +101,14 @@ def _mark_missing_data(library: Library, entries: Sequence[Entry], compared: dic
             compared[entry.name] = replace(compared[entry.name], state="needs data")
 
 
-def _overview(library: Library, compared: dict[str, Comparison], commands: str, recipes: str) -> str:
-    parts = [INTRODUCTION.replace("COMMANDS", commands).replace("RECIPES", recipes)]
+def _overview(library: Library, compared: dict[str, Comparison], links: dict[str, str]) -> str:
+    introduction = INTRODUCTION
+    for place, target in links.items():
+        introduction = introduction.replace(place, target)
+    parts = [introduction]
     for paper in library.papers:
         title = _title(library, paper)
-        if commands.startswith(".."):
+        if links["IMAGES"].startswith(".."):
             title = f"[{title}]({paper}.md)"
         parts.append(f"## {paper}\n\n{title}\n\n{_table(library, paper, compared)}")
         without = without_recipe(library, paper)

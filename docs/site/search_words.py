@@ -1,0 +1,95 @@
+# ruff: noqa: INP001  # MkDocs reads this file; nothing imports it
+"""Lets the search find pages by words that they do not use, guides before reference, and no copied files.
+
+MkDocs calls `on_page_markdown` while it builds. Words become tags of a page, which the search weighs like titles.
+"""
+
+import re
+
+from mkdocs.structure.pages import Page
+
+KEY = re.compile(r"^\| `(\w+_\w+)` \|", re.MULTILINE)  # a key or column of the reference: a name that is no word
+COPIED = "repository/"  # files of the repository that pages show
+BOOSTS = {
+    "tasks/": 2,
+    "start/": 2,
+    "tutorial/": 0.7,
+    "notebooks/": 0.5,
+    "channel/": 0.7,
+    "reference/scenario/": 1,
+    "reference/catalogues/": 0.6,
+    "reference/python/": 0.3,
+    "reference/": 0.7,
+    "reproductions/": 0.3,
+    "repository/": 0.1,
+    "index.md": 0.7,
+    "architecture.md": 0.2,
+    "": 2,  # the guides
+}
+"""The factor of pages by how their paths begin; the first that fits."""
+
+WORDS = {
+    "algorithms.md": "weighting fedavg fedprox scaffold compression quantisation quantization sparsification",
+    "artifact-evaluation.md": "reviewer badge reproducible package",
+    "backhaul.md": "core network fibre latency wired",
+    "calibration.md": "measurements own testbed fit",
+    "cells.md": "base station handover gNB several cells",
+    "channel.md": "path loss fading propagation radio channel models 3GPP",
+    "channel/errors.md": "packet loss retransmission HARQ error rate",
+    "churn.md": "dropout availability client availability unavailable clients arrival departure",
+    "cluster.md": "ray slurm hpc distributed multi-gpu several gpus",
+    "csi.md": "channel state information feedback",
+    "datasets.md": "own dataset custom dataset download mnist cifar",
+    "devices.md": "battery cpu energy consumption heterogeneity number of devices number of clients",
+    "evaluation.md": "test accuracy f1 confusion matrix per-client accuracy personalisation",
+    "export.md": "plot figure latex table pdf tensorboard mlflow wandb weights",
+    "flower.md": "flwr",
+    "gym.md": "reinforcement learning rl agent environment gymnasium",
+    "live.md": "progress bar watch monitor dashboard",
+    "metrics.md": "time to accuracy energy to accuracy convergence time speed-up jain fairness",
+    "mobility.md": "gauss markov random waypoint speed velocity vehicle movement trajectory gps",
+    "models.md": "pytorch model neural network cnn resnet own model",
+    "partitions.md": "non-iid noniid iid heterogeneous data dirichlet label skew",
+    "policies.md": "staleness asynchronous straggler stragglers deadline synchronous buffered late semi-synchronous",
+    "python.md": "api notebook jupyter pandas",
+    "reliability.md": "random seed determinism reproducibility",
+    "reproductions/README.md": "reproduce paper replication published results",
+    "resume.md": "checkpoint crash continue kill",
+    "scenario.md": "yaml rounds file format syntax",
+    "selection.md": "client selection participants sampling scheduling scheduler fraction",
+    "sweep-report.md": "confidence interval p-value statistics significance t-test error bars",
+    "sweeps.md": "grid search hyper-parameter several seeds parallel",
+    "reference/scenario/radio.md": "bandwidth frequency carrier noise",
+    "reference/scenario/training.md": "learning rate lr batch size epochs momentum optimizer sgd weight decay",
+    "reference/scenario/devices.md": "transmit power tx power number of clients cpu frequency",
+    "reference/scenario/server.md": "participants deadline_s",
+    "start/first-run.md": "first run begin beginner quickstart example",
+    "start/install.md": "gpu cuda docker pip install requirements",
+    "tasks/cluster.md": "slurm hpc parallel",
+    "tasks/compare-methods.md": "compare algorithms baseline paper",
+    "tasks/explain-a-result.md": "debug strange result bottleneck",
+    "tasks/is-it-affordable.md": "run time runtime memory cost how long dry run",
+    "tasks/my-csv.md": "own data csv import file custom dataset",
+    "tasks/scheduler.md": "scheduler own selection custom client selection",
+    "tasks/sumo.md": "sumo vehicles cars traffic vanet fcd",
+    "tasks/why-slower.md": "slow slower why longer",
+    "what-if.md": "cheaper without training",
+    "your-own.md": "own algorithm custom algorithm plugin extend",
+}
+"""Words that newcomers type, by page."""
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Give a page its weight in the search and its words, and return its text as it is."""
+    own = page.file.src_uri
+    if own.startswith(COPIED) and not own.removeprefix(COPIED).split(".")[0].isupper():
+        page.meta["search"] = {"exclude": True}
+        return markdown
+    boost = next(factor for beginning, factor in BOOSTS.items() if own.startswith(beginning))
+    page.meta["search"] = {"boost": boost}
+    words = WORDS.get(own, "").split()
+    if own.startswith("reference/"):
+        words += KEY.findall(markdown)
+    if words:
+        page.meta["tags"] = words
+    return markdown
