@@ -200,7 +200,7 @@ def _measure_data(study: Study, column: EstimateColumn) -> Figure:
     unit = fitting(top([central, above]), measure.units)
     size = unit.size
     unit_name = unit.name
-    if measure.is_accuracy:
+    if measure.is_share:
         size = ACCURACY_SIZE
         unit_name = "%"
     title = measure.title
@@ -209,12 +209,12 @@ def _measure_data(study: Study, column: EstimateColumn) -> Figure:
     known = central[np.isfinite(central)]
     return {
         "title": f"{title} [{unit_name}]",
-        "accuracy": measure.is_accuracy,
+        "accuracy": measure.is_share,
         "y": short(central / size),
         "half": short(half / size, 3),
         "above": short(above / size),
         "runs": [_run_values(study, column, point, size) if few else [] for point, few in enumerate(is_few)],
         "mean": [estimate.reached == estimate.n for estimate in estimates],
         "text": [estimate_text(estimate, measure) for estimate in estimates],
-        "log": bool(known.size and not measure.is_accuracy and spans_decades(known)),
+        "log": bool(known.size and not measure.is_share and spans_decades(known)),
     }

@@ -23,6 +23,9 @@ from edgefl.results.report.shared import describe
 
 CONTENT_FILE = "sweep.yaml"
 INDEX_FILE = "index.csv"
+LABEL = "label"  # a swept key whose values name methods; it stands for the keys that it determines
+ALGORITHM = "algorithm"
+NAMES = frozenset({LABEL, ALGORITHM, "sweep", "point"})  # keys whose values stand for themselves in labels
 TOTALS = ("rounds", "time_s", "energy_j")  # every finished run has them
 REQUIRED_COLUMNS = ("point", "seed", "status", "error", "folder", *TOTALS, "final_accuracy", "best_accuracy")
 TEXT_COLUMNS = frozenset({"point", "status", "error", "folder"})
@@ -33,11 +36,12 @@ _MODULE = re.compile(r"^[A-Za-z_][\w.]*:(?=[A-Za-z_])")  # before the class of a
 class SweptKey(NamedTuple):
     """A key of the scenario that varies, with its values in order.
 
-    `numbers` are the values in `unit`; None unless all values are numbers.
+    `cells` are the values as the index has them, `numbers` are the values in `unit`; None unless all are numbers.
     """
 
     path: str
     title: str
+    cells: Sequence[str]
     texts: Sequence[str]
     numbers: Sequence[float] | None
     unit: Unit
@@ -46,6 +50,18 @@ class SweptKey(NamedTuple):
     def column(self) -> str:
         """Return the column of the key in the index."""
         return index_column(self.path)
+
+    @property
+    def named_texts(self) -> list[str]:
+        """Return each value with the title of the key; a name, such as that of a method, stands for itself."""
+        if self.path in NAMES:
+            return list(self.texts)
+        return [f"{self.title} {text}" for text in self.texts]
+
+    @property
+    def has_range(self) -> bool:
+        """Return whether the key has several numbers."""
+        return self.numbers is not None and len(self.numbers) > 1
 
 
 class StudyPoint(NamedTuple):
@@ -58,7 +74,11 @@ class StudyPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A sweep; `texts` and `numbers` are columns [runs] of ``index.csv``."""
+    """A sweep; `texts` and `numbers` are columns [runs] of ``index.csv``.
+
+    `keys` are those that tell points apart, `key_columns` the columns of all swept keys: a key that the label of a
+    method determines, or that a choice has fixed, is only among the latter.
+    """
 
     folder: Path
     name: str
@@ -66,6 +86,7 @@ class Study:
     points: Sequence[StudyPoint]
     texts: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Floats]
+    key_columns: Sequence[str]
 
     @cached_property
     def finished_rows(self) -> list[list[int]]:
@@ -85,6 +106,19 @@ class Study:
             return []
         names = {name.split("_")[1] for name in self.numbers if name.startswith("target_")}
         return sorted(names, key=float)
+
+    @property
+    def method(self) -> int | None:
+        """Return the number of the key whose values are the methods; None if all keys are numbers.
+
+        It is the label, else the algorithm, else the first key without numbers.
+        """
+        paths = [key.path for key in self.keys]
+        for path in (LABEL, ALGORITHM):
+            if path in paths:
+                return paths.index(path)
+        categories = [number for number, key in enumerate(self.keys) if key.numbers is None]
+        return categories[0] if categories else None
 
     def run_folder(self, row: int) -> Path:
         """Return the result folder of a run, given by its row in the index.
@@ -106,7 +140,7 @@ class Study:
         parts = []
         for number, key in enumerate(self.keys):
             if number != without:
-                parts.append(f"{key.title} {key.texts[indices[number]]}")
+                parts.append(key.named_texts[indices[number]])
         return " · ".join(parts)
 
 
@@ -135,8 +169,24 @@ def load(folder: Path) -> Study:
         key, value_indices = _swept_key(path, title, texts[column])
         keys.append(key)
         indices_by_key.append(value_indices)
-    points = _points(texts["point"], indices_by_key)
-    return Study(folder, name, keys, points, texts, numbers)
+    kept = _telling_keys(keys, indices_by_key)
+    points = _points(texts["point"], [indices_by_key[number] for number in kept])
+    return Study(folder, name, [keys[number] for number in kept], points, texts, numbers, key_columns)
+
+
+def _telling_keys(keys: Sequence[SweptKey], indices_by_key: Sequence[Sequence[int]]) -> list[int]:
+    """Return the numbers of all keys but those whose value follows from the label of the method."""
+    labels = [number for number, key in enumerate(keys) if key.path == LABEL]
+    if not labels:
+        return list(range(len(keys)))
+    label_of_run = indices_by_key[labels[0]]
+    kept = []
+    for number, indices in enumerate(indices_by_key):
+        pairs = set(zip(label_of_run, indices, strict=True))
+        follows = len(pairs) == len(set(label_of_run))
+        if number in labels or not follows:
+            kept.append(number)
+    return kept
 
 
 def name_and_folders(folder: Path) -> tuple[str, set[str]]:
@@ -226,7 +276,7 @@ def _check_runs(folder: Path, texts: Mapping[str, Sequence[str]], numbers: Mappi
 
 def _titles(paths: Sequence[str]) -> list[str]:
     """Return a short title for each key, or its whole path where two keys would share a title."""
-    short = [describe.bare(path) for path in paths]
+    short = ["method" if path == LABEL else describe.bare(path) for path in paths]
     titles = []
     for path, title in zip(paths, short, strict=True):
         # Keys of different sections may share their last part, such as training.lr and algorithm.lr.
@@ -244,13 +294,13 @@ def _swept_key(path: str, title: str, cells: Sequence[str]) -> tuple[SweptKey, l
     numbers = [number for number in parsed if number is not None]
     if len(numbers) < len(values):
         # One non-numeric value makes the key a category, whose values keep the order of the file.
-        key = SweptKey(path, title, _category_texts(values), None, PLAIN[0])
+        key = SweptKey(path, title, values, _category_texts(values), None, PLAIN[0])
     else:
         values.sort(key=float)
         units = units_of_key(path)
         unit = fitting(max(map(abs, numbers)), units)
         in_unit = [float(value) / unit.size for value in values]
-        key = SweptKey(path, title, describe.readable(path, values), in_unit, unit)
+        key = SweptKey(path, title, values, describe.readable(path, values), in_unit, unit)
     return key, [values.index(cell) for cell in cells]
 
 
@@ -260,8 +310,8 @@ def _category_texts(values: Sequence[str]) -> list[str]:
     # A short text of a block omits its texts and switches, and of a class its module, so two may look alike.
     for texts in ([_MODULE.sub("", text) for text in whole], whole):
         if len(set(texts)) == len(texts):
-            return [describe.cut(text) for text in texts]
-    return [describe.cut(value) for value in values]
+            return texts
+    return list(values)
 
 
 def _parsed(cell: str) -> Any:
