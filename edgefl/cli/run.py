@@ -145,7 +145,7 @@ def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path,
     from edgefl.results.live import LivePage
 
     run_folder.check_folder(folder, may_hold_run=options.overwrite or options.resume)  # before anything is served
-    with LivePage(folder, options.live, scenario.name) as page:
+    with LivePage(folder, options.live, scenario.label or scenario.name) as page:
         # Also when quiet, as the page could not be opened without its address; scripts read standard output.
         print(f"edgefl: live page: {page.address}", file=sys.stderr, flush=True)
         return _emulate(options, scenario, folder, here)

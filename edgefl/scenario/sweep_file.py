@@ -181,7 +181,8 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
             try:
                 scenario = load(base, [*_overrides(file, row, seed, origin), *overrides], access, here)
                 points.append(SweepPoint(label, assigned, scenario))
-                same = row_of.setdefault(scenario.model_dump_json(), row)
+                unlabelled = scenario.model_copy(update={"label": None})
+                same = row_of.setdefault(unlabelled.model_dump_json(), row)
                 if same is not row:
                     faults.append(_repetition(same, row, origin, overrides))
             except InputError as error:

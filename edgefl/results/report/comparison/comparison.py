@@ -8,12 +8,13 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, quantity, score, spread
 from edgefl.results import metrics
+from edgefl.results.labels import PLAN_KEYS
 from edgefl.results.metrics import AccuracyCurve
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
 ComparisonRow = dict[str, Any]
-OWN_KEYS = ("name", "targets", "algorithm")  # may differ between runs that are still comparable
+OWN_KEYS = ("name", "label", "targets", "algorithm")  # may differ between runs that are still comparable
 COSTS = ("rounds", "time_s", "energy_j")
 BS_ENERGY = "bs_energy_j"  # in comparisons of runs of which at least one has `cells.energy`
 SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each cost
@@ -179,7 +180,7 @@ def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -
     Runs that differ in more than the algorithm are not comparable: their results differ for several reasons.
     """
     keys = describe.differences([reference, scenario])
-    return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in describe.PLAN_KEYS]
+    return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in PLAN_KEYS]
 
 
 def _accuracy_metrics(run: AccuracyCurve, reference: AccuracyCurve, options: ComparisonOptions) -> ComparisonRow:

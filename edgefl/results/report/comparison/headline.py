@@ -12,6 +12,7 @@ from edgefl.results.report.shared.tables import NOT_REACHED, Cell, table
 from edgefl.results.report.shared.templates import Html, macro, render
 
 TILES_IN_A_ROW = 6
+NAMES = ("name", "label")  # keys that only say what a run is called
 STATUS_TEXTS = {
     "interrupted": "was interrupted after",
     "failed": "failed after",
@@ -173,8 +174,8 @@ def _cost_of_target(run: Run, accuracy: float) -> str:
 def differences_table(runs: Sequence[StyledRun]) -> Html:
     """Return a table of the scenario keys in which the runs differ."""
     keys = describe.differences([run.data.scenario for run in runs])
-    # The name is only what the runs are called.
-    body = [[Html("<code>{}</code>").format(key), *texts] for key, texts in keys.items() if key != "name"]
+    # Name and label are only what the runs are called.
+    body = [[Html("<code>{}</code>").format(key), *texts] for key, texts in keys.items() if key not in NAMES]
     return render("comparison/differences.html.j2", keys=keys, head=["key", *runs], body=body)
 
 

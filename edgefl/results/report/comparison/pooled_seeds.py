@@ -9,6 +9,7 @@ import numpy as np
 from edgefl.core.arrays import Floats
 from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, digits, fitting, percent, quantity, score
 from edgefl.results import statistics
+from edgefl.results.labels import labels
 from edgefl.results.report.comparison import seed_groups
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
@@ -58,11 +59,11 @@ class PooledRuns(NamedTuple):
 
 def pooled(runs: Sequence[Run]) -> list[PooledRuns]:
     """Return the groups of runs that differ only in their seed: all runs of a group have its colour and its dash."""
-    labels = dict(zip(map(id, runs), describe.labels(runs), strict=True))
+    names = dict(zip(map(id, runs), labels([run.scenario for run in runs]), strict=True))
     groups = []
     for index, group in enumerate(seed_groups.grouped(runs)):
         look = styled_run(_without_seed(group.runs[0]), group.label, index)
-        styled = [styled_run(run, labels[id(run)], index) for run in group.runs]
+        styled = [styled_run(run, names[id(run)], index) for run in group.runs]
         groups.append(PooledRuns(look, styled))
     return groups
 
