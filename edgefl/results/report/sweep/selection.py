@@ -4,13 +4,13 @@ Keys may be named by their path, or its last part; values as texts show them, or
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
-from edgefl.results.report.sweep.study import Study, StudyPoint, SweptKey
+from edgefl.results.report.sweep.study import Study, StudyPoint, SweptKey, parsed
 
 INTERVALS = ("ci95", "sd")
 
@@ -70,7 +70,7 @@ def value_numbers(key: SweptKey, text: str, option: str) -> list[int]:
     found = []
     start = 0
     while start < len(parts):
-        # A value may contain commas, such as "fedprox, mu 0.1": the longest text that is a value counts.
+        # A value may contain commas, such as "FedProx (mu 0.1, ...)": the longest text that is a value counts.
         for end in range(len(parts), start, -1):
             number = _value_number(key, ",".join(parts[start:end]))
             if number is not None:
@@ -86,7 +86,7 @@ def value_numbers(key: SweptKey, text: str, option: str) -> list[int]:
 def _value_number(key: SweptKey, text: str) -> int | None:
     """Return the number of a value; None for a text that is none, or that several values share."""
     wanted = _plain(text)
-    for spellings in (key.cells, key.texts, [text.partition(",")[0] for text in key.texts]):
+    for spellings in (key.cells, key.texts, [_kind(cell) for cell in key.cells]):
         found = [number for number, spelling in enumerate(spellings) if _plain(spelling) == wanted]
         if len(found) == 1:
             return found[0]
@@ -97,6 +97,14 @@ def _value_number(key: SweptKey, text: str) -> int | None:
         if math.isclose(own * key.unit.size, value, rel_tol=1e-9):
             return number
     return None
+
+
+def _kind(cell: str) -> str:
+    """Return the kind of a block, of a class from outside without its module; any other value as it stands."""
+    value = parsed(cell)
+    if isinstance(value, Mapping):
+        value = value.get("kind", "")
+    return str(value).rpartition(":")[2]
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,6 @@ Of the modules of this report, only this one opens the sweep's own files.
 
 import csv
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,8 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting, units_of_key
 from edgefl.records.columns import index_column
+from edgefl.results.labels import beside_label, labels
+from edgefl.results.member_titles import catalogue_at
 from edgefl.results.reader import FINISHED_STATUS, text_of, yaml_of
 from edgefl.results.report.shared import describe
 
@@ -30,7 +31,6 @@ TOTALS = ("rounds", "time_s", "energy_j")  # every finished run has them
 REQUIRED_COLUMNS = ("point", "seed", "status", "error", "folder", *TOTALS, "final_accuracy", "best_accuracy")
 TEXT_COLUMNS = frozenset({"point", "status", "error", "folder"})
 FAILED_STATUS = "failed"
-_MODULE = re.compile(r"^[A-Za-z_][\w.]*:(?=[A-Za-z_])")  # before the class of a member from outside: my_nova:MyNova
 
 
 class SweptKey(NamedTuple):
@@ -169,24 +169,11 @@ def load(folder: Path) -> Study:
         key, value_indices = _swept_key(path, title, texts[column])
         keys.append(key)
         indices_by_key.append(value_indices)
-    kept = _telling_keys(keys, indices_by_key)
+    runs = zip(*(texts[column] for column in key_columns), strict=True)
+    shown = beside_label([dict(zip(paths, cells, strict=True)) for cells in runs])
+    kept = [paths.index(path) for path in shown]
     points = _points(texts["point"], [indices_by_key[number] for number in kept])
     return Study(folder, name, [keys[number] for number in kept], points, texts, numbers, key_columns)
-
-
-def _telling_keys(keys: Sequence[SweptKey], indices_by_key: Sequence[Sequence[int]]) -> list[int]:
-    """Return the numbers of all keys but those whose value follows from the label of the method."""
-    labels = [number for number, key in enumerate(keys) if key.path == LABEL]
-    if not labels:
-        return list(range(len(keys)))
-    label_of_run = indices_by_key[labels[0]]
-    kept = []
-    for number, indices in enumerate(indices_by_key):
-        pairs = set(zip(label_of_run, indices, strict=True))
-        follows = len(pairs) == len(set(label_of_run))
-        if number in labels or not follows:
-            kept.append(number)
-    return kept
 
 
 def name_and_folders(folder: Path) -> tuple[str, set[str]]:
@@ -294,7 +281,7 @@ def _swept_key(path: str, title: str, cells: Sequence[str]) -> tuple[SweptKey, l
     numbers = [number for number in parsed if number is not None]
     if len(numbers) < len(values):
         # One non-numeric value makes the key a category, whose values keep the order of the file.
-        key = SweptKey(path, title, values, _category_texts(values), None, PLAIN[0])
+        key = SweptKey(path, title, values, _category_texts(path, values), None, PLAIN[0])
     else:
         values.sort(key=float)
         units = units_of_key(path)
@@ -304,17 +291,30 @@ def _swept_key(path: str, title: str, cells: Sequence[str]) -> tuple[SweptKey, l
     return key, [values.index(cell) for cell in cells]
 
 
-def _category_texts(values: Sequence[str]) -> list[str]:
-    """Return non-numeric values as short texts; unshortened where short texts would not differ."""
-    whole = [describe.block(_parsed(value)) or NO_NUMBER for value in values]
-    # A short text of a block omits its texts and switches, and of a class its module, so two may look alike.
-    for texts in ([_MODULE.sub("", text) for text in whole], whole):
-        if len(set(texts)) == len(texts):
-            return texts
+def _category_texts(path: str, values: Sequence[str]) -> list[str]:
+    """Return non-numeric values as short texts: members by their names, with the keys that tell them apart."""
+    contents = [parsed(value) for value in values]
+    if catalogue_at(path) is not None and all(values):
+        scenarios = [_nested(path, value) for value in contents]
+        names = [label.removeprefix(f"{describe.bare(path)} ") for label in labels(scenarios)]
+        if len(set(names)) == len(names):
+            return names
+    texts = [describe.block(value) or NO_NUMBER for value in contents]
+    # A short text of a block omits its texts and switches, so two may look alike.
+    if len(set(texts)) == len(texts):
+        return texts
     return list(values)
 
 
-def _parsed(cell: str) -> Any:
+def _nested(path: str, value: Any) -> dict[str, Any]:
+    """Return a scenario that has only the value at a path."""
+    scenario: dict[str, Any] = {}
+    for key in reversed(path.split(".")):
+        scenario = {key: scenario or value}
+    return scenario
+
+
+def parsed(cell: str) -> Any:
     """Return the block that a cell holds as JSON; any other cell as it stands."""
     # A sweep writes a block of the scenario, such as an algorithm with its keys, as JSON into one cell.
     if not cell.startswith("{"):
