@@ -146,7 +146,9 @@ def add_export(verbs: Any) -> None:
             about = f"{about}, or a measure's"
         parts.add_argument(f"--{option}", metavar="NAME", help=about)
     parser.add_argument("--over", metavar="KEY", help="key on the horizontal axis of --figure sweep")
-    parser.add_argument("--target", metavar="A|none", help="target accuracy of --figure sweep; none: the whole run")
+    parser.add_argument("--target", metavar="A|none", help="target accuracy of a sweep; none: the whole run")
+    _add_choice(parser, tuple(CHOICES))
+    parser.add_argument("--interval", choices=("ci95", "sd"), help="what follows the sign ± and is drawn around means")
     parser.add_argument(
         "--license", metavar="NAME", help="licence of the results in ro-crate and croissant, such as CC-BY-4.0"
     )
@@ -169,11 +171,10 @@ def _export(options: argparse.Namespace) -> int:
         part = ("table", options.table)
     elif options.figure:
         part = ("figure", options.figure)
-    choices = {"over": options.over, "target": options.target}
-    sweep_choice = {name: value for name, value in choices.items() if value is not None}
+    choice = replace(_choice(options), over=options.over, target=options.target, interval=options.interval)
     here = working_directory()
     folders = [here / folder for folder in options.folders]
-    export(folders, options.format, part, here / options.out if options.out else None, sweep_choice, options.license)
+    export(folders, options.format, part, here / options.out if options.out else None, choice, options.license)
     if options.out is not None:  # otherwise standard output has the export itself
         print(options.out)
     return EXIT_DONE

@@ -166,9 +166,11 @@ def matched(reference: Floats, values: Floats, *, ratios: bool = True) -> Matche
         return no_ratio
     # Over settings of different size, such as a narrow and a wide band, ratios vary far less than differences.
     logarithm = _paired_arrays(np.log(theirs), np.log(ours))
-    low = math.exp(logarithm.mean - logarithm.half)
-    high = math.exp(logarithm.mean + logarithm.half)
-    return no_ratio._replace(ratio=math.exp(logarithm.mean), ratio_low=low, ratio_high=high, p=logarithm.p)
+    with np.errstate(over="ignore"):  # of two pairs an interval may be wider than numbers are
+        ratio = np.exp(logarithm.mean)
+        low = np.exp(logarithm.mean - logarithm.half)
+        high = np.exp(logarithm.mean + logarithm.half)
+    return no_ratio._replace(ratio=float(ratio), ratio_low=float(low), ratio_high=float(high), p=logarithm.p)
 
 
 def _paired_arrays(reference: Floats, values: Floats) -> Paired:

@@ -114,7 +114,7 @@ def test_a_sweep_is_reported_on_alone(tmp_path):
 
 
 def test_the_label_stands_for_the_keys_that_it_determines(tmp_path):
-    """Three methods at two bandwidths: the algorithm and the selection follow from the label, the bandwidth does not."""
+    """Of three methods at two bandwidths, algorithm and selection follow from the label, and the bandwidth does not."""
     grid = {"algorithm": ["fedavg", "scaffold"], "server.selection": ["uniform", "fedcs"]} | TWO_BANDS
     names = {("fedavg", "uniform"): "Plain", ("fedavg", "fedcs"): "Quick", ("scaffold", "uniform"): "Mine"}
     folder = labelled(make(tmp_path / "s", grid, seeds=(1,)), names)

@@ -106,7 +106,7 @@ def ratio_text(matched: Matched) -> str:
         return ""
     text = digits(matched.ratio)
     # Of pairs with one and the same ratio the interval is a point.
-    if math.isfinite(matched.ratio_low) and matched.ratio_low < matched.ratio_high:
+    if matched.ratio_low < matched.ratio_high < math.inf:
         text += f" ({digits(matched.ratio_low)} to {digits(matched.ratio_high)})"
     return text
 
@@ -141,7 +141,7 @@ def effect_sentence(effect: KeyEffect, title: str) -> str:
     facts = [f"{pairs_text(effect)} pairs"]
     if math.isfinite(matched.ratio):
         change = f"is multiplied by {digits(matched.ratio)}"
-        if matched.ratio_low < matched.ratio_high:
+        if matched.ratio_low < matched.ratio_high < math.inf:
             facts.insert(0, f"95 % CI {digits(matched.ratio_low)} to {digits(matched.ratio_high)}")
     else:
         change = f"changes by {difference_text(difference, effect.measure)}"
