@@ -71,23 +71,6 @@ def labels(scenarios: Sequence[ScenarioTree]) -> list[str]:
     return _numbered(result)
 
 
-def beside_label(points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the swept keys that are shown: a swept `label` first, without the keys that it determines.
-
-    Args:
-        points: of a sweep, the value of each swept key.
-    """
-    keys = list(dict.fromkeys(key for point in points for key in point))
-    if "label" not in keys:
-        return keys
-    shown = ["label"]
-    for key in keys:
-        pairs = {(str(point.get("label")), leaf_text(point.get(key))) for point in points}
-        if key != "label" and len(pairs) > len({label for label, _ in pairs}):
-            shown.append(key)
-    return shown
-
-
 def _titles(scenarios: Sequence[ScenarioTree]) -> list[str]:
     """Return the label of each scenario, or else its name; of a single one beside labelled ones, its algorithm."""
     titles = [str(scenario.get("label") or scenario.get("name") or "unnamed") for scenario in scenarios]

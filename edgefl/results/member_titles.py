@@ -8,7 +8,6 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from edgefl.core.catalogue import Catalogue
-from edgefl.scenario.sections import Sections
 
 ACRONYMS = frozenset({"mlp", "fcn", "cnn", "din", "iid", "mcs", "tdl", "mse", "svhn", "umi", "inh"})
 MOST_WORDS = 3  # of a name, such as Tiny ImageNet
@@ -36,6 +35,8 @@ def title(path: str, kind: str) -> str:
 @lru_cache(maxsize=1024)
 def catalogue_at(path: str) -> Catalogue[Any] | None:
     """Return the catalogue whose members a dotted key of the scenario takes; None for any other key."""
+    from edgefl.scenario.sections import Sections  # a report without labels needs none of it
+
     section: type[BaseModel] | None = Sections
     field: FieldInfo | None = None
     for key in path.split("."):
