@@ -17,14 +17,14 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting, units_of_key
 from edgefl.records.columns import index_column
-from edgefl.results.labels import beside_label, labels
+from edgefl.records.swept_keys import LABEL, beside_label
+from edgefl.results.labels import labels
 from edgefl.results.member_titles import catalogue_at
 from edgefl.results.reader import FINISHED_STATUS, text_of, yaml_of
 from edgefl.results.report.shared import describe
 
 CONTENT_FILE = "sweep.yaml"
 INDEX_FILE = "index.csv"
-LABEL = "label"  # a swept key whose values name methods; it stands for the keys that it determines
 ALGORITHM = "algorithm"
 NAMES = frozenset({LABEL, ALGORITHM, "sweep", "point"})  # keys whose values stand for themselves in labels
 TOTALS = ("rounds", "time_s", "energy_j")  # every finished run has them
