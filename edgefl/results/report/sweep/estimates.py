@@ -9,11 +9,12 @@ import numpy as np
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
 from edgefl.results import statistics
-from edgefl.results.report.sweep.measures import WASTED, Goal, SweepMeasure, goals, measures
+from edgefl.results.report.sweep.measures import RECEIVED, WASTED, Goal, SweepMeasure, goals, measures
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
 
 SIGNIFICANCE_LEVEL = 0.05
+NEARLY_ALL = 0.95  # the share of updates below which a page begins with those that were lost
 NO_TARGET = "none"  # selects the whole run
 
 
@@ -97,6 +98,13 @@ def chosen_measures(
             )
         chosen.append(columns[column].measure)
     return chosen
+
+
+def updates_are_lost(columns: Mapping[str, EstimateColumn]) -> bool:
+    """Return whether at any point fewer updates than nearly all were received."""
+    if RECEIVED not in columns:
+        return False
+    return any(estimate.mean < NEARLY_ALL for estimate in columns[RECEIVED].estimates)
 
 
 def values_by_seed(study: Study, measure: SweepMeasure, point: int) -> dict[int, float]:

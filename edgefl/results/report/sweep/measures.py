@@ -10,6 +10,7 @@ from edgefl.results.statistics import Paired, SeedEstimate
 
 RECEIVED = "received"  # the share of updates that arrived and were used
 WASTED = "wasted_j"
+FINAL_ACCURACY = "final_accuracy"
 SPREAD_TITLES = {"jain_index": "Jain's index", "mean_age_rounds": "age of updates [rounds]"}  # of participation
 TOTAL_TITLES = {
     "rounds": "rounds",
@@ -22,7 +23,7 @@ TOTAL_TITLES = {
     "bytes_up": "sent by devices",
     **SPREAD_TITLES,
 }
-ACCURACY_TITLES = {"final_accuracy": "final accuracy", "best_accuracy": "best accuracy"}
+ACCURACY_TITLES = {FINAL_ACCURACY: "final accuracy", "best_accuracy": "best accuracy"}
 UNITS_BY_NAME: Mapping[str, Sequence[Unit]] = {
     "time_s": TIME,
     "energy_j": ENERGY,
