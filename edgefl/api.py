@@ -14,6 +14,7 @@ from edgefl.learning.record import Pace
 from edgefl.results import metrics, what_if_table
 from edgefl.results import report as report_page
 from edgefl.results.export.effects_table import EffectGroup, effect_groups, effect_rows
+from edgefl.results.participation import updates_of
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.comparison import comparison
 from edgefl.results.report.comparison.comparison import ComparedRun, Comparison, ComparisonOptions
@@ -350,4 +351,7 @@ def _compared(result: Result) -> ComparedRun:
     else:
         columns = {str(column): result.rounds[column].tolist() for column in result.rounds}
     curve = metrics.accuracy_curve(columns)
-    return ComparedRun(str(name), result.scenario, result.status, curve, metrics.base_station_energy_j(columns))
+    updates = updates_of(lambda column: sum(columns[column]))
+    bs_energy_j = metrics.base_station_energy_j(columns)
+    wasted_j = sum(columns["wasted_j"])
+    return ComparedRun(str(name), result.scenario, result.status, curve, updates, wasted_j, bs_energy_j)

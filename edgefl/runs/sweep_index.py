@@ -9,6 +9,7 @@ from typing import Any
 from edgefl.core.files import write_atomically
 from edgefl.records.columns import index_column
 from edgefl.results.csv_format import csv_bytes
+from edgefl.results.participation import LOSS_CAUSES
 from edgefl.results.what_if_table import BS_ENERGY, OF_TARGET, value_cell
 from edgefl.runs.sweep_run import SweepRun
 
@@ -17,7 +18,7 @@ TIME_SHARE = 0.02  # share of the wall-clock time that writing may take while ru
 
 INDEX_TOTALS = (  # entries of a run's summary that become columns
     "rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j",
-    "jain_index", "mean_age_rounds",
+    "jain_index", "mean_age_rounds", "received", "received_share",
 )  # fmt: skip
 
 
@@ -80,8 +81,11 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
         columns["error"].append(run.error)
         columns["folder"].append(str(run.point.place))
         summary = run.summary or {}
+        drops = summary.get("drops") or {}
         for name in totals:
             columns[name].append(summary.get(name))
+        for cause in LOSS_CAUSES:
+            columns[cause].append(drops.get(cause))
         for target in targets:
             for name in of_target:
                 columns[f"target_{target}_{name}"].append(of_run.get(target, {}).get(name))

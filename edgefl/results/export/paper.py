@@ -29,7 +29,7 @@ NO_CHOICE = StudyChoice()
 # Entries of summary.json: title, units, and whether the smallest or the largest one is the best.
 SUMMARY_MEASURES: tuple[tuple[str, str, Sequence[Unit], Callable[[Sequence[float]], float]], ...] = (
     ("wasted_j", "wasted energy", ENERGY, min),
-    ("received", "updates received", PERCENT, max),
+    ("received_share", "updates received", PERCENT, max),
 )
 COST_COLUMNS = (("rounds", "round", PLAIN), ("time", "time_s", TIME), ("energy", "energy_j", ENERGY))
 
@@ -144,7 +144,9 @@ def chosen_paper_measures(
         known["accuracy"] = measure
     for name, in_words, units, best in SUMMARY_MEASURES:
         if any(run.summary.get(name) is not None for run in runs):
-            known[name.removesuffix("_j")] = PaperMeasure("", in_words, _summary_reader(name), units, best)
+            known[name.removesuffix("_j").removesuffix("_share")] = PaperMeasure(
+                "", in_words, _summary_reader(name), units, best
+            )
     for name in names:
         if name not in known:
             raise InputError(f"export: --measure {name}: is not in this table: use one of {', '.join(known)}")

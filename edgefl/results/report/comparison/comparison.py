@@ -10,6 +10,7 @@ from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, 
 from edgefl.results import metrics
 from edgefl.results.labels import PLAN_KEYS
 from edgefl.results.metrics import AccuracyCurve
+from edgefl.results.participation import LOSS_CAUSES, Updates
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
@@ -33,6 +34,8 @@ class ComparedRun(NamedTuple):
     scenario: Mapping[str, Any]
     status: str
     curve: AccuracyCurve
+    updates: Updates
+    wasted_j: float  # energy of participations whose update was not used
     bs_energy_j: Floats | None = None  # [rounds] of base stations since the beginning; None: not measured
 
 
@@ -74,7 +77,9 @@ def compared_run(run: Run, name: str) -> ComparedRun:
     """Return the parts of a run that a comparison needs."""
     curve = metrics.accuracy_curve(run.rounds)
     bs_energy_j = metrics.base_station_energy_j(run.rounds)
-    return ComparedRun(name, run.scenario, str(run.manifest.get("status")), curve, bs_energy_j)
+    status = str(run.manifest.get("status"))
+    wasted_j = run.sum("wasted_j") or 0.0
+    return ComparedRun(name, run.scenario, status, curve, run.updates, wasted_j, bs_energy_j)
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
@@ -168,6 +173,8 @@ def _row(
     _, *costs = metrics.total(run.curve)  # without the flag whether a target was reached
     row |= zip(COSTS, costs, strict=True)
     row |= _accuracy_metrics(run.curve, reference.curve, options)
+    row |= {"received": run.updates.received, "received_share": run.updates.received_share}
+    row |= run.updates.losses | {"wasted_j": run.wasted_j}
     for target in targets:
         for key, value in _target_metrics(target, run.curve, reference.curve).items():
             row[f"to_{target.name}_{key}"] = value
@@ -281,6 +288,20 @@ def overview(comparison: Comparison) -> Block:
         differing_keys = describe.cut(row["differs"]) or NO_NUMBER
         body.append([row["algorithm"], *_cost_cells(row), *_base_station_cells(row, ""), differing_keys])
     return Block("Runs", head, body)
+
+
+def updates_block(comparison: Comparison) -> Block | None:
+    """Return how many updates were received and lost in each run, by cause; None where none was lost."""
+    causes = [cause for cause in LOSS_CAUSES if any(row[cause] for row in comparison.rows)]
+    if not causes:
+        return None
+    body = []
+    for row in comparison.rows:
+        ended = row["received"] + sum(row[cause] for cause in causes)
+        received = f"{row['received']:,} of {ended:,} ({score(row['received_share'], 0)})"
+        losses = [f"{row[cause]:,}" for cause in causes]
+        body.append([received, *losses, quantity(row["wasted_j"], ENERGY)])
+    return Block("Updates", ["received", *causes, "energy wasted"], body)
 
 
 def accuracy_blocks(comparison: Comparison) -> list[Block]:

@@ -9,12 +9,12 @@ import numpy as np
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
 from edgefl.results import statistics
+from edgefl.results.participation import MOST_LOST
 from edgefl.results.report.sweep.measures import RECEIVED, WASTED, Goal, SweepMeasure, goals, measures
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
 
 SIGNIFICANCE_LEVEL = 0.05
-NEARLY_ALL = 0.95  # the share of updates below which a page begins with those that were lost
 NO_TARGET = "none"  # selects the whole run
 
 
@@ -84,6 +84,7 @@ def chosen_measures(
         "energy": goal.energy,
         "rounds": goal.time.replace("time_s", "round") if goal.target else "rounds",
         "accuracy": "final_accuracy",
+        "received": RECEIVED,
         "wasted": WASTED,
     }
     if not names:
@@ -101,10 +102,10 @@ def chosen_measures(
 
 
 def updates_are_lost(columns: Mapping[str, EstimateColumn]) -> bool:
-    """Return whether at any point fewer updates than nearly all were received."""
+    """Return whether so many updates were lost at any point that a page begins with them."""
     if RECEIVED not in columns:
         return False
-    return any(estimate.mean < NEARLY_ALL for estimate in columns[RECEIVED].estimates)
+    return any(estimate.mean < 1 - MOST_LOST for estimate in columns[RECEIVED].estimates)
 
 
 def values_by_seed(study: Study, measure: SweepMeasure, point: int) -> dict[int, float]:

@@ -8,7 +8,8 @@ from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, PLAIN, TIME, Unit, digit
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
 
-RECEIVED = "received"  # the share of updates that arrived and were used
+RECEIVED = "received_share"  # of the updates
+LOSS_TITLES = {"late": "too late", "departed": "departed", "failed": "failed"}  # updates by the cause of their loss
 WASTED = "wasted_j"
 FINAL_ACCURACY = "final_accuracy"
 SPREAD_TITLES = {"jain_index": "Jain's index", "mean_age_rounds": "age of updates [rounds]"}  # of participation
@@ -17,6 +18,7 @@ TOTAL_TITLES = {
     "time_s": "time",
     "energy_j": "energy",
     RECEIVED: "updates received",
+    **LOSS_TITLES,
     WASTED: "wasted energy",
     "bs_energy_j": "energy of base stations",
     "bytes_down": "sent to devices",

@@ -18,7 +18,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting, units_of_key
 from edgefl.records.columns import index_column
 from edgefl.records.swept_keys import LABEL, beside_label
-from edgefl.results.labels import labels
+from edgefl.results.labels import SELF_EXPLAINING, labels
 from edgefl.results.member_titles import catalogue_at
 from edgefl.results.reader import FINISHED_STATUS, text_of, yaml_of
 from edgefl.results.report.shared import describe
@@ -296,7 +296,9 @@ def _category_texts(path: str, values: Sequence[str]) -> list[str]:
     contents = [parsed(value) for value in values]
     if catalogue_at(path) is not None and all(values):
         scenarios = [_nested(path, value) for value in contents]
-        names = [label.removeprefix(f"{describe.bare(path)} ") for label in labels(scenarios)]
+        names = labels(scenarios)
+        if path not in SELF_EXPLAINING:  # the title of the key stands beside its values
+            names = [name.removeprefix(f"{describe.bare(path)} ") for name in names]
         if len(set(names)) == len(names):
             return names
     texts = [describe.block(value) or NO_NUMBER for value in contents]

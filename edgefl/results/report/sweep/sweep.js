@@ -502,7 +502,7 @@ edgefl.whenBuilt((data) => {
 
   /** The measures that have a chart over a key, by the name of their place. */
   function measuresOf(goal) {
-    return { time: goal.time, energy: goal.energy, accuracy: "final_accuracy", received: "received", wasted: "wasted_j" };
+    return { time: goal.time, energy: goal.energy, accuracy: "final_accuracy", received: "received_share", wasted: "wasted_j" };
   }
 
   function drawKeys(goal, axis, lineKey, visible) {
