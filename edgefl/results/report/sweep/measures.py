@@ -17,7 +17,7 @@ TOTAL_TITLES = {
     "rounds": "rounds",
     "time_s": "time",
     "energy_j": "energy",
-    RECEIVED: "updates received",
+    RECEIVED: "share of updates received",
     **LOSS_TITLES,
     WASTED: "wasted energy",
     "bs_energy_j": "energy of base stations",

@@ -174,8 +174,12 @@ def _data(
         "scale": SAMPLES_SCALE,
         "keys": [_key_data(key) for key in study.keys],
         "points": [point.value_indices for point in study.points],
-        "goals": [{"title": goal.title, "time": goal.time, "energy": goal.energy} for goal in every_goal],
+        "goals": [
+            {"title": goal.title, "target": goal.target, "time": goal.time, "energy": goal.energy}
+            for goal in every_goal
+        ],
         "measures": {name: _measure_data(study, columns[name]) for name in sorted(shown)},
+        "deadline": study.has_deadline,
         "curves": curves.figure if curves else None,
     }
 

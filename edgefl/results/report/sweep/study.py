@@ -25,6 +25,7 @@ from edgefl.results.report.shared import describe
 
 CONTENT_FILE = "sweep.yaml"
 INDEX_FILE = "index.csv"
+SCENARIO_FILE = "scenario.yaml"  # of a run
 ALGORITHM = "algorithm"
 NAMES = frozenset({LABEL, ALGORITHM, "sweep", "point"})  # keys whose values stand for themselves in labels
 TOTALS = ("rounds", "time_s", "energy_j")  # every finished run has them
@@ -119,6 +120,18 @@ class Study:
                 return paths.index(path)
         categories = [number for number, key in enumerate(self.keys) if key.numbers is None]
         return categories[0] if categories else None
+
+    @cached_property
+    def has_deadline(self) -> bool:
+        """Return whether the rounds of the first finished run ended at a deadline, so that its time says little."""
+        rows = [row for of_point in self.finished_rows for row in of_point]
+        if not rows:
+            return False
+        folder = self.run_folder(rows[0])
+        if not (folder / SCENARIO_FILE).is_file():
+            return False
+        scenario = yaml_of(folder, SCENARIO_FILE, text_of(folder, SCENARIO_FILE))
+        return describe.at(scenario, "server.deadline_s") is not None
 
     def run_folder(self, row: int) -> Path:
         """Return the result folder of a run, given by its row in the index.

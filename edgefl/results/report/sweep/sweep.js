@@ -502,7 +502,14 @@ edgefl.whenBuilt((data) => {
 
   /** The measures that have a chart over a key, by the name of their place. */
   function measuresOf(goal) {
-    return { time: goal.time, energy: goal.energy, accuracy: "final_accuracy", received: "received_share", wasted: "wasted_j" };
+    const isSaid = goal.target || !data.deadline; // rounds that end at a deadline take what the deadline says
+    return {
+      received: "received_share",
+      time: isSaid ? goal.time : "",
+      energy: goal.energy,
+      accuracy: "final_accuracy",
+      wasted: "wasted_j",
+    };
   }
 
   function drawKeys(goal, axis, lineKey, visible) {
