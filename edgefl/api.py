@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,15 @@ from edgefl.core.own_files import check_replaceable
 from edgefl.learning.record import Pace
 from edgefl.results import metrics, what_if_table
 from edgefl.results import report as report_page
+from edgefl.results.export.effects_table import EffectGroup, effect_groups, effect_rows
 from edgefl.results.participation import updates_of
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.comparison import comparison
 from edgefl.results.report.comparison.comparison import ComparedRun, Comparison, ComparisonOptions
 from edgefl.results.report.shared.read import Run, load_all, with_devices
 from edgefl.results.report.sweep import is_sweep
+from edgefl.results.report.sweep.gathering import gathered, has_points
+from edgefl.results.report.sweep.selection import StudyChoice
 from edgefl.results.result import Result, read_result
 from edgefl.results.run_folder import PAGE
 from edgefl.runs import notebook, sweeps, what_if_points
@@ -263,32 +267,64 @@ def report(sources: Source | Sequence[Source], out: str | Path | None = None, *,
 
 
 def compare(
-    runs: Sequence[str | Path | Result],
+    runs: Source | Sequence[Source],
     *,
     targets: Sequence[float] = (),
     relative: Sequence[float] = (),
     last: int = 50,
     initial: int = 10,
+    where: Sequence[str] = (),
+    facet: Sequence[str] = (),
+    baseline: Sequence[str] = (),
+    measures: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Compare runs with the first of them, the reference (docs/metrics.md has the columns).
+    """Compare runs with the first of them, the reference (docs/metrics.md has the columns); or the keys of a sweep.
 
     Args:
-        runs: result folders or results, the reference first.
-        targets: accuracies besides those of the scenarios.
+        runs: result folders or results, the reference first; or a sweep's folder, several ones, or points of sweeps.
+        targets: accuracies besides those of the scenarios; of a sweep, the one that is compared.
         relative: targets as fractions of the reference's best accuracy.
         last: the number of last tests for mean and standard deviation.
         initial: the number of first rounds of each session for the initial mean.
+        where: of a sweep, the points that count, "KEY=V,V" each.
+        facet: of a sweep, keys at each of whose values the others are compared.
+        baseline: of a sweep, methods, "KEY=V", a point or a run to compare with; by default the first values.
+        measures: of a sweep, the measures, such as "time"; by default all that were measured.
 
     Returns:
-        One row for each run; NaN if nothing was measured or a target was never reached.
+        One row for each run; NaN if nothing was measured or a target was never reached. Of a sweep, one row for each
+        measure and value of a key against the baseline value, all else equal (docs/sweep-report.md).
 
     Raises:
-        InputError: a folder holds no results, or a number is wrong.
+        InputError: a folder holds no results, a number is wrong, or a sweep has no such key, value or measure.
     """
     import pandas as pd
 
+    if isinstance(runs, str | Path | Result):
+        runs = [runs]
+    choice = StudyChoice(where=where, facet=facet, baseline=baseline, measure=measures)
+    folders = [Path(run) for run in runs if not isinstance(run, Result)]
+    if has_points(folders):
+        if len(folders) < len(runs):
+            raise InputError("compare: results in memory have no sweep: compare them with runs")
+        if len(targets) > 1 or relative:
+            raise InputError("compare: of a sweep, name at most one target, and no relative one")
+        if targets:
+            choice = replace(choice, target=f"{targets[0]:g}")
+        return pd.DataFrame(effect_rows(effects_of(folders, choice)))
+    if choice.is_made:
+        raise InputError("compare: where, facet, baseline, measures: only of sweeps and points of sweeps")
     compared = compare_with_first(runs, ComparisonOptions(targets, relative, last, initial))
     return pd.DataFrame(list(compared.rows))
+
+
+def effects_of(folders: Sequence[Path], choice: StudyChoice) -> list[EffectGroup]:
+    """Return the effects of each key, all else equal: of a sweep, of several ones, or of points of sweeps.
+
+    Raises:
+        InputError: a folder cannot be read, or has no such key, value or measure.
+    """
+    return effect_groups(gathered(folders), choice)
 
 
 def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonOptions) -> Comparison:
@@ -297,6 +333,8 @@ def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonO
     Raises:
         InputError: a folder holds no results, with one line each; or a number is wrong.
     """
+    if len(runs) == 1:
+        raise InputError(f"compare: name a reference and the runs to compare with it: {runs[0]} is alone")
     # All folders are read first, so that one error names all faults.
     folders = [Path(run) for run in runs if not isinstance(run, Result)]
     read = iter(load_all(folders, details=False))

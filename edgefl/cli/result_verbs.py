@@ -1,11 +1,18 @@
 """The verbs for finished runs: `edgefl report`, `compare`, `export`."""
 
+from __future__ import annotations
+
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgefl.cli.common import add_no_plugins, print_or_write, working_directory
 from edgefl.cli.exits import EXIT_DONE
+
+if TYPE_CHECKING:
+    from edgefl.results.report.sweep.selection import StudyChoice
 
 
 def add_report(verbs: Any) -> None:
@@ -31,17 +38,21 @@ def _report(options: argparse.Namespace) -> int:
 
 def add_compare(verbs: Any) -> None:
     """Add `edgefl compare` and its options."""
-    about = "compare runs with a reference: accuracy, speed-up, paired t-test"
+    about = (
+        "compare runs with the first of them: accuracy, speed-up, paired t-test; or the values of each key of a sweep, "
+        "all else equal; or sweeps, or points of sweeps"
+    )
     parser = verbs.add_parser("compare", help=about, description=about)
-    parser.add_argument("reference", metavar="REFERENCE", type=Path, help="result folder to compare with")
-    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="result folder to be compared")
+    parser.add_argument(
+        "folders", metavar="DIR", nargs="+", type=Path, help="result folders, the reference first; or a sweep's folder"
+    )
     parser.add_argument(
         "--target",
         metavar="A",
         type=float,
         action="append",
         default=[],
-        help="also compare the rounds, time and energy to accuracy A; may be repeated",
+        help="also compare the rounds, time and energy to accuracy A; may be repeated; of a sweep, once",
     )
     parser.add_argument(
         "--relative",
@@ -59,21 +70,59 @@ def add_compare(verbs: Any) -> None:
         default=10,
         help="average over the first N rounds of a session (default: 10)",
     )
+    _add_choice(parser, ("where", "facet", "baseline", "measure"))
     parser.add_argument(
-        "--format", choices=("table", "csv", "json", "markdown"), default="table", help="form of the output"
+        "--format", choices=("table", "csv", "json", "markdown", "latex"), default="table", help="form of the output"
     )
     parser.add_argument("-o", "--out", metavar="FILE", type=Path, help="file to write (default: standard output)")
     parser.set_defaults(verb=_compare)
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from edgefl.api import compare_with_first
+    from edgefl.api import compare_with_first, effects_of
+    from edgefl.core.errors import InputError
+    from edgefl.results.export.effects_table import formatted as formatted_effects
     from edgefl.results.report.comparison.comparison import ComparisonOptions
     from edgefl.results.report.comparison.formats import formatted
+    from edgefl.results.report.sweep.gathering import has_points
 
+    choice = _choice(options)
+    if has_points(options.folders):
+        if len(options.target) > 1 or options.relative:
+            raise InputError("compare: of a sweep, name at most one --target, and no --relative")
+        target = f"{options.target[0]:g}" if options.target else None
+        groups = effects_of(options.folders, replace(choice, target=target))
+        return print_or_write(formatted_effects(groups, options.format), options.out)
+    if choice.is_made or options.format == "latex":
+        raise InputError("compare: --where, --facet, --baseline, --measure, --format latex: only of sweeps and points")
     comparison_options = ComparisonOptions(options.target, options.relative, options.last, options.initial)
-    compared = compare_with_first([options.reference, *options.folders], comparison_options)
+    compared = compare_with_first(options.folders, comparison_options)
     return print_or_write(formatted(compared, options.format), options.out)
+
+
+CHOICES = {
+    "where": ("KEY=V,V", "only the points of a sweep whose key has one of these values; may be repeated"),
+    "facet": ("KEY", "a panel, or a table, for each value of the key; may be repeated"),
+    "rows": ("KEY", "a row of panels, or of a table, for each value of the key"),
+    "columns": ("KEY", "a column of panels, or of a table, for each value of the key"),
+    "baseline": ("LABEL", "compare with this method, value, KEY=V, point or run; may be repeated"),
+    "measure": ("NAME", "time, energy, rounds, accuracy, received, wasted or a column of index.csv; may be repeated"),
+}
+
+
+def _add_choice(parser: Any, names: Sequence[str]) -> None:
+    """Add options that choose parts of a sweep."""
+    for name in names:
+        metavar, about = CHOICES[name]
+        parser.add_argument(f"--{name}", metavar=metavar, action="append", default=[], help=about)
+
+
+def _choice(options: argparse.Namespace) -> StudyChoice:
+    """Return the choices among the options of a verb."""
+    from edgefl.results.report.sweep.selection import StudyChoice
+
+    values: dict[str, Any] = {name: tuple(getattr(options, name)) for name in CHOICES if hasattr(options, name)}
+    return StudyChoice(**values)
 
 
 def add_export(verbs: Any) -> None:
@@ -99,7 +148,9 @@ def add_export(verbs: Any) -> None:
             about = f"{about}, or a measure's"
         parts.add_argument(f"--{option}", metavar="NAME", help=about)
     parser.add_argument("--over", metavar="KEY", help="key on the horizontal axis of --figure sweep")
-    parser.add_argument("--target", metavar="A|none", help="target accuracy of --figure sweep; none: the whole run")
+    parser.add_argument("--target", metavar="A|none", help="target accuracy of a sweep; none: the whole run")
+    _add_choice(parser, tuple(CHOICES))
+    parser.add_argument("--interval", choices=("ci95", "sd"), help="what follows the sign ± and is drawn around means")
     parser.add_argument(
         "--license", metavar="NAME", help="licence of the results in ro-crate and croissant, such as CC-BY-4.0"
     )
@@ -123,11 +174,10 @@ def _export(options: argparse.Namespace) -> int:
         part = ("table", options.table)
     elif options.figure:
         part = ("figure", options.figure)
-    choices = {"over": options.over, "target": options.target}
-    sweep_choice = {name: value for name, value in choices.items() if value is not None}
+    choice = replace(_choice(options), over=options.over, target=options.target, interval=options.interval)
     here = working_directory()
     folders = [here / folder for folder in options.folders]
-    export(folders, form, part, here / options.out if options.out else None, sweep_choice, options.license)
+    export(folders, form, part, here / options.out if options.out else None, choice, options.license)
     if options.out is not None:  # otherwise standard output has the export itself
         print(options.out)
     return EXIT_DONE

@@ -47,6 +47,22 @@ class Paired(NamedTuple):
     note: str = ""  # why there is no p
 
 
+class Matched(NamedTuple):
+    """Values in matched pairs with their reference: the difference, and the ratio of positive values; NaN if undefined.
+
+    Both are over the `known` pairs of n, those with two known values. The ratio is the geometric mean over pairs. `p`
+    is that of the two-sided paired t-test of the logarithms where there is a ratio, else of the differences.
+    """
+
+    n: int
+    known: int
+    difference: Paired
+    ratio: float
+    ratio_low: float  # the ends of the ratio's confidence interval
+    ratio_high: float
+    p: float
+
+
 def estimate(values: Floats, bounds: Floats | None = None) -> SeedEstimate:
     """Return mean and median of runs [n], some of which may have only a lower bound.
 
@@ -65,14 +81,15 @@ def estimate(values: Floats, bounds: Floats | None = None) -> SeedEstimate:
             mean = float(values.mean())
         if n > 1:
             std = float(values.std(ddof=1))
-            half = _half_interval(std, n)
+            half = half_interval(std, n)
     if bounds is None:
         bounds = values
     median, above = _median(values, bounds)
     return SeedEstimate(n, reached, mean, std, half, median, above)
 
 
-def _half_interval(std: float, n: int) -> float:
+def half_interval(std: float, n: int) -> float:
+    """Return half the confidence interval of the mean of n numbers with this standard deviation."""
     from scipy.special import stdtrit  # scipy.stats would take much longer to import
 
     return float(stdtrit(n - 1, (1 + CONFIDENCE) / 2) * std / math.sqrt(n))
@@ -128,7 +145,37 @@ def paired(reference: Mapping[int, float], run: Mapping[int, float]) -> Paired:
             return Paired(n, 0.0, 0.0, math.nan, "identical under every seed")
         return Paired(n, float(difference[0]), 0.0, math.nan, "the same difference under every seed")
     p = metrics.paired_t(theirs / size, ours / size).p  # scaled, as its tolerance is absolute
-    return Paired(n, float(difference.mean()), _half_interval(float(difference.std(ddof=1)), n), p)
+    return Paired(n, float(difference.mean()), half_interval(float(difference.std(ddof=1)), n), p)
+
+
+def matched(reference: Floats, values: Floats, *, ratios: bool = True) -> Matched:
+    """Compare values [n] with the reference [n] of each; a pair with an unknown number (NaN) does not count.
+
+    Args:
+        reference: the reference of each value.
+        values: the values.
+        ratios: whether ratios mean something; those of shares, such as accuracies, do not.
+    """
+    known = np.isfinite(reference) & np.isfinite(values)
+    theirs = reference[known]
+    ours = values[known]
+    count = len(ours)
+    difference = _paired_arrays(theirs, ours)
+    no_ratio = Matched(len(values), count, difference, math.nan, math.nan, math.nan, difference.p)
+    if not ratios or not count or theirs.min() <= 0 or ours.min() <= 0:
+        return no_ratio
+    # Over settings of different size, such as a narrow and a wide band, ratios vary far less than differences.
+    logarithm = _paired_arrays(np.log(theirs), np.log(ours))
+    with np.errstate(over="ignore"):  # of two pairs an interval may be wider than numbers are
+        ratio = np.exp(logarithm.mean)
+        low = np.exp(logarithm.mean - logarithm.half)
+        high = np.exp(logarithm.mean + logarithm.half)
+    return no_ratio._replace(ratio=float(ratio), ratio_low=float(low), ratio_high=float(high), p=logarithm.p)
+
+
+def _paired_arrays(reference: Floats, values: Floats) -> Paired:
+    """Return the paired comparison of known values [n]."""
+    return paired(dict(enumerate(reference.tolist())), dict(enumerate(values.tolist())))
 
 
 def holm(p: Sequence[float]) -> Floats:

@@ -51,7 +51,7 @@ def test_wrong_input(several):
     assert line.startswith("priced: no accuracy was measured, so no target can be relative to it; compare with ")
     assert several.refused("compare", "out", "out", "--last", "0") == ["compare: last must be > 0, got 0"]
     (line,) = several.refused("compare", "out")
-    assert line.startswith("the following arguments are required: DIR")
+    assert line.startswith("compare: name a reference and the runs to compare with it")
 
 
 def test_a_scenario_relative_to_a_folder(several):

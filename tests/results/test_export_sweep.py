@@ -2,6 +2,9 @@
 
 import io
 import json
+import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,9 +15,14 @@ from sweep_folders import ALGORITHMS, BANDWIDTHS, FAILED, NEVER, make, statistic
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.results.export import EXPORT_TABLES, export
-from edgefl.results.export.sweep_figure import SweepChoice, draw_panel, panels_of
+from edgefl.results.export import EXPORT_TABLES, export, paper
+from edgefl.results.export.paper import PERCENT, PaperMeasure, RunNumber
+from edgefl.results.export.sweep_figure import draw_panel, panels_of
 from edgefl.results.report import write as write_report
+from edgefl.results.report.comparison.seed_groups import SeedGroup
+from edgefl.results.report.shared.read import Run
+from edgefl.results.report.sweep.estimates import estimate_columns
+from edgefl.results.report.sweep.selection import StudyChoice
 from edgefl.results.report.sweep.study import load
 
 GRID = {"rounds": [2, 3], "algorithm": ["fedavg", {"kind": "fedprox", "mu": 0.1}], "server.deadline_s": [30, 4.5]}
@@ -96,9 +104,9 @@ def test_a_table_for_a_paper_has_a_row_for_each_point(sweep):
     lines = exported([sweep], "markdown").decode().splitlines()
     head, _, *rows = [line.strip("| ").split(" | ") for line in lines[: lines.index("")]]
     assert head[:4] == ["rounds", "algorithm", "deadline", "seeds"]
-    assert [row[:4] for row in rows[:2]] == [["2", "fedavg", "30 s", "2"], ["2", "fedavg", "4.5 s", "2"]]
+    assert [row[:4] for row in rows[:2]] == [["2", "FedAvg", "30 s", "2"], ["2", "FedAvg", "4.5 s", "2"]]
     assert len(rows) == 8
-    assert exported([sweep], "latex").decode().count(r"fedprox, mu 0.1") == 4
+    assert exported([sweep], "latex").decode().count("FedProx") == 4
 
 
 def test_only_finished_runs_are_exported(tmp_path):
@@ -115,13 +123,13 @@ def missed(values, seed):
     return NEVER if seed < {50_000_000: 2, 100_000_000: 3}.get(values["radio.bandwidth_hz"], 0) else {}
 
 
-def drawn(folder, choice=SweepChoice()):  # noqa: B008 - it is immutable
+def drawn(folder, choice=StudyChoice()):  # noqa: B008 - it is immutable
     """The panels of a sweep's figure: axes, and by marker the points that are drawn."""
     from matplotlib.figure import Figure
 
     panels = panels_of(load(folder), choice)
     shown = []
-    for number, axes in enumerate(Figure().subplots(1, 2)):
+    for number, axes in enumerate(np.ravel([Figure().subplots() for _ in panels.panels])):
         draw_panel(axes, panels, number)
         marks = {(line.get_marker(), line.get_fillstyle()): line.get_xydata() for line in axes.get_lines()}
         shown.append((axes, marks))
@@ -161,10 +169,10 @@ def test_means_have_bands_over_seeds_and_axes_are_logarithmic_where_values_span_
 
 def test_another_key_and_another_goal(tmp_path):
     folder = make(tmp_path / "sweep", BANDWIDTHS | ALGORITHMS)
-    (axes, _), _ = drawn(folder, SweepChoice(over="algorithm", target="none"))
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["fedavg", "fedprox, mu 0.1"]
+    (axes, _), _ = drawn(folder, StudyChoice(over="algorithm", target="none"))
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["FedAvg", "FedProx"]
     assert axes.get_ylabel() == "time of the whole run [s]"
-    assert drawn(folder, SweepChoice(target="0.80"))[0][0].get_ylabel() == "time to 80 % [s]"
+    assert drawn(folder, StudyChoice(target="0.80"))[0][0].get_ylabel() == "time to 80 % [s]"
 
 
 @pytest.mark.parametrize("form", ["png", "pdf"])
@@ -178,19 +186,108 @@ def test_the_same_sweep_gives_the_same_bytes(tmp_path, form):
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (
-            {"over": "bandwidth"},
-            "--over bandwidth: is not a key of the sweep: use one of radio.bandwidth_hz, server.participants",
-        ),
+        ({"over": "band"}, "--over band: band is not a key of the sweep: use one of radio.bandwidth_hz, server.partic"),
         ({"target": "0.7"}, "--target 0.7: is not a target of the sweep: use one of 0.8, 0.9, none"),
         ({"target": "high"}, "--target high: is not a target of the sweep"),
-        ({}, "--figure sweep: has 13 settings of the other keys, and a figure shows at most 12"),
+        ({"where": ["participants"]}, "--where participants: must be KEY=VALUE, such as radio.bandwidth_hz=50000000"),
+        (
+            {"where": ["participants=99"]},
+            "--where participants=99: '99' is not a value of server.partic",
+        ),
+        ({"rows": ["bandwidth"], "columns": ["bandwidth_hz"]}, "--columns bandwidth_hz: the key is in --rows already"),
+        ({"measure": ["speed"]}, "--measure speed: is not a measure of the sweep: use one of time, energy"),
     ],
 )
 def test_impossible_figures_are_refused(tmp_path, choice, message):
-    folder = make(tmp_path / "sweep", BANDWIDTHS | {"server.participants": list(range(1, 14))}, seeds=(1,))
-    with pytest.raises(InputError, match=message):
-        export([folder], "png", None, tmp_path / "out.png", choice)
+    folder = make(tmp_path / "sweep", BANDWIDTHS | {"server.participants": [1, 2, 3]}, seeds=(1,))
+    with pytest.raises(InputError, match=re.escape(message)):
+        export([folder], "png", None, tmp_path / "out.png", StudyChoice(**choice))
+    assert not (tmp_path / "out.png").exists()
+
+
+CHURN = {"churn.arrivals_per_s": [0.5, 1, 2]}
+MANY = {"algorithm": ["fedavg", "scaffold", "fedprox", "my_own:Mine"]}
+
+
+def test_a_figure_has_a_line_for_each_method_and_a_panel_for_each_other_setting(tmp_path):
+    """Each estimate is drawn once: 4 methods at 3 bandwidths in 3 panels of each of 2 measures."""
+    folder = make(tmp_path / "sweep", MANY | BANDWIDTHS | CHURN, seeds=(1, 2))
+    study = load(folder)
+    panels = panels_of(study, StudyChoice())
+    assert panels.labels == ["FedAvg", "SCAFFOLD", "FedProx", "Mine"]
+    assert panels.shape == (2, 3)
+    assert [panel.heading for panel in panels.panels[:3]] == ["arrivals 0.5 /s", "arrivals 1 /s", "arrivals 2 /s"]
+    times = []
+    for axes, _ in drawn(folder)[:3]:
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["50", "100", "200"]
+        lines = [line for line in axes.get_lines() if line.get_label() in panels.labels]
+        assert [len(line.get_xdata()) for line in lines] == [3] * 4
+        times += [value for line in lines for value in line.get_ydata()]
+    column = panels.panels[0].column
+    size = max(times) / max(estimate.mean for estimate in column.estimates)
+    assert np.allclose(sorted(times), sorted(size * estimate.mean for estimate in column.estimates))
+
+
+def test_rows_and_columns_are_a_grid_of_panels(tmp_path):
+    folder = make(tmp_path / "sweep", MANY | BANDWIDTHS | CHURN, seeds=(1, 2))
+    choice = StudyChoice(rows=("arrivals_per_s",), columns=("algorithm",), measure=("accuracy",))
+    panels = panels_of(load(folder), choice)
+    assert panels.shape == (3, 4)
+    assert panels.panels[4].heading == "arrivals 1 /s\nFedAvg"
+    assert [len(panel.points) for panel in panels.panels] == [3] * 12
+
+
+def test_a_condition_leaves_the_other_points_out(tmp_path):
+    folder = make(tmp_path / "sweep", MANY | BANDWIDTHS | CHURN, seeds=(1, 2))
+    panels = panels_of(load(folder), StudyChoice(where=("algorithm=Mine, scaffold", "bandwidth=100e6,2e8")))
+    assert panels.labels == ["SCAFFOLD", "Mine"]
+    assert sum(len(panel.points) for panel in panels.panels) == 2 * 2 * 2 * 3
+
+
+def test_intervals_are_standard_deviations_on_request(tmp_path):
+    folder = make(tmp_path / "sweep", BANDWIDTHS, seeds=(1, 2, 3))
+    tops = {}
+    for interval in ("ci95", "sd"):
+        (axes, _), _ = drawn(folder, StudyChoice(interval=interval, target="none"))
+        (band,) = axes.collections
+        tops[interval] = band.get_paths()[0].vertices[:, 1].max()
+    estimate = estimate_columns(load(folder))["time_s"].estimates[0]
+    assert (tops["ci95"] - estimate.mean) / (tops["sd"] - estimate.mean) == pytest.approx(estimate.half / estimate.std)
+
+
+@pytest.mark.process
+def test_a_pivot_has_each_number_of_the_table(sweep):
+    """The same cells, elsewhere; the best algorithm of each setting of the other keys is bold."""
+    choice = StudyChoice(measure=("time",), target="none", interval="ci95")
+    plain = table_rows(sweep, choice)
+    turned = table_rows(sweep, replace(choice, rows=("rounds",), columns=("deadline_s",)))
+    assert turned[0][:2] == ["rounds", "algorithm"]
+    assert [head.rpartition(": ")[2] for head in turned[0][2:]] == ["4.5 s", "30 s"]
+    cells = sorted(cell for row in turned[1:] for cell in row[2:])
+    assert cells == sorted(row[-1] for row in plain[1:])
+
+
+def table_rows(folder, choice):
+    content = io.BytesIO()
+    paper.write([folder], None, content, "markdown", choice)
+    lines = content.getvalue().decode().splitlines()
+    head, _, *rows = [line.strip("| ").split(" | ") for line in lines[: lines.index("")]]
+    return [head, *rows]
+
+
+def test_the_best_is_the_best_method_of_each_setting(tmp_path):
+    """Of accuracies 1 to 12, the best of each of three bandwidths among four methods is bold."""
+
+    def group(point):
+        scenario = {"name": "s", "algorithm": "fedavg", "seed": 1}
+        return SeedGroup("g", [Run(Path(), scenario, "", {}, {"final_accuracy": point / 100}, {}, {}, list)])
+
+    study = load(make(tmp_path / "sweep", MANY | BANDWIDTHS, seeds=(1,)))
+    numbers = [7, 1, 4, 3, 12, 5, 6, 2, 11, 9, 8, 10]  # of the points, whose method varies slowest
+    measure = PaperMeasure("accuracy", "final", lambda run: RunNumber(run.summary["final_accuracy"]), PERCENT, max)
+    conditions = [paper.condition_of(study, point) for point in range(12)]
+    column = paper.number_column(measure, [group(number) for number in numbers], None, conditions)
+    assert [number for number, cell in zip(numbers, column.cells, strict=True) if cell.best] == [12, 11, 9]
 
 
 @pytest.mark.process
@@ -199,7 +296,9 @@ def test_choices_without_a_sweep_are_refused(tmp_path, sweep):
     for folders, form, part, choice, message in [
         ([run], "png", ("figure", "sweep"), {}, "--figure sweep: needs the folder of a sweep"),
         ([run], "png", None, {"target": "0.9"}, "--target 0.9: only with --figure sweep"),
-        ([sweep], "csv", None, {"over": "rounds"}, "--over rounds: only with --figure sweep"),
+        ([sweep], "csv", None, {"over": "rounds"}, "--over rounds: only with a sweep's figures"),
+        ([run], "latex", None, {"where": ["rounds=2"]}, "--where rounds=2: only with the folder of a sweep"),
+        ([sweep], "latex", None, {"facet": ["rounds"]}, "--facet rounds: only with --figure sweep or --table effects"),
     ]:
         with pytest.raises(InputError, match=message):
-            export(folders, form, part, tmp_path / "out", choice)
+            export(folders, form, part, tmp_path / "out", StudyChoice(**choice))

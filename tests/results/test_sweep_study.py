@@ -1,8 +1,11 @@
 """The folder of a sweep as columns, and the errors for damaged and other folders."""
 
+import csv
+import io
 import re
 
 import pytest
+import yaml
 from result_folders import read_csv, write_csv
 from sweep_folders import ALGORITHMS, BANDWIDTHS, make
 
@@ -12,13 +15,28 @@ from edgefl.results.report import write
 from edgefl.results.report.sweep.answer import lines_along
 from edgefl.results.report.sweep.study import load
 
+TWO_BANDS = {"radio.bandwidth_hz": [50_000_000, 100_000_000]}
+
+
+def labelled(folder, names):
+    """Give the points of a folder a label by their algorithm and selection; points without one are removed."""
+    rows = list(csv.DictReader(io.StringIO((folder / "index.csv").read_text())))
+    kept = [row for row in rows if (row["algorithm"], row["server.selection"]) in names]
+    for row in kept:
+        row["label"] = names[row["algorithm"], row["server.selection"]]
+    write_csv(folder / "index.csv", list(kept[0]), kept)
+    content = yaml.safe_load((folder / "sweep.yaml").read_text())
+    content["keys"] = ["label", *content["keys"]]
+    (folder / "sweep.yaml").write_text(yaml.safe_dump(content))
+    return folder
+
 
 def test_points_and_keys(tmp_path):
     study = load(make(tmp_path / "s", BANDWIDTHS | ALGORITHMS, seeds=(4, 7)))
     bandwidth, algorithm = study.keys
     assert (bandwidth.title, bandwidth.unit.name, bandwidth.numbers) == ("bandwidth", "MHz", [50, 100, 200])
     assert bandwidth.texts == ["50 MHz", "100 MHz", "200 MHz"]
-    assert (algorithm.texts, algorithm.numbers) == (["fedavg", "fedprox, mu 0.1"], None)
+    assert (algorithm.texts, algorithm.numbers) == (["FedAvg", "FedProx"], None)
     assert [point.value_indices for point in study.points] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
     assert [len(point.rows) for point in study.points] == [2] * 6
     assert study.targets == ["0.8", "0.9"]
@@ -35,7 +53,9 @@ def test_numbers_are_sorted_whatever_their_order_in_the_file(tmp_path):
 def test_classes_from_outside_are_named_without_their_modules_where_that_is_clear(tmp_path):
     values = ["fedavg", "my_nova:MyNova", {"kind": "a.my_nova:MyNova", "scale": 2}]
     (key,) = load(make(tmp_path / "clear", {"algorithm": values})).keys
-    assert key.texts == ["fedavg", "MyNova", "MyNova, scale 2"]
+    assert key.texts == ["FedAvg", "my_nova:MyNova", "a.my_nova:MyNova"]
+    (key,) = load(make(tmp_path / "clear-too", {"algorithm": ["fedavg", "my_nova:MyNova"]})).keys
+    assert key.texts == ["FedAvg", "MyNova"]
     (key,) = load(make(tmp_path / "alike", {"algorithm": ["one:Mine", "two:Mine"]})).keys
     assert key.texts == ["one:Mine", "two:Mine"]
 
@@ -91,3 +111,15 @@ def test_a_sweep_is_reported_on_alone(tmp_path):
     folder = make(tmp_path / "s", BANDWIDTHS, rounds=3)
     with pytest.raises(InputError, match="is a sweep's folder: name it alone"):
         write([folder, tmp_path], tmp_path / "page.html")
+
+
+def test_the_label_stands_for_the_keys_that_it_determines(tmp_path):
+    """Of three methods at two bandwidths, algorithm and selection follow from the label, and the bandwidth does not."""
+    grid = {"algorithm": ["fedavg", "scaffold"], "server.selection": ["uniform", "fedcs"]} | TWO_BANDS
+    names = {("fedavg", "uniform"): "Plain", ("fedavg", "fedcs"): "Quick", ("scaffold", "uniform"): "Mine"}
+    folder = labelled(make(tmp_path / "s", grid, seeds=(1,)), names)
+    study = load(folder)
+    assert [key.path for key in study.keys] == ["label", "radio.bandwidth_hz"]
+    assert study.method == 0
+    assert study.point_text(0) == "Plain · bandwidth 50 MHz"
+    assert study.key_columns == ["label", *grid]

@@ -3,7 +3,7 @@
 import csv
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -13,10 +13,11 @@ from typing import IO, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import atomically
+from edgefl.results.report.sweep.selection import StudyChoice
 
 MEMORY = 2**26  # bytes for standard output that wait in memory; more wait on disk
 EXPORT_TABLES = ("rounds", "devices", "phases", "device_accuracy", "summary", "targets")
-PAPER_TABLES = ("summary", "targets")
+PAPER_TABLES = ("summary", "targets", "effects")
 PAPER_FIGURES = ("rounds", "time", "energy", "phases", "sweep")
 
 
@@ -28,6 +29,7 @@ class ExportFormat(NamedTuple):
     option: str = ""  # the command-line option that selects one of them
     binary: bool = False
     measures: bool = False  # whether it also offers tables of measures, by their names
+    chooses: bool = False  # whether the parts of a sweep that it shows can be chosen
     licensed: bool = False  # whether the licence of the results can be named
     folder: bool = False  # whether `write_folder(folders, out, form)` writes it, unless the output is a .zip
     suffixes: tuple[str, ...] = ()  # of files; of several formats with a suffix the first is the usual one
@@ -38,14 +40,14 @@ EXPORT_FORMATS = {
     "parquet": ExportFormat("as_parquet", EXPORT_TABLES, "table", binary=True, measures=True, suffixes=(".parquet",)),
     "json": ExportFormat("as_json", EXPORT_TABLES, "table", measures=True, suffixes=(".json",)),
     "trace": ExportFormat("trace", suffixes=(".json",)),
-    "latex": ExportFormat("paper", PAPER_TABLES, "table", suffixes=(".tex",)),
-    "markdown": ExportFormat("paper", PAPER_TABLES, "table", suffixes=(".md",)),
+    "latex": ExportFormat("paper", PAPER_TABLES, "table", chooses=True, suffixes=(".tex",)),
+    "markdown": ExportFormat("paper", PAPER_TABLES, "table", chooses=True, suffixes=(".md",)),
     "safetensors": ExportFormat("model_file", binary=True, suffixes=(".safetensors",)),
     "onnx": ExportFormat("model_file", binary=True, suffixes=(".onnx",)),
     "ro-crate": ExportFormat("ro_crate", binary=True, licensed=True, folder=True, suffixes=(".zip",)),
     "croissant": ExportFormat("croissant", licensed=True, suffixes=(".json", ".jsonld")),
-    "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, suffixes=(".png",)),
-    "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, suffixes=(".pdf",)),
+    "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, chooses=True, suffixes=(".png",)),
+    "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, chooses=True, suffixes=(".pdf",)),
 }
 
 
@@ -78,7 +80,7 @@ def export(
     form: str,
     part: tuple[str, str] | None,
     out: Path | None,
-    sweep_choice: Mapping[str, str] | None = None,
+    choice: StudyChoice | None = None,
     licence: str | None = None,
 ) -> None:
     """Write result folders in one of the `EXPORT_FORMATS`: to a file, whole or not at all, or to standard output.
@@ -88,7 +90,7 @@ def export(
         form: the format.
         part: an option and its value, such as ("table", "rounds"); None leaves the choice to the format.
         out: the file; None for standard output.
-        sweep_choice: the content of a sweep's figure: `over` a key, `target` accuracy.
+        choice: the parts of a sweep that its figures and tables show.
         licence: the licence of the results, as an SPDX identifier or an address.
 
     Raises:
@@ -104,11 +106,12 @@ def export(
     # Formats are imported when they are used, as pyarrow and the report take long.
     module = import_module(f"edgefl.results.export.{chosen.module}")
     write = module.write
-    if sweep_choice:
-        option, value = next(iter(sweep_choice.items()))
-        if chosen.option != "figure":
-            raise InputError(f"export: --{option} {value}: only with --figure sweep: leave it out")
-        write = partial(write, choice=module.SweepChoice(**sweep_choice))
+    if choice is not None and choice.is_made:
+        if not chosen.chooses:
+            option, value = next((option, value) for option, value in vars(choice).items() if value)
+            text = value if isinstance(value, str) else " ".join(value)
+            raise InputError(f"export: --{option} {text}: only with a sweep's figures and tables for papers")
+        write = partial(write, choice=choice)
     if licence is not None and not chosen.licensed:
         raise InputError(f"export: --license {licence}: only with --format ro-crate or croissant: leave it out")
     if chosen.licensed:

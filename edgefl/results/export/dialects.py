@@ -68,7 +68,9 @@ def _rows(columns: Sequence[TextColumn]) -> list[list[Cell]]:
 
 
 def _latex_block_titles(columns: Sequence[TextColumn]) -> list[str]:
-    """Return the line of titles above the names, and the rules below it."""
+    """Return the line of titles above the names, and the rules below it; nothing without blocks."""
+    if not any(column.block for column in columns):
+        return []
     titles = []
     rules = []
     first = 1  # LaTeX counts columns from 1
@@ -135,4 +137,4 @@ def _markdown_text(text: str) -> str:
     return text.translate(_MARKDOWN)
 
 
-DIALECTS: dict[str, Callable[[Sequence[TextColumn]], str]] = {"latex": latex, "markdown": markdown}
+DIALECTS: dict[str, Callable[[Sequence[TextColumn], str], str]] = {"latex": latex, "markdown": markdown}

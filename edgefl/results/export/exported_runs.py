@@ -10,6 +10,7 @@ from edgefl.records.columns import index_column, key_column
 from edgefl.results.report.comparison.seed_groups import SeedGroup, grouped
 from edgefl.results.report.shared.read import load_all
 from edgefl.results.report.sweep import is_sweep
+from edgefl.results.report.sweep.selection import StudyChoice, selected
 from edgefl.results.report.sweep.study import Study, load, swept_values
 
 
@@ -74,8 +75,12 @@ def sweep_alone(folders: Sequence[Path]) -> Study | None:
     return study
 
 
-def groups_of(folders: Sequence[Path]) -> list[SeedGroup]:
+def groups_of(folders: Sequence[Path], where: Sequence[str] = ()) -> list[SeedGroup]:
     """Return the groups of the runs in result folders; the groups of a single sweep are its points.
+
+    Args:
+        folders: result folders, or folders of sweeps.
+        where: of a single sweep, the points that count.
 
     Raises:
         InputError: a folder cannot be read, or no run of a sweep has finished.
@@ -83,15 +88,33 @@ def groups_of(folders: Sequence[Path]) -> list[SeedGroup]:
     study = sweep_alone(folders)
     if study is None:
         return grouped(load_all(exported_folders(folders), details=False))
-    groups = []
+    return list(groups_of_points(selected(study, where)).values())
+
+
+def groups_of_points(study: Study) -> dict[int, SeedGroup]:
+    """Return the finished runs of each point of a sweep, by its number; points without any are left out.
+
+    Raises:
+        InputError: a run cannot be read.
+    """
+    groups = {}
     for number, rows in enumerate(study.finished_rows):
-        if not rows:
-            continue
-        runs = load_all([study.run_folder(row) for row in rows], details=False)
-        indices = study.points[number].value_indices
-        texts = [key.texts[index] for key, index in zip(study.keys, indices, strict=True)]
-        groups.append(SeedGroup(study.point_text(number) or study.name, runs, texts))
+        if rows:
+            runs = load_all([study.run_folder(row) for row in rows], details=False)
+            groups[number] = SeedGroup(study.point_text(number) or study.name, runs)
     return groups
+
+
+def check_options(choice: StudyChoice, allowed: Container[str], remedy: str) -> None:
+    """Refuse choices of a user that have no effect on an export.
+
+    Raises:
+        InputError: a choice that is not allowed was made.
+    """
+    for option, value in vars(choice).items():
+        if value and option not in allowed:
+            text = value if isinstance(value, str) else " ".join(value)
+            raise InputError(f"export: --{option} {text}: only with {remedy}: leave it out")
 
 
 def _runs_of_sweep(folder: Path) -> list[ExportedRun]:

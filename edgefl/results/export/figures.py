@@ -14,7 +14,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.extras import require
 from edgefl.core.units import ENERGY, Unit, fitting, top, with_unit
-from edgefl.results.export.exported_runs import groups_of, sweep_alone
+from edgefl.results.export.exported_runs import check_options, groups_of, sweep_alone
 from edgefl.results.export.figure_style import (
     COLUMN_IN,
     LEGEND_CHARACTERS,
@@ -28,20 +28,21 @@ from edgefl.results.export.figure_style import (
     look_of,
     wrapped,
 )
-from edgefl.results.export.sweep_figure import SweepChoice, draw_panel, panels_of
+from edgefl.results.export.sweep_figure import draw_panel, panels_of
 from edgefl.results.labels import labels
 from edgefl.results.reader import rows_of
 from edgefl.results.report.comparison.seed_groups import SeedGroup
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES
 from edgefl.results.report.shared.views import VIEWS, View
+from edgefl.results.report.sweep.selection import StudyChoice
 from edgefl.results.report.sweep.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NO_CHOICE = SweepChoice()
+NO_CHOICE = StudyChoice()
 FEWEST_BARS = 3  # for which there is room, as a single bar would fill the panel
 ENERGY_BY_PHASE = "phases"
 SWEEP = "sweep"
@@ -71,7 +72,7 @@ class DrawnGroup(NamedTuple):
 
 
 def write(
-    folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str, choice: SweepChoice = NO_CHOICE
+    folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str, choice: StudyChoice = NO_CHOICE
 ) -> None:
     """Write one panel at a column's width, or all panels at a page's; the default for a sweep is its figure."""
     require("matplotlib", "plot", f"export --format {form}")
@@ -81,10 +82,8 @@ def write(
     if study is not None and part in {None, SWEEP}:
         _save(_draw_sweep(study, choice), sink, form)
         return
-    for option, value in choice._asdict().items():
-        if value is not None:
-            raise InputError(f"export: --{option} {value}: only with --figure sweep: leave it out")
-    _save(draw(groups_of(folders), part), sink, form)
+    check_options(choice, {"where"} if study else set(), "--figure sweep")
+    _save(draw(groups_of(folders, choice.where), part), sink, form)
 
 
 def _save(figure: Figure, sink: IO[bytes], form: str) -> None:
@@ -94,17 +93,34 @@ def _save(figure: Figure, sink: IO[bytes], form: str) -> None:
         figure.savefig(sink, format=form, metadata=NO_DATE[form])
 
 
-def _draw_sweep(study: Study, choice: SweepChoice) -> Figure:
-    """Return the figure of a sweep: two panels at a page's width below a legend."""
+def _draw_sweep(study: Study, choice: StudyChoice) -> Figure:
+    """Return the figure of a sweep: small multiples at a page's width below a legend."""
     panels = panels_of(study, choice)
-    with _figure(1, 2, legend_height_in(panels.labels)) as (figure, axes_of_panels):
-        for number, axes in enumerate(axes_of_panels):
+    rows, columns = panels.shape
+    with _figure(rows, max(2, columns), legend_height_in(panels.labels)) as (figure, every_axes):
+        grid = np.reshape(every_axes, (rows, -1))
+        used = set()
+        for number, panel in enumerate(panels.panels):
+            axes = grid[panel.row, panel.place]
+            used.add(axes)
             draw_panel(axes, panels, number)
+            # Panels of one measure share their axis, which the first one of a row names.
+            if panel.heading and panel.place:
+                axes.set_ylabel("")
+        for axes in every_axes:
+            axes.set_visible(axes in used)
         if panels.labels:
-            handles, labels = axes_of_panels[0].get_legend_handles_labels()
+            handles, labels = grid[0, 0].get_legend_handles_labels()
             shown = [wrapped(label, LEGEND_CHARACTERS) for label in labels]
-            figure.legend(handles, shown, loc="outside upper left", ncols=2 if len(shown) > 2 else 1)
+            figure.legend(handles, shown, loc="outside upper left", ncols=_legend_columns(shown))
     return figure
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    """Return how many labels stand side by side above a figure."""
+    longest = max(len(line) for label in labels for line in label.splitlines())
+    fitting_columns = 2 * LEGEND_CHARACTERS // (longest + 8)  # beside the line and the gap
+    return max(1, min(len(labels), fitting_columns))
 
 
 def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:

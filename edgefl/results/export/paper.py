@@ -6,16 +6,31 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import IO, Any, NamedTuple
 
+from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, fitting, percent, with_unit
-from edgefl.results.export.dialects import DIALECTS, Cell, TextColumn
-from edgefl.results.export.exported_runs import groups_of, sweep_alone
+from edgefl.results.export.dialects import DIALECTS, NOTE, Cell, TextColumn
+from edgefl.results.export.effects_table import effect_groups, formatted
+from edgefl.results.export.exported_runs import check_options, groups_of, groups_of_points, sweep_alone
+from edgefl.results.export.pivot import pivot
 from edgefl.results.member_titles import title
 from edgefl.results.report.comparison.seed_groups import SeedGroup
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
+from edgefl.results.report.sweep.estimates import chosen_goal, estimate_columns
+from edgefl.results.report.sweep.gathering import gathered
+from edgefl.results.report.sweep.selection import StudyChoice, selected
 from edgefl.results.report.sweep.study import Study
+from edgefl.results.statistics import half_interval
 
 PERCENT = (Unit("%", 0.01, 0),)
+EFFECTS = "effects"
+TABLE_OPTIONS = frozenset({"where", "rows", "columns", "target", "measure", "interval"})
+NO_CHOICE = StudyChoice()
+# Entries of summary.json: title, units, and whether the smallest or the largest one is the best.
+SUMMARY_MEASURES: tuple[tuple[str, str, Sequence[Unit], Callable[[Sequence[float]], float]], ...] = (
+    ("wasted_j", "wasted energy", ENERGY, min),
+    ("received_share", "updates received", PERCENT, max),
+)
 COST_COLUMNS = (("rounds", "round", PLAIN), ("time", "time_s", TIME), ("energy", "energy_j", ENERGY))
 
 
@@ -30,7 +45,7 @@ class SeedStatistic(NamedTuple):
     """A number of a group: the mean over seeds, or a median or bound if some seeds missed a target."""
 
     value: float
-    std: float | None = None  # over seeds, with n - 1 degrees of freedom
+    spread: float | None = None  # standard deviation (n - 1) over seeds, or half of the confidence interval
     bound: bool = False  # the number is more than `value`
     share: str = ""  # of the seeds that reached the target, if not all did
 
@@ -49,19 +64,106 @@ class PaperMeasure(NamedTuple):
     units: Sequence[Unit]  # from which the largest number selects one
     best: Callable[[Sequence[float]], float] | None = None  # min or max
 
+    @property
+    def title(self) -> str:
+        """Return the measure in words, such as ``time to 80 %`` or ``final accuracy``."""
+        words = [self.name, self.block]
+        return " ".join(word for word in words if word)
 
-def write(folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str) -> None:
-    """Write targets and accuracies; or `targets` alone, or a `summary` of accuracies and totals."""
-    groups = groups_of(folders)
+
+def write(
+    folders: Sequence[Path], part: str | None, sink: IO[bytes], form: str, choice: StudyChoice = NO_CHOICE
+) -> None:
+    """Write targets and accuracies; or `targets` alone, a `summary` of accuracies and totals, or `effects` of keys."""
+    study = sweep_alone(folders)
+    if part == EFFECTS:
+        check_options(choice, {"where", "facet", "baseline", "target", "measure"}, "another table or figure")
+        sink.write(formatted(effect_groups(gathered(folders), choice), form).encode())
+        return
+    if study is not None:
+        check_options(choice, TABLE_OPTIONS, "--figure sweep or --table effects")
+        columns, note = sweep_table(study, choice, part)
+    else:
+        check_options(choice, {"interval"}, "the folder of a sweep")
+        groups = groups_of(folders)
+        columns = _name_columns(groups) + _seed_columns(groups)
+        for measure in measures_of(groups, part):
+            columns.append(number_column(measure, groups, choice.interval, [()] * len(groups)))
+        note = note_of(choice.interval)
+    sink.write(DIALECTS[form](columns, note).encode())
+
+
+def sweep_table(study: Study, choice: StudyChoice, part: str | None) -> tuple[list[TextColumn], str]:
+    """Return the columns of a sweep's table, and the note below it: a row for each point, or a pivot of them.
+
+    Raises:
+        InputError: the sweep has no such key, value, target or measure.
+    """
+    chosen = selected(study, choice.where)
+    groups_by_point = groups_of_points(chosen)
+    points = list(groups_by_point)
+    groups = list(groups_by_point.values())
+    measures = chosen_paper_measures(chosen, choice, groups, part)
+    conditions = [condition_of(chosen, point) for point in points]
+    note = note_of(choice.interval)
+    if chosen.method is not None and len(chosen.keys) > 1:
+        note += f" Bold: the best {chosen.keys[chosen.method].title} at each setting of the other keys."
+    numbers = [number_column(measure, groups, choice.interval, conditions) for measure in measures]
+    if choice.rows or choice.columns:
+        titles = [measure.title for measure in measures]
+        return pivot(chosen, choice, points, titles, numbers), note
+    return _key_columns(chosen, points) + _seed_columns(groups) + numbers, note
+
+
+def condition_of(study: Study, point: int) -> tuple[int, ...]:
+    """Return the values of all keys but the method's: points that share them are rivals."""
+    if study.method is None:
+        return ()
+    indices = study.points[point].value_indices
+    return (*indices[: study.method], *indices[study.method + 1 :])
+
+
+def chosen_paper_measures(
+    study: Study, choice: StudyChoice, groups: Sequence[SeedGroup], part: str | None
+) -> list[PaperMeasure]:
+    """Return the measures of a sweep's table that a user chooses, else those of the part; of a pivot, the time.
+
+    Raises:
+        InputError: the sweep has no such target or measure.
+    """
+    is_pivot = bool(choice.rows or choice.columns)
+    if not is_pivot and not choice.measure and choice.target is None:
+        return measures_of(groups, part)
+    columns = estimate_columns(study)
+    goal = chosen_goal(study, columns, choice.target)
+    names = choice.measure or (("time",) if is_pivot else ("rounds", "time", "energy"))
     runs = [run for group in groups for run in group.runs]
-    columns = _label_columns(groups, sweep_alone(folders))
-    for measure in _measures(runs, part):
-        columns.append(_number_column(measure, groups))
-    sink.write(DIALECTS[form](columns).encode())
+    costs = [measure for measure in _target_measures(runs) if measure.block == goal.title] or _total_measures()
+    known = {measure.name: measure for measure in costs}
+    for measure in _accuracy_measures(runs)[:1]:
+        known["accuracy"] = measure
+    for name, in_words, units, best in SUMMARY_MEASURES:
+        if any(run.summary.get(name) is not None for run in runs):
+            known[name.removesuffix("_j").removesuffix("_share")] = PaperMeasure(
+                "", in_words, _summary_reader(name), units, best
+            )
+    for name in names:
+        if name not in known:
+            raise InputError(f"export: --measure {name}: is not in this table: use one of {', '.join(known)}")
+    return [known[name] for name in names]
 
 
-def _measures(runs: Sequence[Run], part: str | None) -> list[PaperMeasure]:
+def _summary_reader(name: str) -> Callable[[Run], RunNumber | None]:
+    def read(run: Run) -> RunNumber | None:
+        value = run.summary.get(name)
+        return None if value is None else RunNumber(float(value))
+
+    return read
+
+
+def measures_of(groups: Sequence[SeedGroup], part: str | None) -> list[PaperMeasure]:
     """Return the columns of numbers of a part, or the totals if nothing was measured."""
+    runs = [run for group in groups for run in group.runs]
     if part == "targets":
         measures = _target_measures(runs)
     elif part == "summary":
@@ -71,22 +173,28 @@ def _measures(runs: Sequence[Run], part: str | None) -> list[PaperMeasure]:
     return measures or _total_measures()
 
 
+def note_of(interval: str | None) -> str:
+    """Return the note below a table, which says what follows the sign ±."""
+    if interval == "ci95":
+        return NOTE.replace("standard deviation over seeds", "half of its 95 % confidence interval over seeds")
+    return NOTE
+
+
 # Columns of labels
 
 
-def _label_columns(groups: Sequence[SeedGroup], study: Study | None) -> list[TextColumn]:
-    """Return the keys of a sweep, or else algorithm and label of each group, and the number of seeds if above 1."""
-    columns = _name_columns(groups) if study is None else _key_columns(groups, study)
+def _seed_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
+    """Return the number of seeds of each group if any has several."""
     seeds = [len(group.runs) for group in groups]
-    if max(seeds) > 1:
-        columns.append(TextColumn("", "seeds", [Cell(str(count)) for count in seeds]))
-    return columns
+    if max(seeds) == 1:
+        return []
+    return [TextColumn("", "seeds", [Cell(str(count)) for count in seeds])]
 
 
-def _key_columns(groups: Sequence[SeedGroup], study: Study) -> list[TextColumn]:
+def _key_columns(study: Study, points: Sequence[int]) -> list[TextColumn]:
     columns = []
     for number, key in enumerate(study.keys):
-        cells = [Cell(group.key_texts[number]) for group in groups]
+        cells = [Cell(key.texts[study.points[point].value_indices[number]]) for point in points]
         columns.append(TextColumn("", key.title, cells, left=key.numbers is None))
     return columns
 
@@ -178,27 +286,34 @@ def _total_measures() -> list[PaperMeasure]:
 # Numbers of groups
 
 
-def _number_column(measure: PaperMeasure, groups: Sequence[SeedGroup]) -> TextColumn:
-    """Return the numbers of all groups in one unit, with the best of those known for all seeds marked."""
-    statistics = [_statistic(measure, group) for group in groups]
+def number_column(
+    measure: PaperMeasure, groups: Sequence[SeedGroup], interval: str | None, conditions: Sequence[tuple[int, ...]]
+) -> TextColumn:
+    """Return the numbers of all groups in one unit.
+
+    Of the groups with one condition [groups], the best of those known for all seeds is marked.
+    """
+    statistics = [_statistic(measure, group, interval) for group in groups]
     known = [statistic for statistic in statistics if statistic is not None]
     unit = fitting(max((statistic.value for statistic in known), default=0.0), measure.units)
-    rivals = [statistic.value for statistic in known if statistic.comparable]
-    best = None
-    if measure.best and rivals and len(groups) > 1:
-        best = measure.best(rivals)
+    rivals: dict[tuple[int, ...], list[float]] = {}
+    for statistic, condition in zip(statistics, conditions, strict=True):
+        if statistic is not None and statistic.comparable:
+            rivals.setdefault(condition, []).append(statistic.value)
     cells = []
-    for statistic in statistics:
+    for statistic, condition in zip(statistics, conditions, strict=True):
         if statistic is None:
             cells.append(Cell(NO_NUMBER))
-        else:
-            is_best = statistic.comparable and statistic.value == best
-            cells.append(Cell(_statistic_text(statistic, unit), is_best))
+            continue
+        is_best = False
+        if measure.best and statistic.comparable and conditions.count(condition) > 1:
+            is_best = statistic.value == measure.best(rivals[condition])
+        cells.append(Cell(_statistic_text(statistic, unit), is_best))
     return TextColumn(measure.block, with_unit(measure.name, unit), cells)
 
 
-def _statistic(measure: PaperMeasure, group: SeedGroup) -> SeedStatistic | None:
-    """Return mean and standard deviation over seeds; a target that some missed has no mean (docs/export.md)."""
+def _statistic(measure: PaperMeasure, group: SeedGroup, interval: str | None) -> SeedStatistic | None:
+    """Return mean and spread over seeds; a target that some missed has no mean (docs/export.md)."""
     values = []
     bounds = []  # of seeds that missed the target: their values are larger
     for run in group.runs:
@@ -211,7 +326,10 @@ def _statistic(measure: PaperMeasure, group: SeedGroup) -> SeedStatistic | None:
     if count == 0:
         return None
     if not bounds:
-        return SeedStatistic(fmean(values), stdev(values) if count > 1 else None)
+        spread = stdev(values) if count > 1 else None
+        if spread is not None and interval == "ci95":
+            spread = half_interval(spread, count)
+        return SeedStatistic(fmean(values), spread)
     share = f"{len(values)}/{count}" if count > 1 else ""
     # A seed that missed the target counts as larger than all others (right-censored).
     ordered = sorted(values) + [math.inf] * len(bounds)
@@ -222,9 +340,9 @@ def _statistic(measure: PaperMeasure, group: SeedGroup) -> SeedStatistic | None:
 
 
 def _statistic_text(statistic: SeedStatistic, unit: Unit) -> str:
-    """Return three digits, or two decimals of accuracies; the deviation has as many decimals."""
+    """Return three digits, or two decimals of accuracies; the spread has as many decimals."""
     value = statistic.value / unit.size
-    is_count = statistic.std is None and not unit.name  # such as rounds to a target
+    is_count = statistic.spread is None and not unit.name  # such as rounds to a target
     if is_count:
         places = 0
     elif unit in PERCENT or not value:
@@ -234,8 +352,8 @@ def _statistic_text(statistic: SeedStatistic, unit: Unit) -> str:
     text = f"{value:.{places}f}"
     if statistic.bound:
         text = f">{text}"
-    if statistic.std is not None:
-        text += f" ± {statistic.std / unit.size:.{places}f}"
+    if statistic.spread is not None:
+        text += f" ± {statistic.spread / unit.size:.{places}f}"
     if statistic.share:
         text += f" ({statistic.share})"
     return text

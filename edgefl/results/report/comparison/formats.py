@@ -36,22 +36,21 @@ def _with_names(block: Block, names: Sequence[str]) -> TextRows:
 
 
 def _table(comparison: Comparison) -> str:
-    parts = [f"{title}\n{_aligned(cells)}" for title, cells in _titled_cells(comparison)]
+    parts = [f"{title}\n{aligned(cells)}" for title, cells in _titled_cells(comparison)]
     if comparison.why:
         parts.append("\n".join(["Why", *(textwrap.fill(sentence, LINE_WIDTH) for sentence in comparison.why)]))
     return _joined(parts, comparison)
 
 
-def _aligned(cells: TextRows) -> str:
-    """Return a table with the first column to the left, all others to the right, where digits line up."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    first_width, *other_widths = widths
+def aligned(rows: TextRows, left: int = 1) -> str:
+    """Return a table with its first columns aligned to the left, all others to the right, where digits line up."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
-    for name, *others in cells:
-        line = f"{name:<{first_width}}"
-        for cell, width in zip(others, other_widths, strict=True):
-            line += f"  {cell:>{width}}"
-        lines.append(line)
+    for row in rows:
+        cells = []
+        for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            cells.append(cell.ljust(width) if place < left else cell.rjust(width))
+        lines.append("  ".join(cells))
     return "\n".join(lines)
 
 

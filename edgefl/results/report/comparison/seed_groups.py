@@ -15,7 +15,6 @@ class SeedGroup(NamedTuple):
 
     label: str
     runs: Sequence[Run]
-    key_texts: Sequence[str] = ()  # of a point of a sweep: the values of the swept keys
 
 
 def grouped(runs: Sequence[Run]) -> list[SeedGroup]:

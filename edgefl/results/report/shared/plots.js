@@ -61,7 +61,8 @@ const edgefl = (() => {
   /** The size of a chart on paper, which cannot be measured before it is printed; in the window Plotly knows it. */
   function sizeOf(div) {
     if (!printing) return {};
-    return { width: PAPER_WIDTH, height: Math.min(div.clientHeight, HIGHEST_ON_PAPER), autosize: false };
+    const highest = div.dataset.tall ? div.clientHeight : HIGHEST_ON_PAPER; // small multiples keep their rows
+    return { width: PAPER_WIDTH, height: Math.min(div.clientHeight, highest), autosize: false };
   }
 
   function draw(div, { traces, layout }) {

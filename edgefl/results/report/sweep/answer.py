@@ -6,10 +6,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.core.units import digits
+from edgefl.core.units import digits, percent, score
 from edgefl.results import statistics
-from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn, values_by_seed
-from edgefl.results.report.sweep.measures import Goal, difference_text, estimate_text, measure_title, p_text, sign
+from edgefl.results.participation import MOST_LOST
+from edgefl.results.report.sweep.estimates import (
+    SIGNIFICANCE_LEVEL,
+    EstimateColumn,
+    updates_are_lost,
+    values_by_seed,
+)
+from edgefl.results.report.sweep.measures import (
+    LOSS_TITLES,
+    RECEIVED,
+    WASTED,
+    Goal,
+    difference_text,
+    estimate_text,
+    measure_title,
+    p_text,
+    sign,
+)
 from edgefl.results.report.sweep.study import Study, SweptKey
 from edgefl.results.statistics import Paired
 
@@ -43,20 +59,73 @@ def answer(study: Study, columns: Mapping[str, EstimateColumn], goal: Goal, numb
     A key without an order has no effect from low to high: then only the best point is named.
     """
     time = columns[goal.time]
-    costs = [time, columns[goal.energy]]
+    costs = _costs(study, columns, goal)
+    measures = list(costs)
+    sentences = [lost_updates_sentence(study, columns)]
+    if not goal.target and updates_are_lost(columns):
+        measures.insert(0, columns[RECEIVED])
+    if time not in costs:
+        sentences.append("Rounds end at a deadline, so that the time of the whole run says little.")
     key = study.keys[number]
-    sentences = []
     lines = _lines_with_runs(study, time, number)
     if key.numbers is not None and lines:
         # Many settings are summarised by their range and median.
         if len(lines) <= MOST_SENTENCES:
-            sentences += [_line_sentence(study, costs, goal, number, line, len(lines)) for line in lines]
+            sentences += [_line_sentence(study, measures, goal, number, line, len(lines)) for line in lines]
         else:
             sentences.append(_summary_of_lines(study, costs, goal, key, lines))
     if key.numbers is None or len(study.keys) > 1:
         sentences += [_best_sentence(study, column, goal) for column in costs]
     sentences.append(_missed_sentence(study, time, goal))
     return [sentence for sentence in sentences if sentence]
+
+
+def _costs(study: Study, columns: Mapping[str, EstimateColumn], goal: Goal) -> list[EstimateColumn]:
+    """Return time and energy of a goal; under a deadline only the energy of the whole run."""
+    energy = columns[goal.energy]
+    if study.has_deadline and not goal.target:
+        return [energy]
+    return [columns[goal.time], energy]
+
+
+def lost_updates_sentence(study: Study, columns: Mapping[str, EstimateColumn]) -> str:
+    """Return where many updates were lost, and how many arrived there; an empty text where none of them was."""
+    if not updates_are_lost(columns):
+        return ""
+    shares = {point: estimate.mean for point, estimate in enumerate(columns[RECEIVED].estimates) if estimate.n}
+    lossy = sorted((point for point, share in shares.items() if share < 1 - MOST_LOST), key=shares.__getitem__)
+    places = [f"{_received_text(study, point)} arrive{_at(study, point)}" for point in lossy]
+    if len(lossy) <= MOST_SENTENCES:
+        return f"{'; '.join(places)}{_wasted_text(study, lossy[0])}."
+    fewest = f"fewest{_at(study, lossy[0])}: {_received_text(study, lossy[0])}{_wasted_text(study, lossy[0])}"
+    most = max(shares, key=shares.__getitem__)
+    share = percent(1 - MOST_LOST)
+    opening = f"Fewer than {share} of the updates arrive at {len(lossy):,} of {len(study.points):,} points"
+    return f"{opening}; {fewest}; most{_at(study, most)}: {_received_text(study, most)}."
+
+
+def _at(study: Study, point: int) -> str:
+    text = study.point_text(point)
+    return f" at {text}" if text else ""
+
+
+def _received_text(study: Study, point: int) -> str:
+    """Return how many updates of a point's runs arrived: ``4 of 364 updates``."""
+    rows = study.finished_rows[point]
+    names = ("received", *LOSS_TITLES)
+    if any(name not in study.numbers for name in names):
+        return f"{score(np.mean(study.numbers[RECEIVED][rows]))} of the updates"
+    counts = [float(np.nansum(study.numbers[name][rows])) for name in names]
+    return f"{counts[0]:,.0f} of {sum(counts):,.0f} updates"
+
+
+def _wasted_text(study: Study, point: int) -> str:
+    """Return the share of a point's energy that went into updates that were not used."""
+    rows = study.finished_rows[point]
+    energy_j = study.numbers["energy_j"][rows].sum()
+    if WASTED not in study.numbers or not energy_j:
+        return ""
+    return f", and {percent(study.numbers[WASTED][rows].sum() / energy_j)} of the energy went into the others"
 
 
 def lines_along(study: Study, number: int) -> list[list[int]]:
@@ -109,7 +178,7 @@ def _line_sentence(
         setting = f"{other_keys} and {setting}"
     sentence = f"With {setting}, {' and '.join(changes)}."
     if line_count == 1:
-        sentence += _saving_sentence(study, costs[0], number, line)
+        sentence += _saving_sentence(study, costs[0], goal, number, line)
     return sentence
 
 
@@ -128,7 +197,9 @@ def _change_text(effect: Effect, goal: Goal) -> str:
     verb = "falls" if change < 0 else "rises"
     percentage = f"{sign(change)}{digits(100 * abs(change), 1)} %"
     facts = percentage
-    if math.isfinite(paired.mean):
+    if measure.is_share:
+        facts = difference_text(paired, measure)
+    elif math.isfinite(paired.mean):
         facts = f"{difference_text(paired, measure)}, {percentage}"
     if math.isfinite(paired.p):
         facts += f"; {p_text(paired.p)}"
@@ -137,10 +208,12 @@ def _change_text(effect: Effect, goal: Goal) -> str:
     return f"{name} {verb} from {start} to {end} ({facts})"
 
 
-def _saving_sentence(study: Study, column: EstimateColumn, number: int, line: Line) -> str:
+def _saving_sentence(study: Study, column: EstimateColumn, goal: Goal, number: int, line: Line) -> str:
     """Return which value gives most of the time saved already; nothing where only the last value does."""
     values = np.array([column.estimates[point].central for point in line])
     falls = values[0] > values[-1]
+    if column.measure.is_share or column.measure.name == goal.energy:
+        return ""
     # With two points the last one gives all of the saving.
     if len(line) < 3 or not falls:
         return ""

@@ -14,8 +14,8 @@ from edgefl.results.report.shared.style import Figure, even_pick
 from edgefl.results.report.shared.views import VIEWS
 from edgefl.results.report.sweep.study import Study
 
-MOST_CURVES = 40  # points whose curves the page has
-MOST_RUNS = 400  # runs that are read for them
+MOST_CURVES = 200  # points whose curves the page has
+MOST_RUNS = 800  # runs that are read for them
 
 
 class SweepCurves(NamedTuple):

@@ -6,12 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from edgefl.core.errors import InputError
+from edgefl.core.units import as_number
 from edgefl.results import statistics
-from edgefl.results.report.sweep.measures import Goal, SweepMeasure, measures
+from edgefl.results.participation import MOST_LOST
+from edgefl.results.report.sweep.measures import RECEIVED, WASTED, Goal, SweepMeasure, goals, measures
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
 
 SIGNIFICANCE_LEVEL = 0.05
+NO_TARGET = "none"  # selects the whole run
 
 
 class EstimateColumn(NamedTuple):
@@ -43,6 +47,65 @@ def first_goal(columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal]
         if 2 * reached > len(estimates):
             return number
     return whole_run
+
+
+def chosen_goal(study: Study, columns: Mapping[str, EstimateColumn], target: str | None) -> Goal:
+    """Return the goal that a user names, by default the first one of the page.
+
+    Raises:
+        InputError: the sweep has no such target.
+    """
+    every = goals(study)
+    if target is None:
+        return every[first_goal(columns, every)]
+    if target == NO_TARGET:
+        return every[-1]
+    accuracy = as_number(target)
+    names = study.targets
+    for name, goal in zip(names, every, strict=False):
+        if accuracy is not None and math.isclose(float(name), accuracy, rel_tol=1e-6):
+            return goal
+    known = ", ".join([*names, NO_TARGET])
+    raise InputError(f"--target {target}: is not a target of the sweep: use one of {known}")
+
+
+def chosen_measures(
+    columns: Mapping[str, EstimateColumn], goal: Goal, names: Sequence[str], default: Sequence[str]
+) -> list[SweepMeasure]:
+    """Return the measures that a user names: time, energy, rounds, accuracy, received, wasted, or columns of the index.
+
+    Without names those of the default that the sweep has.
+
+    Raises:
+        InputError: the sweep has no such measure.
+    """
+    words = {
+        "time": goal.time,
+        "energy": goal.energy,
+        "rounds": goal.time.replace("time_s", "round") if goal.target else "rounds",
+        "accuracy": "final_accuracy",
+        "received": RECEIVED,
+        "wasted": WASTED,
+    }
+    if not names:
+        return [columns[words.get(name, name)].measure for name in default if words.get(name, name) in columns]
+    chosen = []
+    for name in names:
+        column = words.get(name, name)
+        if column not in columns:
+            known = [word for word, own in words.items() if own in columns]
+            raise InputError(
+                f"--measure {name}: is not a measure of the sweep: use one of {', '.join([*known, *columns])}"
+            )
+        chosen.append(columns[column].measure)
+    return chosen
+
+
+def updates_are_lost(columns: Mapping[str, EstimateColumn]) -> bool:
+    """Return whether so many updates were lost at any point that a page begins with them."""
+    if RECEIVED not in columns:
+        return False
+    return any(estimate.mean < 1 - MOST_LOST for estimate in columns[RECEIVED].estimates)
 
 
 def values_by_seed(study: Study, measure: SweepMeasure, point: int) -> dict[int, float]:

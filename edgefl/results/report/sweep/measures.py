@@ -8,22 +8,28 @@ from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, PLAIN, TIME, Unit, digit
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
 
+RECEIVED = "received_share"  # of the updates
+LOSS_TITLES = {"late": "too late", "departed": "departed", "failed": "failed"}  # updates by the cause of their loss
+WASTED = "wasted_j"
+FINAL_ACCURACY = "final_accuracy"
 SPREAD_TITLES = {"jain_index": "Jain's index", "mean_age_rounds": "age of updates [rounds]"}  # of participation
 TOTAL_TITLES = {
     "rounds": "rounds",
     "time_s": "time",
     "energy_j": "energy",
-    "wasted_j": "wasted energy",
+    RECEIVED: "share of updates received",
+    **LOSS_TITLES,
+    WASTED: "wasted energy",
     "bs_energy_j": "energy of base stations",
     "bytes_down": "sent to devices",
     "bytes_up": "sent by devices",
     **SPREAD_TITLES,
 }
-ACCURACY_TITLES = {"final_accuracy": "final accuracy", "best_accuracy": "best accuracy"}
+ACCURACY_TITLES = {FINAL_ACCURACY: "final accuracy", "best_accuracy": "best accuracy"}
 UNITS_BY_NAME: Mapping[str, Sequence[Unit]] = {
     "time_s": TIME,
     "energy_j": ENERGY,
-    "wasted_j": ENERGY,
+    WASTED: ENERGY,
     "bs_energy_j": ENERGY,
     "bytes_down": BYTES,
     "bytes_up": BYTES,
@@ -45,14 +51,14 @@ class SweepMeasure(NamedTuple):
     bound: str = ""
 
     @property
-    def is_accuracy(self) -> bool:
+    def is_share(self) -> bool:
         """Return whether the measure is a fraction, shown in percent."""
-        return self.name.endswith("accuracy")
+        return self.name.endswith("accuracy") or self.name == RECEIVED
 
     @property
     def higher_is_better(self) -> bool:
         """Return whether the best point is the one with the highest value."""
-        return self.is_accuracy or self.name == "jain_index"
+        return self.is_share or self.name == "jain_index"
 
 
 class Goal(NamedTuple):
@@ -96,8 +102,8 @@ def measures(study: Study) -> list[SweepMeasure]:
 
 
 def measure_title(measure: SweepMeasure, goal: Goal) -> str:
-    """Return the time or the energy of a goal in words: ``time to 90 %``, ``energy of the whole run``."""
-    if goal.target:
+    """Return a measure in words, with its goal: ``time to 90 %``, ``energy of the whole run``."""
+    if goal.target or measure.name not in {goal.time, goal.energy}:
         return measure.title
     return f"{measure.title} of {goal.title}"
 
@@ -110,7 +116,7 @@ def estimate_text(estimate: SeedEstimate, measure: SweepMeasure) -> str:
     if not estimate.n:
         return NO_NUMBER
     if estimate.reached == estimate.n:
-        if measure.is_accuracy:
+        if measure.is_share:
             return spread(estimate.mean, estimate.half) if math.isfinite(estimate.half) else score(estimate.mean)
         return _quantity(estimate.mean, estimate.half, measure.units)
     seeds = f"({estimate.reached} of {estimate.n})"
@@ -123,7 +129,7 @@ def difference_text(paired: Paired, measure: SweepMeasure) -> str:
     """Return a paired difference with its sign: ``+3.2 ± 0.4 s``; of accuracies in percentage points."""
     if not math.isfinite(paired.mean):
         return NO_NUMBER
-    if not measure.is_accuracy:
+    if not measure.is_share:
         return f"{sign(paired.mean)}{_quantity(abs(paired.mean), paired.half, measure.units)}"
     text = f"{sign(paired.mean)}{abs(100 * paired.mean):.2f}"
     if math.isfinite(paired.half):

@@ -17,8 +17,18 @@ from edgefl.results.report.shared.templates import Html
 from edgefl.results.report.shared.views import AXES
 from edgefl.results.report.sweep.answer import answer
 from edgefl.results.report.sweep.curves import SweepCurves
-from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal, values_by_seed
-from edgefl.results.report.sweep.measures import WHOLE_RUN, Goal, estimate_text, goals
+from edgefl.results.report.sweep.effects_card import baselines_of, effects_tables
+from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal, updates_are_lost, values_by_seed
+from edgefl.results.report.sweep.measures import (
+    FINAL_ACCURACY,
+    RECEIVED,
+    WASTED,
+    WHOLE_RUN,
+    Goal,
+    estimate_text,
+    goals,
+)
+from edgefl.results.report.sweep.selection import StudyChoice, layout_of
 from edgefl.results.report.sweep.study import Study, SweptKey
 from edgefl.results.report.sweep.tables import failed_runs, points_table
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
@@ -44,7 +54,6 @@ def render(
     """
     every_goal = goals(study)
     failed = failed_runs(study)
-    has_range = [key.numbers is not None and len(key.texts) > 1 for key in study.keys]
     return templates.render(
         "sweep/page.html.j2",
         title=study.name,
@@ -53,8 +62,11 @@ def render(
         goals={number: goal.title for number, goal in enumerate(every_goal)},
         first_goal=first_goal(columns, every_goal),
         keys=study.keys,
-        first_axis=has_range.index(True) if any(has_range) else 0,
+        first_axis=layout_of(study, StudyChoice()).over or 0,
+        first_lines=_first_lines(study),
         answers=_answers(study, columns, every_goal),
+        baselines=baselines_of(study),
+        effects=effects_tables(study, columns, every_goal),
         spread=_spread_text(study),
         axes=AXES,
         learning_note=_learning_note(study, curves) if curves else "",
@@ -66,6 +78,12 @@ def render(
         script_names=["sweep/sweep.js"],
         data=_data(study, columns, every_goal, curves),
     )
+
+
+def _first_lines(study: Study) -> int:
+    """Return the key whose values are lines when the page opens."""
+    lines = layout_of(study, StudyChoice()).lines
+    return lines[0] if lines else 0
 
 
 # The head of the page
@@ -146,16 +164,22 @@ def _data(
     study: Study, columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal], curves: SweepCurves | None
 ) -> dict[str, Any]:
     shown = {goal.time for goal in every_goal} | {goal.energy for goal in every_goal}
-    if "final_accuracy" in columns:
-        shown.add("final_accuracy")
+    if FINAL_ACCURACY in columns:
+        shown.add(FINAL_ACCURACY)
+    if updates_are_lost(columns):
+        shown |= {name for name in (RECEIVED, WASTED) if name in columns}
     return {
         "colours": RUN_COLOURS,
         "dashes": DASHES,
         "scale": SAMPLES_SCALE,
         "keys": [_key_data(key) for key in study.keys],
         "points": [point.value_indices for point in study.points],
-        "goals": [{"title": goal.title, "time": goal.time, "energy": goal.energy} for goal in every_goal],
+        "goals": [
+            {"title": goal.title, "target": goal.target, "time": goal.time, "energy": goal.energy}
+            for goal in every_goal
+        ],
         "measures": {name: _measure_data(study, columns[name]) for name in sorted(shown)},
+        "deadline": study.has_deadline,
         "curves": curves.figure if curves else None,
     }
 
@@ -166,6 +190,7 @@ def _key_data(key: SweptKey) -> Figure:
         "title": key.title,
         "axis": with_unit(key.title, key.unit),
         "texts": key.texts,
+        "named": key.named_texts,
         "numbers": None,
         "log": False,
     }
@@ -195,12 +220,13 @@ def _measure_data(study: Study, column: EstimateColumn) -> Figure:
     central = np.array([estimate.central for estimate in estimates])
     is_few = [estimate.n < FEWEST_FOR_INTERVAL for estimate in estimates]
     half = np.array([math.nan if few else estimate.half for few, estimate in zip(is_few, estimates, strict=True)])
+    std = np.array([math.nan if few else estimate.std for few, estimate in zip(is_few, estimates, strict=True)])
     above = np.array([estimate.above for estimate in estimates])
     # One unit for all points: a chart has one axis.
     unit = fitting(top([central, above]), measure.units)
     size = unit.size
     unit_name = unit.name
-    if measure.is_accuracy:
+    if measure.is_share:
         size = ACCURACY_SIZE
         unit_name = "%"
     title = measure.title
@@ -209,12 +235,13 @@ def _measure_data(study: Study, column: EstimateColumn) -> Figure:
     known = central[np.isfinite(central)]
     return {
         "title": f"{title} [{unit_name}]",
-        "accuracy": measure.is_accuracy,
+        "share": measure.is_share,
         "y": short(central / size),
         "half": short(half / size, 3),
+        "sd": short(std / size, 3),
         "above": short(above / size),
         "runs": [_run_values(study, column, point, size) if few else [] for point, few in enumerate(is_few)],
         "mean": [estimate.reached == estimate.n for estimate in estimates],
         "text": [estimate_text(estimate, measure) for estimate in estimates],
-        "log": bool(known.size and not measure.is_accuracy and spans_decades(known)),
+        "log": bool(known.size and not measure.is_share and spans_decades(known)),
     }

@@ -12,9 +12,9 @@ def statistics_table(study: Study, columns: Mapping[str, EstimateColumn]) -> dic
     """Return the columns [points] of the table; None for an unknown number."""
     table: dict[str, list[Any]] = {"point": [point.label for point in study.points]}
     first_rows = [point.rows[0] for point in study.points]
-    for key in study.keys:
-        cells = study.texts[key.column]
-        table[key.column] = [cells[row] for row in first_rows]
+    for key_column in study.key_columns:
+        cells = study.texts[key_column]
+        table[key_column] = [cells[row] for row in first_rows]
     table["runs"] = [len(point.rows) for point in study.points]
     table["finished"] = [len(rows) for rows in study.finished_rows]
     for name, column in columns.items():

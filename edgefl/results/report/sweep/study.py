@@ -5,7 +5,6 @@ Of the modules of this report, only this one opens the sweep's own files.
 
 import csv
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,26 +17,32 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, PLAIN, Unit, as_number, fitting, units_of_key
 from edgefl.records.columns import index_column
+from edgefl.records.swept_keys import LABEL, beside_label
+from edgefl.results.labels import SELF_EXPLAINING, labels
+from edgefl.results.member_titles import catalogue_at
 from edgefl.results.reader import FINISHED_STATUS, text_of, yaml_of
 from edgefl.results.report.shared import describe
 
 CONTENT_FILE = "sweep.yaml"
 INDEX_FILE = "index.csv"
+SCENARIO_FILE = "scenario.yaml"  # of a run
+ALGORITHM = "algorithm"
+NAMES = frozenset({LABEL, ALGORITHM, "sweep", "point"})  # keys whose values stand for themselves in labels
 TOTALS = ("rounds", "time_s", "energy_j")  # every finished run has them
 REQUIRED_COLUMNS = ("point", "seed", "status", "error", "folder", *TOTALS, "final_accuracy", "best_accuracy")
 TEXT_COLUMNS = frozenset({"point", "status", "error", "folder"})
 FAILED_STATUS = "failed"
-_MODULE = re.compile(r"^[A-Za-z_][\w.]*:(?=[A-Za-z_])")  # before the class of a member from outside: my_nova:MyNova
 
 
 class SweptKey(NamedTuple):
     """A key of the scenario that varies, with its values in order.
 
-    `numbers` are the values in `unit`; None unless all values are numbers.
+    `cells` are the values as the index has them, `numbers` are the values in `unit`; None unless all are numbers.
     """
 
     path: str
     title: str
+    cells: Sequence[str]
     texts: Sequence[str]
     numbers: Sequence[float] | None
     unit: Unit
@@ -46,6 +51,18 @@ class SweptKey(NamedTuple):
     def column(self) -> str:
         """Return the column of the key in the index."""
         return index_column(self.path)
+
+    @property
+    def named_texts(self) -> list[str]:
+        """Return each value with the title of the key; a name, such as that of a method, stands for itself."""
+        if self.path in NAMES:
+            return list(self.texts)
+        return [f"{self.title} {text}" for text in self.texts]
+
+    @property
+    def has_range(self) -> bool:
+        """Return whether the key has several numbers."""
+        return self.numbers is not None and len(self.numbers) > 1
 
 
 class StudyPoint(NamedTuple):
@@ -58,7 +75,11 @@ class StudyPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A sweep; `texts` and `numbers` are columns [runs] of ``index.csv``."""
+    """A sweep; `texts` and `numbers` are columns [runs] of ``index.csv``.
+
+    `keys` are those that tell points apart, `key_columns` the columns of all swept keys: a key that the label of a
+    method determines, or that a choice has fixed, is only among the latter.
+    """
 
     folder: Path
     name: str
@@ -66,6 +87,7 @@ class Study:
     points: Sequence[StudyPoint]
     texts: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Floats]
+    key_columns: Sequence[str]
 
     @cached_property
     def finished_rows(self) -> list[list[int]]:
@@ -85,6 +107,31 @@ class Study:
             return []
         names = {name.split("_")[1] for name in self.numbers if name.startswith("target_")}
         return sorted(names, key=float)
+
+    @property
+    def method(self) -> int | None:
+        """Return the number of the key whose values are the methods; None if all keys are numbers.
+
+        It is the label, else the algorithm, else the first key without numbers.
+        """
+        paths = [key.path for key in self.keys]
+        for path in (LABEL, ALGORITHM):
+            if path in paths:
+                return paths.index(path)
+        categories = [number for number, key in enumerate(self.keys) if key.numbers is None]
+        return categories[0] if categories else None
+
+    @cached_property
+    def has_deadline(self) -> bool:
+        """Return whether the rounds of the first finished run ended at a deadline, so that its time says little."""
+        rows = [row for of_point in self.finished_rows for row in of_point]
+        if not rows:
+            return False
+        folder = self.run_folder(rows[0])
+        if not (folder / SCENARIO_FILE).is_file():
+            return False
+        scenario = yaml_of(folder, SCENARIO_FILE, text_of(folder, SCENARIO_FILE))
+        return describe.at(scenario, "server.deadline_s") is not None
 
     def run_folder(self, row: int) -> Path:
         """Return the result folder of a run, given by its row in the index.
@@ -106,7 +153,7 @@ class Study:
         parts = []
         for number, key in enumerate(self.keys):
             if number != without:
-                parts.append(f"{key.title} {key.texts[indices[number]]}")
+                parts.append(key.named_texts[indices[number]])
         return " · ".join(parts)
 
 
@@ -135,8 +182,11 @@ def load(folder: Path) -> Study:
         key, value_indices = _swept_key(path, title, texts[column])
         keys.append(key)
         indices_by_key.append(value_indices)
-    points = _points(texts["point"], indices_by_key)
-    return Study(folder, name, keys, points, texts, numbers)
+    runs = zip(*(texts[column] for column in key_columns), strict=True)
+    shown = beside_label([dict(zip(paths, cells, strict=True)) for cells in runs])
+    kept = [paths.index(path) for path in shown]
+    points = _points(texts["point"], [indices_by_key[number] for number in kept])
+    return Study(folder, name, [keys[number] for number in kept], points, texts, numbers, key_columns)
 
 
 def name_and_folders(folder: Path) -> tuple[str, set[str]]:
@@ -226,7 +276,7 @@ def _check_runs(folder: Path, texts: Mapping[str, Sequence[str]], numbers: Mappi
 
 def _titles(paths: Sequence[str]) -> list[str]:
     """Return a short title for each key, or its whole path where two keys would share a title."""
-    short = [describe.bare(path) for path in paths]
+    short = ["method" if path == LABEL else describe.bare(path) for path in paths]
     titles = []
     for path, title in zip(paths, short, strict=True):
         # Keys of different sections may share their last part, such as training.lr and algorithm.lr.
@@ -244,27 +294,42 @@ def _swept_key(path: str, title: str, cells: Sequence[str]) -> tuple[SweptKey, l
     numbers = [number for number in parsed if number is not None]
     if len(numbers) < len(values):
         # One non-numeric value makes the key a category, whose values keep the order of the file.
-        key = SweptKey(path, title, _category_texts(values), None, PLAIN[0])
+        key = SweptKey(path, title, values, _category_texts(path, values), None, PLAIN[0])
     else:
         values.sort(key=float)
         units = units_of_key(path)
         unit = fitting(max(map(abs, numbers)), units)
         in_unit = [float(value) / unit.size for value in values]
-        key = SweptKey(path, title, describe.readable(path, values), in_unit, unit)
+        key = SweptKey(path, title, values, describe.readable(path, values), in_unit, unit)
     return key, [values.index(cell) for cell in cells]
 
 
-def _category_texts(values: Sequence[str]) -> list[str]:
-    """Return non-numeric values as short texts; unshortened where short texts would not differ."""
-    whole = [describe.block(_parsed(value)) or NO_NUMBER for value in values]
-    # A short text of a block omits its texts and switches, and of a class its module, so two may look alike.
-    for texts in ([_MODULE.sub("", text) for text in whole], whole):
-        if len(set(texts)) == len(texts):
-            return [describe.cut(text) for text in texts]
-    return [describe.cut(value) for value in values]
+def _category_texts(path: str, values: Sequence[str]) -> list[str]:
+    """Return non-numeric values as short texts: members by their names, with the keys that tell them apart."""
+    contents = [parsed(value) for value in values]
+    if catalogue_at(path) is not None and all(values):
+        scenarios = [_nested(path, value) for value in contents]
+        names = labels(scenarios)
+        if path not in SELF_EXPLAINING:  # the title of the key stands beside its values
+            names = [name.removeprefix(f"{describe.bare(path)} ") for name in names]
+        if len(set(names)) == len(names):
+            return names
+    texts = [describe.block(value) or NO_NUMBER for value in contents]
+    # A short text of a block omits its texts and switches, so two may look alike.
+    if len(set(texts)) == len(texts):
+        return texts
+    return list(values)
 
 
-def _parsed(cell: str) -> Any:
+def _nested(path: str, value: Any) -> dict[str, Any]:
+    """Return a scenario that has only the value at a path."""
+    scenario: dict[str, Any] = {}
+    for key in reversed(path.split(".")):
+        scenario = {key: scenario or value}
+    return scenario
+
+
+def parsed(cell: str) -> Any:
     """Return the block that a cell holds as JSON; any other cell as it stands."""
     # A sweep writes a block of the scenario, such as an algorithm with its keys, as JSON into one cell.
     if not cell.startswith("{"):

@@ -1,6 +1,13 @@
 "use strict";
 edgefl.whenBuilt((data) => {
-  const MOST_LINES = 8; // in a chart
+  const MOST_PANELS = 48; // of a chart; more would take the browser too long
+  const PANEL_WIDTH = 300; // pixels, at least
+  const MOST_ABREAST = 4;
+  const PANEL_HEIGHT = 210; // pixels, of the plot alone
+  const GAP_ABOVE = 74; // between panels: an axis with its title, and the heading of the next one
+  const GAP_BESIDE = 46;
+  const MARGIN = { l: 62, r: 16, t: 30, b: 46 };
+  const TICK_GAP = 26; // pixels between two ticks, at least
   const MOST_SPOKEN = 8; // points of a line that its chart's label names
   const MOST_LABELLED_CELLS = 120; // of a heat map; in more the numbers would not fit
   const BORDER_COLOUR = "#7d8894";
@@ -23,7 +30,7 @@ edgefl.whenBuilt((data) => {
   function pointText(point, without = -1) {
     const parts = [];
     keys.forEach((key, number) => {
-      if (number !== without) parts.push(`${key.title} ${key.texts[points[point][number]]}`);
+      if (number !== without) parts.push(key.named[points[point][number]]);
     });
     return parts.join(" · ");
   }
@@ -42,30 +49,97 @@ edgefl.whenBuilt((data) => {
     return points.map((_, point) => point).filter(passes);
   }
 
-  /** The lines of a chart over one key: [name, points] for each setting of the other keys. */
-  function linesOver(axis, visible, section) {
-    const lines = new Map();
+  /** The values of a key that these points have, in order. */
+  function valuesOf(key, chosen) {
+    const values = new Set(chosen.map((point) => points[point][key]));
+    return [...values].sort((one, other) => one - other);
+  }
+
+  /** The panels of a chart: [heading, points] for each setting of the keys that are neither of these. */
+  function panelsBeside(taken, visible, section) {
+    const beside = keys.map((_, number) => number).filter((number) => !taken.includes(number));
+    const varying = beside.filter((number) => valuesOf(number, visible).length > 1);
+    const panels = new Map();
     for (const point of visible) {
-      const name = pointText(point, axis);
-      if (!lines.has(name)) lines.set(name, []);
-      lines.get(name).push(point);
+      const heading = varying.map((number) => keys[number].named[points[point][number]]).join(" · ");
+      const order = varying.map((number) => String(points[point][number]).padStart(6, "0")).join();
+      if (!panels.has(order)) panels.set(order, [heading, []]);
+      panels.get(order)[1].push(point);
     }
-    return firstFew([...lines], section, "settings of the other keys");
-  }
-
-  /** As many as a chart can show, with a note that says how many there are. */
-  function firstFew(items, section, noun) {
+    const ordered = [...panels.keys()].sort().map((order) => panels.get(order));
     const note = document.querySelector(`#${section} .note.left`);
-    note.textContent = "";
-    if (items.length > MOST_LINES) {
-      note.textContent = `The chart shows ${MOST_LINES} of ${items.length} ${noun}. Choose values to see others.`;
-    }
-    return items.slice(0, MOST_LINES);
+    const more = ordered.length > MOST_PANELS;
+    note.textContent = more ? `${MOST_PANELS} of ${ordered.length} panels are drawn. Choose values to see others.` : "";
+    return ordered.slice(0, MOST_PANELS);
   }
 
-  // When the colours are used up, the dash changes.
+  /** The lines of a panel: [number, points] for each value of a key, or the only line. */
+  function linesOf(key, members, values) {
+    if (key < 0) return [[0, members]];
+    const lines = values.map((value, number) => [number, members.filter((point) => points[point][key] === value)]);
+    return lines.filter(([, own]) => own.length);
+  }
+
+  /** How many panels stand side by side in an element, in rows of similar length. */
+  function abreastIn(div, count) {
+    const fit = Math.max(1, Math.min(MOST_ABREAST, Math.floor(div.clientWidth / PANEL_WIDTH)));
+    return Math.ceil(count / Math.ceil(count / fit));
+  }
+
+  const axisName = (letter, number) => (number ? `${letter}${number + 1}` : letter);
+
+  /**
+   * Draw panels as small multiples, which share their axes.
+   *
+   * Each panel is [heading, traces]; the axes are those of one of them. Heights are of the plots alone, in pixels.
+   */
+  function drawPanels(div, panels, { xaxis, yaxis }, panelHeight = PANEL_HEIGHT) {
+    const isSingle = panels.length < 2;
+    div.closest(".card").classList.toggle("wide", !isSingle);
+    div.dataset.tall = isSingle ? "" : "yes";
+    if (isSingle) {
+      if (!div.dataset.fixed) div.style.height = panelHeight === PANEL_HEIGHT ? "" : `${panelHeight + AXIS_HEIGHT}px`;
+      plot(div.id, panels.flatMap(([, traces]) => traces), { xaxis, yaxis });
+      return;
+    }
+    const abreast = abreastIn(div, panels.length);
+    div.dataset.abreast = abreast;
+    const rows = Math.ceil(panels.length / abreast);
+    const innerWidth = Math.max(120, div.clientWidth - MARGIN.l - MARGIN.r);
+    const innerHeight = rows * panelHeight + (rows - 1) * GAP_ABOVE;
+    const width = (innerWidth - (abreast - 1) * GAP_BESIDE) / abreast / innerWidth;
+    const height = panelHeight / innerHeight;
+    const layout = { margin: MARGIN, annotations: [] };
+    panels.forEach(([heading], number) => {
+      const row = Math.floor(number / abreast);
+      const left = (number % abreast) * (width + GAP_BESIDE / innerWidth);
+      const top = 1 - row * (height + GAP_ABOVE / innerHeight);
+      const isLast = number + abreast >= panels.length; // no panel stands below it
+      const shared = (letter) => (number ? { matches: letter } : {});
+      const titled = (axis, isShown) => (isShown ? axis : { ...axis, title: {} });
+      layout[`xaxis${number ? number + 1 : ""}`] = {
+        ...titled(xaxis, isLast), ...shared("x"), domain: [left, Math.min(1, left + width)], anchor: axisName("y", number),
+      };
+      layout[`yaxis${number ? number + 1 : ""}`] = {
+        ...titled(yaxis, number % abreast === 0), ...shared("y"), domain: [Math.max(0, top - height), top], anchor: axisName("x", number),
+      };
+      layout.annotations.push({
+        text: safe(heading), showarrow: false, font: { size: 12.5 },
+        xref: "paper", yref: "paper", x: left + width / 2, y: top, xanchor: "center", yanchor: "bottom", yshift: 4,
+      });
+    });
+    const traces = panels.flatMap(([heading, own], number) => own.map((trace) => {
+      const axes = { xaxis: axisName("x", number), yaxis: axisName("y", number) };
+      const name = [trace.name, safe(heading)].filter(Boolean).join(" · ");
+      return { ...trace, ...axes, name };
+    }));
+    div.style.height = `${innerHeight + MARGIN.t + MARGIN.b}px`;
+    plot(div.id, traces, layout);
+  }
+
+  // The dashes change, too, as one line may cover another.
   const colourOf = (number) => colours[number % colours.length];
-  const dashOf = (number) => dashes[Math.floor(number / colours.length) % dashes.length];
+  const dashOf = (number) => dashes[number % dashes.length];
   const lineStyle = (number) => ({ color: colourOf(number), width: 2.2, dash: dashOf(number) });
 
   function drawLegend(section, names) {
@@ -132,10 +206,13 @@ edgefl.whenBuilt((data) => {
     return { ...rest, x: y, y: x, error_x: error_y, marker: { ...marker, symbol }, meta };
   }
 
+  /** Half of the interval that is chosen. */
+  const spreadOf = (measure) => (find("interval").value === "sd" ? measure.sd : measure.half);
+
   /** The value above all points and their intervals, at which missed targets are marked. */
   function ceilingOf(measure, chosen) {
     const tops = chosen.map((point) => {
-      const upper = (measure.y[point] ?? 0) + (measure.half[point] ?? 0);
+      const upper = (measure.y[point] ?? 0) + (spreadOf(measure)[point] ?? 0);
       return Math.max(upper, measure.above[point] ?? 0, ...measure.runs[point]);
     });
     return 1.06 * Math.max(0, ...tops);
@@ -153,7 +230,7 @@ edgefl.whenBuilt((data) => {
     const ordered = [...members].sort((one, other) => points[one][axis] - points[other][axis]);
     const x = placesOn(axis, ordered);
     const y = ordered.map((point) => measure.y[point]);
-    const half = ordered.map((point) => measure.half[point]);
+    const half = ordered.map((point) => spreadOf(measure)[point]);
     const known = half.map((value) => value !== null);
     const isNumeric = keys[axis].numbers !== null;
     const traces = [];
@@ -208,38 +285,56 @@ edgefl.whenBuilt((data) => {
     return traces;
   }
 
-  function keyAxis({ log, numbers, texts, axis }) {
+  /** The values at which an axis of some pixels has room for a tick, from the highest down. */
+  function ticksOf(numbers, log, pixels) {
+    const places = log ? numbers.map(Math.log) : numbers;
+    const length = Math.abs(places.at(-1) - places[0]) || 1;
+    const kept = [numbers.length - 1];
+    for (let number = numbers.length - 2; number >= 0; number -= 1) {
+      if (((places[kept.at(-1)] - places[number]) / length) * pixels >= TICK_GAP) kept.push(number);
+    }
+    return kept.reverse().map((number) => numbers[number]);
+  }
+
+  function keyAxis({ log, numbers, texts, axis }, pixels) {
     const layout = { title: { text: safe(axis) } };
     if (!numbers) return { ...layout, type: "category", categoryorder: "array", categoryarray: texts.map(safe) };
-    if (log) return { ...layout, type: "log", tickvals: numbers, ticktext: numbers.map(String) };
-    return layout;
+    const tickvals = ticksOf(numbers, log, pixels);
+    return { ...layout, tickvals, ticktext: tickvals.map(String), ...(log ? { type: "log" } : {}) };
   }
 
   function measureAxis(measure, ceiling) {
     const layout = { title: { text: measure.title } };
     if (measure.log) return { ...layout, type: "log" };
     // From zero on, differences of accuracies would vanish; below 0 % and above 100 % there are none.
-    if (measure.accuracy) return { ...layout, autorangeoptions: { clipmin: 0, clipmax: 100 } };
+    if (measure.share) return { ...layout, autorangeoptions: { clipmin: 0, clipmax: 100 } };
     return { ...layout, range: [0, 1.03 * ceiling] };
   }
 
   /** Draw a measure over a key. */
-  function drawOverKey(id, measure, axis, lines) {
+  function drawOverKey(id, measure, axis, lineKey, panels) {
     titleOf(id).textContent = measure.title.replace(/ \[.*/, ""); // before the chart, which is labelled with it
-    const ceiling = ceilingOf(measure, lines.flatMap(([, members]) => members));
-    const traces = lines.flatMap((line, number) => lineTraces(measure, axis, line, number, ceiling));
-    const alongKey = keyAxis(keys[axis]);
+    const everyPoint = panels.flatMap(([, members]) => members);
+    const ceiling = ceilingOf(measure, everyPoint);
+    const values = lineKey < 0 ? [] : valuesOf(lineKey, everyPoint);
+    const nameOf = (number) => (lineKey < 0 ? "" : keys[lineKey].named[values[number]]);
+    const drawn = panels.map(([heading, members]) => {
+      const lines = linesOf(lineKey, members, values);
+      return [heading, lines.flatMap(([number, own]) => lineTraces(measure, axis, [nameOf(number), own], number, ceiling))];
+    });
+    const div = find(id);
+    const alongKey = keyAxis(keys[axis], div.clientWidth / abreastIn(div, panels.length) - 80);
     const alongMeasure = measureAxis(measure, ceiling);
-    if (isUpright(axis)) {
-      find(id).style.height = `${keys[axis].texts.length * ROW_HEIGHT + AXIS_HEIGHT}px`;
-      plot(id, traces.map(upright), {
-        xaxis: { ...alongMeasure, showgrid: true },
-        yaxis: { ...alongKey, title: {}, autorange: "reversed" },
-      });
-    } else {
-      find(id).style.height = "";
-      plot(id, traces, { xaxis: alongKey, yaxis: alongMeasure });
+    if (!isUpright(axis)) {
+      drawPanels(div, drawn, { xaxis: alongKey, yaxis: alongMeasure });
+      return;
     }
+    const turned = drawn.map(([heading, traces]) => [heading, traces.map(upright)]);
+    const axes = {
+      xaxis: { ...alongMeasure, showgrid: true },
+      yaxis: { ...alongKey, title: {}, autorange: "reversed" },
+    };
+    drawPanels(div, turned, axes, keys[axis].texts.length * ROW_HEIGHT);
   }
 
   function curveTraces(point, view, number) {
@@ -264,27 +359,26 @@ edgefl.whenBuilt((data) => {
     return traces;
   }
 
-  function drawLearning(visible) {
+  function drawLearning(axis, lineKey, visible) {
     if (!curves) return;
     const view = pressedButton("views").dataset.value;
     const withCurves = visible.filter((point) => curves.points[point]?.[view]);
-    const drawn = firstFew(withCurves, "learning", "points with curves");
-    if (!drawn.length) {
+    const key = lineKey < 0 ? axis : lineKey; // without lines of its own, a line for each value along the axis
+    const panels = panelsBeside([key], withCurves, "learning");
+    const values = key < 0 ? [] : valuesOf(key, withCurves);
+    if (!panels.length) {
       document.querySelector("#learning .left").textContent = "This page has no curves of the points you chose.";
     }
-    drawLegend("learning", drawn.map((point) => pointText(point)));
-    const traces = drawn.flatMap((point, number) => curveTraces(point, view, number));
+    drawLegend("learning", key < 0 ? [] : values.map((value) => keys[key].named[value]));
+    const drawn = panels.map(([heading, members]) => {
+      const lines = linesOf(key, members, values);
+      return [heading, lines.flatMap(([number, own]) => own.flatMap((point) => curveTraces(point, view, number)))];
+    });
     const xaxis = { title: { text: curves.views[view] }, rangemode: "tozero" };
     const yaxis = curves.percent
       ? { title: { text: `${curves.title} [%]` }, range: [0, 100] }
       : { title: { text: curves.title } };
-    plot("curves", traces, { xaxis, yaxis });
-  }
-
-  /** The values of a key that these points have, in order. */
-  function valuesOf(key, chosen) {
-    const values = new Set(chosen.map((point) => points[point][key]));
-    return [...values].sort((one, other) => one - other);
+    drawPanels(find("curves"), drawn, { xaxis, yaxis });
   }
 
   /** Draw a measure over two keys; of points that share a cell the lowest. */
@@ -406,16 +500,32 @@ edgefl.whenBuilt((data) => {
     return ordered.slice(0, 2);
   }
 
-  function drawKeys(goal, axis, visible) {
+  /** The measures that have a chart over a key, by the name of their place. */
+  function measuresOf(goal) {
+    const isSaid = goal.target || !data.deadline; // rounds that end at a deadline take what the deadline says
+    return {
+      received: "received_share",
+      time: isSaid ? goal.time : "",
+      energy: goal.energy,
+      accuracy: "final_accuracy",
+      wasted: "wasted_j",
+    };
+  }
+
+  function drawKeys(goal, axis, lineKey, visible) {
     find("effect").hidden = axis < 0;
     if (axis < 0) return;
-    const lines = linesOver(axis, visible, "effect");
-    drawLegend("effect", lines.map(([name]) => name));
+    const panels = panelsBeside([axis, lineKey], visible, "effect");
+    const values = lineKey < 0 ? [] : valuesOf(lineKey, visible);
+    drawLegend("effect", values.map((value) => keys[lineKey].named[value]));
+    const shown = Object.entries(measuresOf(goal)).filter(([, name]) => measures[name]);
     // Before drawing, as the other charts take the room of one that is hidden.
-    find("accuracy").closest(".card").hidden = !measures.final_accuracy;
-    drawOverKey("time", measures[goal.time], axis, lines);
-    drawOverKey("energy", measures[goal.energy], axis, lines);
-    if (measures.final_accuracy) drawOverKey("accuracy", measures.final_accuracy, axis, lines);
+    for (const id of Object.keys(measuresOf(goal))) {
+      const card = find(id).closest(".card");
+      card.hidden = !shown.some(([name]) => name === id);
+      card.classList.toggle("wide", panels.length > 1);
+    }
+    for (const [id, name] of shown) drawOverKey(id, measures[name], axis, lineKey, panels);
   }
 
   function drawHeatMaps(goal, axis, visible) {
@@ -427,23 +537,37 @@ edgefl.whenBuilt((data) => {
   }
 
   function showAnswer(goalNumber, axis) {
-    for (const text of findAll(".story")) {
+    for (const text of findAll(".story[data-key]")) {
       const isChosen = Number(text.dataset.goal) === goalNumber && Number(text.dataset.key) === axis;
       text.hidden = !isChosen;
     }
+    const baseline = chosenNumber("baseline");
+    for (const table of findAll("[data-baseline]")) {
+      const isChosen = Number(table.dataset.goal) === goalNumber && Number(table.dataset.baseline) === baseline;
+      table.hidden = !isChosen;
+    }
+  }
+
+  /** The key of the lines: the chosen one, unless it is along the axis; -1 for a single line. */
+  function linesBeside(axis) {
+    if (keys.length < 2) return -1;
+    const chosen = chosenNumber("lines");
+    if (chosen !== axis) return chosen;
+    return keys.findIndex((_, number) => number !== axis);
   }
 
   function draw() {
     const goalNumber = Number(pressedButton("goals").dataset.value);
     const goal = goals[goalNumber];
     const axis = keys.length ? chosenNumber("axis") : -1;
+    const lineKey = linesBeside(axis);
     const visible = visiblePoints();
     const isVisible = new Set(visible);
     for (const row of findAll(".points tbody tr")) row.hidden = !isVisible.has(Number(row.dataset.point));
     find("count").textContent = `${visible.length} of ${points.length} points`;
     showAnswer(goalNumber, axis);
-    drawKeys(goal, axis, visible);
-    drawLearning(visible);
+    drawKeys(goal, axis, lineKey, visible);
+    drawLearning(axis, lineKey, visible);
     drawHeatMaps(goal, axis, visible);
     drawFront(goal, visible);
   }
@@ -480,8 +604,19 @@ edgefl.whenBuilt((data) => {
   findAll(".points th").forEach((head, column) => {
     head.firstElementChild.addEventListener("click", () => sortTable(head, column));
   });
+  /** Draw again where another number of panels fits side by side. */
+  function fitPanels() {
+    const grids = findAll(".plot[data-abreast]").filter((div) => div.clientWidth && div.dataset.tall);
+    const isOther = (div) => {
+      const count = edgefl.chartOf(div).layout.annotations?.length ?? 0;
+      return count > 1 && String(abreastIn(div, count)) !== div.dataset.abreast;
+    };
+    if (grids.some(isOther)) draw();
+  }
+
   draw();
   showWidth();
+  window.addEventListener("resize", fitPanels);
   document.querySelector("#table .scroll").addEventListener("scroll", showWidth);
   new ResizeObserver(showWidth).observe(document.querySelector("#table .scroll"));
 });

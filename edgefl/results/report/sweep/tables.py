@@ -4,11 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn
+from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL, EstimateColumn, updates_are_lost
 from edgefl.results.report.sweep.links import Link, run_links
 from edgefl.results.report.sweep.measures import (
     ACCURACY_TITLES,
+    LOSS_TITLES,
+    RECEIVED,
     SPREAD_TITLES,
+    WASTED,
     Goal,
     difference_text,
     estimate_text,
@@ -53,6 +56,8 @@ def _shown_columns(columns: Mapping[str, EstimateColumn], goals: Sequence[Goal])
         shown.append(columns[goal.time])
         shown.append(columns[goal.energy])
     shown += [columns[name] for name in ACCURACY_TITLES if name in columns]
+    if updates_are_lost(columns):
+        shown += [columns[name] for name in (RECEIVED, *LOSS_TITLES, WASTED) if name in columns]
     # If every device takes part in every round, there is nothing to compare.
     spread = [columns[name] for name in SPREAD_TITLES if name in columns]
     if any(column.best is not None for column in spread):

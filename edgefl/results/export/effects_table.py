@@ -1,0 +1,189 @@
+"""The table "one key changed, all else equal": for terminals, papers and other programs."""
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from edgefl.core.errors import InputError
+from edgefl.core.units import NO_NUMBER, digits
+from edgefl.results.csv_format import csv_bytes
+from edgefl.results.export.dialects import Cell, TextColumn, latex, markdown
+from edgefl.results.report.comparison.formats import aligned
+from edgefl.results.report.sweep.effects import KeyEffect, effect_sentence, effects, pairs_text, ratio_text
+from edgefl.results.report.sweep.estimates import chosen_goal, chosen_measures, estimate_columns
+from edgefl.results.report.sweep.measures import difference_text, measure_title
+from edgefl.results.report.sweep.selection import (
+    StudyChoice,
+    baseline_levels,
+    facet_keys,
+    selected,
+    setting_text,
+    settings_of,
+)
+from edgefl.results.report.sweep.study import Study
+
+DEFAULT_MEASURES = ("time", "energy", "accuracy", "received", "wasted")
+NOTE = (
+    "One key changed, all else equal: each value against the baseline value of its key, in pairs of runs with the same "
+    "seed and the same other keys. Ratio: geometric mean over pairs, with its 95 % confidence interval. p: paired "
+    "t-test of the logarithms, or of the differences where there is no ratio, corrected for all tests on the measure "
+    "(Holm). k of n pairs: in the other pairs a run missed the target."
+)
+
+
+class EffectGroup(NamedTuple):
+    """The effects on a measure at one setting of the facets."""
+
+    title: str  # of the measure, with its goal
+    setting: str  # empty without facets
+    effects: Sequence[KeyEffect]
+
+
+def effect_groups(study: Study, choice: StudyChoice) -> list[EffectGroup]:
+    """Return the effects that a user chooses: for each measure, at each setting of the facets.
+
+    Raises:
+        InputError: the study has no such key, value, target or measure, or varies no key.
+    """
+    chosen = selected(study, choice.where)
+    columns = estimate_columns(chosen)
+    goal = chosen_goal(chosen, columns, choice.target)
+    measures = chosen_measures(columns, goal, choice.measure, DEFAULT_MEASURES)
+    levels = baseline_levels(chosen, choice.baseline)
+    facets = facet_keys(chosen, choice)
+    every_point = range(len(chosen.points))
+    groups = []
+    for measure in measures:
+        for setting in settings_of(chosen, facets, every_point):
+            points = [point for point in every_point if settings_of(chosen, facets, [point]) == [setting]]
+            found = effects(chosen, measure, levels, points)
+            groups.append(EffectGroup(measure_title(measure, goal), setting_text(chosen, facets, setting), found))
+    if not any(group.effects for group in groups):
+        raise InputError(f"{study.folder}: no two points differ in one key only, so there is nothing to compare")
+    return groups
+
+
+def formatted(groups: Sequence[EffectGroup], form: str) -> str:
+    """Return the table in one of the `EFFECT_FORMATS`."""
+    return EFFECT_FORMATS[form](groups)
+
+
+def effect_rows(groups: Sequence[EffectGroup]) -> list[dict[str, Any]]:
+    """Return a row of numbers for each effect; None for an unknown number."""
+    rows = []
+    for group in groups:
+        for effect in group.effects:
+            matched = effect.matched
+            difference = matched.difference
+            row: dict[str, Any] = {}
+            if group.setting:
+                row["at"] = group.setting
+            row |= {
+                "measure": effect.measure.name,
+                "key": effect.key.path,
+                "value": effect.key.texts[effect.level],
+                "baseline": effect.key.texts[effect.baseline],
+                "pairs": matched.n,
+                "known": matched.known,
+                "reached": effect.reached,
+                "baseline_reached": effect.baseline_reached,
+                "difference": _number(difference.mean),
+                "difference_ci95": _number(difference.half),
+                "ratio": _number(matched.ratio),
+                "ratio_low": _number(matched.ratio_low),
+                "ratio_high": _number(matched.ratio_high),
+                "p": _number(matched.p),
+                "p_holm": _number(effect.p),
+            }
+            rows.append(row)
+    return rows
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _columns(effects_of_group: Sequence[KeyEffect]) -> list[TextColumn]:
+    """Return the table of one measure: a row for each value of each key."""
+    heads = ("key", "value", "against", "ratio", "difference", "pairs", "p")
+    rows = []
+    for effect in effects_of_group:
+        texts = effect.key.texts
+        rows.append(
+            [
+                Cell(effect.key.title),
+                Cell(texts[effect.level]),
+                Cell(texts[effect.baseline]),
+                Cell(ratio_text(effect.matched) or NO_NUMBER, best=effect.is_significant),
+                Cell(difference_text(effect.matched.difference, effect.measure)),
+                Cell(pairs_text(effect)),
+                Cell(_p_cell(effect.p)),
+            ]
+        )
+    return [TextColumn("", head, [row[number] for row in rows], left=number < 3) for number, head in enumerate(heads)]
+
+
+def _p_cell(p: float) -> str:
+    if math.isnan(p):
+        return NO_NUMBER
+    return "< 0.001" if p < 0.001 else digits(p)
+
+
+def _title(group: EffectGroup) -> str:
+    title = f"{group.title[:1].upper()}{group.title[1:]}: one key changed, all else equal"
+    if group.setting:
+        return f"{title}, at {group.setting}"
+    return title
+
+
+def _sentences(group: EffectGroup) -> list[str]:
+    return [effect_sentence(effect, group.title) for effect in group.effects]
+
+
+def _table(groups: Sequence[EffectGroup]) -> str:
+    parts = []
+    for group in groups:
+        columns = _columns(group.effects)
+        cells = [[column.name for column in columns]]
+        cells += [[column.cells[row].text for column in columns] for row in range(len(group.effects))]
+        lines = [_title(group), aligned(cells, left=3), "", *_sentences(group)]
+        parts.append("\n".join(lines))
+    return "\n\n".join([*parts, NOTE]) + "\n"
+
+
+def _markdown(groups: Sequence[EffectGroup]) -> str:
+    parts = []
+    for group in groups:
+        lines = [f"**{_title(group)}**", "", markdown(_columns(group.effects), note="")]
+        lines += [f"- {sentence}" for sentence in _sentences(group)]
+        parts.append("\n".join(lines))
+    return "\n\n".join([*parts, NOTE]) + "\n"
+
+
+def _latex(groups: Sequence[EffectGroup]) -> str:
+    """Return a tabular for each measure, each with its sentences as comments."""
+    parts = []
+    for group in groups:
+        note = f"{_title(group)}. {NOTE} Bold: p < 0.05."
+        comments = "".join(f"% {sentence}\n" for sentence in _sentences(group))
+        parts.append(comments + latex(_columns(group.effects), note))
+    return "\n".join(parts)
+
+
+def _csv(groups: Sequence[EffectGroup]) -> str:
+    rows = effect_rows(groups)
+    return csv_bytes({name: [row[name] for row in rows] for name in rows[0]}).decode()
+
+
+def _json(groups: Sequence[EffectGroup]) -> str:
+    return json.dumps(effect_rows(groups), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+EFFECT_FORMATS: dict[str, Callable[[Sequence[EffectGroup]], str]] = {
+    "table": _table,
+    "markdown": _markdown,
+    "latex": _latex,
+    "csv": _csv,
+    "json": _json,
+}

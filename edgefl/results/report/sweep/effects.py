@@ -1,0 +1,161 @@
+"""One key changed, all else equal: each value of a key against its baseline, over all settings of the other keys."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from edgefl.core.units import digits
+from edgefl.results import statistics
+from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL
+from edgefl.results.report.sweep.measures import SweepMeasure, difference_text, p_text
+from edgefl.results.report.sweep.study import Study, SweptKey
+from edgefl.results.statistics import Matched
+
+
+class KeyEffect(NamedTuple):
+    """A measure with one value of a key against it with the baseline value, in matched pairs of runs.
+
+    The runs of a pair have the same seed and the same values of all other keys. `p` is adjusted after Holm for all
+    effects on the measure.
+    """
+
+    measure: SweepMeasure
+    key: SweptKey
+    level: int
+    baseline: int
+    matched: Matched
+    reached: int  # pairs in which the level has a number: of a target, in which it was reached
+    baseline_reached: int
+    p: float
+
+    @property
+    def is_significant(self) -> bool:
+        """Return whether the effect is hardly chance."""
+        return self.p < SIGNIFICANCE_LEVEL
+
+
+def effects(
+    study: Study, measure: SweepMeasure, baselines: Sequence[int], points: Sequence[int] | None = None
+) -> list[KeyEffect]:
+    """Return the effects of all values of all keys on a measure.
+
+    Args:
+        study: the sweep.
+        measure: the measure.
+        baselines: the number of the baseline value of each key [keys].
+        points: the points that count; all if None.
+    """
+    if points is None:
+        points = range(len(study.points))
+    found = []
+    for number, key in enumerate(study.keys):
+        baseline = baselines[number]
+        runs = {level: _runs_at(study, measure, number, level, points) for level in range(len(key.texts))}
+        for level in range(len(key.texts)):
+            # A value may occur at other points only.
+            if level != baseline and runs[level] and runs[baseline]:
+                effect = _effect(measure, key, (level, baseline), (runs[level], runs[baseline]))
+                found.append(effect)
+    adjusted = statistics.holm([effect.matched.p for effect in found])
+    return [effect._replace(p=float(p)) for effect, p in zip(found, adjusted, strict=True)]
+
+
+def _runs_at(
+    study: Study, measure: SweepMeasure, number: int, level: int, points: Sequence[int]
+) -> dict[tuple[int, ...], float]:
+    """Return the values of the finished runs at one value of a key, by the values of the other keys and the seed."""
+    values = study.numbers[measure.name]
+    seeds = study.numbers["seed"]
+    runs = {}
+    for point in points:
+        indices = study.points[point].value_indices
+        if indices[number] != level:
+            continue
+        for row in study.finished_rows[point]:
+            setting = (*indices[:number], *indices[number + 1 :], int(seeds[row]))
+            runs[setting] = float(values[row])
+    return runs
+
+
+def _effect(
+    measure: SweepMeasure,
+    key: SweptKey,
+    levels: tuple[int, int],
+    runs: tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], float]],
+) -> KeyEffect:
+    """Return the effect of a level against the baseline, given the runs of both."""
+    ours, theirs = runs
+    settings = [setting for setting in theirs if setting in ours]
+    values = np.array([ours[setting] for setting in settings], np.float64)
+    reference = np.array([theirs[setting] for setting in settings], np.float64)
+    matched = statistics.matched(reference, values, ratios=not measure.is_share)
+    reached = int(np.isfinite(values).sum())
+    baseline_reached = int(np.isfinite(reference).sum())
+    level, baseline = levels
+    return KeyEffect(measure, key, level, baseline, matched, reached, baseline_reached, math.nan)
+
+
+# Texts
+
+
+def ratio_text(matched: Matched) -> str:
+    """Return a ratio with its confidence interval: ``0.71 (0.66 to 0.77)``; an empty text without one."""
+    if not math.isfinite(matched.ratio):
+        return ""
+    text = digits(matched.ratio)
+    # Of pairs with one and the same ratio the interval is a point.
+    if matched.ratio_low < matched.ratio_high < math.inf:
+        text += f" ({digits(matched.ratio_low)} to {digits(matched.ratio_high)})"
+    return text
+
+
+def pairs_text(effect: KeyEffect) -> str:
+    """Return the number of pairs, and how many of them are known if not all are: ``32 of 48``."""
+    matched = effect.matched
+    if matched.known == matched.n:
+        return f"{matched.n:,}"
+    return f"{matched.known:,} of {matched.n:,}"
+
+
+def effect_sentence(effect: KeyEffect, title: str) -> str:
+    """Return an effect in words, to be quoted; `title` is that of the measure, with its goal.
+
+    Such as ``With Mine instead of FedAvg, the time to 80 % is multiplied by 0.71 (95 % CI 0.66 to 0.77; 48 pairs;
+    p < 0.001).``
+    """
+    key = effect.key
+    level = key.named_texts[effect.level]
+    baseline = key.texts[effect.baseline]
+    matched = effect.matched
+    if not matched.n:
+        return f"{level} and {baseline} have no runs that are otherwise equal."
+    opening = f"With {level} instead of {baseline}, the {title}"
+    reach = _reach_text(effect)
+    if not matched.known:
+        return f"{opening} cannot be compared, as no pair has both numbers{reach}."
+    difference = matched.difference
+    if difference.mean == 0 and difference.half == 0:
+        return f"{opening} is the same in all {matched.known:,} known pairs{reach}."
+    facts = [f"{pairs_text(effect)} pairs"]
+    if math.isfinite(matched.ratio):
+        change = f"is multiplied by {digits(matched.ratio)}"
+        if matched.ratio_low < matched.ratio_high < math.inf:
+            facts.insert(0, f"95 % CI {digits(matched.ratio_low)} to {digits(matched.ratio_high)}")
+    else:
+        change = f"changes by {difference_text(difference, effect.measure)}"
+    if math.isfinite(effect.p):
+        facts.append(p_text(effect.p))
+    chance = "" if effect.is_significant or math.isnan(effect.p) else ", which may be chance"
+    return f"{opening} {change} ({'; '.join(facts)}){chance}{reach}."
+
+
+def _reach_text(effect: KeyEffect) -> str:
+    """Return how often each of the two reached the target; an empty text where both always did."""
+    matched = effect.matched
+    if not effect.measure.bound or matched.known == matched.n:
+        return ""
+    texts = effect.key.texts
+    ours = f"{texts[effect.level]} reached it in {effect.reached:,} of {matched.n:,} pairs"
+    return f"; {ours}, {texts[effect.baseline]} in {effect.baseline_reached:,}"

@@ -1,0 +1,249 @@
+"""One key changed, all else equal: closed forms, scipy's paired tests, and what many tests of single points miss."""
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sweep_folders import ALGORITHMS, BANDWIDTHS, FAILED, make
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.results import statistics
+from edgefl.results.export.effects_table import EFFECT_FORMATS, effect_groups, formatted
+from edgefl.results.report.sweep.effects import effect_sentence, effects
+from edgefl.results.report.sweep.estimates import estimate_columns
+from edgefl.results.report.sweep.gathering import gathered
+from edgefl.results.report.sweep.selection import StudyChoice, baseline_levels
+from edgefl.results.report.sweep.study import load
+
+NEVER_80 = ["target_0.8_round", "target_0.8_time_s", "target_0.8_energy_j"]
+METHODS = {"algorithm": ["fedavg", "scaffold"]}
+BANDS = {"radio.bandwidth_hz": [5e6, 10e6, 20e6, 40e6]}
+CHURN = {"churn.arrivals_per_s": [0.5, 1, 2]}
+FACTORS = {"fedavg": 1.0, "scaffold": 5.0}
+
+
+def time_of(values, seed, noise=0.2):
+    """A time that is a product of a factor of each key and of noise."""
+    key = (values["algorithm"], values["radio.bandwidth_hz"], values["churn.arrivals_per_s"], seed)
+    draw = np.random.default_rng(
+        [int(1000 * part) if not isinstance(part, str) else len(part) for part in key]
+    ).normal()
+    size = 1e9 / values["radio.bandwidth_hz"] / values["churn.arrivals_per_s"]
+    return FACTORS[values["algorithm"]] * size * math.exp(noise * draw)
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """A sweep over methods, bands and churn; the second method takes five times as long, but for noise."""
+    grid = METHODS | BANDS | CHURN
+    folder = tmp_path_factory.mktemp("effects") / "sweep"
+    return make(folder, grid, seeds=(1, 2, 3, 4), change=lambda values, seed: {"time_s": time_of(values, seed, 0.4)})
+
+
+def index_rows(folder):
+    return list(csv.DictReader(io.StringIO((folder / "index.csv").read_text())))
+
+
+def effects_on(study, name):
+    found = effects(study, estimate_columns(study)[name].measure, [0] * len(study.keys))
+    return {(effect.key.path, effect.key.texts[effect.level]): effect for effect in found}
+
+
+def test_ratio_and_difference_are_those_of_scipy(noisy):
+    effect = effects_on(load(noisy), "time_s")["algorithm", "SCAFFOLD"]
+    rows = index_rows(noisy)
+    times = {}
+    for row in rows:
+        setting = (row["radio.bandwidth_hz"], row["churn.arrivals_per_s"], row["seed"])
+        times.setdefault(row["algorithm"], {})[setting] = float(row["time_s"])
+    ours = np.array([times["scaffold"][setting] for setting in times["fedavg"]])
+    theirs = np.array(list(times["fedavg"].values()))
+    assert effect.matched.n == effect.matched.known == 48
+    difference = stats.ttest_rel(ours, theirs)
+    assert effect.matched.difference.mean == pytest.approx((ours - theirs).mean())
+    assert effect.matched.difference.p == pytest.approx(difference.pvalue)
+    low, high = difference.confidence_interval(0.95)
+    assert effect.matched.difference.half == pytest.approx((high - low) / 2)
+    ratio = stats.ttest_1samp(np.log(ours / theirs), 0)
+    low, high = ratio.confidence_interval(0.95)
+    assert effect.matched.ratio == pytest.approx(stats.gmean(ours / theirs))
+    assert (effect.matched.ratio_low, effect.matched.ratio_high) == pytest.approx((math.exp(low), math.exp(high)))
+    assert effect.matched.p == pytest.approx(ratio.pvalue)
+
+
+def test_a_factor_that_tests_of_single_points_miss_is_found(noisy):
+    """Among 23 tests against the best point no setting's own pair of methods is significant."""
+    study = load(noisy)
+    column = estimate_columns(study)["time_s"]
+    best = study.points[column.best].value_indices
+    counterpart = next(
+        number for number, point in enumerate(study.points) if point.value_indices == (1 - best[0], *best[1:])
+    )
+    assert column.p[counterpart] > 0.05
+    effect = effects_on(study, "time_s")["algorithm", "SCAFFOLD"]
+    assert effect.p < 1e-10
+    assert effect.matched.ratio_low < 5 < effect.matched.ratio_high
+
+
+def test_p_values_are_corrected_for_the_tests_of_one_measure(noisy):
+    found = list(effects_on(load(noisy), "time_s").values())
+    assert len(found) == 1 + 3 + 2
+    assert [effect.p for effect in found] == pytest.approx(
+        statistics.holm([effect.matched.p for effect in found]).tolist()
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.floats(0.1, 100), min_size=2, max_size=30),
+    st.floats(0.01, 100),
+)
+def test_a_constant_factor_is_the_ratio(reference, factor):
+    theirs = np.array(reference)
+    matched = statistics.matched(theirs, factor * theirs)
+    assert matched.ratio == pytest.approx(factor)
+    assert matched.ratio_low == pytest.approx(factor)
+    assert matched.difference.mean == pytest.approx((factor - 1) * theirs.mean(), abs=1e-9)
+    swapped = statistics.matched(factor * theirs, theirs)
+    assert swapped.ratio * matched.ratio == pytest.approx(1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=2, max_size=20), st.randoms())
+def test_pairs_with_an_unknown_number_do_not_count(pairs, random):
+    reference, values = np.array(pairs).T
+    hidden = np.array([random.random() < 0.3 for _ in pairs])
+    matched = statistics.matched(np.where(hidden, np.nan, reference), values)
+    rest = statistics.matched(reference[~hidden], values[~hidden])
+    assert matched.n == len(pairs)
+    assert matched.known == rest.n == (~hidden).sum()
+    assert str(matched[1:]) == str(rest[1:])
+    assert math.isnan(matched.ratio) == (not matched.known or min(*reference[~hidden], *values[~hidden]) <= 0)
+
+
+def test_missed_targets_leave_their_pairs_out(tmp_path):
+    """The second method misses the target under one seed at 50 MHz, the first one at 200 MHz throughout."""
+
+    def missed(values, seed):
+        case = (values["algorithm"], values["radio.bandwidth_hz"])
+        is_missed = case == ("fedavg", 200_000_000) or (case == ("scaffold", 50_000_000) and seed == 1)
+        return dict.fromkeys(NEVER_80) if is_missed else {}
+
+    study = load(make(tmp_path / "sweep", METHODS | BANDWIDTHS, change=missed))
+    effect = effects_on(study, "target_0.8_time_s")["algorithm", "SCAFFOLD"]
+    assert (effect.matched.n, effect.matched.known, effect.reached, effect.baseline_reached) == (9, 5, 8, 6)
+    sentence = effect_sentence(effect, "time to 80 %")
+    assert sentence.endswith("SCAFFOLD reached it in 8 of 9 pairs, FedAvg in 6.")
+
+
+def test_runs_that_failed_have_no_pair(tmp_path):
+    failed = lambda values, seed: FAILED if (values["algorithm"], seed) == ("scaffold", 2) else {}  # noqa: E731
+    study = load(make(tmp_path / "sweep", METHODS | BANDWIDTHS, change=failed))
+    assert effects_on(study, "time_s")["algorithm", "SCAFFOLD"].matched.n == 6
+
+
+def test_keys_that_vary_together_have_no_pairs(tmp_path):
+    folder = make(tmp_path / "sweep", METHODS | BANDWIDTHS, seeds=(1, 2))
+    rows = index_rows(folder)
+    kept = [row for row in rows if (row["algorithm"] == "fedavg") == (row["radio.bandwidth_hz"] == "50000000")]
+    with (folder / "index.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(kept[0]))
+        writer.writeheader()
+        writer.writerows(kept)
+    effect = effects_on(load(folder), "time_s")["algorithm", "SCAFFOLD"]
+    assert effect.matched.n == 0
+    assert effect_sentence(effect, "time") == "SCAFFOLD and FedAvg have no runs that are otherwise equal."
+
+
+def test_accuracies_have_differences_but_no_ratios(noisy):
+    effect = effects_on(load(noisy), "final_accuracy")["algorithm", "SCAFFOLD"]
+    assert math.isnan(effect.matched.ratio)
+    assert "multiplied" not in effect_sentence(effect, "final accuracy")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "levels"),
+    [
+        ((), [0, 0, 0]),
+        (("scaffold",), [1, 0, 0]),
+        (("bandwidth_hz=10e6",), [0, 1, 0]),
+        (("radio.bandwidth_hz=10 MHz", "Scaffold"), [1, 1, 0]),
+        (("10MHz",), [0, 1, 0]),
+        (("24",), [1, 3, 2]),  # a point
+        (("24/seed-2",), [1, 3, 2]),  # a run
+    ],
+)
+def test_a_baseline_is_a_method_a_value_a_point_or_a_run(noisy, baseline, levels):
+    assert baseline_levels(load(noisy), baseline) == levels
+
+
+def test_an_unknown_baseline_is_one_line(noisy):
+    with pytest.raises(InputError, match=r"--baseline fedprox: is no value, .* use one of FedAvg, SCAFFOLD"):
+        baseline_levels(load(noisy), ["fedprox"])
+
+
+def test_facets_compare_at_each_value(noisy):
+    groups = effect_groups(load(noisy), StudyChoice(facet=("bandwidth_hz",), measure=("time",), target="none"))
+    assert [group.setting for group in groups] == [f"bandwidth {band} MHz" for band in (5, 10, 20, 40)]
+    for group in groups:
+        assert {effect.key.path for effect in group.effects} == {"algorithm", "churn.arrivals_per_s"}
+        assert [effect.matched.n for effect in group.effects] == [12, 8, 8]
+
+
+def test_points_are_paired_by_their_seeds(noisy):
+    study = gathered([noisy / "1", noisy / "13"])
+    (effect,) = effects_on(study, "time_s").values()
+    assert effect.key.texts == ["FedAvg", "SCAFFOLD"]
+    column = estimate_columns(load(noisy))["time_s"].estimates
+    assert effect.matched.n == 4
+    assert effect.matched.difference.mean == pytest.approx(column[12].mean - column[0].mean)
+
+
+def test_sweeps_over_the_same_keys_are_paired_by_point_and_seed(noisy, tmp_path):
+    grid = METHODS | BANDS | CHURN
+    other = make(
+        tmp_path / "b", grid, seeds=(1, 2, 3, 4), change=lambda values, seed: {"time_s": 2 * time_of(values, seed, 0.4)}
+    )
+    effect = effects_on(gathered([noisy, other]), "time_s")["sweep", str(other)]
+    assert effect.matched.n == 96
+    assert effect.matched.ratio == pytest.approx(2)
+    with pytest.raises(InputError, match="must vary the same keys"):
+        gathered([noisy, make(tmp_path / "c", METHODS)])
+    with pytest.raises(InputError, match="whole sweep"):
+        gathered([noisy, noisy / "1"])
+
+
+@pytest.mark.parametrize("form", EFFECT_FORMATS)
+def test_every_format_has_every_effect(noisy, form):
+    groups = effect_groups(load(noisy), StudyChoice(measure=("time", "energy"), target="none"))
+    text = formatted(groups, form)
+    if form == "csv":
+        assert len(list(csv.DictReader(io.StringIO(text)))) == 12
+    elif form == "json":
+        assert [row["key"] for row in json.loads(text)][:2] == ["algorithm", "radio.bandwidth_hz"]
+    else:
+        for value in ("SCAFFOLD", "40 MHz", "2 /s"):
+            assert text.count(value) >= 2
+
+
+def test_python_compares_a_sweep(noisy):
+    table = edgefl.compare(noisy, where=["bandwidth_hz=5e6,10e6"], baseline=["scaffold"], measures=["time_s"])
+    assert table["pairs"].tolist() == [24, 24, 16, 16]
+    assert table["baseline"].iloc[0] == "SCAFFOLD"
+    assert table["ratio"].iloc[0] == pytest.approx(0.2, rel=0.5)
+    assert len(edgefl.compare([noisy / "1", noisy / "2"], measures=["time_s"])) == 1
+    with pytest.raises(InputError, match="is no value, point or run"):
+        edgefl.compare([noisy / "1", noisy / "2"], baseline=["fedavg"])
+
+
+def test_a_block_is_named_by_its_kind(tmp_path):
+    study = load(make(tmp_path / "sweep", ALGORITHMS | BANDWIDTHS))
+    assert baseline_levels(study, ["fedprox"]) == [1, 0]
+    assert baseline_levels(study, ["algorithm=FedProx"]) == [1, 0]
