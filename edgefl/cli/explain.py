@@ -19,16 +19,23 @@ def add_explain(verbs: Any) -> None:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from edgefl.cli.explanations import explain, text_of
+    from edgefl.cli.explanations import Explanation, explain, text_of
     from edgefl.core.errors import InputError
 
-    found = {}
+    found: dict[str, list[Explanation]] = {}
     faults: list[str] = []
-    for word in options.topic:
-        try:
-            found[word] = explain(word)
-        except InputError as error:
+    phrase = "_".join(options.topic)
+    try:
+        found[phrase] = explain(phrase)  # `edgefl explain learning rate`
+    except InputError as error:
+        if len(options.topic) == 1:
             faults += error.faults
+    if not found and len(options.topic) > 1:
+        for word in options.topic:
+            try:
+                found[word] = explain(word)
+            except InputError as error:
+                faults += error.faults
     if faults:
         raise InputError(*faults)
     if options.json:

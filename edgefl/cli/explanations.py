@@ -24,8 +24,18 @@ from edgefl.scenario.examples import example_of_key
 from edgefl.scenario.key_index import Key, catalogue_of, keys_of_members, keys_of_sections, sections_in, walk
 from edgefl.scenario.key_words import meant_keys, meant_members, plain_word, synonyms
 from edgefl.scenario.number_forms import unit_of
+from edgefl.scenario.sweep_file import SweepFile
 
 COLUMNS_PAGE = "results/README.md"
+SWEEP_EXAMPLES = {
+    "base": "base: quickstart",
+    "set": "set: {rounds: 20}",
+    "grid": "grid: {radio.bandwidth_hz: [10e6, 20e6]}",
+    "zip": "zip: {server.participants: [5, 10], training.local_epochs: [10, 5]}",
+    "points": "points: [{algorithm: fedavg}, {algorithm: fedprox, training.lr: 0.05}]",
+    "seeds": "seeds: [1, 2, 3]",
+    "train": "train: false",
+}
 LINE_WIDTH = 100
 NAME_WIDTH = 9
 MOST_IN_FULL = 3  # of several meanings of a word; more of them get a line each
@@ -136,6 +146,8 @@ def _named(word: str) -> list[Explanation]:
     found += [one for one in _columns_and_files() if one.name == word]
     if word in CATALOGUES:
         found.append(_catalogue(word))
+    if word in SweepFile.model_fields and word not in keys_of_sections():
+        found.append(_sweep_key(word))
     return found
 
 
@@ -201,6 +213,14 @@ def _key(key: Key, *alike: Key) -> Explanation:
         parts=_inner_keys(sections),
         example=shown,
         guide=guide,
+    )
+
+
+def _sweep_key(name: str) -> Explanation:
+    note = next(note for note in key_notes(SweepFile) if note.name == name)
+    shown = SWEEP_EXAMPLES.get(name, "")
+    return Explanation(
+        name, "key", note.meaning, "", note.type, note.default, "a sweep file", example=shown, guide="docs/sweeps.md"
     )
 
 

@@ -119,7 +119,8 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
         return _placed(text, path, value)
     if text.startswith(A_MAPPING):
         return _with_inner_key(text, path, value)
-    if text.startswith(A_LIST) and isinstance(value, int | float) and not isinstance(value, bool):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if text.startswith(A_LIST) and is_number and "write" not in text:
         return f"{text}: write [{value}]"
     if text.startswith(A_MEMBER) and isinstance(value, Mapping):
         return _with_kind(text, path, value)
@@ -203,7 +204,7 @@ def _with_inner_key(text: str, path: KeyPath, value: Any) -> str:
     if inner is None or isinstance(value, list | bool | Mapping):
         return text
     section, _, leaf = inner[0].rpartition(".")
-    return f"{text}: write {section}: {{{leaf}: {value}}}"
+    return f"{text.partition(';')[0]}: write {section}: {{{leaf}: {value}}}"
 
 
 def _meant_member(noun: str, name: str) -> str | None:

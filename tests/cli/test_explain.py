@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from edgefl.cli.explanations import explain, text_of
+from edgefl.cli.explanations import SWEEP_EXAMPLES, explain, text_of
 from edgefl.cli.listing import CATALOGUES
 from edgefl.core.errors import InputError
 from edgefl.results.result_tables import columns_of_files
-from edgefl.scenario import load, presets
+from edgefl.scenario import load, load_sweep, presets
 from edgefl.scenario.examples import example_of_key
 from edgefl.scenario.key_index import keys_of_members, keys_of_sections
 from edgefl.scenario.key_words import synonyms
@@ -76,6 +76,16 @@ def test_unit_and_bounds_of_a_key():
     assert found.type.startswith("number from 1e-40 to 1e18 for each device")
 
 
+def test_keys_of_sweep_files_are_explained(tmp_path):
+    for name, shown in SWEEP_EXAMPLES.items():
+        assert "a sweep file" in [one.where for one in explain(name)], name
+        content = parse(shown)[0]
+        (tmp_path / "sweep.yaml").write_text(shown if name == "base" else f"base: quickstart\n{shown}\n")
+        if name not in {"base", "set", "seeds", "train"}:
+            assert len(load_sweep(tmp_path / "sweep.yaml").points) == 2
+        assert list(content) == [name]
+
+
 def test_synonym_is_explained_as_the_key_that_it_means():
     assert explain("learning_rate") == explain("training.lr")
     assert explain("clients") == explain("devices.count")
@@ -114,4 +124,5 @@ def test_explain_as_a_command(edgefl):
     document = json.loads(edgefl("explain", "fedprox", "lr", "--json").stdout)
     assert [one["name"] for one in document["names"]] == ["fedprox", "lr"]
     assert document["names"][1]["found"][0]["default"] == "0.1"
+    assert edgefl("explain", "learning", "rate").stdout == edgefl("explain", "learning_rate").stdout
     assert len(edgefl.refused("explain", "xyzzy", "zyxxy")) == 2

@@ -95,7 +95,7 @@ def test_synonyms_of_members_lead_to_members():
         ({"cells": {"count": 7}}, "cells.count: unknown key: did you mean cells.sites?"),
         ({"targets": 0.9}, "targets: must be a list, got 0.9: write [0.9]"),
         ({"radio": {"tdd": {"special": {"downlink": 2}}}}, "radio.tdd.special: unknown key; known: "),
-        ({"xyzzy": 1}, "xyzzy: unknown key; known: name, "),
+        ({"xyzzy": 1}, "xyzzy: unknown key; known: "),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
