@@ -313,6 +313,6 @@ def _compared(result: Result) -> ComparedRun:
         columns = {str(column): result.rounds[column].tolist() for column in result.rounds}
     curve = metrics.accuracy_curve(columns)
     bs_energy_j = metrics.base_station_energy_j(columns)
-    has_devices = result.ledger is None or result.ledger.participants.size > 0
-    run = result.as_run() if has_devices else None
+    # A ledger that was filled by hand may have rounds alone.
+    run = result.as_run() if result.ledger is None or result.resolved is not None else None
     return ComparedRun(str(name), result.scenario, result.status, curve, bs_energy_j, run)
