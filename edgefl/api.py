@@ -12,6 +12,7 @@ from edgefl.core.own_files import check_replaceable
 from edgefl.learning.record import Pace
 from edgefl.results import metrics, what_if_table
 from edgefl.results import report as report_page
+from edgefl.results.participation import updates_of
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.comparison import comparison
 from edgefl.results.report.comparison.comparison import ComparedRun, Comparison, ComparisonOptions
@@ -312,7 +313,9 @@ def _compared(result: Result) -> ComparedRun:
     else:
         columns = {str(column): result.rounds[column].tolist() for column in result.rounds}
     curve = metrics.accuracy_curve(columns)
+    updates = updates_of(lambda column: metrics.total_of(columns, column))
     bs_energy_j = metrics.base_station_energy_j(columns)
+    wasted_j = metrics.total_of(columns, "wasted_j")
     # A ledger that was filled by hand may have rounds alone.
     run = result.as_run() if result.ledger is None or result.resolved is not None else None
-    return ComparedRun(str(name), result.scenario, result.status, curve, bs_energy_j, run)
+    return ComparedRun(str(name), result.scenario, result.status, curve, bs_energy_j, updates, wasted_j, run)

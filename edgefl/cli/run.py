@@ -145,7 +145,7 @@ def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path,
     from edgefl.results.live import LivePage
 
     run_folder.check_folder(folder, may_hold_run=options.overwrite or options.resume)  # before anything is served
-    with LivePage(folder, options.live, scenario.name) as page:
+    with LivePage(folder, options.live, scenario.label or scenario.name) as page:
         # Also when quiet, as the page could not be opened without its address; scripts read standard output.
         print(f"edgefl: live page: {page.address}", file=sys.stderr, flush=True)
         return _emulate(options, scenario, folder, here)
@@ -212,11 +212,13 @@ def _known(values: Sequence[float | None]) -> list[float]:
 def result_table(result: Result, folder: Path) -> str:
     """Return the short table at the end of a run."""
     from edgefl.core.units import energy, seconds
-    from edgefl.results.report.run import bottleneck, plausibility
+    from edgefl.results.report.run import bottleneck, lost_updates, plausibility
     from edgefl.runs.report_page import REPORT
 
     summary = result.summary
+    run = result.as_run()
     lines = [
+        *_wrapped("updates", lost_updates.sentence(run)),
         ("rounds", str(summary["rounds"])),
         ("virtual time", seconds(summary["time_s"])),
         ("energy", energy(summary["energy_j"])),
@@ -230,7 +232,6 @@ def result_table(result: Result, folder: Path) -> str:
         if target["round"] is not None:
             cost = f"{seconds(target['time_s'])}, {energy(target['energy_j'])}, round {target['round']}"
         lines.append((f"to {target['accuracy']:.4g}", cost))
-    run = result.as_run()
     lines += _wrapped("bottleneck", bottleneck.sentence(run))
     lines += _wrapped("plausible", plausibility.line(plausibility.plausibility(run)))
     lines.append(("report", str(folder / REPORT)))

@@ -275,6 +275,11 @@ INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for ke
     _number("wasted_j", "J", "energy of participations whose update was not used"),
     _number("jain_index", "", "how evenly devices took part: Jain's index, 1 if all equally often"),
     _number("mean_age_rounds", "", "age of a device's last update in rounds, mean over devices and rounds"),
+    _count("received", "updates that arrived and were used"),
+    _number("received_share", "", "their share of the participations that ended during the run"),
+    _count("late", "participations that were too late, or that the policy cut short"),
+    _count("departed", "participations that ended because the device left or its battery ran out"),
+    _count("failed", "participations that a failed transfer or handover ended"),
     _number("bs_energy_j", "J", "energy that base stations have drawn", BASE_STATION_RUNS),
     *COSTS_TO_TARGETS,
 )

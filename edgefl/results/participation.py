@@ -1,6 +1,6 @@
-"""Measures of participation: Jain's index of the times that devices were chosen, and the age of updates."""
+"""Measures of participation: updates received and lost, Jain's index of the times chosen, the age of updates."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +9,56 @@ import numpy.typing as npt
 from edgefl.core.arrays import Floats, Ints
 from edgefl.core.row_store import Block
 from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
+
+MOST_LOST = 0.05  # of the updates; a run that loses more says so before anything else
+LOSS_CAUSES = ("late", "departed", "failed")  # columns of participations that ended without a used update
+
+
+class Updates(NamedTuple):
+    """How many participations ended with an update that was used, and how many without, by cause."""
+
+    received: int
+    late: int
+    departed: int
+    failed: int
+    unfinished: int  # under way when the run ended: neither received nor lost
+
+    @property
+    def losses(self) -> dict[str, int]:
+        """The number of participations that ended without an update that was used, by cause."""
+        return {cause: getattr(self, cause) for cause in LOSS_CAUSES}
+
+    @property
+    def ended(self) -> int:
+        """The number of participations that ended during the run."""
+        return self.received + sum(self.losses.values())
+
+    @property
+    def received_share(self) -> float | None:
+        """The share of the ended participations whose update was received, 0 to 1; None if none ended."""
+        return self.received / self.ended if self.ended else None
+
+    @property
+    def many_lost(self) -> bool:
+        """Whether so many updates were lost that the other results cannot be read without knowing it."""
+        share = self.received_share
+        return share is not None and share < 1 - MOST_LOST
+
+
+NO_UPDATES = Updates(0, 0, 0, 0, 0)
+
+
+def updates_of(sum_of: Callable[[str], float]) -> Updates:
+    """Return the updates of a run.
+
+    Args:
+        sum_of: returns the sum of a column of ``rounds.csv``.
+    """
+    received = int(sum_of("received"))
+    losses = {cause: int(sum_of(cause)) for cause in LOSS_CAUSES}
+    # Each participation ends in one way; the rest was still under way.
+    unfinished = int(sum_of("selected")) - received - sum(losses.values())
+    return Updates(received, **losses, unfinished=unfinished)
 
 
 class Participation(NamedTuple):

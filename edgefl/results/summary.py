@@ -1,7 +1,7 @@
 """The summary of a run: totals, time- and energy-to-accuracy, fairness."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,10 @@ import numpy.typing as npt
 from edgefl.records.ledger import Ledger
 from edgefl.results import metrics
 from edgefl.results.metrics import AccuracyCurve
-from edgefl.results.participation import of_rounds
+from edgefl.results.participation import LOSS_CAUSES, of_rounds, updates_of
 from edgefl.scenario import RelativeTarget
 
 BATTERY_TOTALS = ("charged_j", "drained_j")  # columns of runs with batteries
-DROP_COLUMNS = ("late", "departed", "failed")  # of participations that ended without an update
 
 
 def summarize(
@@ -60,7 +59,10 @@ def summarize(
         summary["bs_energy_j"] = float(bs_energy_j[-1])
     if devices is not None:
         summary.update(_spread(ledger, devices))
-    summary["drops"] = _drops(rounds)
+    updates = updates_of(lambda column: sum(row[column] for row in rounds))
+    summary["drops"] = {cause: getattr(updates, cause) for cause in (*LOSS_CAUSES, "unfinished")}
+    summary["received"] = updates.received
+    summary["received_share"] = updates.received_share
     summary["fairness"] = None if accuracies is None else metrics.fairness(accuracies)
     return summary
 
@@ -88,16 +90,6 @@ def _session(curve: AccuracyCurve, targets: Sequence[float | RelativeTarget]) ->
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _drops(rounds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return how many participations ended without an update, by reason."""
-    drops = {column: sum(row[column] for row in rounds) for column in DROP_COLUMNS}
-    # Each participation ends in one way; the rest was still under way.
-    selected = sum(row["selected"] for row in rounds)
-    received = sum(row["received"] for row in rounds)
-    drops["unfinished"] = selected - received - sum(drops.values())
-    return drops
 
 
 def _last_tests(curve: AccuracyCurve, count: int) -> dict[str, Any] | None:

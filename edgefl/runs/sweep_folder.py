@@ -2,7 +2,9 @@
 
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -55,6 +57,28 @@ def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, grow
     now = _digests(content)
     if not growing or any(now[place] != before[place] for place in now.keys() & before.keys()):
         raise InputError(f"{out}: was begun with another sweep; {OTHERWISE}")
+
+
+def as_begun(out: Path, sweep: Sweep) -> Sweep:
+    """Return a sweep with the folders that its runs have in an earlier attempt, which may be named otherwise.
+
+    Raises:
+        InputError: the file that names the runs is damaged.
+    """
+    if not (out / CONTENT).exists():
+        return sweep
+    folder_of = {digest: Path(folder) for folder, digest in _points_of(out).items()}
+    points = []
+    for point in sweep.points:
+        folder = folder_of.get(scenario_digest(point.scenario))
+        if folder is None or folder.name != point.place.name:
+            points.append(point)
+        else:
+            points.append(replace(point, label=folder.parts[0]))
+    renamed = replace(sweep, points=tuple(points), not_in_folders=())
+    if points == list(sweep.points) or len({point.place for point in points}) < len(points):
+        return sweep
+    return renamed
 
 
 def check_still(out: Path, content: str, before: int | None) -> None:
@@ -152,13 +176,15 @@ def content_of(sweep: Sweep) -> str:
     for point in sweep.points:
         digest = scenario_digest(point.scenario)  # the base file may change between two attempts
         points.append({"values": dict(point.values), "folder": str(point.place), "digest": digest})
-    content = {"name": sweep.name, "keys": list(sweep.keys), "train": sweep.train, "points": points}
+    content: dict[str, Any] = {"name": sweep.name, "keys": list(sweep.keys), "train": sweep.train, "points": points}
+    if sweep.not_in_folders:
+        content["not_in_folders"] = list(sweep.not_in_folders)
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
 def scenario_digest(scenario: Scenario) -> str:
     """Return a digest of a scenario with all its defaults, and of the plug-ins that it names."""
-    text = scenario.model_dump_json()
+    text = scenario.model_copy(update={"label": None}).model_dump_json()  # a label changes no result
     for plugin in plugins_in(scenario):  # their source may change between two attempts, too
         text += plugin.sha256()
     return hashlib.sha256(text.encode()).hexdigest()[:16]

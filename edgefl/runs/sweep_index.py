@@ -9,6 +9,7 @@ from typing import Any
 from edgefl.core.files import write_atomically
 from edgefl.records.columns import index_column
 from edgefl.results.csv_format import csv_bytes
+from edgefl.results.participation import LOSS_CAUSES
 from edgefl.results.what_if_table import BS_ENERGY, OF_TARGET, value_cell
 from edgefl.runs.sweep_run import SweepRun
 
@@ -17,7 +18,7 @@ TIME_SHARE = 0.02  # share of the wall-clock time that writing may take while ru
 
 INDEX_TOTALS = (  # entries of a run's summary that become columns
     "rounds", "time_s", "energy_j", "final_accuracy", "best_accuracy", "bytes_down", "bytes_up", "wasted_j",
-    "jain_index", "mean_age_rounds",
+    "jain_index", "mean_age_rounds", "received", "received_share",
 )  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
     """Return the index of a sweep as CSV: one row for each run, with its values, status, totals and targets."""
     reached = [_targets(run) for run in runs]
     targets = dict.fromkeys(target for of_run in reached for target in of_run)  # without duplicates, in order
-    totals = list(INDEX_TOTALS)
+    totals = [*INDEX_TOTALS, *LOSS_CAUSES]
     of_target = list(OF_TARGET)
     if any(BS_ENERGY in (run.summary or {}) for run in runs):
         totals.append(BS_ENERGY)
@@ -79,7 +80,7 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
         columns["status"].append(run.status)
         columns["error"].append(run.error)
         columns["folder"].append(str(run.point.place))
-        summary = run.summary or {}
+        summary = {**(run.summary or {}).get("drops", {}), **(run.summary or {})}
         for name in totals:
             columns[name].append(summary.get(name))
         for target in targets:

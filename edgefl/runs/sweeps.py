@@ -24,7 +24,7 @@ from edgefl.runs.emulation import RESULTS, Options
 from edgefl.runs.families import Family, families_of, unfinished
 from edgefl.runs.pool import Pool
 from edgefl.runs.report_page import write_report
-from edgefl.runs.sweep_folder import CONTENT, begun_ns, check_folder, check_still, clear, content_of
+from edgefl.runs.sweep_folder import CONTENT, as_begun, begun_ns, check_folder, check_still, clear, content_of
 from edgefl.runs.sweep_index import INDEX, SweepIndex
 from edgefl.runs.sweep_run import SweepRun
 from edgefl.runs.workers import WorkerPool
@@ -108,6 +108,8 @@ def run(
     if not options.train:
         sweep = replace(sweep, train=False)
     out = (options.out or RESULTS / sweep.name).absolute()
+    if options.resume:
+        sweep = as_begun(out, sweep)
     content = content_of(sweep)
     before = begun_ns(out)
     check_folder(out, sweep, resume=options.resume, overwrite=options.overwrite, growing=options.growing)

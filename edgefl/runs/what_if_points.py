@@ -16,6 +16,7 @@ SWEEP = "use `edgefl sweep`"
 # Keys that do not affect costs, or decide when the run ends.
 NO_PRICES = {
     "name": "is only a name",
+    "label": "is only a name",
     "targets": "only changes the report",
     "report": "only changes the report",
     "rounds": f"decides when the run ends, and so what is learned: {SWEEP}",

@@ -2,14 +2,14 @@
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, PositiveFloat, ValidationError, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, PositiveFloat, ValidationError, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.server_section import ServerSection
 from edgefl.core.paths import UserPath
 from edgefl.core.plugin_import import NotImported
-from edgefl.core.section import Count, Section, fault_at
+from edgefl.core.section import Count, Section, fault, fault_at, shown
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.data_section import DataSection
@@ -29,6 +29,15 @@ from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import MOBILITY, Mobility
 from edgefl.world.mobility.static import Static
 
+MOST_LABEL_LETTERS = 100
+
+
+def _check_label(label: str) -> str:
+    if not label or not label.isprintable() or label != label.strip() or len(label) > MOST_LABEL_LETTERS:
+        wanted = f"must be one line of 1 to {MOST_LABEL_LETTERS} letters, without spaces around it"
+        raise fault(f"{wanted}, got {shown(label)}")
+    return label
+
 
 class Stop(Section):
     """Conditions that end a run before its last round; checked after each round, and the first that holds counts."""
@@ -43,6 +52,10 @@ class Sections(Section):
 
     # Of the run, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
+    # What tables, figures and pages call the run; None: the keys that tell it from the other runs. Changes no result.
+    label: Annotated[
+        Annotated[str, AfterValidator(_check_label)] | None, Field(exclude_if=lambda label: label is None)
+    ] = None
     # Folders with the modules of plug-ins; empty: beside the scenario file. Written only if a plug-in was found in one.
     import_from: Annotated[tuple[UserPath, ...], Field(strict=False, exclude_if=lambda folders: not folders)] = ()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1  # of all random draws

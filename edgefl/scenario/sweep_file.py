@@ -13,7 +13,6 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, NonNegativeInt, ValidationError, model_validator
 
 from edgefl.core.errors import InputError
-from edgefl.core.files import cut_to_bytes
 from edgefl.core.plugin_import import Access
 from edgefl.core.section import KeyPath, Section, fault, fault_at
 from edgefl.scenario import shipped
@@ -22,9 +21,9 @@ from edgefl.scenario.overrides import Override, list_of_overrides
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.source import Source, read
+from edgefl.scenario.sweep_names import point_names, short_text
 
 MOST_SWEEP_POINTS = 100_000
-MOST_LABEL_BYTES = 80  # of a point's values in the name of its folder
 
 DottedKey = Annotated[str, Field(pattern=r"^[\w-]+(\.[\w-]+)*$")]
 Values = Annotated[tuple[Any, ...], Field(strict=False, min_length=1)]
@@ -131,6 +130,7 @@ class Sweep:
     keys: tuple[str, ...]  # keys that vary, in the order of the file
     points: tuple[SweepPoint, ...]
     train: bool
+    not_in_folders: tuple[str, ...] = ()  # keys for whose values the names of folders have no room
 
 
 def is_sweep(source: str | Path) -> bool:
@@ -176,12 +176,14 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     points: list[SweepPoint] = []
     faults: list[str] = []
     row_of: dict[str, PointPieces] = {}  # by scenario
-    for row, assigned, label in zip(rows, values, _labels(values), strict=True):
+    named = point_names(values)
+    for row, assigned, label in zip(rows, values, named.names, strict=True):
         for seed in file.seeds or (None,):
             try:
                 scenario = load(base, [*_overrides(file, row, seed, origin), *overrides], access, here)
                 points.append(SweepPoint(label, assigned, scenario))
-                same = row_of.setdefault(scenario.model_dump_json(), row)
+                unlabelled = scenario.model_copy(update={"label": None})
+                same = row_of.setdefault(unlabelled.model_dump_json(), row)
                 if same is not row:
                     faults.append(_repetition(same, row, origin, overrides))
             except InputError as error:
@@ -189,7 +191,9 @@ def load_sweep(source: str | Path, overrides: Sequence[str] = (), access: Access
     if faults:
         raise InputError(*dict.fromkeys(faults))  # without duplicates: points share most of their faults
     keys = tuple(dict.fromkeys(key for assigned in values for key in assigned))
-    return Sweep(file.name or re.sub(r"[^\w.-]", "-", path.stem), keys, tuple(points), file.train)
+    return Sweep(
+        file.name or re.sub(r"[^\w.-]", "-", path.stem), keys, tuple(points), file.train, tuple(named.left_out)
+    )
 
 
 def _check_seed(file: SweepFile, overrides: Sequence[str], path: Path) -> None:
@@ -203,7 +207,7 @@ def _repetition(first: PointPieces, second: PointPieces, origin: Source, overrid
     """Return the fault of a point with the scenario of an earlier one: its result would have the same bytes."""
     # They differ in place, as their values may be equal, or written differently: 20 and 20.0.
     earlier, later = next(pair for pair in zip(first, second, strict=True) if pair[0].path != pair[1].path)
-    shown = [", ".join(_text(value) for value in piece.assigned.values()) for piece in (earlier, later)]
+    shown = [", ".join(short_text(value) for value in piece.assigned.values()) for piece in (earlier, later)]
     text = f"{shown[1]} gives the same scenario as {shown[0]} before it: leave one out"
     if overrides:
         text = f"{text}, or one of --set {', --set '.join(overrides)}"
@@ -238,46 +242,3 @@ def _overrides(file: SweepFile, row: PointPieces, seed: int | None, origin: Sour
         where = f"{origin.name}:{origin.line(piece.path)}"
         overrides += [Override(tuple(key.split(".")), value, where) for key, value in piece.assigned.items()]
     return overrides
-
-
-def _labels(rows: Sequence[Assigned]) -> list[str]:
-    """Return a short name for each point: a number, and as many of its values as fit into a file name."""
-    width = len(str(len(rows)))
-    keys = list(dict.fromkeys(key for row in rows for key in row))
-    short = {key: _shortest(key, keys) for key in keys}
-    labels: list[str] = []
-    for number, row in enumerate(rows, 1):
-        text = ",".join(f"{short[key]}={_text(value)}" for key, value in row.items())
-        text = cut_to_bytes(re.sub(r"[^\w.,=+-]", "_", text), MOST_LABEL_BYTES)
-        # The number makes labels unique, as texts may be cut or equal.
-        label = f"{number:0{width}d}"
-        if text:
-            label = f"{label}-{text}"
-        labels.append(label)
-    return labels
-
-
-def _shortest(key: str, keys: Sequence[str]) -> str:
-    """Return the shortest ending of a dotted key that no other key has."""
-    parts = key.split(".")
-    for count in range(1, len(parts)):
-        tail = ".".join(parts[-count:])
-        if sum(other == tail or other.endswith(f".{tail}") for other in keys) == 1:
-            return tail
-    return key
-
-
-def _text(value: Any) -> str:
-    """Return a value as short text for a label."""
-    if isinstance(value, Mapping):
-        pieces = [f"{key}{_text(item)}" for key, item in value.items() if key != "kind"]
-        if "kind" in value:
-            pieces.insert(0, str(value["kind"]))
-        return "-".join(pieces)
-    if isinstance(value, (list, tuple)):
-        return "-".join(_text(item) for item in value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if abs(value) < 1e5:
-            return f"{value:g}"
-        return f"{value:.6g}".replace("e+0", "e").replace("e+", "e")
-    return str(value)

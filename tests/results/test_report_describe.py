@@ -1,4 +1,4 @@
-"""Labels, subtitles and differences."""
+"""Subtitles and differences."""
 
 import pytest
 
@@ -12,57 +12,6 @@ def runs(result):
         return [load(result(f"run-{place}", rounds=1, **change)) for place, change in enumerate(changes)]
 
     return build
-
-
-def test_different_names_are_labels(runs):
-    assert describe.labels(runs({"name": "a"}, {"name": "b"})) == ["a", "b"]
-
-
-def test_different_names_are_labels_with_their_seeds_where_these_differ_too(runs):
-    assert describe.labels(runs({"name": "a"}, {"name": "b", "seed": 7})) == ["a · seed 1", "b · seed 7"]
-
-
-def test_one_run(runs):
-    assert describe.labels(runs({})) == ["quickstart · seed 1"]
-
-
-def test_the_same_name_is_told_apart_by_the_keys_that_differ(runs):
-    labels = describe.labels(runs({}, {"radio__bandwidth_hz": 50e6}))
-    assert labels == ["bandwidth 100 MHz", "bandwidth 50 MHz"]
-
-
-def test_the_same_name_is_told_apart_by_the_seed(runs):
-    assert describe.labels(runs({}, {"seed": 2})) == ["seed 1", "seed 2"]
-
-
-def test_keys_and_seed(runs):
-    labels = describe.labels(runs({}, {"seed": 2, "training__lr": 0.2}))
-    assert labels == ["lr 0.1 · seed 1", "lr 0.2 · seed 2"]
-
-
-def test_some_names_the_same(runs):
-    labels = describe.labels(runs({}, {"training__lr": 0.2}, {"name": "other", "training__batch_size": 5}))
-    assert labels == ["quickstart · lr 0.1", "quickstart · lr 0.2", "other"]
-
-
-def test_label_names_block_of_kind_and_skips_missing_keys(runs):
-    labels = describe.labels(runs({}, {"algorithm": {"kind": "fedprox", "mu": 0.01}}))
-    assert labels == ["algorithm fedavg", "algorithm fedprox · mu 0.01"]
-
-
-def test_folder_of_outside_member_is_not_a_difference(runs):
-    labels = describe.labels(runs({}, {"algorithm": {"kind": "my_nova:MyNova"}, "import_from": ["/home/me"]}))
-    assert labels == ["algorithm fedavg", "algorithm my_nova:MyNova"]
-
-
-def test_equal_runs_are_numbered(runs):
-    assert describe.labels(runs({}, {})) == ["quickstart · seed 1 (1)", "quickstart · seed 1 (2)"]
-
-
-def test_labels_are_never_the_same(runs):
-    every = runs({}, {}, {"seed": 2}, {"training__lr": 0.2}, {"name": "quickstart · seed 1 (1)"})
-    labels = describe.labels(every)
-    assert len(set(labels)) == len(every)
 
 
 def test_all_differences_are_listed_in_units(runs):

@@ -119,7 +119,7 @@ def test_runs_are_compared_seed_by_seed(seeds, tmp_path):
     section = text[text.index('id="comparison"') : text.index('id="costs"')]
     assert "seed by seed" in section
     accuracies = section[: section.index("To 80 %")]
-    assert re.findall(r"lr 0.2 · seed (\d)", accuracies) == ["2", "3"]  # the first group has no seed 4
+    assert re.findall(r"lr 0.2, seed (\d)", accuracies) == ["2", "3"]  # the first group has no seed 4
 
 
 def test_a_seed_that_was_not_tested_leaves_single_curves(seeds):

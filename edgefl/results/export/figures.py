@@ -29,9 +29,9 @@ from edgefl.results.export.figure_style import (
     wrapped,
 )
 from edgefl.results.export.sweep_figure import SweepChoice, draw_panel, panels_of
+from edgefl.results.labels import labels
 from edgefl.results.reader import rows_of
 from edgefl.results.report.comparison.seed_groups import SeedGroup
-from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES
 from edgefl.results.report.shared.views import VIEWS, View
@@ -203,7 +203,7 @@ def add_curve(axes: Axes, run: Run, measure: TestMeasure, view: View, label: str
     x, y = _points(run, measure, view, unit)
     look = look_of(len(axes.get_lines()))
     width = STYLE["lines.linewidth"]
-    label = label or describe.labels([run])[0]
+    label = label or labels([run.scenario])[0]
     axes.plot(x, y, look.line_style, color=look.colour, linewidth=width, marker=_marker(x), label=label)
     axes.set_xlabel(with_unit(view.title, unit))
     axes.set_ylabel(measure.title)

@@ -9,6 +9,7 @@ from typing import IO, Any, NamedTuple
 from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, fitting, percent, with_unit
 from edgefl.results.export.dialects import DIALECTS, Cell, TextColumn
 from edgefl.results.export.exported_runs import groups_of, sweep_alone
+from edgefl.results.member_titles import title
 from edgefl.results.report.comparison.seed_groups import SeedGroup
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
@@ -91,13 +92,13 @@ def _key_columns(groups: Sequence[SeedGroup], study: Study) -> list[TextColumn]:
 
 
 def _name_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
-    """Return the algorithm, and the label if it says more."""
-    algorithms = [describe.kind(group.runs[0].scenario, "algorithm") for group in groups]
+    """Return the label, and the algorithm where the label does not contain it."""
     labels = [group.label for group in groups]
-    columns = []
-    if labels != algorithms:
-        columns.append(TextColumn("", "run", [Cell(label) for label in labels], left=True))
-    columns.append(TextColumn("", "algorithm", [Cell(algorithm) for algorithm in algorithms], left=True))
+    algorithms = [title("algorithm", describe.kind(group.runs[0].scenario, "algorithm")) for group in groups]
+    name = "algorithm" if labels == algorithms else "run"
+    columns = [TextColumn("", name, [Cell(label) for label in labels], left=True)]
+    if any(algorithm not in label for algorithm, label in zip(algorithms, labels, strict=True)):
+        columns.append(TextColumn("", "algorithm", [Cell(algorithm) for algorithm in algorithms], left=True))
     return columns
 
 
@@ -112,9 +113,9 @@ def _target_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
         for target in run.targets:
             accuracy_of[_target_title(target)] = target["accuracy"]
     measures = []
-    for title in sorted(accuracy_of, key=accuracy_of.__getitem__):
+    for block in sorted(accuracy_of, key=accuracy_of.__getitem__):
         for name, key, units in COST_COLUMNS:
-            measures.append(PaperMeasure(title, name, _target_reader(title, key), units, min))
+            measures.append(PaperMeasure(block, name, _target_reader(block, key), units, min))
     return measures
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import ENERGY, fitting, top, with_unit
+from edgefl.results.labels import labels
 from edgefl.results.report.comparison import headline
 from edgefl.results.report.comparison.learning_curves import HIGH_ACCURACY
 from edgefl.results.report.shared import describe
@@ -24,7 +25,7 @@ def html(run: Run) -> Html:
     """Return a run as HTML: its name, what ended it too early, the tiles, and curves over time and over energy."""
     return render(
         "notebook.html.j2",
-        name=describe.name(run),
+        name=labels([run.scenario])[0],
         facts=describe.facts(run.scenario),
         banner=headline.banner(run, "This run"),
         tiles=headline.tiles(run),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from edgefl.core.units import NO_NUMBER, TIME, quantity
+from edgefl.results.labels import labels
 from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds, why_section
 from edgefl.results.report.comparison.learning_section import comparison_section, learning_section
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns
@@ -40,9 +41,9 @@ def render(runs: Sequence[Run], above: Html | str = "", template: str = "page.ht
         styled_runs = [look_of[id(run)] for run in runs]
     else:
         groups = []
-        labels = describe.labels(runs)
+        names = labels([run.scenario for run in runs])
         styled_runs = [
-            styled_run(run, label, place) for place, (run, label) in enumerate(zip(runs, labels, strict=True))
+            styled_run(run, label, place) for place, (run, label) in enumerate(zip(runs, names, strict=True))
         ]
     learning_figures = learning_curves.figures(styled_runs, groups)
     label_maps = labels_blocks(styled_runs)
@@ -82,7 +83,7 @@ def _title_and_facts(runs: Sequence[Run], groups: Sequence[PooledRuns]) -> tuple
     if groups and pooled_seeds.seeds_text(groups):
         facts.append(pooled_seeds.seeds_text(groups))
     if len(runs) == 1:
-        return names[0], facts
+        return labels([runs[0].scenario])[0], facts
     if len(names) == 1:
         return f"{names[0]}: {len(runs)} runs", facts
     if len(names) > MOST_NAMES:

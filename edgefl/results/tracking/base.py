@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from edgefl.results.report.shared.describe import flatten
+from edgefl.results.scenario_tree import flatten
 from edgefl.scenario import Scenario
 
 ROUND_NAMES = ("session", "round")  # columns that name the round

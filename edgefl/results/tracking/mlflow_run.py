@@ -35,6 +35,8 @@ class MlflowRun(Tracker):
         self.failures = (OSError, MlflowException)
         self._experiment = scenario.name
         self._name = f"seed-{scenario.seed}"
+        if scenario.label:
+            self._name = f"{scenario.label}, seed {scenario.seed}"
         self._run_id = ""  # known from `open` on
         for key, value in REQUEST_LIMITS.items():
             os.environ.setdefault(key, value)

@@ -8,13 +8,15 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, quantity, score, spread
 from edgefl.results import metrics
+from edgefl.results.labels import PLAN_KEYS, labels
 from edgefl.results.metrics import AccuracyCurve
+from edgefl.results.participation import LOSS_CAUSES, NO_UPDATES, Updates
 from edgefl.results.report.comparison import why_section
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
 ComparisonRow = dict[str, Any]
-OWN_KEYS = ("name", "targets", "algorithm")  # may differ between runs that are still comparable
+OWN_KEYS = ("name", "label", "targets", "algorithm")  # may differ between runs that are still comparable
 COSTS = ("rounds", "time_s", "energy_j")
 BS_ENERGY = "bs_energy_j"  # in comparisons of runs of which at least one has `cells.energy`
 SPEED_UPS = ("rounds_speedup", "time_speedup", "energy_speedup")  # one for each cost
@@ -34,6 +36,8 @@ class ComparedRun(NamedTuple):
     status: str
     curve: AccuracyCurve
     bs_energy_j: Floats | None = None  # [rounds] of base stations since the beginning; None: not measured
+    updates: Updates = NO_UPDATES
+    wasted_j: float = 0.0  # energy of participations whose update was not used
     run: Run | None = None  # with its devices; None if only its curve is known
 
 
@@ -61,6 +65,7 @@ class Comparison(NamedTuple):
     targets: Sequence[TargetAccuracy]
     sessions: Sequence[int]  # none where no run has several
     rows: Sequence[ComparisonRow]
+    names: Sequence[str]  # of the runs in tables: their labels, if any scenario has one
     why: Sequence[str] = ()  # sentences
 
 
@@ -76,9 +81,10 @@ def compared_run(run: Run, name: str) -> ComparedRun:
     """Return the parts of a run that a comparison needs."""
     curve = metrics.accuracy_curve(run.rounds)
     bs_energy_j = metrics.base_station_energy_j(run.rounds)
-    return ComparedRun(
-        name, run.scenario, str(run.manifest.get("status")), curve, bs_energy_j, run if run.devices else None
-    )
+    status = str(run.manifest.get("status"))
+    wasted_j = run.sum("wasted_j") or 0.0
+    with_devices = run if run.devices else None
+    return ComparedRun(name, run.scenario, status, curve, bs_energy_j, run.updates, wasted_j, with_devices)
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
@@ -94,13 +100,16 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
     targets = _targets(runs, options)
     sessions = _sessions(runs)
     rows = []
-    for run in runs:
+    for run, label in zip(runs, labels([run.scenario for run in runs]), strict=True):
         row = _row(run, reference, targets, options)
         row |= _session_metrics(run.curve, reference.curve, sessions, options)
         if any(other.bs_energy_j is not None for other in runs):
             row |= _base_station_energy(run, targets)
+        row["label"] = label
         rows.append({key: _none_if_nan(value) for key, value in row.items()})
-    return Comparison(options, targets, sessions, rows, _add_why(rows, runs, targets))
+    has_labels = any(run.scenario.get("label") for run in runs)
+    names = [str(row["label" if has_labels else "run"]) for row in rows]
+    return Comparison(options, targets, sessions, rows, names, _add_why(rows, runs, targets))
 
 
 def _check(options: ComparisonOptions) -> None:
@@ -188,6 +197,8 @@ def _row(
     _, *costs = metrics.total(run.curve)  # without the flag whether a target was reached
     row |= zip(COSTS, costs, strict=True)
     row |= _accuracy_metrics(run.curve, reference.curve, options)
+    row |= {"received": run.updates.received, "received_share": run.updates.received_share}
+    row |= run.updates.losses | {"wasted_j": run.wasted_j}
     for target in targets:
         for key, value in _target_metrics(target, run.curve, reference.curve).items():
             row[f"to_{target.name}_{key}"] = value
@@ -200,7 +211,7 @@ def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -
     Runs that differ in more than the algorithm are not comparable: their results differ for several reasons.
     """
     keys = describe.differences([reference, scenario])
-    return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in describe.PLAN_KEYS]
+    return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in PLAN_KEYS]
 
 
 def _accuracy_metrics(run: AccuracyCurve, reference: AccuracyCurve, options: ComparisonOptions) -> ComparisonRow:
@@ -301,6 +312,20 @@ def overview(comparison: Comparison) -> Block:
         differing_keys = describe.cut(row["differs"]) or NO_NUMBER
         body.append([row["algorithm"], *_cost_cells(row), *_base_station_cells(row, ""), differing_keys])
     return Block("Runs", head, body)
+
+
+def updates_block(comparison: Comparison) -> Block | None:
+    """Return how many updates were received and lost in each run, by cause; None where none was lost."""
+    causes = [cause for cause in LOSS_CAUSES if any(row[cause] for row in comparison.rows)]
+    if not causes:
+        return None
+    body = []
+    for row in comparison.rows:
+        ended = row["received"] + sum(row[cause] for cause in causes)
+        received = f"{row['received']:,} of {ended:,} ({score(row['received_share'], 0)})"
+        losses = [f"{row[cause]:,}" for cause in causes]
+        body.append([received, *losses, quantity(row["wasted_j"], ENERGY)])
+    return Block("Updates", ["received", *causes, "energy wasted"], body)
 
 
 def accuracy_blocks(comparison: Comparison) -> list[Block]:
@@ -413,9 +438,9 @@ def notes(comparison: Comparison) -> list[str]:
     """Return further facts about the runs, a line each."""
     unfinished = []
     untested = []
-    for row in comparison.rows:
+    for name, row in zip(comparison.names, comparison.rows, strict=True):
         if row["status"] != "finished":
-            unfinished.append(f"{row['run']}: {row['status']} after {row['rounds']:,} rounds")
+            unfinished.append(f"{name}: {row['status']} after {row['rounds']:,} rounds")
         if not row["tests"]:
-            untested.append(f"{row['run']}: measured no accuracy")
+            untested.append(f"{name}: measured no accuracy")
     return unfinished + untested

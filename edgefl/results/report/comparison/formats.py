@@ -2,10 +2,17 @@
 
 import json
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from edgefl.results.csv_format import csv_bytes
-from edgefl.results.report.comparison.comparison import Block, Comparison, accuracy_blocks, notes, overview
+from edgefl.results.report.comparison.comparison import (
+    Block,
+    Comparison,
+    accuracy_blocks,
+    notes,
+    overview,
+    updates_block,
+)
 
 TextRows = list[list[str]]  # rows of text; the first row is the head
 LINE_WIDTH = 120  # of sentences
@@ -17,12 +24,11 @@ def formatted(comparison: Comparison, form: str) -> str:
 
 
 def _titled_cells(comparison: Comparison) -> list[tuple[str, TextRows]]:
-    names = [row["run"] for row in comparison.rows]
-    blocks = [overview(comparison), *accuracy_blocks(comparison)]
-    return [(block.title, _with_names(block, names)) for block in blocks]
+    blocks = [overview(comparison), updates_block(comparison), *accuracy_blocks(comparison)]
+    return [(block.title, _with_names(block, comparison.names)) for block in blocks if block is not None]
 
 
-def _with_names(block: Block, names: list[str]) -> TextRows:
+def _with_names(block: Block, names: Sequence[str]) -> TextRows:
     cells = [["run", *block.head]]
     for name, row in zip(names, block.body, strict=True):
         cells.append([name, *row])

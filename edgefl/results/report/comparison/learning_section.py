@@ -80,7 +80,9 @@ def _blocks(runs: Sequence[StyledRun]) -> list[RunsTable]:
 
 def _compared(runs: Sequence[StyledRun]) -> list[Block]:
     compared_runs = [comparison.compared_run(run.data, run.label) for run in runs]
-    return comparison.accuracy_blocks(comparison.compare(compared_runs, ComparisonOptions()))
+    compared = comparison.compare(compared_runs, ComparisonOptions())
+    updates = comparison.updates_block(compared)
+    return ([updates] if updates else []) + comparison.accuracy_blocks(compared)
 
 
 def _blocks_by_seed(groups: Sequence[PooledRuns]) -> list[RunsTable]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from edgefl.core.units import ENERGY, TIME
-from edgefl.results.report.run import bottleneck, narrative, phase_bars
+from edgefl.results.report.run import bottleneck, lost_updates, narrative, phase_bars
 from edgefl.results.report.run.phase_bars import share_bars
 from edgefl.results.report.run.sessions_table import sessions_table
 from edgefl.results.report.shared import label_heatmap
@@ -75,10 +75,11 @@ def _is_open(index: int, count: int) -> bool:
 def narrative_text(run: Run, shared: Sequence[str] = ()) -> Html:
     """Return what happened in a run, in a few sentences; an empty text for a run without any round.
 
-    The first sentence, on the bottleneck, stands out. Sentences that runs have shared are left out.
+    The first sentence, on lost updates or on the bottleneck, stands out. Sentences that runs have shared are left out.
     """
     sentences = [sentence for sentence in narrative.sentences(run) if sentence not in shared]
-    return render("run/story.html.j2", sentences=sentences, strong=bottleneck.sentence(run) if sentences else "")
+    strong = (lost_updates.sentence(run) or bottleneck.sentence(run)) if sentences else ""
+    return render("run/story.html.j2", sentences=sentences, strong=strong)
 
 
 def labels_blocks(runs: Sequence[StyledRun]) -> list[LabelsBlock]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgefl.core.units import BYTES, ENERGY, TIME, as_number, digits, percent, quantity, score
 from edgefl.records.statuses import POLLED, REPORTED
-from edgefl.results.report.run import bottleneck, device_groups, wasted_energy
+from edgefl.results.report.run import bottleneck, device_groups, lost_updates, wasted_energy
 from edgefl.results.report.run.device_groups import ChartedGroup
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.describe import at
@@ -34,6 +34,7 @@ def sentences(run: Run) -> list[str]:
     if not run.length:  # a run that was stopped in its first round
         return []
     candidates = [
+        lost_updates.sentence(run),
         bottleneck.sentence(run),
         why.of_run(run),
         _movement(run),
@@ -267,6 +268,8 @@ def _cost(run: Run) -> str:
         text += f", {_share(_sum(run, 'evaluation_energy_j'), energy_j)} to evaluate new models"
     if not wasted_j:
         return f"{text}; every update was used."
+    if run.updates.many_lost:  # the first sentence says it
+        return f"{text}."
 
     outcome_of = wasted_energy.outcomes(run)
     participations = 0

@@ -20,6 +20,7 @@ DEPARTED = "departed"  # as in coordination.policies.base, which loads SimPy
 BATTERY_EMPTY = "battery_empty"  # an outcome that the report distinguishes from "departed"
 # All others are shown as they are written.
 OUTCOME_TEXTS = {POLLED: "polled, not chosen", REPORTED: "channel reports"}
+NOT_LOST = (POLLED, REPORTED)  # such devices only answered, which was all they had to do
 USED_COLOUR = "#c9d5df"
 LEVEL_TOLERANCE = 1e-9  # relative: batteries closer than this to their reserve are empty
 
@@ -79,6 +80,15 @@ def energy_by_outcome(run: Run) -> dict[str, Floats]:
         rows = outcome_of == outcome
         found[str(outcome)] = np.asarray(np.bincount(round_row[rows], spent_j[rows], run.length), np.float64)
     return dict(sorted(found.items(), key=lambda item: (-item[1].sum(), item[0])))
+
+
+def lost_share(run: Run) -> float | None:
+    """Return the share of the energy of all devices that lost updates took, 0 to 1; None where none was spent."""
+    total_j = run.total("energy_j")
+    if not total_j:
+        return None
+    lost_j = [values_j.sum() for outcome, values_j in energy_by_outcome(run).items() if outcome not in NOT_LOST]
+    return float(sum(lost_j)) / total_j
 
 
 def outcomes(run: Run) -> NDArray[np.str_]:

@@ -1,97 +1,20 @@
-"""Names of runs and the keys in which their scenarios differ, as texts for headings, labels and tables."""
+"""Names of runs and the keys in which their scenarios differ, as texts for headings and tables."""
 
-import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgefl.core.units import HERTZ, NO_NUMBER, as_number, quantity, unit_ending, units_of_key
+from edgefl.core.units import HERTZ, NO_NUMBER, as_number, quantity
 from edgefl.results.report.shared.read import Run
+from edgefl.results.scenario_tree import ScenarioTree, at, bare, flatten, leaf_text, with_units
 
-ScenarioTree = Mapping[str, Any]  # a scenario as plain mappings, as it stands in scenario.yaml
-MOST_LABEL_KEYS = 3
-LONGEST = 60  # characters of a label or a table cell
-# The plan of training follows from the other keys and from the processor. Plans differ only by rounding.
-PLAN_KEYS = {"training.engine", "training.width"}
-# Name and seed have their own part; targets change no round, nor does the folder in which a member from outside lies.
-KEYS_NOT_IN_LABELS = {"name", "seed", "targets", "import_from"} | PLAN_KEYS
+LONGEST = 60  # characters of a heading or a table cell
 
-
-def at(scenario: ScenarioTree, path: str) -> Any:
-    """Return the value at a dotted path, None where any part of the path is missing."""
-    value: Any = scenario
-    for key in path.split("."):
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(key)
-    return value
+__all__ = ["at", "bare", "flatten"]
 
 
 def name(run: Run) -> str:
     """Return the scenario's name."""
     return cut(str(at(run.scenario, "name") or "unnamed"))
-
-
-def labels(runs: Sequence[Run]) -> list[str]:
-    """Return one short label for each run, of what differs: the name, the seed, and keys with their values.
-
-    Keys tell runs of the same name apart. Runs that do not differ are numbered.
-    """
-    names = [name(run) for run in runs]
-    seeds = [f"seed {at(run.scenario, 'seed')}" for run in runs]
-    names_and_seeds = [f"{name} · {seed}" for name, seed in zip(names, seeds, strict=True)]
-    names_differ = len(set(names)) > 1
-    seeds_differ = len(set(seeds)) > 1
-    titles = names_and_seeds if names_differ else names
-    key_texts = _distinguishing_keys(runs, titles)
-    texts = []
-    for own_name, name_and_seed, seed, keys in zip(names, names_and_seeds, seeds, key_texts, strict=True):
-        if names_differ and seeds_differ:
-            parts = [name_and_seed, *keys]
-        elif names_differ:
-            parts = [own_name, *keys]
-        elif seeds_differ:
-            parts = [*keys, seed]
-        else:
-            parts = keys
-        label = " · ".join(parts) or name_and_seed
-        texts.append(cut(label, 2 * LONGEST))
-    return _numbered(texts)
-
-
-def _distinguishing_keys(runs: Sequence[Run], titles: Sequence[str]) -> list[list[str]]:
-    """Return for each run the first few keys, with values, that distinguish it from runs with the same title."""
-    key_texts: list[list[str]] = [[] for _ in runs]
-    for title in set(titles):
-        indices = [index for index, other in enumerate(titles) if other == title]
-        differing = differences([runs[index].scenario for index in indices])
-        for key, values in differing.items():
-            if key in KEYS_NOT_IN_LABELS:
-                continue
-            for index, value in zip(indices, values, strict=True):
-                if value != NO_NUMBER and len(key_texts[index]) < MOST_LABEL_KEYS:
-                    key_texts[index].append(f"{bare(key)} {value}")
-    return key_texts
-
-
-def bare(path: str) -> str:
-    """Return a key without its block and without the unit in its name; instead of ``kind`` the name of its block."""
-    key = path.removesuffix(".kind").rpartition(".")[2]
-    return key.removesuffix(unit_ending(key)).replace("_", " ")
-
-
-def _numbered(texts: Sequence[str]) -> list[str]:
-    """Return the texts with a number behind those that occur more than once."""
-    occurrences = Counter(texts)
-    so_far = Counter[str]()
-    result = []
-    for text in texts:
-        so_far[text] += 1  # the number of this occurrence, from 1
-        if occurrences[text] == 1:
-            result.append(text)
-        else:
-            result.append(f"{text} ({so_far[text]})")
-    return result
 
 
 def differences(scenarios: Sequence[ScenarioTree]) -> dict[str, list[str]]:
@@ -123,39 +46,14 @@ def _shared_part(block: ScenarioTree, others: Sequence[Any]) -> ScenarioTree:
             inner = _shared_part(value, values)
             if inner:
                 part[key] = inner
-        elif all(_leaf_text(value) == _leaf_text(other) for other in values):
+        elif all(leaf_text(value) == leaf_text(other) for other in values):
             part[key] = value
     return part
 
 
 def readable(key: str, texts: Sequence[str]) -> list[str]:
     """Return the values of a key with their unit, unless rounding would make two of them look the same."""
-    units = units_of_key(key)
-    rounded = []
-    for text in texts:
-        is_number = as_number(text) is not None  # a key may also hold a word or a distribution
-        rounded.append(quantity(text, units) if is_number else text)
-    if len(set(rounded)) < len(set(texts)):
-        rounded = list(texts)
-    return [cut(text) for text in rounded]
-
-
-def flatten(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the leaves of nested mappings, each as its dotted path and its text."""
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            inner_path = f"{path}.{key}" if path else str(key)
-            yield from flatten(inner, inner_path)
-    else:
-        yield path, _leaf_text(value)
-
-
-def _leaf_text(value: Any) -> str:
-    if isinstance(value, float):  # 12 digits, as the results have: 0.1 + 0.2 is 0.3
-        return f"{value:.12g}"
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, default=str)
+    return [cut(text) for text in with_units(key, texts)]
 
 
 def facts(scenario: ScenarioTree) -> list[str]:

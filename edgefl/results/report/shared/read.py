@@ -15,6 +15,7 @@ from edgefl.core.units import as_number
 from edgefl.records.result_files import CELL_LOAD
 from edgefl.records.statuses import EVALUATIONS, REPORTED
 from edgefl.results.metrics import numbers
+from edgefl.results.participation import Updates, updates_of
 from edgefl.results.progress import is_under_way, is_unfinished
 from edgefl.results.reader import (
     EVENTS_FILE,
@@ -85,6 +86,11 @@ class Run:
     def length(self) -> int:
         """Number of rounds that ended."""
         return len(self.rounds["round"])
+
+    @cached_property
+    def updates(self) -> Updates:
+        """The updates that were received and lost."""
+        return updates_of(lambda column: float(np.nansum(self.rounds[column])))
 
     @property
     def final_accuracy(self) -> float | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.units import BYTES, NO_NUMBER, quantity
+from edgefl.results.labels import KEYS_NOT_IN_LABELS
 from edgefl.results.report.shared import describe
 from edgefl.results.report.why.decomposition import Decomposition
 
@@ -44,7 +45,7 @@ def differences(scenario: Mapping[str, Any], reference: Mapping[str, Any]) -> li
     found = [
         Difference(key, _text(own), _text(other))
         for key, (other, own) in describe.differences([reference, scenario]).items()
-        if key not in describe.KEYS_NOT_IN_LABELS
+        if key not in KEYS_NOT_IN_LABELS
     ]
     members = {one.key.removesuffix("kind") for one in found if one.key.endswith(".kind")}
     return [one for one in found if one.key.endswith(".kind") or not any(one.key.startswith(m) for m in members)]
