@@ -4,8 +4,7 @@ from edgefl.core.units import digits, quantity
 from edgefl.results.participation import Updates
 from edgefl.results.report.run import wasted_energy
 from edgefl.results.report.shared.read import Run
-
-UNFINISHED = "unfinished"  # status of participations that the end of the run cut off
+from edgefl.results.report.why.decomposition import UNFINISHED
 
 
 def sentence(run: Run) -> str:

@@ -194,10 +194,12 @@ def _largest(changes: Mapping[str, float], *, more: bool) -> list[str]:
 
 def _lost(own: Decomposition, other: Decomposition) -> str:
     """Return how many updates arrived, where this differs."""
-    if not own.participations or not other.participations:
+    ended = own.received + own.lost
+    other_ended = other.received + other.lost
+    if not ended or not other_ended:
         return ""
-    share = own.received / own.participations
-    other_share = other.received / other.participations
+    share = own.received / ended
+    other_share = other.received / other_ended
     if abs(share - other_share) < LOST:
         return ""
     return f"; {percent(round(share, 3))} of its updates are used instead of {percent(round(other_share, 3))}"
