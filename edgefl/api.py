@@ -358,6 +358,6 @@ def _compared(result: Result) -> ComparedRun:
     updates = updates_of(lambda column: metrics.total_of(columns, column))
     bs_energy_j = metrics.base_station_energy_j(columns)
     wasted_j = metrics.total_of(columns, "wasted_j")
-    has_devices = result.ledger is None or result.ledger.participants.size > 0
-    run = result.as_run() if has_devices else None
+    # A ledger that was filled by hand may have rounds alone.
+    run = result.as_run() if result.ledger is None or result.resolved is not None else None
     return ComparedRun(str(name), result.scenario, result.status, curve, bs_energy_j, updates, wasted_j, run)

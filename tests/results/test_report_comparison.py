@@ -228,9 +228,8 @@ def test_folders_and_results_give_the_same_frame(result):
     assert frame["run"].tolist() == [str(folder), "quickstart · seed 1"]
     assert frame["paired_note"].tolist() == ["identical"] * 2
     assert frame["label"].tolist() == ["quickstart (1)", "quickstart (2)"]
-    same = frame.drop(columns="label").loc[
-        :, "algorithm":"to_0.97_of_reference_energy_speedup"
-    ]  # the ledger has no devices: no parts
+    # The ledger has no devices, so only the folder has parts.
+    same = frame.drop(columns="label").loc[:, "algorithm":"to_0.97_of_reference_energy_speedup"]
     assert same.iloc[0].equals(same.iloc[1])
 
 

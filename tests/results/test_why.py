@@ -116,6 +116,11 @@ def test_bytes_of_scaffold_are_the_cause_of_its_longer_rounds():
     )
 
 
+def test_labels_with_commas_are_quoted():
+    text = sentences.of_pair(Side("SCAFFOLD, 20 MHz", SCAFFOLD.runs), FEDAVG, [0.88])
+    assert text.startswith("To 88 %, “SCAFFOLD, 20 MHz” takes 1.53 times as long as FedAvg:")
+
+
 def test_factors_multiply_to_the_ratio():
     own = decomposition.to_target(SCAFFOLD.runs[0], 0.88)
     other = decomposition.to_target(FEDAVG.runs[0], 0.88)

@@ -39,7 +39,7 @@ def result():
 
 
 def test_columns_and_types(result):
-    assert tuple(result.rounds.columns) == fixed_names(ROUND_COLUMNS)
+    assert tuple(result.rounds.columns) == (*fixed_names(ROUND_COLUMNS), "load_down", "load_up")
     assert tuple(result.devices.columns) == fixed_names(DEVICE_COLUMNS)
     assert result.rounds["round"].tolist() == [1, 2, 3, 4]
     assert result.parameters.dtype == np.float32

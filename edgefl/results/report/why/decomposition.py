@@ -26,6 +26,7 @@ ENERGY_PARTS = {
     "upload": "tx_energy_j",
     "wait": "idle_energy_j",
 }
+UNFINISHED = "unfinished"  # status of participations that the end of the run cut off
 OTHERS = "others"  # energy of polls, reports on channels, evaluations and other messages besides training
 
 
@@ -40,6 +41,7 @@ class Decomposition:
         energy_j: by the names of `ENERGY_PARTS` and `OTHERS`; they add up to the energy of all devices.
         bs_energy_j: of base stations; None where it is not priced.
         received: participations whose update was used.
+        lost: participations that ended without; the end of the run ends none.
         bytes_down: of a received participation, on average; NaN without any.
         bytes_up: likewise.
         in_rounds: whether each round begins when the one before has ended.
@@ -52,6 +54,7 @@ class Decomposition:
     energy_j: Mapping[str, float]
     bs_energy_j: float | None
     received: float
+    lost: float
     bytes_down: float
     bytes_up: float
     in_rounds: bool = True
@@ -133,6 +136,7 @@ def mean(parts: Sequence[Decomposition]) -> Decomposition:
         energy_j={part: _mean([of.energy_j[part] for of in parts]) for part in first.energy_j},
         bs_energy_j=_mean(bs_energy_j) if len(bs_energy_j) == len(parts) else None,
         received=float(received.mean()),
+        lost=_mean([of.lost for of in parts]),
         bytes_down=of_received([of.bytes_down for of in parts]),
         bytes_up=of_received([of.bytes_up for of in parts]),
         in_rounds=all(of.in_rounds for of in parts),
@@ -167,6 +171,7 @@ def _until(run: Run, rounds: int) -> Decomposition:
         energy_j=energy_j,
         bs_energy_j=None if bs_energy_j is None else float(bs_energy_j[-1]),
         received=int(received.sum()),
+        lost=int((chosen & ~received & (devices["status"] != UNFINISHED)).sum()),
         bytes_down=_mean_of(devices["bytes_down"][received]),
         bytes_up=_mean_of(devices["bytes_up"][received]),
         in_rounds=not critical_path.overlaps(parts) or critical_path.takes_turns(run),

@@ -69,7 +69,7 @@ def of_pair(own: Side, reference: Side, accuracies: Sequence[float] = ()) -> str
     if max(parts.runs, other.runs) > 1:
         over_seeds = f"Means over {_seeds(parts.runs, other.runs)}: "
     missed = _missed(own, reference, targets) if accuracy is None else ""
-    time = _time(own.label, reference.label, parts, other, keys, accuracy)
+    time = _time(_quoted(own.label), _quoted(reference.label), parts, other, keys, accuracy)
     energy = _energy(parts, other, accuracy)
     return " ".join(text for text in (over_seeds + missed + time, energy) if text)
 
@@ -111,7 +111,9 @@ def _missed(own: Side, reference: Side, targets: Sequence[float]) -> str:
     if not all(run.learned for side in (own, reference) for run in side.runs):
         return ""
     for accuracy in targets:
-        missing = [side.label for side in (own, reference) if not all(_reached(run, accuracy) for run in side.runs)]
+        missing = [
+            _quoted(side.label) for side in (own, reference) if not all(_reached(run, accuracy) for run in side.runs)
+        ]
         if missing:
             return f"{' and '.join(missing)} did not reach {percent(accuracy)}. "
     return ""
@@ -194,10 +196,12 @@ def _largest(changes: Mapping[str, float], *, more: bool) -> list[str]:
 
 def _lost(own: Decomposition, other: Decomposition) -> str:
     """Return how many updates arrived, where this differs."""
-    if not own.participations or not other.participations:
+    ended = own.received + own.lost
+    other_ended = other.received + other.lost
+    if not ended or not other_ended:
         return ""
-    share = own.received / own.participations
-    other_share = other.received / other.participations
+    share = own.received / ended
+    other_share = other.received / other_ended
     if abs(share - other_share) < LOST:
         return ""
     return f"; {percent(round(share, 3))} of its updates are used instead of {percent(round(other_share, 3))}"
@@ -274,6 +278,11 @@ def _listed(texts: Sequence[str]) -> str:
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _quoted(label: str) -> str:
+    """Return a label, in quotation marks if it has a comma."""
+    return f"“{label}”" if "," in label else label
 
 
 def _plural(noun: str, count: float) -> str:
