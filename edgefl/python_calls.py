@@ -77,8 +77,10 @@ _KINDS = {
 
 _FLAGS = {"no-train": "train=False", "resume": "resume=True", "overwrite": "overwrite=True", "runs": "runs=True"}
 _LISTS = {"set": "overrides", "over": "over"}  # options with a text that holds a key and a value
-_AT_BEGINNING = re.compile(r"--([a-z-]+)(?: ([^\s:]+(?::\d+)?))?: ")
-_OPTION = re.compile(r"(?<![\w-])--([a-z-]+)(?: ([A-Z]+))?(?![\w-])")
+_OTHERS = ["device", "cluster", "workers", "gpus-per-run", "seed"]
+_NAMES = "|".join([*_FLAGS, *_LISTS, *_OTHERS])
+_AT_BEGINNING = re.compile(rf"--({_NAMES})(?: ([^\s:]+(?::\d+)?))?: ")
+_OPTION = re.compile(rf"(?<![\w-])--({_NAMES})(?![\w-])")
 _COMMAND = re.compile(r"`?edgefl (run|sweep) ([^\s`]+)`?")
 
 
