@@ -36,7 +36,7 @@ def _listed(value: Any) -> Any:
     """Return the values of a range such as 5e6..100e6; other values unchanged.
 
     Raises:
-        PydanticCustomError: a text is no range, or a mapping stands in place of a list.
+        PydanticCustomError: a text is not a range, or a mapping stands in place of a list.
     """
     if isinstance(value, Mapping):
         raise fault(

@@ -207,7 +207,7 @@ KEYS = {
     "a slash in a name": scenario("name: fedavg/20MHz\n", "s.yaml:1: name"),
     "churn as a rate": scenario("churn: 0.1\n", "s.yaml:1: churn", "bernoulli"),
     "a fading that is not there": scenario("radio: {fading: nakagami}\n", "s.yaml:1: radio.fading", "rayleigh"),
-    "cells that are no layout": scenario("cells: {layout: hexagon}\n", "s.yaml:1: cells.layout", "hexagon"),
+    "another layout of cells": scenario("cells: {layout: hexagon}\n", "s.yaml:1: cells.layout", "hexagon"),
     "a radius below the least distance": scenario("cells: {radius_m: 5, min_distance_m: 10}\n", "cells", "radius_m"),
     "not a number": scenario("training: {lr: .nan}\n", "s.yaml:1: training.lr"),
     "yes for true": scenario("report: {device_losses: yes}\n", "s.yaml:1: report.device_losses", "true"),
@@ -383,7 +383,9 @@ PYTHON = {
     "a negative seed": python(lambda: edgefl.run("s.yaml", seed=-1), "seed", ">= 0"),
     "results in a number": python(lambda: edgefl.run("s.yaml", train=False, out=5), "out", "path"),
     "training as text": python(lambda: edgefl.run("s.yaml", train="no"), "train", "True or False"),
-    "a progress bar that is no function": python(lambda: edgefl.run("s.yaml", train=False, progress=True), "progress"),
+    "a progress bar that cannot be called": python(
+        lambda: edgefl.run("s.yaml", train=False, progress=True), "progress"
+    ),
     "a cluster and a GPU": python(lambda: edgefl.run("s.yaml", cluster="auto", device="cuda"), "device"),
     "a swept run": python(lambda: edgefl.run("w.yaml"), "edgefl.sweep"),
     "a run sweep": python(lambda: edgefl.sweep("s.yaml"), "edgefl.run"),

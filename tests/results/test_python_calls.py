@@ -20,6 +20,7 @@ LINES = {
     "--set a:b: must be KEY=VALUE": "overrides: a:b: must be KEY=VALUE",
     "out: is not empty; --resume or --overwrite": "out: is not empty; resume=True or overwrite=True",
     "w.yaml: run it with `edgefl sweep w.yaml`": 'w.yaml: run it with edgefl.sweep("w.yaml")',
+    "out: continue it with edgefl run --resume": "out: continue it with edgefl.run(..., resume=True)",
     "s.yaml:3: rounds: must be > 0, got -1": "s.yaml:3: rounds: must be > 0, got -1",
     "name: must be text, got --quiet-": "name: must be text, got --quiet-",
 }
