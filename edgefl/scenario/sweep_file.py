@@ -69,11 +69,10 @@ def _listed_seeds(value: Any) -> Any:
     return tuple(range(first, last + 1))  # all of them, as seeds lie on no axis
 
 
-_LIST_OR_RANGE = list[Any] | str  # as in a file
 Values = Annotated[
     tuple[Any, ...],
     Field(strict=False, min_length=1),
-    BeforeValidator(_listed, json_schema_input_type=_LIST_OR_RANGE),
+    BeforeValidator(_listed, json_schema_input_type=list[Any] | str),
 ]
 Assigned = dict[str, Any]  # dotted key -> value
 
@@ -101,7 +100,7 @@ class SweepFile(Section):
     seeds: Annotated[
         tuple[NonNegativeInt, ...],
         Field(strict=False),
-        BeforeValidator(_listed_seeds, json_schema_input_type=_LIST_OR_RANGE),
+        BeforeValidator(_listed_seeds, json_schema_input_type=list[NonNegativeInt] | str),
     ] = ()  # each point runs with each; none: the base's
     train: bool = True  # false: only price the world
 
