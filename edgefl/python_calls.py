@@ -70,6 +70,7 @@ _KINDS = {
         lambda value: isinstance(value, Mapping),
         'must be a mapping of keys to values, such as {"radio.bandwidth_hz": "5e6..100e6"}',
     ),
+    "load source": _Kind(_is_scenario, "must be a file, the name of a scenario or a mapping"),
     "compare runs": _Kind(_is_list, 'must be a list of folders or results, such as ["fedavg", "fedprox"]'),
     "report runs": _FLAG,
 }
