@@ -70,6 +70,7 @@ _KINDS = {
         lambda value: isinstance(value, Mapping),
         'must be a mapping of keys to values, such as {"radio.bandwidth_hz": "5e6..100e6"}',
     ),
+    "load source": _Kind(_is_scenario, "must be a file, the name of a scenario or a mapping"),
     "compare runs": _Kind(_is_list, 'must be a list of folders or results, such as ["fedavg", "fedprox"]'),
     "report runs": _FLAG,
 }
@@ -77,9 +78,11 @@ _KINDS = {
 
 _FLAGS = {"no-train": "train=False", "resume": "resume=True", "overwrite": "overwrite=True", "runs": "runs=True"}
 _LISTS = {"set": "overrides", "over": "over"}  # options with a text that holds a key and a value
-_AT_BEGINNING = re.compile(r"--([a-z-]+)(?: ([^\s:]+(?::\d+)?))?: ")
-_OPTION = re.compile(r"(?<![\w-])--([a-z-]+)(?: ([A-Z]+))?(?![\w-])")
-_COMMAND = re.compile(r"`?edgefl (run|sweep) ([^\s`]+)`?")
+_OTHERS = ["device", "cluster", "workers", "gpus-per-run", "seed"]
+_NAMES = "|".join([*_FLAGS, *_LISTS, *_OTHERS])
+_AT_BEGINNING = re.compile(rf"--({_NAMES})(?: ([^\s:]+(?::\d+)?))?: ")
+_OPTION = re.compile(rf"(?<![\w-])--({_NAMES})(?![\w-])")
+_COMMAND = re.compile(r"`?edgefl (run|sweep) ([\w./:-]+)`?")
 
 
 @cache
@@ -120,9 +123,16 @@ def as_python(line: str) -> str:
     for option, name in _LISTS.items():
         if line.startswith(f"--{option} "):
             line = f"{name}: {line.removeprefix(f'--{option} ')}"
-    line = _COMMAND.sub(lambda found: f'edgefl.{found[1]}("{found[2]}")', line)
+    line = _COMMAND.sub(lambda found: f"edgefl.{found[1]}({_first(found[2])})", line)
     line = _OPTION.sub(lambda found: _FLAGS.get(found[1], f"{_name(found[1])}="), line)
     return re.sub(r"(?<!\S)-o(?!\w)", "out=", line)
+
+
+def _first(word: str) -> str:
+    """Return the first argument of a call for the first word of a command."""
+    if word.startswith("--"):
+        return f"..., {_FLAGS.get(word.removeprefix('--'), word)}"
+    return f'"{word}"'
 
 
 def _argument(option: str, value: str | None) -> str:

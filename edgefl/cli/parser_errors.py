@@ -30,6 +30,8 @@ def _setting(words: list[str]) -> str:
         key, _, value = first.removeprefix("--").partition("=")
         value = value or (words[1] if len(words) > 1 else "VALUE")
         return f": if {key} is a key of the scenario, write --set {key}={value}"
+    if first.endswith((".yaml", ".yml")):
+        return ": name one file at a time"
     if not first.startswith("-"):
         return ": a setting is one word without spaces, such as --set rounds=5"
     return ""

@@ -159,7 +159,8 @@ class Catalogue(Generic[M]):
             fields = {"kind": value}
         if not isinstance(fields, dict) or not self._can_be_kind(fields.get("kind")):
             known = ", ".join(self.members)
-            raise fault(f"must be a name or {{kind: name, ...}}, got {shown(value)}; known: {known}")
+            text = f"must be a name or {{kind: name, ...}}, got {shown(value)}"
+            raise fault(f"{text}{self._instead(value)}; known: {known}")
         name = fields["kind"]
         keys = {key: item for key, item in fields.items() if key != "kind"}
         if not isinstance(name, str):
@@ -174,6 +175,16 @@ class Catalogue(Generic[M]):
     def _is_definition(self, value: Any) -> bool:
         """Return whether a value is a class or function from Python that may become a member."""
         return isinstance(value, type) or (self.adapter is not None and callable(value))
+
+    def _instead(self, value: Any) -> str:
+        """Return how to write a member that is written in another form, as the end of a sentence."""
+        if isinstance(value, list):
+            return ': leave out the "- " before its keys'
+        if isinstance(value, dict):
+            for name in value:
+                if name in self.members:
+                    return f": write {{kind: {name}, ...}}"
+        return ""
 
     def _can_be_kind(self, value: Any) -> bool:
         return isinstance(value, str) or self._is_definition(value)

@@ -32,7 +32,10 @@ KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 
 FAULT = "fault"  # pydantic's error type of messages that are sentences already
 LONGEST_VALUE = 60  # characters of a wrong value in a sentence
+SHORTEST_PART = 4  # letters of a name that may stand for a longer one
 SHOWN_KEYS = 8  # of a section in a sentence
+_NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d+)?")
+_ASSIGNED = re.compile(r"([\w.]+)\s*=\s*(\S+)")
 _KEY_WITHOUT_SPACE = re.compile(r"(\w+):([^\s:]\S*)")
 
 _SENTENCES = {
@@ -103,9 +106,16 @@ def nearest(name: object, names: Iterable[str]) -> str:
     known = list(names)
     matches = [other for other in known if _letters(other) == _letters(str(name))]  # MNIST, fed-prox
     matches += difflib.get_close_matches(str(name), known, n=1)
+    matches += [other for other in known if _is_part(str(name), other)]  # async, smartphone
     if not matches:
         return ""
     return f' (did you mean "{matches[0]}"?)'
+
+
+def _is_part(one: str, other: str) -> bool:
+    """Return whether one of two names is a part of the other, and not a short one."""
+    shorter, longer = sorted((_letters(one), _letters(other)), key=len)
+    return len(shorter) >= SHORTEST_PART and shorter in longer
 
 
 def _letters(name: str) -> str:
@@ -196,8 +206,11 @@ class Section(BaseModel):
         elif item["type"] in {"extra_forbidden", "invalid_key"}:
             known = ", ".join(cls.keys()) or "none"
             text = f"unknown key{nearest(loc[-1], cls.keys())}; known: {known}"
-            if str(loc[-1]).isdecimal():  # {alpha: 0,1} is {alpha: 0, 1: nothing}
-                text = "a comma begins the next key: write numbers with a point and no separators, as in 0.1 or 20e6"
+            if _NUMBER.fullmatch(str(loc[-1])):  # {alpha: 0,1} is {alpha: 0, 1: nothing}
+                text = (
+                    "a comma begins the next key: write numbers with a point and no separators, as in 0.1 or 20e6, "
+                    "and a list in brackets"
+                )
         elif item["type"] == "model_type":
             text = f"{sentence(item)}{cls._as_mapping(item['input'])}"
         else:
@@ -253,11 +266,36 @@ def sentence(item: ErrorDetails) -> str:
     if template is None:
         return item["msg"].removeprefix("Value error, ")
     text = template.format(value=shown(item["input"]), **item.get("ctx", {}))
-    if item["type"] not in {"list_type", "tuple_type"}:
-        return text
-    if isinstance(item["input"], str | int | float):
-        return f"{text}: write [{item['input']}]"
-    return f'{text}: begin each of its entries with "- "'
+    return f"{text}{_instead(item)}"
+
+
+def _instead(item: ErrorDetails) -> str:
+    """Return what to write in place of a value, as the end of a sentence; "" if that is unknown."""
+    value = item["input"]
+    match item["type"]:
+        case "literal_error":
+            return nearest(value, re.findall(r"'(.*?)'", str(item["ctx"]["expected"])))
+        case "list_type" | "tuple_type":
+            return _as_list(value)
+        case "dict_type":
+            return _as_keys(value)
+        case "missing" if isinstance(item["loc"][-1], int):
+            return ": the list needs one more entry"
+    return ""
+
+
+def _as_list(value: Any) -> str:
+    if isinstance(value, str | int | float):
+        return f": write [{value}]"
+    return ': begin each of its entries with "- "'
+
+
+def _as_keys(value: Any) -> str:
+    if found := _ASSIGNED.fullmatch(str(value)):
+        return f": write {found[1]}: {found[2]}"
+    if isinstance(value, list | tuple):
+        return ': write "key: value", without "- " or brackets'
+    return ""
 
 
 def shown(value: Any) -> str:

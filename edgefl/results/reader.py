@@ -115,7 +115,8 @@ def _mapping(folder: Path, name: str, value: Any) -> Mapping[str, Any]:
 @contextmanager
 def _opened(folder: Path, name: str) -> Iterator[Any]:
     if not folder.is_dir():
-        raise InputError(f"{folder}: not a result folder: no such folder")
+        reason = "it is a file: name the folder of a run" if folder.is_file() else "no such folder"
+        raise InputError(f"{folder}: not a result folder: {reason}")
     check_file(folder, name)
     try:
         with opened_text(folder / name) as stream:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from edgefl.core.errors import InputError
+from edgefl.core.files import read_bytes
 
 GUARD = 'if __name__ == "__main__":'
 EXIT_NO_GUARD = 78  # of a process that came to the sweep while it imported the program
@@ -36,7 +37,7 @@ def check_guard() -> None:
     if program is None:
         return
     try:
-        text = program.read_text(errors="replace")
+        text = read_bytes(program).decode(errors="replace")
     except OSError:
         return  # a frozen program, or one in an archive
     if not any(word in text for word in _WORDS):

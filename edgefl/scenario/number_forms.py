@@ -21,7 +21,7 @@ _NUMBER = re.compile(_DIGITS)
 _WITH_UNIT = re.compile(rf"({_DIGITS})\s*([A-Za-zµ%].*)")
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:([ _,'’])\d{3})(?:\1\d{3})*(?:\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
-_QUOTED = re.compile(rf"[\"'“”„‘’«»]\s*({_DIGITS})\s*[\"'“”„‘’«»]|({_DIGITS})\s*;")
+_QUOTED = re.compile(rf"[\"'“”„‘’«»]\s*({_DIGITS})\s*[\"'“”„‘’«»]|({_DIGITS})\s*[;,]")
 _FRACTION = re.compile(rf"({_DIGITS})\s*/\s*({_DIGITS})")
 _POWER_OF_TEN = re.compile(rf"({_DIGITS})\s*[*x×]\s*10\s*(?:\^|\*\*)\s*([-+]?\d+)")
 _BETWEEN = re.compile(rf"({_DIGITS})\s*(?:-|–|\.\.|to)\s*({_DIGITS})")
@@ -33,6 +33,7 @@ _COMPOUND = {
 }  # fmt: skip
 
 _PREFIXES = {"": 1.0, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+LARGE_PREFIXES = {"k", "M", "G", "T"}  # alone, they stand for no unit
 _PREFIXED = {"hz": "Hz", "s": "s", "m": "m", "w": "W", "j": "J", "bits": "bit", "bps": "bit/s"}
 
 
@@ -90,7 +91,7 @@ def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:
         path: the path of the key.
         value: the value in the file.
     """
-    if text.startswith("must be <= 1, got") and isinstance(value, int | float) and 1 < value <= 100:
+    if re.match(r"must be (?:<=|from \S+ to) 1, got", text) and isinstance(value, int | float) and 1 < value <= 100:
         return f"{text}: {value:g} % are written {_plain(value / 100)}"
     if not text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
         return text
@@ -192,6 +193,8 @@ def _without_unit(number: float, written: str, unit: _UnitOfKey | None, *, whole
     alike = [name for name in unit.sizes if name.lower() == written.lower()]
     if written in unit.sizes:
         alike = [written]
+    elif written in LARGE_PREFIXES and f"{written}{unit.name}" in unit.sizes:  # 20M
+        alike = [f"{written}{unit.name}"]
     if len(alike) == 1:
         return f"the key is in {unit.name}: write {_plain(number * unit.sizes[alike[0]])}"
     # Unknown, or a milliwatt and a megawatt in the same letters.

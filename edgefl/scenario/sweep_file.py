@@ -36,7 +36,7 @@ def _listed(value: Any) -> Any:
     """Return the values of a range such as 5e6..100e6; other values unchanged.
 
     Raises:
-        PydanticCustomError: a text is no range, or a mapping stands in place of a list.
+        PydanticCustomError: a text is not a range, or a mapping stands in place of a list.
     """
     if isinstance(value, Mapping):
         raise fault(
@@ -69,11 +69,10 @@ def _listed_seeds(value: Any) -> Any:
     return tuple(range(first, last + 1))  # all of them, as seeds lie on no axis
 
 
-_LIST_OR_RANGE = list[Any] | str  # as in a file
 Values = Annotated[
     tuple[Any, ...],
     Field(strict=False, min_length=1),
-    BeforeValidator(_listed, json_schema_input_type=_LIST_OR_RANGE),
+    BeforeValidator(_listed, json_schema_input_type=list[Any] | str),
 ]
 Assigned = dict[str, Any]  # dotted key -> value
 
@@ -103,7 +102,7 @@ class SweepFile(Section):
     seeds: Annotated[
         tuple[NonNegativeInt, ...],
         Field(strict=False),
-        BeforeValidator(_listed_seeds, json_schema_input_type=_LIST_OR_RANGE),
+        BeforeValidator(_listed_seeds, json_schema_input_type=list[NonNegativeInt] | str),
     ] = ()
     train: bool = True  # Whether models learn; otherwise the world alone is priced.
 

@@ -115,6 +115,8 @@ def _no_key(line: str) -> str | None:
     stripped = line.strip()
     if _KEY.match(line):
         return None
+    if re.match(r"-[^\s-]", stripped):
+        return f"a space is missing after the dash: write - {stripped[1:]}"
     for form, fault in _WRITTEN_OTHERWISE:
         if found := form.fullmatch(stripped):
             return f"{fault}: write {found[1]}: {found[2]}"

@@ -134,7 +134,7 @@ def parse(text: str) -> tuple[Any, Lines]:
         raise NotYaml(fault.line, fault.text) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        problem = f"the control character U+{int(error.character):04X} is no text: remove it"
+        problem = f"the control character U+{int(error.character):04X} does not belong in a text: remove it"
         raise NotYaml(line, problem) from None
     except RecursionError:
         raise NotYaml(1, "nested too deeply, or an alias stands within its own anchor") from None

@@ -165,6 +165,12 @@ YAML = {
     "an include": scenario("base: 1\nradio: !include radio.yaml\n", "s.yaml:2", "!include"),
     "only comments": scenario("# rounds: 5\n", "s.yaml:1", "rounds: 60"),
     "JSON with a comma too many": scenario('{"rounds": 5,, "seed": 1}\n', "s.yaml:1", "comma"),
+    "a key between three levels": scenario(
+        "radio:\n  propagation:\n    kind: umi\n   los: 1\n", "s.yaml:4", "write 0 or 2"
+    ),
+    "no space after a dash": scenario("targets:\n  - 0.8\n  -0.9\n", "s.yaml:3", "write - 0.9"),
+    "a quote within quotes": scenario('name: "it"s"\n', "s.yaml:1", "quote within it"),
+    "a key twice in braces": scenario("training: {lr: 0.1, lr: 0.2}\n", "s.yaml:1", "lr", "remove one"),
 }
 """Faults of the YAML itself."""
 
@@ -207,10 +213,26 @@ KEYS = {
     "a slash in a name": scenario("name: fedavg/20MHz\n", "s.yaml:1: name"),
     "churn as a rate": scenario("churn: 0.1\n", "s.yaml:1: churn", "bernoulli"),
     "a fading that is not there": scenario("radio: {fading: nakagami}\n", "s.yaml:1: radio.fading", "rayleigh"),
-    "cells that are no layout": scenario("cells: {layout: hexagon}\n", "s.yaml:1: cells.layout", "hexagon"),
+    "another layout of cells": scenario("cells: {layout: hexagon}\n", "s.yaml:1: cells.layout", "hexagon"),
     "a radius below the least distance": scenario("cells: {radius_m: 5, min_distance_m: 10}\n", "cells", "radius_m"),
     "not a number": scenario("training: {lr: .nan}\n", "s.yaml:1: training.lr"),
     "yes for true": scenario("report: {device_losses: yes}\n", "s.yaml:1: report.device_losses", "true"),
+    "a comma after a number": scenario("rounds: 60,\n", "s.yaml:1: rounds", "write 60"),
+    "a blank in a number": scenario("devices: {count: 1 000}\n", "s.yaml:1: devices.count", "write 1000"),
+    "millions": scenario("radio: {bandwidth_hz: 20M}\n", "s.yaml:1: radio.bandwidth_hz", "write 20e6"),
+    "a member as a list": scenario("algorithm:\n- kind: fedavg\n", "s.yaml:1: algorithm", "leave out", "- "),
+    "a member as a key": scenario("data: {partition: {dirichlet: 0.3}}\n", "data.partition", "{kind: dirichlet, ...}"),
+    "one bound": scenario("devices: {cpu_hz: {uniform: [1e9]}}\n", "devices.cpu_hz.uniform", "one more entry"),
+    "a negative deviation": scenario("devices: {cpu_hz: {normal: [2e9, -1]}}\n", "devices.cpu_hz.normal", ">= 0"),
+    "an accuracy in per cent": scenario("stop: {accuracy: 95}\n", "s.yaml:1: stop.accuracy", "0.95"),
+    "a probability in per cent": scenario("churn: {kind: bernoulli, probability: 80}\n", "churn.probability", "0.8"),
+    "half a policy's name": scenario("server: {policy: async}\n", "s.yaml:1: server.policy", '"asynchronous"'),
+    "a preset with more letters": scenario("devices: {preset: smartphone}\n", "s.yaml:1: devices.preset", '"phone"'),
+    "one hidden layer": scenario("model: {kind: mlp, hidden: 64}\n", "s.yaml:1: model.hidden", "write [64]"),
+    "one value of a what-if": scenario(
+        "report: {what_if: {radio.bandwidth_hz: 5e6}}\n", "report.what_if", "5e6..100e6"
+    ),
+    "kilometres an hour": scenario("mobility: {kind: static, speed_mps: 36 km/h}\n", "mobility.speed_mps", "write 10"),
 }
 """Values of keys in scenarios."""
 
@@ -332,6 +354,9 @@ SWEEPS = {
     ),
     "a mistyped key of a sweep": sweep("base: s.yaml\ngird: {devices.count: [10]}\n", "w.yaml:2", '"grid"'),
     "a tab in a sweep": sweep("base: s.yaml\ngrid:\n\tdevices.count: [10]\n", "w.yaml:3", "tab", "spaces"),
+    "a grid as a list": sweep("base: s.yaml\ngrid:\n- radio.bandwidth_hz: [5e6]\n", "w.yaml:2: grid", "key: value"),
+    "a point as a setting": sweep("base: s.yaml\npoints:\n- rounds=5\n", "w.yaml:3: points.0", "write rounds: 5"),
+    "no learning in words": sweep("base: s.yaml\ntrain: no\n", "w.yaml:2: train", "true or false"),
 }
 """Sweep files."""
 
@@ -363,6 +388,10 @@ COMMANDS = {
     "a validated page": WrongInput(
         "validate report.html", ("report.html:1",), {"report.html": "<!DOCTYPE html>\n<html>"}
     ),
+    "a dry run on a cluster": command("sweep w.yaml --dry-run --cluster auto", "--cluster", "leave one of the two out"),
+    "two scenarios": command("run s.yaml w.yaml", "w.yaml", "one file at a time"),
+    "a report of a scenario": command("report s.yaml", "s.yaml", "name the folder of a run"),
+    "a section as a setting": command("run s.yaml --set training=fast", "--set training=fast", "its keys"),
 }
 """Command lines."""
 
@@ -383,7 +412,9 @@ PYTHON = {
     "a negative seed": python(lambda: edgefl.run("s.yaml", seed=-1), "seed", ">= 0"),
     "results in a number": python(lambda: edgefl.run("s.yaml", train=False, out=5), "out", "path"),
     "training as text": python(lambda: edgefl.run("s.yaml", train="no"), "train", "True or False"),
-    "a progress bar that is no function": python(lambda: edgefl.run("s.yaml", train=False, progress=True), "progress"),
+    "a progress bar that cannot be called": python(
+        lambda: edgefl.run("s.yaml", train=False, progress=True), "progress"
+    ),
     "a cluster and a GPU": python(lambda: edgefl.run("s.yaml", cluster="auto", device="cuda"), "device"),
     "a swept run": python(lambda: edgefl.run("w.yaml"), "edgefl.sweep"),
     "a run sweep": python(lambda: edgefl.sweep("s.yaml"), "edgefl.run"),
@@ -406,6 +437,14 @@ PYTHON = {
     "a what-if of a wrong range": python(
         lambda: edgefl.what_if("nope", {"radio.bandwidth_hz": "100e6..5e6"}), "over", "smaller"
     ),
+    "a number among overrides": python(lambda: edgefl.run("s.yaml", overrides=[5]), "overrides", "5 in the list"),
+    "results in place of a file": python(lambda: edgefl.run("s.yaml", train=False, out="s.yaml"), "s.yaml", "out="),
+    "a file in place of results": python(lambda: edgefl.read("s.yaml"), "s.yaml", "name the folder of a run"),
+    "a grid of a mapping as a list": python(
+        lambda: edgefl.sweep({"base": "s.yaml", "grid": [{"rounds": [1]}]}), "sweep: grid", "key: value"
+    ),
+    "no sweep": python(lambda: edgefl.sweep(None), "source", "a sweep file or a mapping"),
+    "a number to load": python(lambda: edgefl.load(5), "source", "the name of a scenario"),
 }
 """Calls from Python."""
 

@@ -40,9 +40,9 @@ def test_missing_ray_is_named(tmp_path, monkeypatch):
 
 
 def test_options_that_make_no_sense(tmp_path):
-    refused(tmp_path, "--gpus-per-run: needs --cluster", gpus_per_run=1)
+    refused(tmp_path, "gpus_per_run: needs cluster=", gpus_per_run=1)
     for number in (-1, 1.5, float("nan"), float("inf")):
-        refused(tmp_path, "--gpus-per-run .* part of one GPU", cluster="auto", gpus_per_run=number, device="cuda")
+        refused(tmp_path, "gpus_per_run=.* part of one GPU", cluster="auto", gpus_per_run=number, device="cuda")
     refused(tmp_path, "leave the number out", cluster="auto", device="cuda:1")
 
 

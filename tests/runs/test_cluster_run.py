@@ -136,7 +136,7 @@ def test_a_record_is_of_the_processors_of_the_cluster(tmp_path, head, machines, 
 
 
 def test_options_that_make_no_sense(tmp_path, monkeypatch):
-    refused(tmp_path, "--no-train trains nothing", cluster="auto", train=False)
+    refused(tmp_path, "train=False trains nothing", cluster="auto", train=False)
     refused(tmp_path, "trains on its processors", cluster="auto", device="cuda")
     refused(tmp_path, "must be auto, or the host:port", cluster="somewhere")
     monkeypatch.setitem(sys.modules, "ray", None)

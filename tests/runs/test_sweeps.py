@@ -15,6 +15,7 @@ from edgefl.core.errors import InputError
 from edgefl.runs import sweeps
 from edgefl.runs.pool import Pool
 from edgefl.runs.sweeps import SweepOptions
+from edgefl.runs.what_if_points import parse_over
 from edgefl.runs.workers import Died
 from edgefl.scenario import load_sweep
 
@@ -73,6 +74,34 @@ def test_shipped_ones_are_valid(path):
 def test_sweep_without_keys_is_its_base(write):
     (point,) = load_sweep(write()).points
     assert (point.values, point.scenario.seed) == ({}, 1)
+
+
+def test_ranges_give_the_values_of_a_what_if(write):
+    sweep = load_sweep(write(grid={"radio.bandwidth_hz": "5e6..100e6:4"}, seeds="2..5"))
+    _, values = parse_over("radio.bandwidth_hz=5e6..100e6:4")
+    assert list(dict.fromkeys(point.values["radio.bandwidth_hz"] for point in sweep.points)) == values
+    assert [point.scenario.seed for point in sweep.points[:4]] == [2, 3, 4, 5]
+
+
+def test_a_mapping_is_the_sweep_of_its_file(write, tmp_path, monkeypatch):
+    keys = {"grid": {"radio.bandwidth_hz": [1e6, 2e6]}, "zip": {"rounds": [2, 3]}, "seeds": [1, 2], "name": "study"}
+    of_file = load_sweep(write(**keys))
+    monkeypatch.chdir(tmp_path)
+    for base in ("base.yaml", SWEEP_BASE):
+        of_mapping = load_sweep({"base": base, **keys})
+        assert (of_mapping.name, of_mapping.keys) == (of_file.name, of_file.keys)
+        assert [point.place for point in of_mapping.points] == [point.place for point in of_file.points]
+        ours = [point.scenario.model_dump(exclude={"name"}) for point in of_mapping.points]
+        assert ours == [point.scenario.model_dump(exclude={"name"}) for point in of_file.points]
+
+
+def test_faults_of_a_mapping_have_its_keys():
+    with pytest.raises(InputError) as refused:
+        load_sweep({"base": SWEEP_BASE, "grid": {"radio.bandwidth_hz": [1e6, -1]}, "gird": {}})
+    assert str(refused.value).startswith('sweep: gird: unknown key (did you mean "grid"?)')
+    with pytest.raises(InputError) as refused:
+        load_sweep({"base": SWEEP_BASE, "grid": {"radio.bandwidth_hz": [1e6, -1]}})
+    assert str(refused.value) == "sweep: grid.radio.bandwidth_hz.1: radio.bandwidth_hz: must be >= 1, got -1"
 
 
 HZ = "radio.bandwidth_hz"

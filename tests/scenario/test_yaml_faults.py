@@ -92,7 +92,7 @@ def test_text_of_another_kind_is_named(tmp_path, content, line):
     assert str(refused.value) == f"{path}{line}"
 
 
-def test_byte_order_mark_is_no_fault(tmp_path):
+def test_byte_order_mark_is_accepted(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_bytes("rounds: 5\n".encode("utf-8-sig"))
     assert read(path)[0] == {"rounds": 5}
