@@ -85,7 +85,7 @@ def test_pages_in_a_narrow_window_are_accessible_and_no_wider(opened, chromium, 
     try:
         browser = opened(kind)
         width = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            assert browser.execute_script(width) == 0
+        assert browser.execute_script(width) == 0
         assert violations() == []
     finally:
         chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
