@@ -104,6 +104,7 @@ slider.value = slider.min;
 slider.dispatchEvent(new Event("input", { bubbles: true }));
 """
 
+TRAJECTORIES = "document.getElementById('map-0-extra').click()"
 REPLAY_IN_THE_MIDDLE = """
 const slider = document.querySelector(".player input");
 slider.value = (Number(slider.min) + Number(slider.max)) / 2;
@@ -119,7 +120,7 @@ PICTURES = (
     Picture("tutorial/01-learning", "01-skewed-data", "#learning"),
     Picture("tutorial/01-labels", "01-skewed-data", "#labels .card"),
     Picture("tutorial/02-compare", "fedavg-fedprox", "#learning"),
-    Picture("tutorial/03-map", "03-moving-devices", card("map")),
+    Picture("tutorial/03-map", "03-moving-devices", card("map"), script=TRAJECTORIES),
     Picture("tutorial/04-timeline", "04-unequal-devices", card("timeline")),
     Picture("tutorial/05-time", "05-narrow-band", card("time", "energy")),
     Picture("tutorial/07-timeline", "07-shared-band", card("timeline")),
@@ -129,12 +130,12 @@ PICTURES = (
     Picture("tutorial/11-timeline", "11-asynchronous", card("timeline")),
     Picture("tutorial/12-time", "12-split-learning", card("time", "energy")),
     Picture("tutorial/13-map", "13-edge-servers", card("map")),
-    Picture("tutorial/14-map", "14-driving-in-a-grid", card("map")),
+    Picture("tutorial/14-map", "14-driving-in-a-grid", card("map"), script=TRAJECTORIES),
     Picture("tutorial/15-chosen", "15-choosing-by-channel", card("chosen")),
     Picture("tutorial/16-time", "16-small-updates-long-ways", card("time", "energy")),
     Picture("tutorial/17-population", "17-coming-and-going", card("population")),
     Picture("tutorial/18-learning", "18-sessions", "#learning"),
-    Picture("tutorial/19-map", "19-handover", card("map")),
+    Picture("tutorial/19-map", "19-handover", card("map"), script=TRAJECTORIES),
     Picture("tutorial/19-handovers", "19-handover", card("handovers")),
     Picture("tutorial/20-batteries", "20-batteries", card("battery")),
     Picture("tutorial/22-timeline", "22-link-traces", card("timeline")),

@@ -28,7 +28,7 @@ def charts(comparison: Comparison) -> list[Chart]:
     for number, measure in enumerate(dict.fromkeys(cell.measure for cell in comparison.cells)):
         cells = [cell for cell in comparison.cells if cell.measure == measure and (cell.asked or cell.is_measured)]
         if cells:
-            found.append(Chart(f"cells-{number}", measure, _marks(comparison, cells)))
+            found.append(Chart(f"cells-{number}", measure.replace("_", " "), _marks(comparison, cells)))
     return found
 
 
@@ -49,7 +49,8 @@ def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
     numbers = [number for number in printed if number is not None]
     numbers += [cell.mean for cell in cells if cell.mean is not None]
     traces += _diverged_marks(cells, places, lowest=min(numbers, default=0.0))
-    layout = {"yaxis": _axis(numbers), "hovermode": "closest"}
+    title = {"title": {"text": plotly_text(cells[0].measure.replace("_", " "))}}
+    layout = {"yaxis": _axis(numbers) | title, "hovermode": "closest"}
     if not isinstance(places[0], list):  # Plotly would take names such as 0.01 as numbers
         layout["xaxis"] = {"type": "category"}
     return {"data": traces, "layout": layout}

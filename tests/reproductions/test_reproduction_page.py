@@ -169,4 +169,16 @@ def test_labels_have_only_the_names_that_tell_rows_apart():
 def test_an_axis_of_many_decades_has_few_ticks():
     cells = [cell("IID", name, None, {1: 10.0**power}) for name, power in (("A", 1), ("B", -39))]
     (chart,) = charts(comparison(cells))
-    assert chart.figure["layout"]["yaxis"] == {"type": "log", "dtick": 5, "exponentformat": "power"}
+    axis = {"type": "log", "dtick": 5, "exponentformat": "power"}
+    assert chart.figure["layout"]["yaxis"] == axis | {"title": {"text": cells[0].measure}}
+
+
+def test_the_page_opens_with_its_chart(written):
+    text = written(comparison([cell("IID", "A", 10, {1: 11})], gap="a gap"))["report.html"]
+    assert text.index('data-figure="cells-0"') < text.index("Known gap") < text.index('id="cells"')
+
+
+def test_a_measure_is_shown_in_words():
+    made = replace(cell("IID", "A", 10, {1: 11}), measure="rounds_to_97")
+    (chart,) = charts(comparison([made]))
+    assert chart.title == chart.figure["layout"]["yaxis"]["title"]["text"] == "rounds to 97"

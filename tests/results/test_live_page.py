@@ -86,6 +86,15 @@ def test_new_rounds_come_in(live):
     assert "report.html" in live.do(NOTICE)
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_is_accessible_while_rounds_come_in_and_at_the_end(live, violations, theme):
+    live.do(f"document.documentElement.dataset.theme = '{theme}'")
+    live.wait_for(live.post(11))
+    assert violations() == []
+    live.wait_for(live.post(12, ended=True))
+    assert violations() == []
+
+
 def test_choices_of_user_survive_new_content(live):
     live.do(
         "document.querySelector('.toggle [data-view=energy]').click();"

@@ -45,9 +45,10 @@ def test_dark_page_prints_light_and_unfolded_then_reverts(open_page, result, tmp
     browser.find_element(By.ID, "theme").click()
     assert before["colour"] == after["colour"] == rgb(DARK[RUN_COLOURS[0]])
     assert printed["colour"] == rgb(RUN_COLOURS[0])
-    assert before["open"] == after["open"] == 2
+    assert before["open"] == after["open"] == before["drawn"] == 0
     assert printed["open"] == 5
-    assert printed["drawn"] == before["drawn"] / 2 * 5
+    assert printed["drawn"] > 0
+    assert printed["drawn"] % 5 == 0
 
 
 def test_the_paper_is_a4_and_a_run_fits_a_few_sheets(open_page, result, tmp_path):

@@ -84,3 +84,10 @@ def test_battery_losses_outside_learning_have_a_name(result):
 
 def test_run_without_batteries_has_no_figure(result):
     assert battery.figure(load(result())) is None
+
+
+@pytest.mark.parametrize(("level", "depleted", "is_drawn"), [(0.95, 0, False), (0.85, 0, True), (0.95, 1, True)])
+def test_batteries_that_stay_full_have_no_chart(result, level, depleted, is_drawn):
+    folder = with_rounds(result(rounds=9), battery=lambda _: 0.97, depleted=lambda _: depleted)
+    run = load(rewrite(folder, "devices.csv", lambda _: {"battery_j": 100 * level, "battery_capacity_j": 100}))
+    assert (battery.card(run, [run]) is not None) == is_drawn

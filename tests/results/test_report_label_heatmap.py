@@ -153,8 +153,8 @@ class TestPage:
         runs = [load(with_labels(result(f"r{n}", seed=n, rounds=1), [(0, 0, n)])) for n in range(1, 7)]
         page = render(runs)
         section = page[page.index('<section id="labels">') : page.index("Run by run")]
-        assert section.count('<details class="run" open>') == 2
-        assert section.count('<details class="run">') == 4
+        assert section.count('<details class="run" open>') == 1
+        assert section.count('<details class="run">') == 5
 
     def test_a_file_without_rows_draws_nothing(self, result):
         assert "Who holds what" not in render([load(with_labels(result(), []))])

@@ -18,17 +18,25 @@ EMPTY_COLOUR = "#d55e00"
 MOST_BATTERIES = 40
 MOST_LEVELS = 60  # of each device
 PERCENT_AXIS = {"range": [0, 101]}  # a line at 100 % is not cut
+NEARLY_FULL = 0.9
 FEW_TICKS = 4  # of a low panel
 BATTERY_HEIGHT = 460  # pixels, for up to three panels
 
 
 def card(run: Run, _runs: Sequence[Run]) -> Card | None:
-    """Return the card of the batteries; None for devices without any."""
+    """Return the card of the batteries; None for devices without any, and for batteries that all stay nearly full."""
     chart = figure(run)
-    if chart is None:
+    if chart is None or _stay_full(run):
         return None
     key = device_groups.named_groups(run)
     return Card("battery", "Batteries", chart, caption(run), key, height=BATTERY_HEIGHT)
+
+
+def _stay_full(run: Run) -> bool:
+    """Return whether every known level is so high that the chart would be a straight line."""
+    devices = run.devices
+    levels = [*run.rounds["battery"], *(devices["battery_j"] / devices["battery_capacity_j"])]
+    return not run.has("depleted") and bool(np.nanmin(levels) >= NEARLY_FULL)
 
 
 def figure(run: Run) -> Figure | None:
