@@ -10,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.row_store import Block, RowStore
-from edgefl.records.columns import DEVICE_COLUMNS, EVENT_COLUMNS, ROUND_COLUMNS, check_known, fixed_names
+from edgefl.records.columns import (
+    DEVICE_COLUMNS,
+    EVENT_COLUMNS,
+    ROUND_COLUMNS,
+    ResultColumn,
+    check_known,
+    fixed_names,
+)
 from edgefl.records.result_files import ResultFile
 
 RoundRow = Mapping[str, Any]
@@ -30,9 +37,11 @@ class Ledger:
     Args:
         folder: where a file without a name takes participants and events once they need much memory; None: memory
             holds all of them.
+        added: columns that members of the run add to those of `columns.py`, see `added_columns.py`.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, added: Iterable[ResultColumn] = ()) -> None:
+        self._added = tuple(added)
         self._closed: list[RoundRow] = []
         self._evaluations: dict[int, RoundRow] = {}  # by row number
         self._additions: defaultdict[int, list[Mapping[str, float]]] = defaultdict(list)  # by row number
@@ -113,7 +122,7 @@ class Ledger:
             KeyError: a column is unknown (edgefl.records.columns).
             RunError: the file of participants and events cannot be written.
         """
-        check_known(row.keys() - set(traced), ROUND_COLUMNS)
+        check_known(row.keys() - set(traced), (*ROUND_COLUMNS, *self._added))
         self._closed.append(MappingProxyType(dict(row)))
         self.enter_participants(devices)
         return len(self._closed) - 1
@@ -125,7 +134,7 @@ class Ledger:
             KeyError: a column is unknown (edgefl.records.columns).
             RunError: the file of participants and events cannot be written; they stay in memory.
         """
-        check_known(devices, DEVICE_COLUMNS)
+        check_known(devices, (*DEVICE_COLUMNS, *self._added))
         self._participants.append(devices)
         # Sorted by time, kind and device: the order in which the event loop ran simultaneous events leaves no trace.
         self._loose += sorted(self._pending)

@@ -17,6 +17,7 @@ from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.known_learning import KnownLearning
 from edgefl.runs.learning_key import Processor
 from edgefl.runs.learning_parts import Place, needed_memory, replay_of, replay_of_known
+from edgefl.runs.observers import added_columns
 from edgefl.runs.result_needs import check_ledger, rows_of
 from edgefl.runs.server_parts import decider_of, server_of
 from edgefl.runs.what_if_points import check_points
@@ -80,7 +81,7 @@ def build(
     around = outside(scenario, divided, streams, held or control)
     if train:
         check_memory(needed_memory(scenario, divided), device)  # before anything of that size is made
-    ledger = Ledger(rows_in)
+    ledger = Ledger(rows_in, added_columns(scenario))
     if known is not None:
         replay = replay_of_known(scenario, known, ledger, streams, progress)
     else:
@@ -102,6 +103,7 @@ def rehearse(scenario: Scenario, access: Access | None = None) -> None:
     """
     with attributing(plugins_in(scenario), InputError), without_reading():
         divided = divide(scenario)
+        added_columns(scenario)
         check_ledger(rows_of(scenario), on_disk=True)  # as on the command line
         check_points(scenario, access)
         outside(scenario, divided, Streams(scenario.seed))

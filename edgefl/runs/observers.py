@@ -2,9 +2,15 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from edgefl.coordination.server_view import DeviceTracker
+from edgefl.core.arrays import Floats, Ids
+from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.radio.link import Link
+from edgefl.records.added_columns import AddsColumns
+from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS, ResultColumn
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import ANSWERED, POLLED
 from edgefl.runs.world_parts import Outside
@@ -15,6 +21,7 @@ from edgefl.server.clock import Clock
 from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.forecaster import Forecaster
 from edgefl.server.observer import Observer
+from edgefl.server.observers.added_columns import AddedColumns
 from edgefl.server.observers.advice import FastTransferAdvice
 from edgefl.server.observers.base_station_energy import BaseStationEnergy
 from edgefl.server.observers.battery_meter import BatteryMeter
@@ -100,7 +107,7 @@ def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
         observers.append(CountedStatus(ANSWERED))
     if scenario.radio.uplink.receives_sum:
         observers.append(ReceivedSums(parts.dispatcher))
-    return [*observers, *_with_device_columns(scenario, parts)]
+    return [*observers, *_with_device_columns(scenario, parts), *_added_columns(scenario, parts)]
 
 
 def _with_device_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
@@ -110,6 +117,43 @@ def _with_device_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
     if scenario.report.geometry:
         observers.append(Geometry(parts.link.pricing.budget))
     return observers
+
+
+def _added_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
+    """Return the observers that ask the selection and the allocation for columns of their own."""
+
+    def memory_of(ids: Ids) -> Floats:
+        return parts.choosing.view.memory[ids]
+
+    def no_memory(ids: Ids) -> Floats:
+        return np.zeros((len(ids), 0))
+
+    return [
+        AddedColumns(scenario.server.selection, memory_of),
+        AddedColumns(scenario.radio.allocation, no_memory),
+    ]
+
+
+def added_columns(scenario: Scenario) -> list[ResultColumn]:
+    """Return the columns that members of a scenario add to rounds.csv and devices.csv.
+
+    Raises:
+        InputError: two of them have the same name, or one has that of a column that edgefl may write.
+    """
+    added: list[ResultColumn] = []
+    members: dict[str, AddsColumns] = {
+        "server.selection": scenario.server.selection,
+        "radio.allocation": scenario.radio.allocation,
+    }
+    measured = [column for asked in scenario.report.asked for column in asked.measure.round_columns]
+    owners = {column.name: "edgefl or a measure" for column in (*ROUND_COLUMNS, *DEVICE_COLUMNS, *measured)}
+    for key, member in members.items():
+        for column in (*member.round_columns, *member.device_columns):
+            if column.name in owners:
+                raise InputError(f"{key}: its column {column.name} is one of {owners[column.name]}: rename it")
+            owners[column.name] = key
+            added.append(column)
+    return added
 
 
 def _population(scenario: Scenario, parts: Parts) -> Population:

@@ -53,8 +53,10 @@ class RoundAccounts:
         for observer in self.observers:
             more |= observer.device_columns(parts)
         now_s = self.env.now
-        devices = device_columns(parts, key, now_s, draws)
-        return EndedRound(key, self.ledger.time_s, now_s, parts, devices | more, merged)
+        devices = device_columns(parts, key, now_s, draws) | more
+        for observer in self.observers:
+            devices |= observer.added_device_columns(devices)
+        return EndedRound(key, self.ledger.time_s, now_s, parts, devices, merged)
 
     def row(self, ended: EndedRound, learned: Mapping[str, Any]) -> dict[str, Any]:
         """Return the row of a round in rounds.csv, with its columns of learning."""

@@ -82,6 +82,10 @@ class Observer:
         """Return further columns of devices.csv for participations [n], whose round ends now."""
         return {}
 
+    def added_device_columns(self, devices: DeviceColumns) -> DeviceColumns:
+        """Return further columns of devices.csv that follow from those of participations [n], whose round ends now."""
+        return {}
+
     def round_ends(self, ended: EndedRound) -> RoundColumns:
         """Return further columns of rounds.csv for a round that ends now."""
         return {}

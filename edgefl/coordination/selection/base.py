@@ -9,7 +9,8 @@ To write a selection:
 3. If it learns from round to round: `memory_width`, how many numbers it keeps of each device, and `remember`, which
    makes the next memory of the last one. The server holds the memory, and shows it as `view.memory`.
 4. The flags that differ: what devices must report or be asked so that the selection can choose.
-5. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in
+5. If it adds columns to results, such as its scores: `round_columns` and `device_columns` (`records/added_columns.py`).
+6. One line in the table of contents (`__init__.py`), one test in `tests/coordination/`, one row in
    `docs/selection.md`.
 """
 
@@ -18,15 +19,15 @@ import numpy.typing as npt
 
 from edgefl.coordination.server_view import DeviceReports, ServerView
 from edgefl.core.arrays import Floats, Ids, Ints
-from edgefl.core.catalogue import Member
 from edgefl.core.streams import Streams
+from edgefl.records.added_columns import AddsColumns
 
 # An attempt's draws are keyed by ids shifted beyond all real ones, of which there are fewer than 2^40.
 ATTEMPT_BITS = 40
 
 
-class Selection(Member):
-    """Base class of all selections.
+class Selection(AddsColumns):
+    """Base class of all selections, which may add columns to results.
 
     The properties are flags, which the server and the checks of a scenario read.
     """

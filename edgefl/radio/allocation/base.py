@@ -21,11 +21,11 @@ from channel.rate import Efficiency
 from edgefl.coordination.decisions import Decisions
 from edgefl.coordination.forecast import Forecast
 from edgefl.core.arrays import Floats
-from edgefl.core.catalogue import Member
+from edgefl.records.added_columns import AddsColumns
 
 
-class Allocation(Member):
-    """Base of all OFDMA allocations: disjoint shares that add up to the whole band."""
+class Allocation(AddsColumns):
+    """Base of all OFDMA allocations: disjoint shares that add up to the whole band; they may add columns to results."""
 
     in_turn: ClassVar[bool] = False  # whether transfers take turns on the whole band
     by_snr: ClassVar[bool] = False  # whether shares depend on `snr_hz`, that of devices at full power

@@ -1,0 +1,41 @@
+"""Members that may add columns to rounds.csv and devices.csv, besides those of every run.
+
+They declare the columns, as measures do, and give their values when a round ends. A reader takes the values of such
+columns for numbers, so that results can be read without the member.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from edgefl.core.arrays import Floats
+from edgefl.core.catalogue import Member
+from edgefl.records.columns import ResultColumn
+
+DeviceRows = Mapping[str, npt.NDArray[Any]]
+"""Participations [n] that ended in a round, as columns of devices.csv: `devices["upload_s"]` is [n]."""
+
+
+class AddsColumns(Member):
+    """A member that may add columns; by default it adds none."""
+
+    round_columns: ClassVar[tuple[ResultColumn, ...]] = ()
+    """The columns that it adds to rounds.csv: numbers."""
+
+    device_columns: ClassVar[tuple[ResultColumn, ...]] = ()
+    """The columns that it adds to devices.csv: numbers."""
+
+    def columns(self, devices: DeviceRows, memory: Floats) -> Mapping[str, float | None]:
+        """Return the columns of a round that ends, by their names; None: an empty cell.
+
+        Args:
+            devices: [n] the round's participations.
+            memory: [n, k] of their devices, by which a selection chose them; [n, 0] without a memory.
+        """
+        return {}
+
+    def columns_of_devices(self, devices: DeviceRows, memory: Floats) -> Mapping[str, Floats]:
+        """Return the columns [n] of participations, by their names; nan: an empty cell; the arguments as above."""
+        return {column.name: np.full(len(memory), np.nan) for column in self.device_columns}
