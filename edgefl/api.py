@@ -351,7 +351,7 @@ def _compared(result: Result) -> ComparedRun:
     else:
         columns = {str(column): result.rounds[column].tolist() for column in result.rounds}
     curve = metrics.accuracy_curve(columns)
-    updates = updates_of(lambda column: sum(columns[column]))
+    updates = updates_of(lambda column: metrics.total_of(columns, column))
     bs_energy_j = metrics.base_station_energy_j(columns)
-    wasted_j = sum(columns["wasted_j"])
-    return ComparedRun(str(name), result.scenario, result.status, curve, updates, wasted_j, bs_energy_j)
+    wasted_j = metrics.total_of(columns, "wasted_j")
+    return ComparedRun(str(name), result.scenario, result.status, curve, bs_energy_j, updates, wasted_j)

@@ -80,6 +80,11 @@ def accuracy_curve(columns: Mapping[str, Any]) -> AccuracyCurve:
     return AccuracyCurve(numbers(number), time_s, energy_j, accuracy, session, number)
 
 
+def total_of(columns: Mapping[str, Any], name: str) -> float:
+    """Return the sum of a column [rounds]; empty cells count as nothing."""
+    return float(np.nansum(np.array(columns[name], dtype=np.float64)))
+
+
 def base_station_energy_j(columns: Mapping[str, Any]) -> Floats | None:
     """Return the energy [rounds] drawn by base stations since the beginning; None if it was not measured."""
     # The table of a report has all columns, even if they are empty.

@@ -45,6 +45,9 @@ class Updates(NamedTuple):
         return share is not None and share < 1 - MOST_LOST
 
 
+NO_UPDATES = Updates(0, 0, 0, 0, 0)
+
+
 def updates_of(sum_of: Callable[[str], float]) -> Updates:
     """Return the updates of a run.
 

@@ -19,6 +19,11 @@ def at(scenario: ScenarioTree, path: str) -> Any:
     return value
 
 
+def has_deadline(scenario: ScenarioTree) -> bool:
+    """Return whether a deadline ends rounds, so that the time of a run says little about what it achieved."""
+    return at(scenario, "server.deadline_s") is not None
+
+
 def tree_of(values: Mapping[str, Any]) -> ScenarioTree:
     """Return values by dotted keys, such as those of a sweep's point, as nested mappings."""
     tree: dict[str, Any] = {}

@@ -62,7 +62,7 @@ def test_the_best_is_bold(tmp_path):
         made(tmp_path / "c", accuracies=FLAT[:2], algorithm="scaffold", targets=[0.5, 0.95]),
     ]
     first, second, third = table(*folders)
-    assert [row["algorithm"] for row in (first, second, third)] == ["fedavg", "fedprox", "scaffold"]
+    assert [row["algorithm"] for row in (first, second, third)] == ["FedAvg", "FedProx", "SCAFFOLD"]
     assert [row["to 50 %: rounds"] for row in (first, second, third)] == ["**2**", "3", ">2"]
     assert [row["to 95 %: rounds"] for row in (first, second, third)] == [">4", ">5", ">2"]
     assert [row[r"accuracy: final \[%\]"] for row in (first, second, third)] == ["**90.00**", "**90.00**", "20.00"]
@@ -87,7 +87,7 @@ def test_latex_is_whole_and_escaped(tmp_path):
     label, *cells = re.split(r"(?<!\\)&", first.removesuffix(r" \\"))
     assert label == r"key a\_\&\%\$\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{} "
     assert [cell.strip() for cell in cells] == [
-        "fedavg",
+        "FedAvg",
         "$>$4",
         "$>$40.0",
         "$>$8.00",

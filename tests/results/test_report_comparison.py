@@ -27,6 +27,8 @@ from edgefl.results.report.comparison.formats import formatted
 from edgefl.results.report.shared import read
 from edgefl.results.result import Result
 
+UPDATE_COLUMNS = ("selected", "received", "late", "departed", "failed", "wasted_j")
+
 
 def rounds(*accuracies, cost=1.0):
     """Rounds of 2 s and 3 J, times the cost."""
@@ -82,6 +84,12 @@ def test_row_matches_hand_calculation():
             "paired_t": t,
             "paired_df": 1,
             "paired_p": 1 - 2 * np.arctan(t) / np.pi,  # Cauchy's distribution
+            "received": 0,
+            "received_share": None,
+            "late": 0,
+            "departed": 0,
+            "failed": 0,
+            "wasted_j": 0.0,
             "to_0.6_accuracy": 0.6,
             "to_0.6_rounds": 2,
             "to_0.6_time_s": 8.0,
@@ -213,13 +221,14 @@ def test_folders_and_results_give_the_same_frame(result):
     found = read.load(folder)
     ledger = Ledger()
     for row in range(5):
-        values = {key: found.rounds[key][row] for key in CURVE_COLUMNS}
+        values = {key: found.rounds[key][row] for key in (*CURVE_COLUMNS, *UPDATE_COLUMNS)}
         ledger.close_round(values, {})
     memory = Result(dict(found.scenario), {}, None, "finished", ledger)
     frame = edgefl.compare([folder, memory], relative=[0.97])
     assert frame["run"].tolist() == [str(folder), "quickstart · seed 1"]
     assert frame["paired_note"].tolist() == ["identical"] * 2
-    same = frame.drop(columns="run")
+    assert frame["label"].tolist() == ["quickstart (1)", "quickstart (2)"]
+    same = frame.drop(columns=["run", "label"])
     assert same.iloc[0].equals(same.iloc[1])
 
 

@@ -44,6 +44,22 @@ def test_extended_run_has_the_same_bytes(name, tmp_path, jobs):
     assert 0 < jobs.total() < whole  # the rounds of the first run have not been learned again
 
 
+def test_label_changes_no_result(tmp_path, jobs):
+    edgefl.run({**BASE, "label": "mine"}, out=tmp_path / "labelled", device="cpu")
+    edgefl.run(BASE, out=tmp_path / "plain", device="cpu")
+    labelled = content(tmp_path / "labelled")
+    assert {name for name, file in content(tmp_path / "plain").items() if file != labelled[name]} <= {"scenario.yaml"}
+    jobs.clear()
+    for label in ({"label": "another"}, {}):  # a run resumes whatever its label
+        result = edgefl.run({**BASE, **label}, out=tmp_path / "labelled", device="cpu", resume=True)
+        assert result.status == "finished"
+    assert not jobs.total()
+    edgefl.run({**shortened(BASE), "label": "short"}, out=tmp_path / "out", device="cpu", pace=Pace(rounds=99))
+    edgefl.run({**BASE, "label": "long"}, out=tmp_path / "out", device="cpu", resume=True)
+    assert "label: long" in (tmp_path / "out" / "scenario.yaml").read_text()
+    assert content(tmp_path / "out").keys() == labelled.keys()
+
+
 def test_rounds_without_a_record_are_learned_again(tmp_path, jobs):
     edgefl.run(BASE, out=tmp_path / "whole", device="cpu")
     whole = jobs.total()

@@ -259,6 +259,46 @@ def test_resume_runs_only_what_is_missing(write, tmp_path, in_this_process):
     assert again.equals(first)
 
 
+def test_sweep_whose_folders_have_other_names_is_resumed_in_them(write, tmp_path, in_this_process):
+    path = write(grid={"training.lr": [0.1, 0.2]}, seeds=[1, 2])
+    edgefl.sweep(path, out=tmp_path / "out", device="cpu")
+    # An earlier version named folders otherwise.
+    for name in ("sweep.yaml", "index.csv"):
+        text = (tmp_path / "out" / name).read_text()
+        (tmp_path / "out" / name).write_text(text.replace("1-lr=0.1", "1-l").replace("2-lr=0.2", "2-l"))
+    for place, old in (("1-lr=0.1", "1-l"), ("2-lr=0.2", "2-l")):
+        (tmp_path / "out" / place).rename(tmp_path / "out" / old)
+    in_this_process.clear()
+    again = edgefl.sweep(path, out=tmp_path / "out", device="cpu", resume=True)
+    assert not in_this_process
+    assert again["point"].tolist() == ["1-l", "1-l", "2-l", "2-l"]
+    assert again["status"].tolist() == ["finished"] * 4
+    assert not list((tmp_path / "out").glob("*lr*"))
+
+
+def test_swept_label_names_the_method(write, tmp_path, in_this_process):
+    methods = {"label": ["Plain", "Mine, α"], "algorithm": ["fedavg", {"kind": "fedprox", "mu": 0.1}]}
+    index = edgefl.sweep(write(zip=methods), out=tmp_path / "out", device="cpu")
+    assert index["point"].tolist() == ["1-Plain", "2-Mine,_α"]
+    assert index["label"].tolist() == ["Plain", "Mine, α"]
+    scenario = yaml.safe_load((tmp_path / "out" / index["folder"][1] / "scenario.yaml").read_text())
+    assert scenario["label"] == "Mine, α"
+
+
+def test_two_labels_for_one_scenario_are_refused(write):
+    with pytest.raises(InputError, match="same scenario"):
+        load_sweep(write(grid={"label": ["a", "b"]}))
+
+
+def test_keys_without_room_in_the_names_of_folders_are_listed(write, tmp_path, in_this_process):
+    names = ["x" * 90, "y" * 90]
+    edgefl.sweep(write(grid={"training.lr": [0.1, 0.2], "name": names}), out=tmp_path / "out", device="cpu")
+    content = yaml.safe_load((tmp_path / "out" / "sweep.yaml").read_text())
+    assert content["not_in_folders"] == ["name"]
+    assert content["points"][0]["values"]["name"] == names[0]
+    assert content["points"][0]["folder"] == "1-lr=0.1/seed-1"
+
+
 def test_another_sweep_is_refused(write, tmp_path, in_this_process):
     edgefl.sweep(write(), out=tmp_path / "out", device="cpu")
     other = write(seeds=[1, 2])

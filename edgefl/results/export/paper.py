@@ -202,8 +202,9 @@ def _key_columns(study: Study, points: Sequence[int]) -> list[TextColumn]:
 def _name_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
     """Return the label, and the algorithm where the label does not contain it."""
     labels = [group.label for group in groups]
-    columns = [TextColumn("", "run", [Cell(label) for label in labels], left=True)]
     algorithms = [title("algorithm", describe.kind(group.runs[0].scenario, "algorithm")) for group in groups]
+    name = "algorithm" if labels == algorithms else "run"
+    columns = [TextColumn("", name, [Cell(label) for label in labels], left=True)]
     if any(algorithm not in label for algorithm, label in zip(algorithms, labels, strict=True)):
         columns.append(TextColumn("", "algorithm", [Cell(algorithm) for algorithm in algorithms], left=True))
     return columns

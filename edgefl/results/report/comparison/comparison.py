@@ -8,9 +8,9 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, quantity, score, spread
 from edgefl.results import metrics
-from edgefl.results.labels import PLAN_KEYS
+from edgefl.results.labels import PLAN_KEYS, labels
 from edgefl.results.metrics import AccuracyCurve
-from edgefl.results.participation import LOSS_CAUSES, Updates
+from edgefl.results.participation import LOSS_CAUSES, NO_UPDATES, Updates
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run
 
@@ -34,9 +34,9 @@ class ComparedRun(NamedTuple):
     scenario: Mapping[str, Any]
     status: str
     curve: AccuracyCurve
-    updates: Updates
-    wasted_j: float  # energy of participations whose update was not used
     bs_energy_j: Floats | None = None  # [rounds] of base stations since the beginning; None: not measured
+    updates: Updates = NO_UPDATES
+    wasted_j: float = 0.0  # energy of participations whose update was not used
 
 
 class ComparisonOptions(NamedTuple):
@@ -63,6 +63,7 @@ class Comparison(NamedTuple):
     targets: Sequence[TargetAccuracy]
     sessions: Sequence[int]  # none where no run has several
     rows: Sequence[ComparisonRow]
+    names: Sequence[str]  # of the runs in tables: their labels, if any scenario has one
 
 
 class Block(NamedTuple):
@@ -79,7 +80,7 @@ def compared_run(run: Run, name: str) -> ComparedRun:
     bs_energy_j = metrics.base_station_energy_j(run.rounds)
     status = str(run.manifest.get("status"))
     wasted_j = run.sum("wasted_j") or 0.0
-    return ComparedRun(name, run.scenario, status, curve, run.updates, wasted_j, bs_energy_j)
+    return ComparedRun(name, run.scenario, status, curve, bs_energy_j, run.updates, wasted_j)
 
 
 def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparison:
@@ -95,13 +96,16 @@ def compare(runs: Sequence[ComparedRun], options: ComparisonOptions) -> Comparis
     targets = _targets(runs, options)
     sessions = _sessions(runs)
     rows = []
-    for run in runs:
+    for run, label in zip(runs, labels([run.scenario for run in runs]), strict=True):
         row = _row(run, reference, targets, options)
         row |= _session_metrics(run.curve, reference.curve, sessions, options)
         if any(other.bs_energy_j is not None for other in runs):
             row |= _base_station_energy(run, targets)
+        row["label"] = label
         rows.append({key: _none_if_nan(value) for key, value in row.items()})
-    return Comparison(options, targets, sessions, rows)
+    has_labels = any(run.scenario.get("label") for run in runs)
+    names = [str(row["label" if has_labels else "run"]) for row in rows]
+    return Comparison(options, targets, sessions, rows, names)
 
 
 def _check(options: ComparisonOptions) -> None:
@@ -414,9 +418,9 @@ def notes(comparison: Comparison) -> list[str]:
     """Return further facts about the runs, a line each."""
     unfinished = []
     untested = []
-    for row in comparison.rows:
+    for name, row in zip(comparison.names, comparison.rows, strict=True):
         if row["status"] != "finished":
-            unfinished.append(f"{row['run']}: {row['status']} after {row['rounds']:,} rounds")
+            unfinished.append(f"{name}: {row['status']} after {row['rounds']:,} rounds")
         if not row["tests"]:
-            untested.append(f"{row['run']}: measured no accuracy")
+            untested.append(f"{name}: measured no accuracy")
     return unfinished + untested

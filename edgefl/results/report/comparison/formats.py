@@ -1,7 +1,7 @@
 """A comparison as text: tables for terminals and Markdown, one flat table for other programs."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from edgefl.results.csv_format import csv_bytes
 from edgefl.results.report.comparison.comparison import (
@@ -22,12 +22,11 @@ def formatted(comparison: Comparison, form: str) -> str:
 
 
 def _titled_cells(comparison: Comparison) -> list[tuple[str, TextRows]]:
-    names = [row["run"] for row in comparison.rows]
     blocks = [overview(comparison), updates_block(comparison), *accuracy_blocks(comparison)]
-    return [(block.title, _with_names(block, names)) for block in blocks if block is not None]
+    return [(block.title, _with_names(block, comparison.names)) for block in blocks if block is not None]
 
 
-def _with_names(block: Block, names: list[str]) -> TextRows:
+def _with_names(block: Block, names: Sequence[str]) -> TextRows:
     cells = [["run", *block.head]]
     for name, row in zip(names, block.body, strict=True):
         cells.append([name, *row])

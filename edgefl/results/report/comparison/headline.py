@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
-from edgefl.results.report.comparison.pooled_seeds import MAIN_RESULTS, PooledRuns
+from edgefl.results.report.comparison.pooled_seeds import PooledRuns, main_results
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
@@ -140,7 +140,8 @@ def runs_table(runs: Sequence[StyledRun]) -> Html:
     Columns that no run has a value for are left out.
     """
     targets = sorted({target["accuracy"] for run in runs for target in run.data.targets})
-    columns = [(result.title, [result.text_of(result.value_of(run.data)) for run in runs]) for result in MAIN_RESULTS]
+    results = main_results([run.data for run in runs])
+    columns = [(result.title, [result.text_of(result.value_of(run.data)) for run in runs]) for result in results]
     # Runs may have targets of their own: every target of any run has a column.
     columns += [(f"to {percent(target)}", [_cost_of_target(run.data, target) for run in runs]) for target in targets]
 

@@ -16,6 +16,7 @@ from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.shared.style import StyledRun, styled_run
 from edgefl.results.report.shared.tables import Cell, number_or_dash, table
 from edgefl.results.report.shared.templates import Html
+from edgefl.results.scenario_tree import has_deadline
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
 PERCENT = (Unit("%", 0.01, 0),)
@@ -36,13 +37,27 @@ class MainResult(NamedTuple):
     text_of: Callable[[float | None], str]
 
 
+VIRTUAL_TIME = MainResult("virtual time", lambda run: run.total("time_s"), TIME, lambda value: quantity(value, TIME))
+RECEIVED = MainResult(
+    "updates received", lambda run: run.updates.received_share, PERCENT, lambda value: score(value, 0)
+)
 MAIN_RESULTS = (
     MainResult("final accuracy", lambda run: run.final_accuracy, PERCENT, score),
     MainResult("distance to the optimum", lambda run: run.last("distance_to_optimum"), PLAIN, number_or_dash),
-    MainResult("virtual time", lambda run: run.total("time_s"), TIME, lambda value: quantity(value, TIME)),
+    VIRTUAL_TIME,
     MainResult("energy", lambda run: run.total("energy_j"), ENERGY, lambda value: quantity(value, ENERGY)),
     MainResult("rounds", lambda run: float(run.length), PLAIN, lambda value: f"{value:,.0f}"),
 )
+
+
+def main_results(runs: Sequence[Run]) -> list[MainResult]:
+    """Return the results that tables of these runs have: with lost updates their share, with a deadline no time."""
+    results = list(MAIN_RESULTS)
+    if any(has_deadline(run.scenario) for run in runs):  # it sets the time of a round, whatever a run achieves
+        results.remove(VIRTUAL_TIME)
+    if any(run.updates.many_lost for run in runs):
+        results.insert(0, RECEIVED)
+    return results
 
 
 class PooledRuns(NamedTuple):
@@ -98,7 +113,7 @@ def table_of_means(groups: Sequence[PooledRuns]) -> Html:
     """Return a table of the main results, with a row for each group; columns without any number are left out."""
     head = ["setting", "seeds"]
     body: list[list[Cell]] = [[group.look, f"{len(group.runs):,}"] for group in groups]
-    for result in MAIN_RESULTS:
+    for result in main_results([run.data for group in groups for run in group.runs]):
         cells = [_mean_cell([result.value_of(run.data) for run in group.runs], result.units) for group in groups]
         if set(cells) != {NO_NUMBER}:
             head.append(result.title)

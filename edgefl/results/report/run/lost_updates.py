@@ -16,10 +16,21 @@ def sentence(run: Run) -> str:
     updates = run.updates
     if not updates.many_lost:
         return ""
-    arrived = f"{quantity(updates.received)} of {quantity(updates.ended)} updates arrived and were used"
-    causes = [f"{quantity(count)} were {CAUSE_TEXTS[cause]}" for cause, count in updates.losses.items() if count]
-    text = f"{'Only ' if updates.received else ''}{arrived}: {', '.join(causes)}."
+    received = (
+        f"Only {quantity(updates.received)} of {quantity(updates.ended)} updates {_were(updates.received)} received"
+    )
+    if not updates.received:
+        received = f"None of {quantity(updates.ended)} updates was received"
+    causes = []
+    for cause, count in updates.losses.items():
+        if count:
+            causes.append(f"{quantity(count)} {_were(count)} {CAUSE_TEXTS[cause]}")
+    text = f"{received}: {', '.join(causes)}."
     share = wasted_energy.lost_share(run)
     if share is None:
         return text
     return f"{text} {digits(100 * share, 1)} % of the energy went into updates that were not used."
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
