@@ -185,7 +185,7 @@ def test_a_baseline_is_a_method_a_value_a_point_or_a_run(noisy, baseline, levels
 
 
 def test_an_unknown_baseline_is_one_line(noisy):
-    with pytest.raises(InputError, match=r"--baseline fedprox: is no value, .* use one of FedAvg, SCAFFOLD"):
+    with pytest.raises(InputError, match=r"--baseline fedprox: is not a value, .* use one of FedAvg, SCAFFOLD"):
         baseline_levels(load(noisy), ["fedprox"])
 
 
@@ -239,7 +239,7 @@ def test_python_compares_a_sweep(noisy):
     assert table["baseline"].iloc[0] == "SCAFFOLD"
     assert table["ratio"].iloc[0] == pytest.approx(0.2, rel=0.5)
     assert len(edgefl.compare([noisy / "1", noisy / "2"], measures=["time_s"])) == 1
-    with pytest.raises(InputError, match="is no value, point or run"):
+    with pytest.raises(InputError, match="is not a value, point or run"):
         edgefl.compare([noisy / "1", noisy / "2"], baseline=["fedavg"])
 
 

@@ -278,4 +278,4 @@ def _baseline(study: Study, text: str) -> dict[int, int]:
         if text.rstrip("/") in {point.label, *folders}:
             return dict(enumerate(point.value_indices))
     known = ", ".join(study.keys[ordered[0]].texts) if study.keys else "none"
-    raise InputError(f"{option}: is no value, point or run of the sweep: use one of {known}")
+    raise InputError(f"{option}: is not a value, point or run of the sweep: use one of {known}")
