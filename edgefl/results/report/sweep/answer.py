@@ -96,7 +96,8 @@ def lost_updates_sentence(study: Study, columns: Mapping[str, EstimateColumn]) -
     lossy = sorted((point for point, share in shares.items() if share < 1 - MOST_LOST), key=shares.__getitem__)
     places = [f"{_received_text(study, point)} arrive{_at(study, point)}" for point in lossy]
     if len(lossy) <= MOST_SENTENCES:
-        return f"{'; '.join(places)}{_wasted_text(study, lossy[0])}."
+        wasted = _wasted_text(study, lossy[0]) if len(lossy) == 1 else ""
+        return f"{'; '.join(places)}{wasted}."
     fewest = f"fewest{_at(study, lossy[0])}: {_received_text(study, lossy[0])}{_wasted_text(study, lossy[0])}"
     most = max(shares, key=shares.__getitem__)
     share = percent(1 - MOST_LOST)
