@@ -98,8 +98,8 @@ def _told_apart(scenarios: Sequence[ScenarioTree]) -> list[str]:
     chosen = _Chosen(keys, {key.path: _value_texts(key) for key in _with_members(keys)})
     few = _fewest(keys, len(scenarios))
     texts = [_text(place, scenario, few, chosen) for place, scenario in enumerate(scenarios)]
-    seeds = [scenario.get("seed") for scenario in scenarios]
-    seeds_of: dict[str, set[Any]] = {}
+    seeds = [str(scenario.get("seed")) for scenario in scenarios]
+    seeds_of: dict[str, set[str]] = {}
     for text, seed in zip(texts, seeds, strict=True):
         seeds_of.setdefault(text, set()).add(seed)
     result = []

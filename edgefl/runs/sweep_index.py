@@ -65,7 +65,7 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
     """Return the index of a sweep as CSV: one row for each run, with its values, status, totals and targets."""
     reached = [_targets(run) for run in runs]
     targets = dict.fromkeys(target for of_run in reached for target in of_run)  # without duplicates, in order
-    totals = list(INDEX_TOTALS)
+    totals = [*INDEX_TOTALS, *LOSS_CAUSES]
     of_target = list(OF_TARGET)
     if any(BS_ENERGY in (run.summary or {}) for run in runs):
         totals.append(BS_ENERGY)
@@ -80,12 +80,9 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
         columns["status"].append(run.status)
         columns["error"].append(run.error)
         columns["folder"].append(str(run.point.place))
-        summary = run.summary or {}
-        drops = summary.get("drops") or {}
+        summary = {**(run.summary or {}).get("drops", {}), **(run.summary or {})}
         for name in totals:
             columns[name].append(summary.get(name))
-        for cause in LOSS_CAUSES:
-            columns[cause].append(drops.get(cause))
         for target in targets:
             for name in of_target:
                 columns[f"target_{target}_{name}"].append(of_run.get(target, {}).get(name))

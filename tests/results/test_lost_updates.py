@@ -74,7 +74,7 @@ def test_lost_updates_come_first(late):
     first = narrative.sentences(run)[0]
     share = 100 * run.summary["wasted_j"] / run.summary["energy_j"]
     assert first.startswith(f"Only {updates.received} of {updates.ended} updates")
-    assert f"{updates.late} w" in first
+    assert f"not used: {updates.late} late. " in first
     assert float(first.split(" % of the energy")[0].split()[-1]) == pytest.approx(share, rel=0.01)
     assert not any("whose update was not used" in sentence for sentence in narrative.sentences(run))
     page = write([late / "short"], late / "page.html").read_text()
