@@ -102,7 +102,7 @@ def test_nothing_is_fetched(opened, result):
 def test_a_hostile_name_stays_text(opened, result):
     evil = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
     browser = opened(result(name=evil, status="failed", error=evil, algorithm={"kind": evil}))
-    assert browser.find_element(By.TAG_NAME, "h1").text == evil[:59] + "…"
+    assert browser.find_element(By.TAG_NAME, "h1").text == evil
     assert browser.title.startswith("</script><script>")
     assert len(drawn(browser)) == 8
 

@@ -13,8 +13,11 @@ TEXT_LINE_IN = 0.16
 # Longest lines of text, in characters
 LEGEND_CHARACTERS = 52
 TICK_CHARACTERS = 20
+MOST_TICK_CHARACTERS = 28  # if there is no room for so many lines
+FONT_SIZE = 8
+SMALLEST_FONT_SIZE = 4.5
 STYLE: Any = {  # Matplotlib's type names all of its keys
-    "font.size": 8,
+    "font.size": FONT_SIZE,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -47,6 +50,24 @@ def look_of(number: int) -> LineLook:
 def wrapped(text: str, characters: int) -> str:
     """Return a text in lines of at most so many characters."""
     return textwrap.fill(text, characters)
+
+
+class TickLabels(NamedTuple):
+    """Labels beside a panel's axis, one below the other, and the size of their font [pt]."""
+
+    texts: list[str]
+    size: float
+
+
+def tick_labels(labels: list[str]) -> TickLabels:
+    """Return labels in short lines, in a smaller font where the panel has no room for all lines."""
+    lines_of_each = 0.8 * PANEL_HEIGHT_IN / TEXT_LINE_IN / len(labels)  # the rest are the axis and its title
+    texts = [wrapped(label, TICK_CHARACTERS) for label in labels]
+    if max(text.count("\n") + 1 for text in texts) > lines_of_each:
+        texts = [wrapped(label, MOST_TICK_CHARACTERS) for label in labels]
+    most_lines = max(text.count("\n") + 1 for text in texts)
+    size = FONT_SIZE * min(1.0, lines_of_each / most_lines)
+    return TickLabels(texts, max(size, SMALLEST_FONT_SIZE))
 
 
 def legend_height_in(labels: list[str]) -> float:

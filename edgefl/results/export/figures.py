@@ -22,10 +22,10 @@ from edgefl.results.export.figure_style import (
     PAGE_IN,
     PANEL_HEIGHT_IN,
     STYLE,
-    TICK_CHARACTERS,
     LineLook,
     legend_height_in,
     look_of,
+    tick_labels,
     wrapped,
 )
 from edgefl.results.export.sweep_figure import draw_panel, panels_of
@@ -271,7 +271,8 @@ def _draw_energy(axes: Axes, drawn: Sequence[DrawnGroup]) -> None:
         axes.barh(places, values, left=left, color=phase.colour, label=phase.name, height=0.7)
         left += values
     if count > 1:
-        axes.set_yticks(places, [one.label(TICK_CHARACTERS) for one in drawn])
+        names = tick_labels([one.group.label for one in drawn])
+        axes.set_yticks(places, names.texts, fontsize=names.size)
     else:
         axes.set_yticks([], [])
     middle = (count - 1) / 2
