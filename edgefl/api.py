@@ -13,7 +13,7 @@ from edgefl.core.own_files import check_replaceable
 from edgefl.learning.record import Pace
 from edgefl.results import metrics, what_if_table
 from edgefl.results import report as report_page
-from edgefl.results.export.effects_table import EffectGroup, effect_groups, effect_rows
+from edgefl.results.export.effects_table import EffectTable, effect_rows, effect_table
 from edgefl.results.participation import updates_of
 from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.comparison import comparison
@@ -318,13 +318,13 @@ def compare(
     return pd.DataFrame(list(compared.rows))
 
 
-def effects_of(folders: Sequence[Path], choice: StudyChoice) -> list[EffectGroup]:
+def effects_of(folders: Sequence[Path], choice: StudyChoice) -> EffectTable:
     """Return the effects of each key, all else equal: of a sweep, of several ones, or of points of sweeps.
 
     Raises:
         InputError: a folder cannot be read, or has no such key, value or measure.
     """
-    return effect_groups(gathered(folders), choice)
+    return effect_table(gathered(folders), choice)
 
 
 def compare_with_first(runs: Sequence[str | Path | Result], options: ComparisonOptions) -> Comparison:

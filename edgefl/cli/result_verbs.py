@@ -91,8 +91,8 @@ def _compare(options: argparse.Namespace) -> int:
         if len(options.target) > 1 or options.relative:
             raise InputError("compare: of a sweep, name at most one --target, and no --relative")
         target = f"{options.target[0]:g}" if options.target else None
-        groups = effects_of(options.folders, replace(choice, target=target))
-        return print_or_write(formatted_effects(groups, options.format), options.out)
+        table = effects_of(options.folders, replace(choice, target=target))
+        return print_or_write(formatted_effects(table, options.format), options.out)
     if choice.is_made or options.format == "latex":
         raise InputError("compare: --where, --facet, --baseline, --measure, --format latex: only of sweeps and points")
     comparison_options = ComparisonOptions(options.target, options.relative, options.last, options.initial)

@@ -82,3 +82,41 @@ def test_a_point_where_a_run_missed_is_not_compared_with_the_best(tmp_path):
     text = next(text for text in sentences(folder, "to 90 %", 1) if "lowest time" in text)
     assert text.startswith("Where all runs reached 90 %, the lowest time to 90 % is ")
     assert "Next is bandwidth 100 MHz · FedAvg (+" in text
+
+
+def with_losses(values, seed):
+    """Two updates of twenty arrive at 50 MHz, all of them at the other bandwidths."""
+    received = 2 if values["radio.bandwidth_hz"] == 50_000_000 else 20
+    share = {"received": received, "received_share": received / 20, "late": 20 - received, "departed": 0, "failed": 0}
+    return share | {"wasted_j": 0 if received == 20 else 1e-9}
+
+
+def test_lost_updates_come_first(tmp_path):
+    folder = make(tmp_path / "s", BANDWIDTHS, change=with_losses)
+    for goal in ("to 80 %", "the whole run"):
+        first = sentences(folder, goal)[0]
+        assert first.startswith("6 of 60 updates arrive at bandwidth 50 MHz, and ")
+        assert first.endswith(" of the energy there went into the others.")
+
+
+def test_many_places_with_lost_updates_are_summarised(tmp_path):
+    grid = BANDWIDTHS | {"server.participants": [1, 2, 3, 4]}
+    first = sentences(make(tmp_path / "s", grid, change=with_losses), "the whole run")[0]
+    assert first.startswith("Fewer than 95 % of the updates arrive at 4 of 12 points; fewest at bandwidth 50 MHz · ")
+    assert first.endswith("60 of 60 updates.")
+
+
+def test_without_lost_updates_nothing_is_said_of_them(tmp_path):
+    all_arrive = lambda *_: {"received": 20, "received_share": 1.0, "late": 0, "departed": 0, "failed": 0}  # noqa: E731
+    assert "arrive" not in " ".join(sentences(make(tmp_path / "s", BANDWIDTHS, change=all_arrive), "to 80 %"))
+
+
+def test_under_a_deadline_the_time_of_the_whole_run_is_not_compared(tmp_path):
+    folder = make(tmp_path / "s", BANDWIDTHS, change=with_losses)
+    assert "the time of the whole run falls" in " ".join(sentences(folder, "the whole run"))
+    (folder / "1/seed-1/scenario.yaml").write_text("server: {policy: {kind: deadline}, deadline_s: 60}\n")
+    texts = " ".join(sentences(folder, "the whole run"))
+    assert "Rounds end at a deadline" in texts
+    assert "the time of the whole run falls" not in texts
+    assert "the share of updates received rises from 10.00" in texts
+    assert "the time to 80 % falls" in " ".join(sentences(folder, "to 80 %"))

@@ -78,9 +78,8 @@ def test_choices_change_axis_goal_and_view(opened, tmp_path):
     assert "time of the whole run" in shown(browser).replace("\N{NO-BREAK SPACE}", " ")
     browser.find_element(By.XPATH, "//button[text()='Rounds']").click()
     assert browser.execute_script(title.format("curves", "x")) == "round"
-    assert (
-        "The chart shows 8 of 12 points with curves." in browser.find_element(By.CSS_SELECTOR, "#learning .left").text
-    )
+    panels = "return document.getElementById('curves').layout.annotations.length"
+    assert browser.execute_script(panels) == 4  # participants and algorithms, with a line for each bandwidth
 
 
 def test_censored_points_are_open_marks(opened, tmp_path):
@@ -126,10 +125,7 @@ def test_a_thousand_points(opened, tmp_path):
     folder = make(tmp_path / "s", grid, seeds=(1, 2), rounds=2, train=False)
     browser = opened(folder)
     assert (tmp_path / "page.html").stat().st_size < 5e6
-    assert (
-        "The chart shows 8 of 100 settings of the other keys."
-        in browser.find_element(By.CSS_SELECTOR, "#effect .left").text
-    )
+    assert lines(browser, "time") == [10] * 100  # ten panels of ten lines
     choose(browser, "only-1", "3")
     assert browser.find_element(By.ID, "count").text == "100 of 1000 points"
     choose(browser, "only-2", "7")
@@ -170,7 +166,7 @@ def test_long_names_stand_one_below_the_other(opened, tmp_path):
     shown = browser.execute_script(
         "return [...document.querySelectorAll('#time .ytick text')].map(text => text.textContent)"
     )
-    assert sorted(shown) == names
+    assert sorted(shown) == [name.replace("_", " ") for name in names]
     tops = "return [...document.querySelectorAll('#time .ytick text')].map(text => text.getBoundingClientRect().top)"
     places = sorted(browser.execute_script(tops))
     assert min(np.diff(places)) > 15  # pixels: no two names overlap
@@ -205,3 +201,67 @@ def test_a_table_that_is_too_wide_says_so(opened, tmp_path):
     assert "wider" in browser.find_element(By.CSS_SELECTOR, "#table .scroll").get_attribute("class")
     narrow = opened(make(tmp_path / "t", {"radio.bandwidth_hz": [50e6, 100e6]}, targets=(), train=False))
     assert not narrow.find_element(By.CSS_SELECTOR, "#table .wide").is_displayed()
+
+
+METHODS = {"algorithm": ["fedavg", "scaffold", "fedprox", "my_own:Mine"]}
+CHURN = {"churn.arrivals_per_s": [0.5, 1.0, 2.0]}
+DRAWN = """
+const chart = document.getElementById('time');
+const lines = chart.data.filter(one => one.mode === 'lines+markers');
+return [lines.map(one => one.y.length), [...new Set(lines.map(one => one.xaxis))].sort(),
+        chart.layout.annotations.map(one => one.text),
+        [...document.querySelectorAll('#effect .key span')].map(one => one.textContent),
+        chart.layout.xaxis.tickvals]
+"""
+
+
+def test_every_method_has_a_line_in_every_panel(opened, tmp_path):
+    """All 36 points are drawn: 3 bandwidths of 4 methods in 3 panels, with the bandwidths as ticks."""
+    browser = opened(make(tmp_path / "s", METHODS | {"radio.bandwidth_hz": [50e6, 100e6, 200e6]} | CHURN, seeds=(1,)))
+    marks, axes, headings, names, ticks = browser.execute_script(DRAWN)
+    assert marks == [3] * 12
+    assert axes == ["x", "x2", "x3"]
+    assert headings == ["arrivals 0.5 /s", "arrivals 1 /s", "arrivals 2 /s"]
+    assert names == ["FedAvg", "SCAFFOLD", "FedProx", "Mine"]
+    assert ticks == [50, 100, 200]
+    choose(browser, "lines", "arrivals")
+    marks, _, headings, names, _ = browser.execute_script(DRAWN)
+    assert marks == [3] * 12
+    assert headings == ["FedAvg", "SCAFFOLD", "FedProx", "Mine"]
+    choose(browser, "only-0", "Mine")
+    assert lines(browser, "time") == [3, 3, 3]
+
+
+def test_the_interval_of_charts_is_chosen(opened, tmp_path):
+    browser = opened(make(tmp_path / "s", {"radio.bandwidth_hz": [50e6, 100e6]}, seeds=(1, 2, 3, 4)))
+    half = "return document.getElementById('time').data.find(one => one.error_y?.visible).error_y.array[0]"
+    confidence = browser.execute_script(half)
+    choose(browser, "interval", "standard deviation")
+    assert confidence / browser.execute_script(half) == pytest.approx(3.182 / 2, rel=0.01)  # Student's t over root 4
+
+
+def test_the_baseline_changes_the_table_of_effects(opened, tmp_path):
+    browser = opened(make(tmp_path / "s", METHODS | {"radio.bandwidth_hz": [50e6, 100e6]}))
+    table = ".card[data-baseline]:not([hidden]) .effects tbody tr"
+    first = [row.text for row in browser.find_elements(By.CSS_SELECTOR, table)]
+    assert [row.split()[:3] for row in first] == [
+        ["algorithm", "SCAFFOLD", "FedAvg"],
+        ["FedProx", "FedAvg", "the"],
+        ["Mine", "FedAvg", "the"],
+        ["bandwidth", "100", "MHz"],
+    ]
+    choose(browser, "baseline", "Mine")
+    against = [row.text.split()[-1] for row in browser.find_elements(By.CSS_SELECTOR, table)]
+    assert len(against) == 4
+    assert "Mine" in browser.find_elements(By.CSS_SELECTOR, table)[0].text
+
+
+def test_panels_stand_below_each_other_on_narrow_screens(opened, tmp_path):
+    browser = opened(make(tmp_path / "s", METHODS | {"radio.bandwidth_hz": [50e6, 100e6]} | CHURN, seeds=(1,)))
+    layout = "document.getElementById('time')._fullLayout"
+    left = f"return ['xaxis', 'xaxis2', 'xaxis3'].map(axis => {layout}[axis].domain[0])"
+    assert len(set(browser.execute_script(left))) > 1
+    browser.set_window_size(500, 900)
+    browser.execute_script("window.dispatchEvent(new Event('resize'))")
+    assert browser.execute_script(left) == [0, 0, 0]
+    browser.set_window_size(1400, 900)

@@ -15,7 +15,7 @@ from sweep_folders import ALGORITHMS, BANDWIDTHS, FAILED, make
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.results import statistics
-from edgefl.results.export.effects_table import EFFECT_FORMATS, effect_groups, formatted
+from edgefl.results.export.effects_table import EFFECT_FORMATS, effect_table, formatted
 from edgefl.results.report.sweep.effects import effect_sentence, effects
 from edgefl.results.report.sweep.estimates import estimate_columns
 from edgefl.results.report.sweep.gathering import gathered
@@ -185,12 +185,12 @@ def test_a_baseline_is_a_method_a_value_a_point_or_a_run(noisy, baseline, levels
 
 
 def test_an_unknown_baseline_is_one_line(noisy):
-    with pytest.raises(InputError, match=r"--baseline fedprox: is no value, .* use one of FedAvg, SCAFFOLD"):
+    with pytest.raises(InputError, match=r"--baseline fedprox: is not a value, .* use one of FedAvg, SCAFFOLD"):
         baseline_levels(load(noisy), ["fedprox"])
 
 
 def test_facets_compare_at_each_value(noisy):
-    groups = effect_groups(load(noisy), StudyChoice(facet=("bandwidth_hz",), measure=("time",), target="none"))
+    _, groups = effect_table(load(noisy), StudyChoice(facet=("bandwidth_hz",), measure=("time",), target="none"))
     assert [group.setting for group in groups] == [f"bandwidth {band} MHz" for band in (5, 10, 20, 40)]
     for group in groups:
         assert {effect.key.path for effect in group.effects} == {"algorithm", "churn.arrivals_per_s"}
@@ -222,8 +222,8 @@ def test_sweeps_over_the_same_keys_are_paired_by_point_and_seed(noisy, tmp_path)
 
 @pytest.mark.parametrize("form", EFFECT_FORMATS)
 def test_every_format_has_every_effect(noisy, form):
-    groups = effect_groups(load(noisy), StudyChoice(measure=("time", "energy"), target="none"))
-    text = formatted(groups, form)
+    table = effect_table(load(noisy), StudyChoice(measure=("time", "energy"), target="none"))
+    text = formatted(table, form)
     if form == "csv":
         assert len(list(csv.DictReader(io.StringIO(text)))) == 12
     elif form == "json":
@@ -239,7 +239,7 @@ def test_python_compares_a_sweep(noisy):
     assert table["baseline"].iloc[0] == "SCAFFOLD"
     assert table["ratio"].iloc[0] == pytest.approx(0.2, rel=0.5)
     assert len(edgefl.compare([noisy / "1", noisy / "2"], measures=["time_s"])) == 1
-    with pytest.raises(InputError, match="is no value, point or run"):
+    with pytest.raises(InputError, match="is not a value, point or run"):
         edgefl.compare([noisy / "1", noisy / "2"], baseline=["fedavg"])
 
 
@@ -247,3 +247,10 @@ def test_a_block_is_named_by_its_kind(tmp_path):
     study = load(make(tmp_path / "sweep", ALGORITHMS | BANDWIDTHS))
     assert baseline_levels(study, ["fedprox"]) == [1, 0]
     assert baseline_levels(study, ["algorithm=FedProx"]) == [1, 0]
+
+
+def test_a_comparison_begins_with_lost_updates(tmp_path):
+    lost = {"received": 1, "received_share": 0.1, "late": 9, "departed": 0, "failed": 0}
+    table = effect_table(load(make(tmp_path / "sweep", METHODS, change=lambda *_: lost)), StudyChoice())
+    assert formatted(table, "table").startswith("3 of 30 updates arrive at FedAvg; 3 of 30 updates arrive at SCAFFOLD")
+    assert "received_share" in {group.effects[0].measure.name for group in table.groups}

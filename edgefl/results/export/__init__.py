@@ -17,7 +17,8 @@ from edgefl.results.report.sweep.selection import StudyChoice
 
 MEMORY = 2**26  # bytes for standard output that wait in memory; more wait on disk
 EXPORT_TABLES = ("rounds", "devices", "phases", "device_accuracy", "summary", "targets")
-PAPER_TABLES = ("summary", "targets", "effects")
+EFFECTS = "effects"  # of the keys of a sweep, also as csv and json
+PAPER_TABLES = ("summary", "targets", EFFECTS)
 PAPER_FIGURES = ("rounds", "time", "energy", "phases", "sweep")
 
 
@@ -103,6 +104,8 @@ def export(
     if chosen.binary and out is None and sys.stdout.isatty():
         raise InputError(f"export: --format {form} cannot be shown in a terminal: name a file with -o")
     name = None if part is None else part[1]
+    if name == EFFECTS and form in {"csv", "json"}:  # they are numbers of a sweep, not tables of its runs
+        chosen = EXPORT_FORMATS["latex"]
     # Formats are imported when they are used, as pyarrow and the report take long.
     module = import_module(f"edgefl.results.export.{chosen.module}")
     write = module.write

@@ -10,6 +10,7 @@ from edgefl.core.units import NO_NUMBER, digits
 from edgefl.results.csv_format import csv_bytes
 from edgefl.results.export.dialects import Cell, TextColumn, latex, markdown
 from edgefl.results.report.comparison.formats import aligned
+from edgefl.results.report.sweep.answer import lost_updates_sentence
 from edgefl.results.report.sweep.effects import KeyEffect, effect_sentence, effects, pairs_text, ratio_text
 from edgefl.results.report.sweep.estimates import chosen_goal, chosen_measures, estimate_columns
 from edgefl.results.report.sweep.measures import difference_text, measure_title
@@ -40,7 +41,14 @@ class EffectGroup(NamedTuple):
     effects: Sequence[KeyEffect]
 
 
-def effect_groups(study: Study, choice: StudyChoice) -> list[EffectGroup]:
+class EffectTable(NamedTuple):
+    """Where updates were lost, in a sentence if many were, and the effects."""
+
+    opening: str
+    groups: Sequence[EffectGroup]
+
+
+def effect_table(study: Study, choice: StudyChoice) -> EffectTable:
     """Return the effects that a user chooses: for each measure, at each setting of the facets.
 
     Raises:
@@ -61,18 +69,18 @@ def effect_groups(study: Study, choice: StudyChoice) -> list[EffectGroup]:
             groups.append(EffectGroup(measure_title(measure, goal), setting_text(chosen, facets, setting), found))
     if not any(group.effects for group in groups):
         raise InputError(f"{study.folder}: no two points differ in one key only, so there is nothing to compare")
-    return groups
+    return EffectTable(lost_updates_sentence(chosen, columns), groups)
 
 
-def formatted(groups: Sequence[EffectGroup], form: str) -> str:
+def formatted(table: EffectTable, form: str) -> str:
     """Return the table in one of the `EFFECT_FORMATS`."""
-    return EFFECT_FORMATS[form](groups)
+    return EFFECT_FORMATS[form](table)
 
 
-def effect_rows(groups: Sequence[EffectGroup]) -> list[dict[str, Any]]:
+def effect_rows(table: EffectTable) -> list[dict[str, Any]]:
     """Return a row of numbers for each effect; None for an unknown number."""
     rows = []
-    for group in groups:
+    for group in table.groups:
         for effect in group.effects:
             matched = effect.matched
             difference = matched.difference
@@ -141,9 +149,9 @@ def _sentences(group: EffectGroup) -> list[str]:
     return [effect_sentence(effect, group.title) for effect in group.effects]
 
 
-def _table(groups: Sequence[EffectGroup]) -> str:
-    parts = []
-    for group in groups:
+def _table(table: EffectTable) -> str:
+    parts = [table.opening] if table.opening else []
+    for group in table.groups:
         columns = _columns(group.effects)
         cells = [[column.name for column in columns]]
         cells += [[column.cells[row].text for column in columns] for row in range(len(group.effects))]
@@ -152,35 +160,35 @@ def _table(groups: Sequence[EffectGroup]) -> str:
     return "\n\n".join([*parts, NOTE]) + "\n"
 
 
-def _markdown(groups: Sequence[EffectGroup]) -> str:
-    parts = []
-    for group in groups:
+def _markdown(table: EffectTable) -> str:
+    parts = [f"{table.opening}\n"] if table.opening else []
+    for group in table.groups:
         lines = [f"**{_title(group)}**", "", markdown(_columns(group.effects), note="")]
         lines += [f"- {sentence}" for sentence in _sentences(group)]
         parts.append("\n".join(lines))
     return "\n\n".join([*parts, NOTE]) + "\n"
 
 
-def _latex(groups: Sequence[EffectGroup]) -> str:
+def _latex(table: EffectTable) -> str:
     """Return a tabular for each measure, each with its sentences as comments."""
-    parts = []
-    for group in groups:
+    parts = [f"% {table.opening}"] if table.opening else []
+    for group in table.groups:
         note = f"{_title(group)}. {NOTE} Bold: p < 0.05."
         comments = "".join(f"% {sentence}\n" for sentence in _sentences(group))
         parts.append(comments + latex(_columns(group.effects), note))
     return "\n".join(parts)
 
 
-def _csv(groups: Sequence[EffectGroup]) -> str:
-    rows = effect_rows(groups)
+def _csv(table: EffectTable) -> str:
+    rows = effect_rows(table)
     return csv_bytes({name: [row[name] for row in rows] for name in rows[0]}).decode()
 
 
-def _json(groups: Sequence[EffectGroup]) -> str:
-    return json.dumps(effect_rows(groups), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def _json(table: EffectTable) -> str:
+    return json.dumps(effect_rows(table), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-EFFECT_FORMATS: dict[str, Callable[[Sequence[EffectGroup]], str]] = {
+EFFECT_FORMATS: dict[str, Callable[[EffectTable], str]] = {
     "table": _table,
     "markdown": _markdown,
     "latex": _latex,

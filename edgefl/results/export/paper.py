@@ -8,8 +8,9 @@ from typing import IO, Any, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, NO_NUMBER, PLAIN, TIME, Unit, fitting, percent, with_unit
+from edgefl.results.export import EFFECTS
 from edgefl.results.export.dialects import DIALECTS, NOTE, Cell, TextColumn
-from edgefl.results.export.effects_table import effect_groups, formatted
+from edgefl.results.export.effects_table import effect_table, formatted
 from edgefl.results.export.exported_runs import check_options, groups_of, groups_of_points, sweep_alone
 from edgefl.results.export.pivot import pivot
 from edgefl.results.member_titles import title
@@ -18,12 +19,11 @@ from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.sweep.estimates import chosen_goal, estimate_columns
 from edgefl.results.report.sweep.gathering import gathered
-from edgefl.results.report.sweep.selection import StudyChoice, selected
+from edgefl.results.report.sweep.selection import StudyChoice, selected, split
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import half_interval
 
 PERCENT = (Unit("%", 0.01, 0),)
-EFFECTS = "effects"
 TABLE_OPTIONS = frozenset({"where", "rows", "columns", "target", "measure", "interval"})
 NO_CHOICE = StudyChoice()
 # Entries of summary.json: title, units, and whether the smallest or the largest one is the best.
@@ -78,7 +78,7 @@ def write(
     study = sweep_alone(folders)
     if part == EFFECTS:
         check_options(choice, {"where", "facet", "baseline", "target", "measure"}, "another table or figure")
-        sink.write(formatted(effect_groups(gathered(folders), choice), form).encode())
+        sink.write(formatted(effect_table(gathered(folders), choice), form).encode())
         return
     if study is not None:
         check_options(choice, TABLE_OPTIONS, "--figure sweep or --table effects")
@@ -147,10 +147,11 @@ def chosen_paper_measures(
             known[name.removesuffix("_j").removesuffix("_share")] = PaperMeasure(
                 "", in_words, _summary_reader(name), units, best
             )
-    for name in names:
+    chosen = split(names)
+    for name in chosen:
         if name not in known:
             raise InputError(f"export: --measure {name}: is not in this table: use one of {', '.join(known)}")
-    return [known[name] for name in names]
+    return [known[name] for name in chosen]
 
 
 def _summary_reader(name: str) -> Callable[[Run], RunNumber | None]:

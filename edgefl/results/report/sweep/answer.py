@@ -96,7 +96,8 @@ def lost_updates_sentence(study: Study, columns: Mapping[str, EstimateColumn]) -
     lossy = sorted((point for point, share in shares.items() if share < 1 - MOST_LOST), key=shares.__getitem__)
     places = [f"{_received_text(study, point)} arrive{_at(study, point)}" for point in lossy]
     if len(lossy) <= MOST_SENTENCES:
-        return f"{'; '.join(places)}{_wasted_text(study, lossy[0])}."
+        wasted = _wasted_text(study, lossy[0]) if len(lossy) == 1 else ""
+        return f"{'; '.join(places)}{wasted}."
     fewest = f"fewest{_at(study, lossy[0])}: {_received_text(study, lossy[0])}{_wasted_text(study, lossy[0])}"
     most = max(shares, key=shares.__getitem__)
     share = percent(1 - MOST_LOST)
@@ -125,7 +126,7 @@ def _wasted_text(study: Study, point: int) -> str:
     energy_j = study.numbers["energy_j"][rows].sum()
     if WASTED not in study.numbers or not energy_j:
         return ""
-    return f", and {percent(study.numbers[WASTED][rows].sum() / energy_j)} of the energy went into the others"
+    return f", and {percent(study.numbers[WASTED][rows].sum() / energy_j)} of the energy there went into the others"
 
 
 def lines_along(study: Study, number: int) -> list[list[int]]:
@@ -188,7 +189,11 @@ def _change_text(effect: Effect, goal: Goal) -> str:
     name = f"the {measure_title(measure, goal)}"
     start = estimate_text(effect.column.estimates[effect.start], measure)
     end = estimate_text(effect.column.estimates[effect.end], measure)
+    start_value = effect.column.estimates[effect.start].central
+    end_value = effect.column.estimates[effect.end].central
     change = effect.relative_change
+    if measure.is_share:
+        change = end_value - start_value
     if not math.isfinite(change):
         return f"{name} goes from {start} to {end}"
     paired = effect.paired

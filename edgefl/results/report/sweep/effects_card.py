@@ -60,7 +60,9 @@ def effects_tables(study: Study, columns: Mapping[str, EstimateColumn], goals: S
     """Return a table for each goal and baseline."""
     tables = []
     for number, goal in enumerate(goals):
-        names = [goal.time, goal.energy, FINAL_ACCURACY, RECEIVED, WASTED]
+        names = [goal.energy, FINAL_ACCURACY, RECEIVED, WASTED]
+        if goal.target or not study.has_deadline:
+            names.insert(0, goal.time)
         shown = [columns[name] for name in names if name in columns]
         for baseline in range(len(baselines_of(study))):
             levels = [0] * len(study.keys)

@@ -11,6 +11,7 @@ from edgefl.core.units import as_number
 from edgefl.results import statistics
 from edgefl.results.participation import MOST_LOST
 from edgefl.results.report.sweep.measures import RECEIVED, WASTED, Goal, SweepMeasure, goals, measures
+from edgefl.results.report.sweep.selection import split
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
 
@@ -90,7 +91,7 @@ def chosen_measures(
     if not names:
         return [columns[words.get(name, name)].measure for name in default if words.get(name, name) in columns]
     chosen = []
-    for name in names:
+    for name in split(names):
         column = words.get(name, name)
         if column not in columns:
             known = [word for word, own in words.items() if own in columns]

@@ -177,7 +177,7 @@ def layout_of(study: Study, choice: StudyChoice) -> Layout:
     taken = {over: "--over"}
     for option in ("rows", "columns", "facet"):
         places[option] = []
-        for name in _split(getattr(choice, option)):
+        for name in split(getattr(choice, option)):
             number = key_number(study, name, f"--{option} {name}")
             if number in taken:
                 raise InputError(f"--{option} {name}: the key is in {taken[number]} already: choose another one")
@@ -198,10 +198,11 @@ def facet_keys(study: Study, choice: StudyChoice) -> list[int]:
     Raises:
         InputError: the sweep has no such key.
     """
-    return [key_number(study, name, f"--facet {name}") for name in _split(choice.facet)]
+    return [key_number(study, name, f"--facet {name}") for name in split(choice.facet)]
 
 
-def _split(names: Iterable[str]) -> list[str]:
+def split(names: Iterable[str]) -> list[str]:
+    """Return names, of which an option may have several with commas between them."""
     return [part.strip() for name in names for part in name.split(",")]
 
 
@@ -209,7 +210,7 @@ def _over(study: Study, choice: StudyChoice) -> int | None:
     """Return the key along the axis: the first range of numbers, else the first category that is not the method."""
     if choice.over is not None:
         return key_number(study, choice.over, f"--over {choice.over}")
-    named = _split([*choice.rows, *choice.columns, *choice.facet])
+    named = split([*choice.rows, *choice.columns, *choice.facet])
     elsewhere = {key_number(study, name, f"--facet {name}") for name in named}
     free = [number for number in range(len(study.keys)) if number not in elsewhere]
     ranges = [number for number in free if study.keys[number].has_range]
@@ -278,4 +279,4 @@ def _baseline(study: Study, text: str) -> dict[int, int]:
         if text.rstrip("/") in {point.label, *folders}:
             return dict(enumerate(point.value_indices))
     known = ", ".join(study.keys[ordered[0]].texts) if study.keys else "none"
-    raise InputError(f"{option}: is no value, point or run of the sweep: use one of {known}")
+    raise InputError(f"{option}: is not a value, point or run of the sweep: use one of {known}")

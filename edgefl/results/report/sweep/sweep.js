@@ -500,14 +500,16 @@ edgefl.whenBuilt((data) => {
     return ordered.slice(0, 2);
   }
 
+  /** Returns whether the time of a goal says anything: that of rounds that end at a deadline is the deadline's. */
+  const timeCounts = (goal) => Boolean(goal.target) || !data.deadline;
+
   /** The measures that have a chart over a key, by the name of their place. */
   function measuresOf(goal) {
-    const isSaid = goal.target || !data.deadline; // rounds that end at a deadline take what the deadline says
     return {
-      received: "received_share",
-      time: isSaid ? goal.time : "",
+      time: timeCounts(goal) ? goal.time : "",
       energy: goal.energy,
       accuracy: "final_accuracy",
+      received: "received_share",
       wasted: "wasted_j",
     };
   }
@@ -524,6 +526,7 @@ edgefl.whenBuilt((data) => {
       const card = find(id).closest(".card");
       card.hidden = !shown.some(([name]) => name === id);
       card.classList.toggle("wide", panels.length > 1);
+      card.style.order = id === "received" && !timeCounts(goal) ? -1 : "";
     }
     for (const [id, name] of shown) drawOverKey(id, measures[name], axis, lineKey, panels);
   }
@@ -532,7 +535,9 @@ edgefl.whenBuilt((data) => {
     const pair = heatMapKeys(axis);
     find("heat").hidden = pair.length < 2; // before drawing: Plotly needs the size of its place
     if (pair.length < 2) return;
-    drawHeatMap("heat-time", measures[goal.time], visible, pair);
+    const first = timeCounts(goal) ? goal.time : "received_share";
+    find("heat-time").closest(".card").hidden = !measures[first];
+    if (measures[first]) drawHeatMap("heat-time", measures[first], visible, pair);
     drawHeatMap("heat-energy", measures[goal.energy], visible, pair);
   }
 
