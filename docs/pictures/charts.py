@@ -132,6 +132,7 @@ def policies(figure: Figure, folder: Path) -> None:
                 panel.axvline(end_s, color=INK, linewidth=0.6)
         panel.set_title(name)
         panel.set_xlim(0, SECONDS_OF_TIMELINE)
+        panel.set_xticks(range(0, round(SECONDS_OF_TIMELINE) + 1, 5))
         panel.set_yticks(range(8))
     for panel in panels[2:]:
         panel.set_xlabel("virtual time [s]")
