@@ -30,6 +30,7 @@ IMAGES = Path(__file__).parents[1] / "images" / "guides"
 DIGITS = {"dataset": "digits"}
 PRICED = {"kind": "mlp", "cost": {"parameters": 667178, "flops_per_parameter": 91.04}}  # 2.7 MB each way
 PHASES = {"download_s": "#7aa6d8", "compute_s": "#e8a33d", "upload_s": "#1f5c99", "wait_s": "#dfe3e8"}
+METHODS = "compare-methods"  # the figure of a task page, from a study of minutes
 SECONDS_OF_TIMELINE = 22.0
 FONTS = re.compile(r"font-family: [^;\"]*")  # Matplotlib repeats a long list with each word
 FONT = "font-family: 'DejaVu Sans', Verdana, sans-serif"
@@ -131,6 +132,7 @@ def policies(figure: Figure, folder: Path) -> None:
                 panel.axvline(end_s, color=INK, linewidth=0.6)
         panel.set_title(name)
         panel.set_xlim(0, SECONDS_OF_TIMELINE)
+        panel.set_xticks(range(0, round(SECONDS_OF_TIMELINE) + 1, 5))
         panel.set_yticks(range(8))
     for panel in panels[2:]:
         panel.set_xlabel("virtual time [s]")
@@ -283,6 +285,22 @@ class Chart:
         self.height_in = height_in
 
 
+def compare_methods() -> Path:
+    """Write the figure of the task page about methods, made smaller, and return its file."""
+    from PIL import Image
+    from take import follow
+
+    file = IMAGES.parent / "tasks" / "compare-methods.png"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        follow("compare-methods", folder)
+        call(["export", str(folder / "results" / "study"), "--format", "png", "-o", str(folder / "study.png")])
+        figure = Image.open(folder / "study.png").convert("RGB")
+        smaller = figure.resize((figure.width // 4, figure.height // 4), Image.Resampling.LANCZOS)
+        smaller.quantize(64, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(file, optimize=True)
+    return file
+
+
 CHARTS = {
     "partitions": Chart(partitions, 3.0),
     "churn": Chart(churn, 1.9),
@@ -300,9 +318,12 @@ def main() -> int:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    names = sys.argv[1:] or list(CHARTS)
+    names = sys.argv[1:] or [*CHARTS, METHODS]
     IMAGES.mkdir(parents=True, exist_ok=True)
     for name in names:
+        if name == METHODS:
+            print(compare_methods())
+            continue
         chart = CHARTS[name]
         file = IMAGES / f"{name}.svg"
         with (

@@ -87,7 +87,6 @@ PAGES = {
         "run/report.html",
     ),
     "why-slower": Page((), "compare.html", task="why-slower"),
-    "compare-methods": Page((), "results/study/report.html", task="compare-methods"),
     "fedavg-fedprox": Page(
         (
             "run 02-fedprox --set algorithm=fedavg -o results/fedavg --quiet",
@@ -143,7 +142,6 @@ PICTURES = (
     Picture("tutorial/24-energy", "24-power-control", card("time", "energy")),
     Picture("tutorial/studies-sweep", "widths", "#effect"),
     Picture("tasks/why-slower", "why-slower", "#learning", colours=SMALL, width=NARROW),
-    Picture("tasks/compare-methods", "compare-methods", "#effect", colours=SMALL, width=NARROW),
     Picture("tasks/sumo", "trace-sumo", card("map"), colours=SMALL, width=NARROW),
 )
 

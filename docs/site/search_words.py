@@ -8,7 +8,7 @@ import re
 
 from mkdocs.structure.pages import Page
 
-KEY = re.compile(r"^\| `(\w+_\w+)` \|", re.MULTILINE)  # a key or column of the reference: a name that is no word
+KEY = re.compile(r"^\| `(\w+_\w+)` \|", re.MULTILINE)  # a key or column of the reference: a name, not a word
 COPIED = "repository/"  # files of the repository that pages show
 BOOSTS = {
     "tasks/": 2,

@@ -153,10 +153,15 @@ def is_known(number, percent, known):
 
 def without_bottleneck(text):
     """Return what a command prints without what has tests of its own, or differs between machines."""
+    return without(text, NOT_COMPARED)
+
+
+def without(text, beginnings):
+    """Return what a command prints without the lines that begin so, and their continuations."""
     kept = []
     left_out = False
     for line in text.splitlines():
-        left_out = line.startswith(NOT_COMPARED) or (left_out and line.startswith(" "))
+        left_out = line.startswith(beginnings) or (left_out and line.startswith(" "))
         if not left_out:
             kept.append(line)
     return "\n".join(kept)
@@ -187,6 +192,8 @@ def rewrite(page):
             write_files(step)
             for block, output in step.commands():
                 text = printed(block)
+                if "`plausible`" not in "\n".join(step.lines):
+                    text = without(text, ("plausible",))  # pages show this line where they speak of it
                 if output is not None:
                     new.append((output, text))
         for output, text in reversed(new):

@@ -15,7 +15,14 @@ DOCS = ROOT / "docs"
 GENERATED = ("reference/", "reproductions/")
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-PAGES = ("index.html", "reference/scenario/radio.html", "reference/python/edgefl.html", "glossary.html")
+PAGES = (
+    "index.html",
+    "gallery.html",
+    "tasks/compare-methods.html",
+    "reference/scenario/radio.html",
+    "reference/python/edgefl.html",
+    "glossary.html",
+)
 FETCHED = re.compile(r"<(?:script|img|iframe)[^>]*\ssrc=\"([^\"]+)\"|<link[^>]*rel=\"(?:stylesheet|icon)\"[^>]*>")
 
 
