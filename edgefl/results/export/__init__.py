@@ -88,7 +88,9 @@ def export(
         if not chosen.chooses:
             option, value = next((option, value) for option, value in vars(choice).items() if value)
             text = value if isinstance(value, str) else " ".join(value)
-            raise InputError(f"export: --{option} {text}: only with a sweep's figures and tables for papers")
+            raise InputError(
+                f"export: --{option} {text}: only with a sweep's figures and tables for papers: leave it out"
+            )
         write = partial(write, choice=choice)
     if licence is not None and not chosen.licensed:
         raise InputError(f"export: --license {licence}: only with --format ro-crate or croissant: leave it out")
