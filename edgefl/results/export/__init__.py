@@ -21,6 +21,8 @@ EFFECTS = "effects"  # of the keys of a sweep, also as csv and json
 PAPER_TABLES = ("summary", "targets", EFFECTS)
 PAPER_FIGURES = ("rounds", "time", "energy", "phases", "sweep")
 
+CHOOSING = {"paper", "figures"}  # modules with formats for which the parts of a sweep can be chosen
+
 
 class ExportFormat(NamedTuple):
     """A way to write results: the module with `write(folders, part, sink, form)`."""
@@ -30,7 +32,6 @@ class ExportFormat(NamedTuple):
     option: str = ""  # the command-line option that selects one of them
     binary: bool = False
     measures: bool = False  # whether it also offers tables of measures, by their names
-    chooses: bool = False  # whether the parts of a sweep that it shows can be chosen
     licensed: bool = False  # whether the licence of the results can be named
     folder: bool = False  # whether `write_folder(folders, out, form)` writes it, unless the output is a .zip
 
@@ -40,14 +41,14 @@ EXPORT_FORMATS = {
     "parquet": ExportFormat("as_parquet", EXPORT_TABLES, "table", binary=True, measures=True),
     "json": ExportFormat("as_json", EXPORT_TABLES, "table", measures=True),
     "trace": ExportFormat("trace"),
-    "latex": ExportFormat("paper", PAPER_TABLES, "table", chooses=True),
-    "markdown": ExportFormat("paper", PAPER_TABLES, "table", chooses=True),
+    "latex": ExportFormat("paper", PAPER_TABLES, "table"),
+    "markdown": ExportFormat("paper", PAPER_TABLES, "table"),
     "safetensors": ExportFormat("model_file", binary=True),
     "onnx": ExportFormat("model_file", binary=True),
     "ro-crate": ExportFormat("ro_crate", binary=True, licensed=True, folder=True),
     "croissant": ExportFormat("croissant", licensed=True),
-    "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, chooses=True),
-    "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, chooses=True),
+    "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True),
+    "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True),
 }
 
 
@@ -85,7 +86,7 @@ def export(
     module = import_module(f"edgefl.results.export.{chosen.module}")
     write = module.write
     if choice is not None and choice.is_made:
-        if not chosen.chooses:
+        if chosen.module not in CHOOSING:
             option, value = next((option, value) for option, value in vars(choice).items() if value)
             text = value if isinstance(value, str) else " ".join(value)
             raise InputError(
