@@ -174,10 +174,14 @@ def _export(options: argparse.Namespace) -> int:
         part = ("table", options.table)
     elif options.figure:
         part = ("figure", options.figure)
-    choice = replace(_choice(options), over=options.over, target=options.target, interval=options.interval)
+    sweep_choice = replace(_choice(options), over=options.over, target=options.target, interval=options.interval)
     here = working_directory()
     folders = [here / folder for folder in options.folders]
+<<<<<<< HEAD
     export(folders, form, part, here / options.out if options.out else None, choice, options.license)
+=======
+    export(folders, options.format, part, here / options.out if options.out else None, sweep_choice, options.license)
+>>>>>>> study
     if options.out is not None:  # otherwise standard output has the export itself
         print(options.out)
     return EXIT_DONE

@@ -36,7 +36,7 @@ def test_swept_key_may_have_the_name_of_a_result_column(edgefl):
     assert table[0].startswith("run,scenario.rounds,radio.bandwidth_hz,seed,session,round,")
     assert len(table) == 1 + 4 * 2 + 4 * 3
     (fault,) = edgefl.refused("export", "out", "--format", "csv", "--over", "rounds", "-o", "table.csv")
-    assert fault == "export: --over rounds: only with --figure sweep: leave it out"
+    assert fault == "export: --over rounds: only with a sweep's figures and tables for papers: leave it out"
 
 
 def test_warnings_of_runs_are_shown_unless_quiet(edgefl):

@@ -6,6 +6,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from scipy import stats
 from sweep_folders import ALGORITHMS, BANDWIDTHS, FAILED, make
 
 import edgefl
+from edgefl.cli import main
 from edgefl.core.errors import InputError
 from edgefl.results import statistics
 from edgefl.results.export.effects_table import EFFECT_FORMATS, effect_table, formatted
@@ -254,3 +256,38 @@ def test_a_comparison_begins_with_lost_updates(tmp_path):
     table = effect_table(load(make(tmp_path / "sweep", METHODS, change=lambda *_: lost)), StudyChoice())
     assert formatted(table, "table").startswith("3 of 30 updates arrive at FedAvg; 3 of 30 updates arrive at SCAFFOLD")
     assert "received_share" in {group.effects[0].measure.name for group in table.groups}
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (
+            ["--baseline", "nope"],
+            "--baseline nope: is not a value, point or run of the sweep: use one of FedAvg, SCAFFOLD",
+        ),
+        (["--where", "bandwidth_hz=7e6"], "--where bandwidth_hz=7e6: '7e6' is not a value of radio.bandwidth_hz: use"),
+        (
+            ["--where", "bandwidth_hz=5e6", "--facet", "band"],
+            "--facet band: band is not a key of the sweep: use one of",
+        ),
+        (["--target", "0.5"], "--target 0.5: is not a target of the sweep: use one of 0.8, 0.9, none"),
+        (["--relative", "0.9"], "compare: of a sweep, name at most one --target, and no --relative"),
+        (["--measure", "speed"], "--measure speed: is not a measure of the sweep: use one of time, energy"),
+    ],
+)
+def test_wrong_choices_are_one_line(noisy, tmp_path, capsys, options, fault):
+    out = tmp_path / "table.csv"
+    assert main(["compare", str(noisy), *options, "-o", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"edgefl: {fault}")
+    assert not out.exists()
+
+
+def test_the_command_writes_what_python_returns(noisy, tmp_path, capsys):
+    out = tmp_path / "table.csv"
+    assert main(["compare", str(noisy), "--measure", "time,energy", "--format", "csv", "-o", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}\n"
+    table = edgefl.compare(noisy, measures=["time", "energy"])
+    written = pd.read_csv(out)
+    assert written["ratio"].to_numpy() == pytest.approx(table["ratio"].to_numpy())
+    assert written["measure"].tolist() == table["measure"].tolist()

@@ -21,6 +21,8 @@ EFFECTS = "effects"  # of the keys of a sweep, also as csv and json
 PAPER_TABLES = ("summary", "targets", EFFECTS)
 PAPER_FIGURES = ("rounds", "time", "energy", "phases", "sweep")
 
+CHOOSING = {"paper", "figures"}  # modules with formats for which the parts of a sweep can be chosen
+
 
 class ExportFormat(NamedTuple):
     """A way to write results: the module with `write(folders, part, sink, form)`."""
@@ -30,7 +32,6 @@ class ExportFormat(NamedTuple):
     option: str = ""  # the command-line option that selects one of them
     binary: bool = False
     measures: bool = False  # whether it also offers tables of measures, by their names
-    chooses: bool = False  # whether the parts of a sweep that it shows can be chosen
     licensed: bool = False  # whether the licence of the results can be named
     folder: bool = False  # whether `write_folder(folders, out, form)` writes it, unless the output is a .zip
     suffixes: tuple[str, ...] = ()  # of files; of several formats with a suffix the first is the usual one
@@ -41,14 +42,14 @@ EXPORT_FORMATS = {
     "parquet": ExportFormat("as_parquet", EXPORT_TABLES, "table", binary=True, measures=True, suffixes=(".parquet",)),
     "json": ExportFormat("as_json", EXPORT_TABLES, "table", measures=True, suffixes=(".json",)),
     "trace": ExportFormat("trace", suffixes=(".json",)),
-    "latex": ExportFormat("paper", PAPER_TABLES, "table", chooses=True, suffixes=(".tex",)),
-    "markdown": ExportFormat("paper", PAPER_TABLES, "table", chooses=True, suffixes=(".md",)),
+    "latex": ExportFormat("paper", PAPER_TABLES, "table", suffixes=(".tex",)),
+    "markdown": ExportFormat("paper", PAPER_TABLES, "table", suffixes=(".md",)),
     "safetensors": ExportFormat("model_file", binary=True, suffixes=(".safetensors",)),
     "onnx": ExportFormat("model_file", binary=True, suffixes=(".onnx",)),
     "ro-crate": ExportFormat("ro_crate", binary=True, licensed=True, folder=True, suffixes=(".zip",)),
     "croissant": ExportFormat("croissant", licensed=True, suffixes=(".json", ".jsonld")),
-    "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, chooses=True, suffixes=(".png",)),
-    "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, chooses=True, suffixes=(".pdf",)),
+    "png": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, suffixes=(".png",)),
+    "pdf": ExportFormat("figures", PAPER_FIGURES, "figure", binary=True, suffixes=(".pdf",)),
 }
 
 
@@ -110,10 +111,12 @@ def export(
     module = import_module(f"edgefl.results.export.{chosen.module}")
     write = module.write
     if choice is not None and choice.is_made:
-        if not chosen.chooses:
+        if chosen.module not in CHOOSING:
             option, value = next((option, value) for option, value in vars(choice).items() if value)
             text = value if isinstance(value, str) else " ".join(value)
-            raise InputError(f"export: --{option} {text}: only with a sweep's figures and tables for papers")
+            raise InputError(
+                f"export: --{option} {text}: only with a sweep's figures and tables for papers: leave it out"
+            )
         write = partial(write, choice=choice)
     if licence is not None and not chosen.licensed:
         raise InputError(f"export: --license {licence}: only with --format ro-crate or croissant: leave it out")
