@@ -71,7 +71,10 @@ _KINDS = {
         'must be a mapping of keys to values, such as {"radio.bandwidth_hz": "5e6..100e6"}',
     ),
     "load source": _Kind(_is_scenario, "must be a file, the name of a scenario or a mapping"),
-    "compare runs": _Kind(_is_list, 'must be a list of folders or results, such as ["fedavg", "fedprox"]'),
+    "compare runs": _Kind(
+        lambda value: _is_list(value) or _is_path(value),
+        'must be a list of folders or results, such as ["fedavg", "fedprox"], or the folder of a sweep',
+    ),
     "report runs": _FLAG,
 }
 """By argument, or by function and argument: what it must be."""

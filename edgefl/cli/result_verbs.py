@@ -177,11 +177,8 @@ def _export(options: argparse.Namespace) -> int:
     sweep_choice = replace(_choice(options), over=options.over, target=options.target, interval=options.interval)
     here = working_directory()
     folders = [here / folder for folder in options.folders]
-<<<<<<< HEAD
-    export(folders, form, part, here / options.out if options.out else None, choice, options.license)
-=======
-    export(folders, options.format, part, here / options.out if options.out else None, sweep_choice, options.license)
->>>>>>> study
+    out = here / options.out if options.out else None
+    export(folders, form, part, out, sweep_choice, options.license)
     if options.out is not None:  # otherwise standard output has the export itself
         print(options.out)
     return EXIT_DONE

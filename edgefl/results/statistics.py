@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgefl.core.arrays import Floats
+from edgefl.core.arrays import Floats, Ints
 from edgefl.results import metrics
 
 CONFIDENCE = 0.95
@@ -51,7 +51,7 @@ class Matched(NamedTuple):
     """Values in matched pairs with their reference: the difference, and the ratio of positive values; NaN if undefined.
 
     Both are over the `known` pairs of n, those with two known values. The ratio is the geometric mean over pairs. `p`
-    is that of the two-sided paired t-test of the logarithms where there is a ratio, else of the differences.
+    is that of the two-sided t-test over seeds, of the logarithms where there is a ratio, else of the differences.
     """
 
     n: int
@@ -148,34 +148,40 @@ def paired(reference: Mapping[int, float], run: Mapping[int, float]) -> Paired:
     return Paired(n, float(difference.mean()), half_interval(float(difference.std(ddof=1)), n), p)
 
 
-def matched(reference: Floats, values: Floats, *, ratios: bool = True) -> Matched:
+def matched(reference: Floats, values: Floats, seeds: Sequence[int], *, ratios: bool = True) -> Matched:
     """Compare values [n] with the reference [n] of each; a pair with an unknown number (NaN) does not count.
+
+    Pairs of one seed share data, devices and channels, so they are not independent of each other. The mean over the
+    pairs of each seed is one observation, and intervals and tests are over seeds.
 
     Args:
         reference: the reference of each value.
         values: the values.
+        seeds: the seed of each pair.
         ratios: whether ratios mean something; those of shares, such as accuracies, do not.
     """
     known = np.isfinite(reference) & np.isfinite(values)
     theirs = reference[known]
     ours = values[known]
-    count = len(ours)
-    difference = _paired_arrays(theirs, ours)
-    no_ratio = Matched(len(values), count, difference, math.nan, math.nan, math.nan, difference.p)
-    if not ratios or not count or theirs.min() <= 0 or ours.min() <= 0:
+    of_pair = np.asarray(seeds)[known]
+    difference = _over_seeds(theirs, ours, of_pair)
+    no_ratio = Matched(len(values), len(ours), difference, math.nan, math.nan, math.nan, difference.p)
+    if not ratios or not len(ours) or theirs.min() <= 0 or ours.min() <= 0:
         return no_ratio
     # Over settings of different size, such as a narrow and a wide band, ratios vary far less than differences.
-    logarithm = _paired_arrays(np.log(theirs), np.log(ours))
-    with np.errstate(over="ignore"):  # of two pairs an interval may be wider than numbers are
+    logarithm = _over_seeds(np.log(theirs), np.log(ours), of_pair)
+    with np.errstate(over="ignore"):  # of two seeds an interval may be wider than numbers are
         ratio = np.exp(logarithm.mean)
         low = np.exp(logarithm.mean - logarithm.half)
         high = np.exp(logarithm.mean + logarithm.half)
     return no_ratio._replace(ratio=float(ratio), ratio_low=float(low), ratio_high=float(high), p=logarithm.p)
 
 
-def _paired_arrays(reference: Floats, values: Floats) -> Paired:
-    """Return the paired comparison of known values [n]."""
-    return paired(dict(enumerate(reference.tolist())), dict(enumerate(values.tolist())))
+def _over_seeds(reference: Floats, values: Floats, seeds: Ints) -> Paired:
+    """Return the paired comparison of the means of each seed; values are known [n]."""
+    theirs = {int(seed): float(reference[seeds == seed].mean()) for seed in np.unique(seeds)}
+    ours = {int(seed): float(values[seeds == seed].mean()) for seed in np.unique(seeds)}
+    return paired(theirs, ours)
 
 
 def holm(p: Sequence[float]) -> Floats:

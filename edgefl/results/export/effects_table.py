@@ -27,9 +27,10 @@ from edgefl.results.report.sweep.study import Study
 DEFAULT_MEASURES = ("time", "energy", "accuracy", "received", "wasted")
 NOTE = (
     "One key changed, all else equal: each value against the baseline value of its key, in pairs of runs with the same "
-    "seed and the same other keys. Ratio: geometric mean over pairs, with its 95 % confidence interval. p: paired "
+    "seed and the same other keys. Ratio: geometric mean over pairs, with its 95 % confidence interval. p: "
     "t-test of the logarithms, or of the differences where there is no ratio, corrected for all tests on the measure "
-    "(Holm). k of n pairs: in the other pairs a run missed the target."
+    "(Holm). Pairs of one seed are not independent: intervals and tests are over the means of each seed. k of n pairs: "
+    "in the other pairs a run missed the target."
 )
 
 
@@ -94,6 +95,7 @@ def effect_rows(table: EffectTable) -> list[dict[str, Any]]:
                 "baseline": effect.key.texts[effect.baseline],
                 "pairs": matched.n,
                 "known": matched.known,
+                "seeds": difference.n,
                 "reached": effect.reached,
                 "baseline_reached": effect.baseline_reached,
                 "difference": _number(difference.mean),
@@ -114,7 +116,7 @@ def _number(value: float) -> float | None:
 
 def _columns(effects_of_group: Sequence[KeyEffect]) -> list[TextColumn]:
     """Return the table of one measure: a row for each value of each key."""
-    heads = ("key", "value", "against", "ratio", "difference", "pairs", "p")
+    heads = ("key", "value", "against", "ratio", "difference", "pairs", "seeds", "p")
     rows = []
     for effect in effects_of_group:
         texts = effect.key.texts
@@ -126,6 +128,7 @@ def _columns(effects_of_group: Sequence[KeyEffect]) -> list[TextColumn]:
                 Cell(ratio_text(effect.matched) or NO_NUMBER, best=effect.is_significant),
                 Cell(difference_text(effect.matched.difference, effect.measure)),
                 Cell(pairs_text(effect)),
+                Cell(f"{effect.matched.difference.n:,}"),
                 Cell(_p_cell(effect.p)),
             ]
         )

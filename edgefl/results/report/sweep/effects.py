@@ -90,7 +90,8 @@ def _effect(
     settings = [setting for setting in theirs if setting in ours]
     values = np.array([ours[setting] for setting in settings], np.float64)
     reference = np.array([theirs[setting] for setting in settings], np.float64)
-    matched = statistics.matched(reference, values, ratios=not measure.is_share)
+    seeds = [setting[-1] for setting in settings]
+    matched = statistics.matched(reference, values, seeds, ratios=not measure.is_share)
     reached = int(np.isfinite(values).sum())
     baseline_reached = int(np.isfinite(reference).sum())
     level, baseline = levels
@@ -119,11 +120,17 @@ def pairs_text(effect: KeyEffect) -> str:
     return f"{matched.known:,} of {matched.n:,}"
 
 
+def seeds_text(effect: KeyEffect) -> str:
+    """Return the number of seeds of the known pairs: ``4 seeds``."""
+    seeds = effect.matched.difference.n
+    return "1 seed" if seeds == 1 else f"{seeds:,} seeds"
+
+
 def effect_sentence(effect: KeyEffect, title: str) -> str:
     """Return an effect in words, to be quoted; `title` is that of the measure, with its goal.
 
-    Such as ``With Mine instead of FedAvg, the time to 80 % is multiplied by 0.71 (95 % CI 0.66 to 0.77; 48 pairs;
-    p < 0.001).``
+    Such as ``With Mine instead of FedAvg, the time to 80 % is multiplied by 0.71 (95 % CI 0.66 to 0.77; 48 pairs
+    under 4 seeds; p < 0.001).``
     """
     key = effect.key
     level = key.named_texts[effect.level]
@@ -138,7 +145,7 @@ def effect_sentence(effect: KeyEffect, title: str) -> str:
     difference = matched.difference
     if difference.mean == 0 and difference.half == 0:
         return f"{opening} is the same in all {matched.known:,} known pairs{reach}."
-    facts = [f"{pairs_text(effect)} pairs"]
+    facts = [f"{pairs_text(effect)} pairs under {seeds_text(effect)}"]
     if math.isfinite(matched.ratio):
         change = f"is multiplied by {digits(matched.ratio)}"
         if matched.ratio_low < matched.ratio_high < math.inf:

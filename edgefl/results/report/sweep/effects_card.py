@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from edgefl.core.units import NO_NUMBER
-from edgefl.results.report.sweep.effects import KeyEffect, effect_sentence, effects, pairs_text, ratio_text
+from edgefl.results.report.sweep.effects import KeyEffect, effect_sentence, effects, pairs_text, ratio_text, seeds_text
 from edgefl.results.report.sweep.estimates import EstimateColumn
 from edgefl.results.report.sweep.measures import (
     FINAL_ACCURACY,
@@ -88,7 +88,7 @@ def _cell(effect: KeyEffect) -> EffectCell:
         return EffectCell(NO_NUMBER, f"{pairs_text(effect)} pairs", significant=False)
     ratio = ratio_text(matched)
     text = f"× {ratio}" if ratio else difference_text(matched.difference, effect.measure)
-    facts = [f"{pairs_text(effect)} pairs"]
+    facts = [f"{pairs_text(effect)} pairs", seeds_text(effect)]
     if math.isfinite(effect.p):
         facts.append(p_text(effect.p))
     elif matched.difference.mean == 0:
