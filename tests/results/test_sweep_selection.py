@@ -60,7 +60,7 @@ def test_conditions_on_one_key_are_alternatives_and_on_several_are_joined(study)
     assert len(both.points) == 2 * 2
 
 
-def test_a_kind_that_several_values_share_is_no_choice(study):
+def test_a_kind_that_several_values_share_is_refused(study):
     with pytest.raises(
         InputError, match=r"--where algorithm=fedprox: 'fedprox' is not a value of algorithm: use one of"
     ):
