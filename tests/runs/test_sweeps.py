@@ -314,6 +314,14 @@ def test_swept_label_names_the_method(write, tmp_path, in_this_process):
     assert scenario["label"] == "Mine, α"
 
 
+def test_sweep_is_resumed_whatever_its_label(write, tmp_path, in_this_process):
+    first = edgefl.sweep(write(seeds=[1, 2]), out=tmp_path / "out", device="cpu")
+    in_this_process.clear()
+    again = edgefl.sweep(write(seeds=[1, 2], set={"label": "mine"}), out=tmp_path / "out", device="cpu", resume=True)
+    assert not in_this_process
+    assert again.equals(first)
+
+
 def test_two_labels_for_one_scenario_are_refused(write):
     with pytest.raises(InputError, match="same scenario"):
         load_sweep(write(grid={"label": ["a", "b"]}))
