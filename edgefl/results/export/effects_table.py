@@ -23,6 +23,7 @@ from edgefl.results.report.sweep.selection import (
     settings_of,
 )
 from edgefl.results.report.sweep.study import Study
+from edgefl.results.report.sweep.why import why
 
 DEFAULT_MEASURES = ("time", "energy", "accuracy", "received", "wasted")
 NOTE = (
@@ -43,10 +44,11 @@ class EffectGroup(NamedTuple):
 
 
 class EffectTable(NamedTuple):
-    """Where updates were lost, in a sentence if many were, and the effects."""
+    """Where updates were lost, in a sentence if many were, the effects, and why methods differ from the baseline."""
 
     opening: str
     groups: Sequence[EffectGroup]
+    why: Sequence[str] = ()  # methods take more or less than the baseline
 
 
 def effect_table(study: Study, choice: StudyChoice) -> EffectTable:
@@ -70,7 +72,8 @@ def effect_table(study: Study, choice: StudyChoice) -> EffectTable:
             groups.append(EffectGroup(measure_title(measure, goal), setting_text(chosen, facets, setting), found))
     if not any(group.effects for group in groups):
         raise InputError(f"{study.folder}: no two points differ in one key only, so there is nothing to compare")
-    return EffectTable(lost_updates_sentence(chosen, columns), groups)
+    baseline = levels[chosen.method or 0]
+    return EffectTable(lost_updates_sentence(chosen, columns), groups, why(chosen, [baseline])[baseline])
 
 
 def formatted(table: EffectTable, form: str) -> str:
@@ -160,6 +163,8 @@ def _table(table: EffectTable) -> str:
         cells += [[column.cells[row].text for column in columns] for row in range(len(group.effects))]
         lines = [_title(group), aligned(cells, left=3), "", *_sentences(group)]
         parts.append("\n".join(lines))
+    if table.why:
+        parts.append("\n".join(["Why", *table.why]))
     return "\n\n".join([*parts, NOTE]) + "\n"
 
 
@@ -169,12 +174,14 @@ def _markdown(table: EffectTable) -> str:
         lines = [f"**{_title(group)}**", "", markdown(_columns(group.effects), note="")]
         lines += [f"- {sentence}" for sentence in _sentences(group)]
         parts.append("\n".join(lines))
+    if table.why:
+        parts.append("\n".join(["**Why**", "", *(f"- {sentence}" for sentence in table.why)]))
     return "\n\n".join([*parts, NOTE]) + "\n"
 
 
 def _latex(table: EffectTable) -> str:
     """Return a tabular for each measure, each with its sentences as comments."""
-    parts = [f"% {table.opening}"] if table.opening else []
+    parts = [f"% {sentence}" for sentence in (table.opening, *table.why) if sentence]
     for group in table.groups:
         note = f"{_title(group)}. {NOTE} Bold: p < 0.05."
         comments = "".join(f"% {sentence}\n" for sentence in _sentences(group))

@@ -31,6 +31,7 @@ from edgefl.results.report.sweep.measures import (
 from edgefl.results.report.sweep.selection import StudyChoice, layout_of
 from edgefl.results.report.sweep.study import Study, SweptKey
 from edgefl.results.report.sweep.tables import failed_runs, points_table
+from edgefl.results.report.sweep.why import why
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
 ACCURACY_SIZE = 0.01  # charts show accuracies in percent
@@ -67,6 +68,7 @@ def render(
         answers=_answers(study, columns, every_goal),
         baselines=baselines_of(study),
         effects=effects_tables(study, columns, every_goal),
+        why=why(study, range(len(baselines_of(study)))),
         spread=_spread_text(study),
         axes=AXES,
         learning_note=_learning_note(study, curves) if curves else "",

@@ -25,7 +25,7 @@ LOST = 0.02  # a difference in the share of received updates that is worth menti
 
 
 class Side(NamedTuple):
-    """A run of a comparison, or runs that differ only in their seed."""
+    """A run of a comparison, or runs that differ only in their seed or in keys that both sides vary alike."""
 
     label: str
     runs: Sequence[Run]  # one at least
@@ -47,13 +47,14 @@ def of_run(run: Run) -> str:
     return f"{time}; {participations} ({_made_of(parts.energy_j, count, ENERGY)})."
 
 
-def of_pair(own: Side, reference: Side, accuracies: Sequence[float] = ()) -> str:
+def of_pair(own: Side, reference: Side, accuracies: Sequence[float] = (), *, over: str = "seeds") -> str:
     """Return why a run takes more or less time and energy than a reference, up to a target or by round.
 
     Args:
         own: the run, or runs with several seeds, of which the means count.
         reference: what it is compared with.
         accuracies: targets; the highest counts that all runs have reached. Without any, rounds are compared.
+        over: what the runs of a side are.
 
     Returns:
         An empty text where either has no rounds, or was read without its devices.
@@ -65,13 +66,13 @@ def of_pair(own: Side, reference: Side, accuracies: Sequence[float] = ()) -> str
     if parts is None or other is None or not other.total_s:
         return ""
     keys = causes.differences(own.runs[0].scenario, reference.runs[0].scenario)
-    over_seeds = ""
+    means = ""
     if max(parts.runs, other.runs) > 1:
-        over_seeds = f"Means over {_seeds(parts.runs, other.runs)}: "
+        means = f"Means over {_counts(parts.runs, other.runs)} {over}: "
     missed = _missed(own, reference, targets) if accuracy is None else ""
     time = _time(_quoted(own.label), _quoted(reference.label), parts, other, keys, accuracy)
     energy = _energy(parts, other, accuracy)
-    return " ".join(text for text in (over_seeds + missed + time, energy) if text)
+    return " ".join(text for text in (means + missed + time, energy) if text)
 
 
 def _accuracies(runs: Sequence[Run]) -> list[float]:
@@ -100,10 +101,10 @@ def _parts(runs: Sequence[Run], accuracy: float | None) -> Decomposition | None:
     return decomposition.mean(found)
 
 
-def _seeds(own: int, reference: int) -> str:
+def _counts(own: int, reference: int) -> str:
     if own == reference:
-        return f"{own} seeds"
-    return f"{own} and {reference} seeds"
+        return f"{own}"
+    return f"{own} and {reference}"
 
 
 def _missed(own: Side, reference: Side, targets: Sequence[float]) -> str:
