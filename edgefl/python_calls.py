@@ -85,7 +85,7 @@ _OTHERS = ["device", "cluster", "workers", "gpus-per-run", "seed"]
 _NAMES = "|".join([*_FLAGS, *_LISTS, *_OTHERS])
 _AT_BEGINNING = re.compile(rf"--({_NAMES})(?: ([^\s:]+(?::\d+)?))?: ")
 _OPTION = re.compile(rf"(?<![\w-])--({_NAMES})(?![\w-])")
-_COMMAND = re.compile(r"`?edgefl (run|sweep) ([\w./:-]+)`?")
+_COMMAND = re.compile(r"`edgefl (run|sweep) ([\w./:-]+)`|edgefl (run|sweep) (--[a-z]+)")
 
 
 @cache
@@ -126,7 +126,7 @@ def as_python(line: str) -> str:
     for option, name in _LISTS.items():
         if line.startswith(f"--{option} "):
             line = f"{name}: {line.removeprefix(f'--{option} ')}"
-    line = _COMMAND.sub(lambda found: f"edgefl.{found[1]}({_first(found[2])})", line)
+    line = _COMMAND.sub(lambda found: f"edgefl.{found[1] or found[3]}({_first(found[2] or found[4])})", line)
     line = _OPTION.sub(lambda found: _FLAGS.get(found[1], f"{_name(found[1])}="), line)
     return re.sub(r"(?<!\S)-o(?!\w)", "out=", line)
 

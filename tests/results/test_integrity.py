@@ -73,7 +73,7 @@ def test_a_damaged_file_is_named(name, how, folder):
     for call in (READERS[name], resume):
         (line,) = lines_of(lambda call=call: call(folder))
         assert line.startswith(f"{file}: was damaged or edited after the run")
-        assert "--overwrite" in line
+        assert "overwrite" in line
 
 
 @pytest.mark.parametrize("name", READERS)

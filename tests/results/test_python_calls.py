@@ -21,6 +21,8 @@ LINES = {
     "out: is not empty; --resume or --overwrite": "out: is not empty; resume=True or overwrite=True",
     "w.yaml: run it with `edgefl sweep w.yaml`": 'w.yaml: run it with edgefl.sweep("w.yaml")',
     "out: continue it with edgefl run --resume": "out: continue it with edgefl.run(..., resume=True)",
+    "a.npy: no model of an edgefl run with bits": "a.npy: no model of an edgefl run with bits",
+    "out: finish it with `edgefl run --resume`": "out: finish it with edgefl.run(..., resume=True)",
     "s.yaml:3: rounds: must be > 0, got -1": "s.yaml:3: rounds: must be > 0, got -1",
     "name: must be text, got --quiet-": "name: must be text, got --quiet-",
 }

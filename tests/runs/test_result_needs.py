@@ -68,7 +68,7 @@ def test_a_result_that_cannot_fit_is_refused_before_anything_is_written(disk, tm
         edgefl.run(BASE, out=tmp_path / "out")
     (line,) = caught.value.faults
     assert line.startswith(f"{tmp_path / 'out'}: the results take at least ")
-    assert line.endswith(" are free there: choose a folder on another disk with -o")
+    assert line.endswith(" are free there: choose a folder on another disk with out=")
     assert not (tmp_path / "out").exists()
 
 

@@ -183,7 +183,7 @@ def test_data_that_are_drawn_without_a_seed_are_not_joined_with_others(begin, tm
     before = content_of_all(tmp_path)
     text = (
         "was begun with other data than data.dataset: resume_cases:drawn gives now: if it draws them, "
-        "seed its generator; choose another folder with -o, or replace it with --overwrite"
+        "seed its generator; choose another folder with out=, or replace it with overwrite=True"
     )
     with pytest.raises(InputError, match=f"^{tmp_path}: {text}$"):
         edgefl.run(keys, out=tmp_path, device="cpu", resume=True)
