@@ -4,8 +4,8 @@
 - `run` is about one run. A figure is a module: `cell_map`, `timeline`, `population`, `battery`,
   `phase_bars`, `device_energy`, `wasted_energy`. To add one, see `run_cards`. `bottleneck` is the story's first
   sentence, from what `critical_path` counts. `replay` is the player below the map; `replay_tape` makes what it plays.
-- `comparison` is about several runs: `verdict`, `learning_curves`, `headline`, seeds that are pooled. Its module `comparison`
-  compares runs with a reference, also for ``edgefl compare``; `formats` writes that as text.
+- `comparison` is about several runs: `verdict`, `learning_curves`, `headline`, seeds that are pooled. Its module
+  `comparison` compares runs with a reference, also for ``edgefl compare``; `formats` writes that as text.
 - `sweep` is the page of a sweep.
 - `shared` has their parts: `templates` (HTML by Jinja2), `views` (a choice of the horizontal axis), `time_charts`
   (panels over virtual time), `style` (colours and axes), `tables` and `card`. Its scripts are on all pages: `plots.js`

@@ -270,9 +270,7 @@ def _certainty(led: Sequence[Ranking]) -> str:
     if seeds == 0:
         return "The settings have no seed in common, so this may be the difference between seeds."
     if seeds == 1:
-        return (
-            f"With one seed each, all of this may be chance: run at least {FEWEST_FOR_INTERVAL} seeds of each setting."
-        )
+        return f"All of this may be chance: run at least {FEWEST_FOR_INTERVAL} seeds of each setting."
     texts = [_tested(ranking) for ranking in led]
     test = "paired t-test over seeds"
     pairs = max(ranking.pairs for ranking in led)
