@@ -68,7 +68,8 @@ def test_p_of_the_best_of_three_is_holms_over_all_pairs(found):
 def test_with_one_seed_all_may_be_chance(found):
     rankings, text = found({"fedavg": {1: FIRST[1]}, "scaffold": {1: SECOND[1]}})
     assert math.isnan(rankings[0].p)
-    assert text.endswith("With one seed each, all of this may be chance: run at least 4 seeds of each setting.")
+    assert " With one seed each, fedavg takes the least time to 90 %: 100 s, 33 % less than scaffold " in text
+    assert text.endswith("All of this may be chance: run at least 4 seeds of each setting.")
     assert "more than chance" not in text
 
 

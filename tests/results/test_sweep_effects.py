@@ -208,7 +208,8 @@ def test_an_unknown_baseline_is_one_line(noisy):
 
 
 def test_facets_compare_at_each_value(noisy):
-    _, groups = effect_table(load(noisy), StudyChoice(facet=("bandwidth_hz",), measure=("time",), target="none"))
+    table = effect_table(load(noisy), StudyChoice(facet=("bandwidth_hz",), measure=("time",), target="none"))
+    groups = table.groups
     assert [group.setting for group in groups] == [f"bandwidth {band} MHz" for band in (5, 10, 20, 40)]
     for group in groups:
         assert {effect.key.path for effect in group.effects} == {"algorithm", "churn.arrivals_per_s"}

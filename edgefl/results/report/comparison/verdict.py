@@ -79,12 +79,15 @@ def section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
     for ranking in found:
         sentences.append(_sentence(ranking, before))
         before = ranking.settings[0].look
+    led = [ranking for ranking in found if len(ranking.settings) > 1 and len(ranking.leaders) == 1]
+    if led and min(ranking.pair.n for ranking in led) == 1:
+        sentences[0] = f"With one seed each, {sentences[0]}"  # before a number is read as a claim
     return render(
         "comparison/verdict.html.j2",
         rows=[[_tile(ranking) for ranking in found]],
         first=sentences[0],
         rest=sentences[1:],
-        certainty=_certainty(found),
+        certainty=_certainty(led),
     )
 
 
@@ -256,18 +259,15 @@ def _count(settings: int) -> str:
     return "1 setting" if settings == 1 else f"{settings} settings"
 
 
-def _certainty(rankings: Sequence[Ranking]) -> str:
-    """Return whether the leads may be chance, in one sentence for all measures."""
-    led = [ranking for ranking in rankings if len(ranking.settings) > 1 and len(ranking.leaders) == 1]
+def _certainty(led: Sequence[Ranking]) -> str:
+    """Return whether the leads may be chance, in one sentence for all measures with a single leader."""
     if not led:
         return ""
     seeds = min(ranking.pair.n for ranking in led)
     if seeds == 0:
         return "The settings have no seed in common, so this may be the difference between seeds."
     if seeds == 1:
-        return (
-            f"With one seed each, all of this may be chance: run at least {FEWEST_FOR_INTERVAL} seeds of each setting."
-        )
+        return f"All of this may be chance: run at least {FEWEST_FOR_INTERVAL} seeds of each setting."
     texts = [_tested(ranking) for ranking in led]
     test = "paired t-test over seeds"
     pairs = max(ranking.pairs for ranking in led)
