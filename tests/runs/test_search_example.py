@@ -14,7 +14,12 @@ def example():
     """Return the program of the guide, shortened."""
     text = GUIDE.read_text(encoding="utf-8").partition("## Search in place of a grid")[2]
     (program,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    for long, short in (("n_trials=10", "n_trials=2"), ("rounds=40", "rounds=20"), ("[0.8]", "[0.3]"), ("=0.8", "=0.3")):
+    for long, short in (
+        ("n_trials=10", "n_trials=2"),
+        ("rounds=40", "rounds=20"),
+        ("[0.8]", "[0.3]"),
+        ("=0.8", "=0.3"),
+    ):
         assert long in program
         program = program.replace(long, short)
     return program
