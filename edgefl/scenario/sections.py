@@ -30,7 +30,7 @@ from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import MOBILITY, Mobility
 from edgefl.world.mobility.static import Static
 
-EXTENDS = "extends"  # the key of files that a scenario builds on, which are read before its sections are
+EXTENDS = "extends"  # the key of `Sections` that is gone when they are validated: `overlays.py` reads its files
 
 
 class Stop(Section):
@@ -44,6 +44,8 @@ class Stop(Section):
 class Sections(Section):
     """All sections of a scenario, each validated separately; `Scenario` adds the checks between them."""
 
+    # Scenario files or names of shipped scenarios, whose keys count where the file has none; of several the last one.
+    extends: Annotated[str | tuple[str, ...] | None, Field(exclude_if=lambda _: True)] = None
     # Of the run, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
     # Folders with the modules of plug-ins; empty: beside the scenario file. Written only if a plug-in was found in one.
@@ -67,11 +69,6 @@ class Sections(Section):
     churn: Annotated[Churn, CHURN] = NoChurn()  # how devices come and go
     cost: Literal["full", "paper"] = "full"  # paper: one model each way, whatever else the algorithm sends or computes
     report: ReportSection = ReportSection()  # evaluations and further reports
-
-    @classmethod
-    def keys(cls) -> list[str]:
-        """Return the keys that may stand at the top of a scenario."""
-        return [EXTENDS, *super().keys()]
 
     # Both validators below see the file's own keys: after validation, a default looks like a given value.
 
