@@ -288,7 +288,7 @@ class Radio(Section):
         if not self.uplink.orthogonal or self.uplink.receives_sum:
             raise fault_at(("uplink",), f"allocation {name} gives turns, and these uploads overlap: leave it out")
         if self.errors.link_adaptation(self.rate) is not None:
-            raise fault_at(("errors",), f"allocation {name} knows no HARQ: leave it out")
+            raise fault_at(("errors",), f"allocation {name} knows no HARQ: set it to none")
         if self.trace is not None:
             raise fault_at(
                 ("allocation",), f"{name} follows the fading of a model, and links were recorded: leave it out"

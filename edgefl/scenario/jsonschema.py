@@ -10,7 +10,6 @@ from edgefl.core.version import edgefl_version
 from edgefl.learning.datasets import DATASETS
 from edgefl.scenario import shipped
 from edgefl.scenario.scenario import Scenario
-from edgefl.scenario.sections import EXTENDS
 from edgefl.scenario.shared_definitions import OF_A_KEY, share_definitions
 from edgefl.scenario.sweep_file import SweepFile
 
@@ -18,17 +17,11 @@ NULL = {"type": "null"}
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ID = "urn:edgefl:"
 _BEGINNING = f'{{"$id":"{_ID}'.encode()  # of a schema that edgefl has written
-_EXTENDS = (
-    "Scenario files, or names of shipped scenarios, whose keys count where this file has none; of several the last."
-)
 
 
 def schema() -> dict[str, Any]:
     """Return the schema with which editors complete and check files; every key is optional."""
     root = _headed("scenario", Scenario.model_json_schema(mode="validation"))
-    name = {"type": "string"}
-    extends = {"anyOf": [name, {"type": "array", "items": name, "minItems": 1}], "description": _EXTENDS}
-    root["properties"] = {EXTENDS: extends, **root["properties"]}
     _merge_dataset_keys(root["$defs"]["DataSection"])
     _make_model_kind_optional(root["properties"]["model"])
     _remove_titles(root)

@@ -30,7 +30,7 @@ from edgefl.world.devices_section import Devices
 from edgefl.world.mobility import MOBILITY, Mobility
 from edgefl.world.mobility.static import Static
 
-EXTENDS = "extends"  # the key of files that a scenario builds on, which are read before its sections are
+EXTENDS = "extends"  # the key of `Sections` that is gone when they are validated: `overlays.py` reads its files
 MOST_LABEL_LETTERS = 100
 
 
@@ -52,6 +52,8 @@ class Stop(Section):
 class Sections(Section):
     """All sections of a scenario, each validated separately; `Scenario` adds the checks between them."""
 
+    # Scenario files or names of shipped scenarios, whose keys count where the file has none; of several the last one.
+    extends: Annotated[str | tuple[str, ...] | None, Field(exclude_if=lambda _: True)] = None
     # Name of the run, and of its folder in results/.
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
     # What tables, figures and pages call the run; by default the keys that tell it from the other runs. A label changes
@@ -83,11 +85,6 @@ class Sections(Section):
     # What taking part costs. With paper it is one model each way, whatever else the algorithm sends or computes.
     cost: Literal["full", "paper"] = "full"
     report: ReportSection = ReportSection()  # When models are evaluated, and what else is measured.
-
-    @classmethod
-    def keys(cls) -> list[str]:
-        """Return the keys that may stand at the top of a scenario."""
-        return [EXTENDS, *super().keys()]
 
     # Both validators below see the file's own keys: after validation, a default looks like a given value.
 

@@ -72,6 +72,7 @@ def test_timestamps_count_from_the_earliest_of_the_file(tmp_path):
     assert list(map(float, seconds(tmp_path, *times))) == [1.0, 0.0, 0.25, 86400.0]
     without_zone = ["2024-03-31 02:30:00", "2024-03-31 01:30:00"]  # an hour that Berlin's clocks leave out
     assert list(map(float, seconds(tmp_path, *without_zone))) == [3600.0, 0.0]
+    assert list(map(float, seconds(tmp_path, "2024-05-01T12:00:00", "2024-05-01T14:00:01+02:00"))) == [0.0, 1.0]
     assert list(map(float, seconds(tmp_path, "2024-02-28", "2024-03-01", "inf"))) == [0.0, 172800.0, float("inf")]
 
 
