@@ -8,7 +8,8 @@ from edgefl.cli.member_page import NO_EXAMPLE, PLACES, example
 from edgefl.core.catalogue import Catalogue
 from site_pages.key_tables import CATALOGUES as FOLDER
 from site_pages.key_tables import inner_tables, key_table, parts_of
-from site_pages.markdown_text import code, escaped, fitted, link, page, table
+from site_pages.markdown_text import code, escaped, link, page, table
+from site_pages.wide_code import fitted
 
 INDEX = f"{FOLDER}/README.md"
 TITLES = {
