@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import lessons
 import pytest
 import write_pages
 from site_pages.markdown_text import slug
@@ -18,9 +17,7 @@ PAGES = [path for place in ("*.md", "docs/**/*.md", "results/README.md") for pat
 BLOCK = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)(#[^)\s]*)?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-CODE = {"sh", "bash", "python", ""}  # languages of blocks; `text` is what a command prints
 LARGEST_LIST_OF_KEYS = 6_500  # words
-WIDEST_CODE = 105  # characters that the site shows in a window of 1400 pixels
 
 
 def test_committed_pages_follow_from_the_code():
@@ -52,10 +49,3 @@ def test_meanings_of_keys_are_sentences():
         # What a key without a meaning takes is said by its type.
         assert not meaning or (meaning[0].isupper() and meaning.endswith(".")), (key, meaning)
     assert all(meanings(key.owner)[key.leaf] for key in keys_of_sections().values())
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_commands_and_programs_of_a_page_fit_into_a_window(page):
-    blocks = lessons.blocks_of(page.read_text(encoding="utf-8").splitlines(), 0)
-    lines = [line for block in blocks if block.language in CODE for line in block.text.splitlines()]
-    assert [line for line in lines if len(line) > WIDEST_CODE] == []

@@ -10,7 +10,8 @@ from edgefl.core.catalogue import Catalogue
 from edgefl.scenario.key_index import parts_of
 from site_pages.key_tables import CATALOGUES as FOLDER
 from site_pages.key_tables import inner_tables, key_table
-from site_pages.markdown_text import code, escaped, fitted, link, page, table
+from site_pages.markdown_text import code, escaped, link, page, table
+from site_pages.wide_code import fitted
 
 INDEX = f"{FOLDER}/README.md"
 TITLES = {

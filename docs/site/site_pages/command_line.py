@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from edgefl.cli import EPILOG, command_parser
-from site_pages.markdown_text import code, escaped, fitted, link, page, table, words
+from site_pages.markdown_text import code, escaped, link, page, table, words
+from site_pages.wide_code import fitted
 
 OWN = "reference/command-line.md"
 INTRODUCTION = """\

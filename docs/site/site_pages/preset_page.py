@@ -1,7 +1,8 @@
 """The page of the presets: their files, which name the source of each number."""
 
 from edgefl.scenario import presets
-from site_pages.markdown_text import escaped, fitted, page
+from site_pages.markdown_text import escaped, page
+from site_pages.wide_code import fitted
 
 OWN = "reference/presets.md"
 INTRODUCTION = """\
