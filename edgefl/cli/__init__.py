@@ -18,13 +18,13 @@ from edgefl.cli.explain import add_explain
 from edgefl.cli.flower import add_flower
 from edgefl.cli.json_output import fault_as_json, print_json
 from edgefl.cli.machine_verbs import add_completion, add_data, add_doctor
-from edgefl.cli.parser_errors import in_words
 from edgefl.cli.reproduce import add_reproduce
 from edgefl.cli.result_verbs import add_compare, add_export, add_report
 from edgefl.cli.run import add_run
 from edgefl.cli.scenario_verbs import add_init, add_list, add_schema, add_validate
 from edgefl.cli.sweep import add_sweep
 from edgefl.cli.what_if import add_what_if
+from edgefl.cli.wrong_words import in_words, unknown_verb, unknown_words
 from edgefl.core import interrupts
 from edgefl.core.errors import InputError, RunError, trail
 from edgefl.core.machine import collect_rarely, more_memory, prefer_huge_pages, unmapped_library
@@ -173,8 +173,6 @@ class _Verbs(_Parser):
         Raises:
             InputError: it is wrong; the text has what was meant, if that can be guessed.
         """
-        from edgefl.cli.wrong_words import unknown_verb, unknown_words
-
         verbs = next(action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
         if not args[0].startswith("-") and args[0] not in verbs:
             raise InputError(unknown_verb(args[0], list(verbs)))

@@ -1,11 +1,26 @@
-"""Answers to words of a command line that no parser takes: what the user may have meant."""
+"""Answers to a wrong command line: what is wrong in words, and what the user may have meant."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
 SCENARIO_SUFFIXES = (".yaml", ".yml")
 CLOSE = 0.7  # ratio of equal letters from which an option is a known one, mistyped
+_CHOICE = re.compile(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)")
+_TYPE = re.compile(r"(argument \S+): invalid (int|float) value: '(.*)'")
+_NUMBERS = {"int": "must be a whole number", "float": "must be a number"}
+
+
+def in_words(message: str) -> str:
+    """Return a message of argparse, more helpful where that is possible."""
+    if found := _TYPE.fullmatch(message):
+        return f'{found[1]}: {_NUMBERS[found[2]]}, got "{found[3]}"'
+    if found := _CHOICE.fullmatch(message):
+        close = get_close_matches(found[2], re.findall(r"'(.*?)'", found[3]), n=1)
+        hint = f' (did you mean "{close[0]}"?)' if close else ""
+        return f"argument {found[1]}: invalid choice: '{found[2]}'{hint} (choose from {found[3]})"
+    return message
 
 
 def unknown_verb(word: str, verbs: Sequence[str]) -> str:
@@ -30,7 +45,10 @@ def unknown_words(verb: str, parser: argparse.ArgumentParser, words: Sequence[st
     first = words[0]
     see = f"see edgefl {verb} --help"
     if not first.startswith("-"):
-        return f"unrecognized arguments: {' '.join(words)}; {see}"
+        advice = "a setting is one word without spaces, such as --set rounds=5"
+        if first.endswith(SCENARIO_SUFFIXES):
+            advice = "name one file at a time"
+        return f"unrecognized arguments: {' '.join(words)}: {advice}; {see}"
     name, _, value = first.partition("=")
     options = [option for action in parser._actions for option in action.option_strings]  # noqa: SLF001
     value = value or next((word for word in words[1:2] if not word.startswith("-")), "VALUE")

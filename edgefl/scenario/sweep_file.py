@@ -72,7 +72,7 @@ def _listed_seeds(value: Any) -> Any:
 Values = Annotated[
     tuple[Any, ...],
     Field(strict=False, min_length=1),
-    BeforeValidator(_listed, json_schema_input_type=list[Any] | str),
+    BeforeValidator(_listed, json_schema_input_type=Annotated[list[Any], Field(min_length=1)] | str),
 ]
 Assigned = dict[str, Any]  # dotted key -> value
 

@@ -192,7 +192,7 @@ KEYS = {
     "a distribution with min and max": scenario("devices: {cpu_hz: {min: 1e9, max: 3e9}}\n", "cpu_hz", "uniform"),
     "a share of participants": scenario("server: {participants: 10%}\n", "s.yaml:1: server.participants", "share"),
     "more participants than devices": scenario("devices: {count: 50}\nserver: {participants: 80}\n", "participants"),
-    "a number in place of a section": scenario("devices: 100\n", "s.yaml:1: devices", "its keys"),
+    "a number in place of a section": scenario("devices: 100\n", "s.yaml:1: devices", "write devices: {count: 100}"),
     "a policy in place of a section": scenario("server: deadline\n", "s.yaml:1: server", "policy"),
     "a name in place of a radio": scenario("radio: 5G\n", "s.yaml:1: radio"),
     "a data set in capitals": scenario("data: {dataset: MNIST}\n", "s.yaml:1: data.dataset", '"mnist"'),
@@ -381,7 +381,7 @@ COMMANDS = {
     "no workers": command("sweep w.yaml --workers 0", "--workers", "1"),
     "GPUs without a cluster": command("sweep w.yaml --gpus-per-run 1", "--gpus-per-run", "--cluster"),
     "a report of nothing": command("report results", "results"),
-    "a comparison with itself alone": command("compare out", "DIR"),
+    "a comparison with itself alone": command("compare out", "name a reference and the runs to compare"),
     "an export in no format": command("export . --format xlsx", "csv"),
     "a what-if without values": command("what-if out --over radio.bandwidth_hz", "--over", "5e6..100e6"),
     "a list of something else": command("list optimizers", "optimisers"),
@@ -391,7 +391,7 @@ COMMANDS = {
     "a dry run on a cluster": command("sweep w.yaml --dry-run --cluster auto", "--cluster", "leave one of the two out"),
     "two scenarios": command("run s.yaml w.yaml", "w.yaml", "one file at a time"),
     "a report of a scenario": command("report s.yaml", "s.yaml", "name the folder of a run"),
-    "a section as a setting": command("run s.yaml --set training=fast", "--set training=fast", "its keys"),
+    "a section as a setting": command("run s.yaml --set training=fast", "must be a mapping", "{local_epochs:"),
 }
 """Command lines."""
 
@@ -429,7 +429,7 @@ PYTHON = {
     ),
     "a folder without results": python(lambda: edgefl.read("nope"), "nope", "no such folder"),
     "a comparison of nothing": python(lambda: edgefl.compare([]), "runs"),
-    "a comparison of one text": python(lambda: edgefl.compare("fedavg"), "runs", '["fedavg"'),
+    "a comparison of one text": python(lambda: edgefl.compare("fedavg"), "name a reference", "fedavg is alone"),
     "a report of no folder": python(lambda: edgefl.report([]), "result folder"),
     "pages of a single run": python(lambda: edgefl.report(["nope"], runs=True), "runs=True"),
     "a what-if of a list": python(lambda: edgefl.what_if("nope", ["radio.bandwidth_hz"]), "over", "mapping"),

@@ -223,7 +223,8 @@ def test_single_upload_equals_the_orthogonal_one(sharing, transfer):
         runs.append(edgefl.run({**alone, "radio": radio}, train=False))
     for other in runs[1:]:
         assert other.devices.equals(runs[0].devices)
-        assert other.rounds.equals(runs[0].rounds)
+        # Uploads that overlap have no load.
+        assert other.rounds.equals(runs[0].rounds.drop(columns=["load_down", "load_up"]))
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])

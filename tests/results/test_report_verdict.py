@@ -41,14 +41,14 @@ def found(tmp_path):
 
 def test_the_lead_is_that_of_the_means_and_its_p_that_of_the_paired_test(found):
     (time, energy, _), text = found({"scaffold": SECOND, "fedavg": FIRST})
-    assert [setting.look.label for setting in time.settings] == ["fedavg", "scaffold"]
+    assert [setting.look.label for setting in time.settings] == ["FedAvg", "SCAFFOLD"]
     assert time.means == pytest.approx([108.5, 162.5])
     seconds = [np.array([cost[0] for cost in costs.values()]) for costs in (FIRST, SECOND)]
     joules = [np.array([cost[1] for cost in costs.values()]) for costs in (FIRST, SECOND)]
     assert time.p == pytest.approx(ttest_rel(*seconds).pvalue)
     assert energy.p == pytest.approx(ttest_rel(*joules).pvalue)
-    assert "fedavg takes the least time to 90 %: 108 s, 33 % less than scaffold (2.71 min)." in text
-    assert "scaffold takes the least energy to 90 %: 8.78 J, 4 % less than fedavg (9.1 J)." in text
+    assert "FedAvg takes the least time to 90 %: 108 s, 33 % less than SCAFFOLD (2.71 min)." in text
+    assert "SCAFFOLD takes the least energy to 90 %: 8.78 J, 4 % less than FedAvg (9.1 J)." in text
     assert "Over 4 common seeds: least time: more than chance, p = " in text
     assert "least energy: may be chance, p = " in text
 
@@ -56,7 +56,7 @@ def test_the_lead_is_that_of_the_means_and_its_p_that_of_the_paired_test(found):
 def test_p_of_the_best_of_three_is_holms_over_all_pairs(found):
     third = {seed: (time_s + 3 * seed, joules) for seed, (time_s, joules) in FIRST.items()}
     (time, *_), text = found({"fedavg": FIRST, "scaffold": SECOND, "fedprox": third})
-    assert [setting.look.label for setting in time.settings] == ["fedavg", "fedprox", "scaffold"]
+    assert [setting.look.label for setting in time.settings] == ["FedAvg", "FedProx", "SCAFFOLD"]
     seconds = [np.array([cost[0] for cost in costs.values()]) for costs in (FIRST, third, SECOND)]
     raw = [ttest_rel(seconds[one], seconds[other]).pvalue for one, other in ((0, 1), (0, 2), (1, 2))]
     order = np.argsort(raw)
@@ -68,7 +68,7 @@ def test_p_of_the_best_of_three_is_holms_over_all_pairs(found):
 def test_with_one_seed_all_may_be_chance(found):
     rankings, text = found({"fedavg": {1: FIRST[1]}, "scaffold": {1: SECOND[1]}})
     assert math.isnan(rankings[0].p)
-    assert " With one seed each, fedavg takes the least time to 90 %: 100 s, 33 % less than scaffold " in text
+    assert " With one seed each, FedAvg takes the least time to 90 %: 100 s, 33 % less than SCAFFOLD " in text
     assert text.endswith("All of this may be chance: run at least 4 seeds of each setting.")
     assert "more than chance" not in text
 
@@ -82,8 +82,8 @@ def test_settings_without_a_common_seed_are_not_tested(found):
 def test_a_setting_that_misses_the_target_under_a_seed_does_not_lead(found):
     missed = {1: (1.0, 1.0), 2: None}
     (time, *_), text = found({"fedavg": {1: FIRST[1], 2: FIRST[2]}, "scaffold": missed})
-    assert [setting.look.label for setting in time.settings] == ["fedavg"]
-    assert "fedavg takes the least time to 90 %: 105 s; no other setting got there under every seed." in text
+    assert [setting.look.label for setting in time.settings] == ["FedAvg"]
+    assert "FedAvg takes the least time to 90 %: 105 s; no other setting got there under every seed." in text
 
 
 def test_equal_costs_are_a_draw(found):

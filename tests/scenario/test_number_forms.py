@@ -62,7 +62,10 @@ def test_other_texts_have_no_remedy(text):
         ("devices.cpu_hz={uniform: [1 GHz, 2 GHz]}", "write 2e9"),  # the unit is that of the key above
         ("server.participants=0.1", "of 100 devices 0.1 are 10"),
         ("server.participants=10 %", "10 % of 100 are 10"),
-        ("radio={bandwidth_hz: 20,5}", "write numbers with a point and no separators, as in 0.1 or 20e6"),
+        (
+            "radio={bandwidth_hz: 20,5}",
+            "write numbers with a point and no separators, as in 0.1 or 20e6, and a list in brackets",
+        ),
         ("radio={bandwidth_hz: 20,000,000}", "write numbers without separators, as in 20e6"),
     ],
 )

@@ -262,7 +262,7 @@ def outcome(raw, overrides):
     ("overrides", "got"),
     [
         ("rounds=20", ', got a single text: write ["rounds=20"]'),
-        ({"rounds": 20}, ", got a mapping"),
+        ({"rounds": 20}, ', got a mapping: write ["rounds=20"]'),
         ([("rounds", 20)], ", got ['rounds', 20] in the list"),
     ],
 )

@@ -23,8 +23,8 @@ class ProportionalFairInTime(Allocation):
     in_turn: ClassVar[bool] = True
     in_time: ClassVar[bool] = True
 
-    window_s: PositiveFloat = 1.0  # of the mean rate
-    slots: Count = 10  # for which a turn holds
+    window_s: PositiveFloat = 1.0  # Time constant of the exponential window of the mean rate.
+    slots: Count = 10  # Slots for which a turn holds.
 
     @property
     def memory_width(self) -> int:
