@@ -168,15 +168,14 @@ def test_impossible_sectors(cells, message, tmp_path):
     assert str(caught.value).startswith(f"{path}:2: {message}")
 
 
+ONE_VALUE = "one value is needed; a sweep file runs several, as grid: {radio.noise_figure_db: [...]}"
+
+
 @pytest.mark.parametrize(
     ("figure", "message"),
     [
         ("-1", "radio.noise_figure_db: must be >= 0, got -1"),
-        (
-            "[1]",
-            "radio.noise_figure_db: must be a number, or {base_station: .., device: ..}, got [1]: one value is needed; "
-            "a sweep file runs several, as grid: {radio.noise_figure_db: [...]}",
-        ),
+        ("[1]", f"radio.noise_figure_db: must be a number, or {{base_station: .., device: ..}}, got [1]: {ONE_VALUE}"),
         ("{device: 101}", "radio.noise_figure_db.device: must be <= 100, got 101"),
         ("{phone: 1}", "radio.noise_figure_db.phone: unknown key; known: base_station, device"),
     ],
