@@ -8,7 +8,8 @@ from edgefl.core.arrays import Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import ENERGY, NO_NUMBER, TIME, digits, percent, points, quantity, score, spread
 from edgefl.results import metrics
-from edgefl.results.labels import PLAN_KEYS, labels
+from edgefl.results.differing_keys import PLAN_KEYS
+from edgefl.results.labels import labels
 from edgefl.results.metrics import AccuracyCurve
 from edgefl.results.participation import LOSS_CAUSES, NO_UPDATES, Updates
 from edgefl.results.report.comparison import why_section

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.units import BYTES, NO_NUMBER, quantity
-from edgefl.results.labels import KEYS_NOT_IN_LABELS
+from edgefl.results.differing_keys import KEYS_NOT_IN_LABELS
 from edgefl.results.report.shared import describe
 from edgefl.results.report.why.decomposition import Decomposition
 
