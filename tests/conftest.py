@@ -7,6 +7,7 @@ import sys
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
+import hypothesis
 import own_process
 import pytest
 
@@ -28,6 +29,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # As the command line does; what ten thousand tests leave behind is much to look through.
 collect_rarely()
+
+
+# Tests assert no times: a busy machine is not a fault, in an example or in drawing it.
+hypothesis.settings.register_profile("edgefl", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("edgefl")
 
 
 @pytest.fixture(scope="session")
