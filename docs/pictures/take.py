@@ -143,7 +143,7 @@ PICTURES = (
     Picture("tutorial/studies-sweep", "widths", "#effect"),
     Picture("tasks/why-slower", "why-slower", "#learning", colours=SMALL, width=NARROW),
     Picture("guides/plausible", "quickstart", ".card:has(table.facts):has(details ul)", colours=SMALL, width=NARROW),
-    Picture("tasks/sumo", "trace-sumo", card("map"), colours=SMALL, width=NARROW),
+    Picture("tasks/sumo", "trace-sumo", card("map"), script=TRAJECTORIES, colours=SMALL, width=NARROW),
 )
 
 
