@@ -103,6 +103,7 @@ slider.value = slider.min;
 slider.dispatchEvent(new Event("input", { bubbles: true }));
 """
 
+ROUNDS = "document.querySelector('#learning button[data-view=round]').click()"
 TRAJECTORIES = "document.getElementById('map-0-extra').click()"
 REPLAY_IN_THE_MIDDLE = """
 const slider = document.querySelector(".player input");
@@ -116,9 +117,9 @@ PICTURES = (
     Picture("replay", "quickstart", card("map"), script=REPLAY_IN_THE_MIDDLE),
     Picture("what-if", "narrower", "#what-if .card", script=FIRST_SLIDER_AT_THE_LEFT),
     Picture("tutorial/00-page", "00-hello", "main > header, .tiles, .story"),
-    Picture("tutorial/01-learning", "01-skewed-data", "#learning"),
+    Picture("tutorial/01-learning", "01-skewed-data", "#learning", script=ROUNDS),
     Picture("tutorial/01-labels", "01-skewed-data", "#labels .card"),
-    Picture("tutorial/02-compare", "fedavg-fedprox", "#learning"),
+    Picture("tutorial/02-compare", "fedavg-fedprox", "#learning", script=ROUNDS),
     Picture("tutorial/03-map", "03-moving-devices", card("map"), script=TRAJECTORIES),
     Picture("tutorial/04-timeline", "04-unequal-devices", card("timeline")),
     Picture("tutorial/05-time", "05-narrow-band", card("time", "energy")),
@@ -143,7 +144,7 @@ PICTURES = (
     Picture("tutorial/studies-sweep", "widths", "#effect"),
     Picture("tasks/why-slower", "why-slower", "#learning", colours=SMALL, width=NARROW),
     Picture("guides/plausible", "quickstart", ".card:has(table.facts):has(details ul)", colours=SMALL, width=NARROW),
-    Picture("tasks/sumo", "trace-sumo", card("map"), colours=SMALL, width=NARROW),
+    Picture("tasks/sumo", "trace-sumo", card("map"), script=TRAJECTORIES, colours=SMALL, width=NARROW),
 )
 
 

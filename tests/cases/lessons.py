@@ -25,6 +25,7 @@ LINK = re.compile(r"\]\([^)]*\)")
 RUN = ("sh", "python")
 # Lines that edgefl prints about the machine, the folder, or what has tests of its own
 NOT_COMPARED = ("bottleneck", "plausible", "results  ", "takes  ", "memory  ", "disk  ")
+SPOKEN_OF = ("bottleneck", "plausible")  # lines that a page shows only where it speaks of them
 
 
 class Block(NamedTuple):
@@ -167,6 +168,12 @@ def without(text, beginnings):
     return "\n".join(kept)
 
 
+def unspoken(step):
+    """Return the beginnings of the lines that the step's outputs leave out, as its text does not name them."""
+    text = "\n".join(step.lines)
+    return tuple(name for name in SPOKEN_OF if f"`{name}`" not in text)
+
+
 def words(text):
     """Return a text with a mark in place of each number, and one blank in place of several."""
     return ANY_NUMBER.sub("#", text).split()
@@ -191,9 +198,7 @@ def rewrite(page):
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             write_files(step)
             for block, output in step.commands():
-                text = printed(block)
-                if "`plausible`" not in "\n".join(step.lines):
-                    text = without(text, ("plausible",))  # pages show this line where they speak of it
+                text = without(printed(block), unspoken(step))
                 if output is not None:
                     new.append((output, text))
         for output, text in reversed(new):

@@ -16,9 +16,8 @@ from my_algorithm import Capped
 from my_allocation import WeakFirst
 from my_mobility import Circling
 from my_model import Small
-from my_selection import LongestWaiting
 
-for member in (Capped, WeakFirst, Circling, LongestWaiting):
+for member in (Capped, WeakFirst, Circling):
     assert check(member).ok
 assert check(Small, shape=(1, 8, 8), classes=10).ok
 """
