@@ -174,8 +174,10 @@ def test_impossible_sectors(cells, message, tmp_path):
         ("-1", "radio.noise_figure_db: must be >= 0, got -1"),
         (
             "[1]",
-            "radio.noise_figure_db: must be a number, or {base_station: .., device: ..}, got [1]: one value is needed; "
-            "a sweep file runs several, as grid: {radio.noise_figure_db: [...]}",
+            (
+                "radio.noise_figure_db: must be a number, or {base_station: .., device: ..}, got [1]: "
+                "one value is needed; a sweep file runs several, as grid: {radio.noise_figure_db: [...]}"
+            ),
         ),
         ("{device: 101}", "radio.noise_figure_db.device: must be <= 100, got 101"),
         ("{phone: 1}", "radio.noise_figure_db.phone: unknown key; known: base_station, device"),

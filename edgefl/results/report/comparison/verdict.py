@@ -228,7 +228,8 @@ def _values(measure: Measure, setting: Setting) -> dict[int, float]:
 
 def _tile(ranking: Ranking) -> Tile:
     leaders = ranking.leaders
-    note = Html(", ").join(macro("swatch", setting.look) for setting in leaders)
+    # A name may wrap, but stays beside its line.
+    note = Html(" ").join(Html("<span>{}</span>").format(macro("swatch", setting.look)) for setting in leaders)
     return Tile(ranking.measure.title, [ranking.measure.text(ranking.means[0])], note, "target")
 
 
