@@ -48,6 +48,8 @@ def unknown_words(verb: str, parser: argparse.ArgumentParser, words: Sequence[st
         advice = "a setting is one word without spaces, such as --set rounds=5"
         if first.endswith(SCENARIO_SUFFIXES):
             advice = "name one file at a time"
+        elif "=" in first[1:]:
+            advice = "--set takes one setting: write " + " ".join(f'--set "{word}"' for word in words if "=" in word)
         return f"unrecognized arguments: {' '.join(words)}: {advice}; {see}"
     name, _, value = first.partition("=")
     options = [option for action in parser._actions for option in action.option_strings]  # noqa: SLF001

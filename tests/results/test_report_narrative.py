@@ -28,7 +28,7 @@ def test_story_names_arrivals_and_losses(result):
     came, left = (int(run.rounds[name].sum()) for name in ("arrivals", "departures"))
     assert f"(poisson): 50 to 56 of them were present when a round began; {came} arrivals, {left} departures" in text
     assert "handed devices over 120 times" in text
-    assert "at 99 % after the first round and at 40 % at the end, when 2 devices had no charge left" in text
+    assert "at 99 % after the first round and at 40 % at the end; 2 devices had no charge left at the end" in text
     spent = sum(run.devices[phase.column] for phase in ENERGY_PHASES)
     share = 100 * spent[run.devices["round"] == 7].sum() / spent.sum()
     assert f"{share:.1f} % of it for the 10 participations whose update was not used: 10 late." in text

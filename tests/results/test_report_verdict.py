@@ -49,8 +49,8 @@ def test_the_lead_is_that_of_the_means_and_its_p_that_of_the_paired_test(found):
     assert energy.p == pytest.approx(ttest_rel(*joules).pvalue)
     assert "FedAvg takes the least time to 90 %: 108 s, 33 % less than SCAFFOLD (2.71 min)." in text
     assert "SCAFFOLD takes the least energy to 90 %: 8.78 J, 4 % less than FedAvg (9.1 J)." in text
-    assert "Over 4 common seeds: least time: more than chance, p = " in text
-    assert "least energy: may be chance, p = " in text
+    assert "Over 4 common seeds (paired t-test), the least time is more than chance, p = " in text
+    assert "; the least energy may be chance, p = " in text
 
 
 def test_p_of_the_best_of_three_is_holms_over_all_pairs(found):
@@ -91,6 +91,19 @@ def test_equal_costs_are_a_draw(found):
     assert len(time.leaders) == 2
     assert text.count("No setting takes the least") == 2
     assert "chance" not in text.partition("No setting takes the least time")[2].partition("highest")[0]
+
+
+def test_settings_that_share_first_place_are_named(found):
+    (time, *_), text = found({"fedavg": FIRST, "fedprox": FIRST, "scaffold": SECOND})
+    assert [setting.look.label for setting in time.leaders] == ["FedAvg", "FedProx"]
+    assert "FedAvg and FedProx share first place: each takes the least time to 90 %, 108 s." in text
+    assert "SCAFFOLD takes the least energy" in text
+
+
+def test_a_setting_alone_after_a_draw_is_named(found):
+    lean = {seed: (time_s, joules / 2) for seed, (time_s, joules) in FIRST.items()}
+    _, text = found({"fedavg": lean, "scaffold": FIRST})
+    assert "No setting takes the least time to 90 %: all have 108 s. FedAvg takes the least energy to 90 %: " in text
 
 
 @pytest.mark.parametrize("options", [{"status": "interrupted"}, {"status": "failed"}])

@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.units import NO_NUMBER, digits
 from edgefl.results.csv_format import csv_bytes
 from edgefl.results.export.dialects import Cell, TextColumn, latex, markdown
-from edgefl.results.report.comparison.formats import aligned
+from edgefl.results.report.comparison.formats import LINE_WIDTH, aligned
 from edgefl.results.report.sweep.answer import lost_updates_sentence
 from edgefl.results.report.sweep.effects import KeyEffect, effect_sentence, effects, pairs_text, ratio_text
 from edgefl.results.report.sweep.estimates import chosen_goal, chosen_measures, estimate_columns
@@ -23,6 +24,7 @@ from edgefl.results.report.sweep.selection import (
     settings_of,
 )
 from edgefl.results.report.sweep.study import Study
+from edgefl.results.report.sweep.why import NOTE as WHY_NOTE
 from edgefl.results.report.sweep.why import why
 
 DEFAULT_MEASURES = ("time", "energy", "accuracy", "received", "wasted")
@@ -156,16 +158,24 @@ def _sentences(group: EffectGroup) -> list[str]:
 
 
 def _table(table: EffectTable) -> str:
-    parts = [table.opening] if table.opening else []
+    """Return a table for each measure; only the first has sentences, which repeat its numbers to be quoted."""
+    parts = [_wrapped(table.opening)] if table.opening else []
+    first = table.groups[0].title
     for group in table.groups:
         columns = _columns(group.effects)
         cells = [[column.name for column in columns]]
         cells += [[column.cells[row].text for column in columns] for row in range(len(group.effects))]
-        lines = [_title(group), aligned(cells, left=3), "", *_sentences(group)]
+        lines = [_title(group), aligned(cells, left=3)]
+        if group.title == first:
+            lines += ["", *map(_wrapped, _sentences(group))]
         parts.append("\n".join(lines))
     if table.why:
-        parts.append("\n".join(["Why", *table.why]))
-    return "\n\n".join([*parts, NOTE]) + "\n"
+        parts.append("\n".join(["Why", *map(_wrapped, (*table.why, WHY_NOTE))]))
+    return "\n\n".join([*parts, _wrapped(NOTE)]) + "\n"
+
+
+def _wrapped(sentence: str) -> str:
+    return textwrap.fill(sentence, LINE_WIDTH)
 
 
 def _markdown(table: EffectTable) -> str:
@@ -175,7 +185,7 @@ def _markdown(table: EffectTable) -> str:
         lines += [f"- {sentence}" for sentence in _sentences(group)]
         parts.append("\n".join(lines))
     if table.why:
-        parts.append("\n".join(["**Why**", "", *(f"- {sentence}" for sentence in table.why)]))
+        parts.append("\n".join(["**Why**", "", *(f"- {sentence}" for sentence in (*table.why, WHY_NOTE))]))
     return "\n\n".join([*parts, NOTE]) + "\n"
 
 

@@ -20,6 +20,7 @@ from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, reached
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.templates import Html, macro, render
+from edgefl.results.report.why.sentences import listed
 from edgefl.results.scenario_tree import has_deadline
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL, Paired
 
@@ -75,10 +76,10 @@ def section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
     if not found:
         return Html()
     sentences = []
-    before: StyledRun | None = None
+    before: Sequence[StyledRun] = ()
     for ranking in found:
         sentences.append(_sentence(ranking, before))
-        before = ranking.settings[0].look
+        before = [setting.look for setting in ranking.leaders]
     led = [ranking for ranking in found if len(ranking.settings) > 1 and len(ranking.leaders) == 1]
     if led and min(ranking.pair.n for ranking in led) == 1:
         sentences[0] = f"With one seed each, {sentences[0]}"  # before a number is read as a claim
@@ -227,24 +228,26 @@ def _values(measure: Measure, setting: Setting) -> dict[int, float]:
 
 def _tile(ranking: Ranking) -> Tile:
     leaders = ranking.leaders
-    note = Html(", ").join(macro("swatch", setting.look) for setting in leaders)
+    # A name may wrap, but stays beside its line.
+    note = Html(" ").join(Html("<span>{}</span>").format(macro("swatch", setting.look)) for setting in leaders)
     return Tile(ranking.measure.title, [ranking.measure.text(ranking.means[0])], note, "target")
 
 
-def _sentence(ranking: Ranking, before: StyledRun | None) -> str:
-    """Return which setting is best by a measure, and by how much; `before` is the one that the last sentence names."""
+def _sentence(ranking: Ranking, before: Sequence[StyledRun]) -> str:
+    """Return which setting is best by a measure, and by how much; `before` are the best ones of the last sentence."""
     measure = ranking.measure
     best = measure.text(ranking.means[0])
-    name = ranking.settings[0].look.label
-    if before is ranking.settings[0].look:
-        name = "It also"
-    leaders = len(ranking.leaders)
+    looks = [setting.look for setting in ranking.leaders]
+    leaders = len(looks)
+    name = listed([look.label for look in looks])
+    if looks == before:
+        name = "It also" if leaders == 1 else "They also"
     if len(ranking.settings) == 1:
         return f"{name} {measure.claim}: {best}; no other setting got there under every seed."
     if leaders == len(ranking.settings) and not ranking.others:
         return f"No setting {measure.claim}: all have {best}."
     if leaders > 1:
-        return f"{leaders} settings share a first place: each {measure.claim}, {best}."
+        return f"{name} share first place: each {measure.claim}, {best}."
     lead = measure.lead(ranking.means[0], ranking.means[1])
     text = f"{name} {measure.claim}: {best}, {lead} than {ranking.settings[1].look.label}"
     if measure.sign < 0:
@@ -268,17 +271,16 @@ def _certainty(led: Sequence[Ranking]) -> str:
         return "The settings have no seed in common, so this may be the difference between seeds."
     if seeds == 1:
         return f"All of this may be chance: run at least {FEWEST_FOR_INTERVAL} seeds of each setting."
-    texts = [_tested(ranking) for ranking in led]
-    test = "paired t-test over seeds"
+    test = "paired t-test"
     pairs = max(ranking.pairs for ranking in led)
     if pairs > 1:
         test += f", Holm over {pairs} pairs"
-    return f"Over {seeds} common seeds: {'; '.join(texts)} ({test})."
+    return f"Over {seeds} common seeds ({test}), {'; '.join(map(_tested, led))}."
 
 
 def _tested(ranking: Ranking) -> str:
     name = ranking.measure.title.partition(" to ")[0].lower()
     if math.isnan(ranking.p):
-        return f"{name}: {ranking.pair.note}"
-    verdict = "more than chance" if ranking.p < LEVEL else "may be chance"
-    return f"{name}: {verdict}, p = {digits(ranking.p, 3)}"
+        return f"the {name} has no p: {ranking.pair.note}"
+    verdict = "is more than chance" if ranking.p < LEVEL else "may be chance"
+    return f"the {name} {verdict}, p = {digits(ranking.p, 3)}"

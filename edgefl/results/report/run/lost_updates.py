@@ -19,7 +19,7 @@ def sentence(run: Run) -> str:
     if ends:
         text += f"; not used: {', '.join(ends)}"
     share = wasted_energy.lost_share(run)
-    if share is None:
+    if share is None or not run.updates.received:
         return f"{text}."
     return f"{text}. {digits(100 * share, 1)} % of the energy went into updates that were not used."
 

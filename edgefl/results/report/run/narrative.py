@@ -186,6 +186,8 @@ def _batteries(run: Run) -> str:
     first = score(level[0], 0)
     last = score(level[-1], 0)
     text = f"The mean battery was at {first} after the first round and at {last} at the end"
+    if first == last:
+        text = f"The mean battery stayed near {first}"
     depleted = run.rounds["depleted"]
     if not np.isfinite(depleted).any():
         return f"{text}."
@@ -193,7 +195,7 @@ def _batteries(run: Run) -> str:
     if not most_empty:
         return f"{text}; none was empty."
     empty = _count(run.last("depleted") or 0.0, "device")
-    return f"{text}, when {empty} had no charge left (at most {quantity(most_empty)})."
+    return f"{text}; {empty} had no charge left at the end (at most {quantity(most_empty)})."
 
 
 def _learning(run: Run) -> str:
@@ -205,7 +207,12 @@ def _learning(run: Run) -> str:
     tested = accuracy[np.isfinite(accuracy)]
     if not tested.size:  # such as the toy problem, which has no test data
         return f"{text}{_distance(run)}."
-    text += f"; the accuracy went from {score(tested[0])} to {score(tested[-1])}"
+    first = score(tested[0])
+    last = score(tested[-1])
+    change = f"went from {first} to {last}"
+    if first == last:
+        change = f"ended where it began, at {last}"
+    text += f"; the accuracy {change}"
     return f"{text}{_highest_target(run)}{_missed_targets(run)}."
 
 

@@ -31,6 +31,7 @@ from edgefl.results.report.sweep.measures import (
 from edgefl.results.report.sweep.selection import StudyChoice, layout_of
 from edgefl.results.report.sweep.study import Study, SweptKey
 from edgefl.results.report.sweep.tables import failed_runs, points_table
+from edgefl.results.report.sweep.why import NOTE as WHY_NOTE
 from edgefl.results.report.sweep.why import why
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
@@ -69,6 +70,7 @@ def render(
         baselines=baselines_of(study),
         effects=effects_tables(study, columns, every_goal),
         why=why(study, range(len(baselines_of(study)))),
+        why_note=WHY_NOTE,
         spread=_spread_text(study),
         axes=AXES,
         learning_note=_learning_note(study, curves) if curves else "",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from edgefl.core.errors import InputError
+from edgefl.core.section import nearest
 from edgefl.core.units import as_number
 from edgefl.results.report.sweep.study import Study, StudyPoint, SweptKey, parsed
 
@@ -57,7 +58,7 @@ def key_number(study: Study, name: str, option: str) -> int:
     found = [number for number, key in enumerate(study.keys) if name in {key.path.rpartition(".")[2], key.title}]
     if len(found) == 1:
         return found[0]
-    raise InputError(f"{option}: {name} is not a key of the sweep: use one of {', '.join(paths)}")
+    raise InputError(f"{option}: {name} is not a key of the sweep{nearest(name, paths)}: use one of {', '.join(paths)}")
 
 
 def value_numbers(key: SweptKey, text: str, option: str) -> list[int]:

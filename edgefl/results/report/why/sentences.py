@@ -165,7 +165,7 @@ def _reasons(own: Decomposition, other: Decomposition, keys: Sequence[Difference
     changes = {part: own.round_part_s(part) - other.round_part_s(part) for part in own.time_s}
     named = _largest(changes, more=more)
     found = causes.of_parts(named, own, other, keys, more=more)
-    text = f", because {_listed(found)}" if found else ""
+    text = f", because {listed(found)}" if found else ""
     others = [part for part, change in changes.items() if part not in named and abs(change) > OTHERWISE * other.round_s]
     facts = []
     for part in [*named, *others]:
@@ -173,7 +173,7 @@ def _reasons(own: Decomposition, other: Decomposition, keys: Sequence[Difference
         if not (with_them and causes.of_parts([part], own, other, keys, more=more)):
             facts.append(_part_text(part, own, other))
     if facts:
-        text += f"; {_listed(facts)}"
+        text += f"; {listed(facts)}"
     computing = own.round_part_s("compute")
     if "compute" not in [*named, *others] and computing > 0 and _alike(computing, other.round_part_s("compute")):
         text += "; computing is the same"
@@ -275,7 +275,8 @@ def _made_of(sums: Mapping[str, float], count: float, units: Sequence[Unit]) -> 
     return ", ".join(f"{WORDS[part]} {quantity(shown[part] / count, units)}" for part in ordered)
 
 
-def _listed(texts: Sequence[str]) -> str:
+def listed(texts: Sequence[str]) -> str:
+    """Return texts with commas, and "and" before the last."""
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
