@@ -103,13 +103,17 @@ def key_path(name: str) -> KeyPath:
 
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return ' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
+    match = nearest_name(name, names)
+    return "" if match is None else f' (did you mean "{match}"?)'
+
+
+def nearest_name(name: object, names: Iterable[str]) -> str | None:
+    """Return the known name nearest to a mistyped one; None if none is near."""
     known = list(names)
     matches = [other for other in known if _letters(other) == _letters(str(name))]  # MNIST, fed-prox
     matches += difflib.get_close_matches(str(name), known, n=1)
     matches += [other for other in known if _is_part(str(name), other)]  # async, smartphone
-    if not matches:
-        return ""
-    return f' (did you mean "{matches[0]}"?)'
+    return matches[0] if matches else None
 
 
 def _is_part(one: str, other: str) -> bool:

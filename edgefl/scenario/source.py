@@ -9,7 +9,7 @@ from typing import Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened
-from edgefl.core.section import KeyPath, nearest
+from edgefl.core.section import KeyPath, nearest_name
 from edgefl.scenario import presets
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_faults import no_mapping
@@ -131,7 +131,9 @@ def _neighbour(path: Path) -> str:
     """Return ' (did you mean "x"?)' for the YAML file most like one that is not there, or ''."""
     if path.exists() or not path.parent.is_dir():
         return ""
-    return nearest(path.name, sorted(file.name for file in path.parent.iterdir() if file.suffix in YAML_SUFFIXES))
+    names = {file.stem: file.name for file in sorted(path.parent.iterdir()) if file.suffix in YAML_SUFFIXES}
+    stem = nearest_name(path.stem, names)  # the ending would make any two names alike
+    return "" if stem is None else f' (did you mean "{names[stem]}"?)'
 
 
 def _decoded(content: bytes, path: Path) -> str:

@@ -1,5 +1,7 @@
 """Result folders for other programs: tables, a timeline, models, tables and figures for papers (docs/export.md)."""
 
+from __future__ import annotations
+
 import csv
 import shutil
 import sys
@@ -9,11 +11,13 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import atomically
-from edgefl.results.report.sweep.selection import StudyChoice
+
+if TYPE_CHECKING:  # the command line lists the formats, and imports nothing that takes long
+    from edgefl.results.report.sweep.selection import StudyChoice
 
 MEMORY = 2**26  # bytes for standard output that wait in memory; more wait on disk
 EXPORT_TABLES = ("rounds", "devices", "phases", "device_accuracy", "summary", "targets")

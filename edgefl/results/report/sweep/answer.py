@@ -61,7 +61,7 @@ def answer(study: Study, columns: Mapping[str, EstimateColumn], goal: Goal, numb
     time = columns[goal.time]
     costs = _costs(study, columns, goal)
     measures = list(costs)
-    sentences = [lost_updates_sentence(study, columns)]
+    sentences = []
     if not goal.target and updates_are_lost(columns):
         measures.insert(0, columns[RECEIVED])
     if time not in costs:

@@ -15,7 +15,7 @@ from edgefl.results.report.shared.label_heatmap import SAMPLES_SCALE
 from edgefl.results.report.shared.style import DASHES, RUN_COLOURS, Figure, spans_decades
 from edgefl.results.report.shared.templates import Html
 from edgefl.results.report.shared.views import AXES
-from edgefl.results.report.sweep.answer import answer
+from edgefl.results.report.sweep.answer import answer, lost_updates_sentence
 from edgefl.results.report.sweep.curves import SweepCurves
 from edgefl.results.report.sweep.effects_card import baselines_of, effects_tables
 from edgefl.results.report.sweep.estimates import EstimateColumn, first_goal, updates_are_lost, values_by_seed
@@ -66,6 +66,7 @@ def render(
         keys=study.keys,
         first_axis=layout_of(study, StudyChoice()).over or 0,
         first_lines=_first_lines(study),
+        lost_updates=lost_updates_sentence(study, columns),
         answers=_answers(study, columns, every_goal),
         baselines=baselines_of(study),
         effects=effects_tables(study, columns, every_goal),
