@@ -81,6 +81,13 @@ def test_numbers_in_the_text_are_printed_or_stand_in_the_scenario(page, step):
 
 
 @pytest.mark.parametrize(("page", "step"), STEPS, ids=IDS)
+def test_outputs_leave_out_lines_that_the_step_does_not_name(page, step):
+    for block in step.blocks:
+        if block.language == "text":
+            assert not [line for line in block.text.splitlines() if line.startswith(lessons.unspoken(step))]
+
+
+@pytest.mark.parametrize(("page", "step"), STEPS, ids=IDS)
 def test_keys_that_a_step_shows_stand_in_its_scenario(page, step):
     text = scenario_text(step)
     if not text:
