@@ -285,7 +285,7 @@ def test_a_comparison_begins_with_lost_updates(tmp_path):
         (["--where", "bandwidth_hz=7e6"], "--where bandwidth_hz=7e6: '7e6' is not a value of radio.bandwidth_hz: use"),
         (
             ["--where", "bandwidth_hz=5e6", "--facet", "band"],
-            '--facet band: band is not a key of the sweep (did you mean "bandwidth_hz"?)',
+            '--facet band: band is not a key of the sweep (did you mean "radio.bandwidth_hz"?)',
         ),
         (["--target", "0.5"], "--target 0.5: is not a target of the sweep: use one of 0.8, 0.9, none"),
         (["--relative", "0.9"], "compare: of a sweep, name at most one --target, and no --relative"),

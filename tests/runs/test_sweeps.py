@@ -106,6 +106,7 @@ def test_faults_of_a_mapping_have_its_keys():
 
 HZ = "radio.bandwidth_hz"
 FAULTS = {
+    "base by another name": ({"base": None, "scenario": "base.yaml"}, r"scenario: unknown key: did you mean base, the"),
     "unknown key of a sweep": ({"gird": {}}, r"sweep\.yaml:2: gird: unknown key .*did you mean \"grid\""),
     "unknown key": ({"grid": {"radio.bandwith_hz": [1e6]}}, r"sweep\.yaml:4: radio\.bandwith_hz: unknown key"),
     "a value that cannot be": ({"grid": {HZ: [1e6, -1]}}, rf"sweep\.yaml:5: {HZ}: must be >= 1, got -1"),
