@@ -275,6 +275,15 @@ def test_a_comparison_begins_with_lost_updates(tmp_path):
     assert "received_share" in {group.effects[0].measure.name for group in table.groups}
 
 
+def test_the_table_of_a_terminal_quotes_the_first_measure_in_lines_that_fit(noisy):
+    table = effect_table(load(noisy), StudyChoice(measure=("time", "energy"), target="none"))
+    text = formatted(table, "table")
+    assert max(map(len, text.splitlines())) <= 120
+    assert "the time of the whole run" in text
+    assert "the energy of the whole run" not in text
+    assert "the energy of the whole run" in formatted(table, "markdown")
+
+
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
