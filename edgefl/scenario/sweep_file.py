@@ -208,9 +208,8 @@ def _check_base(raw: Mapping[str, Any], origin: Source) -> None:
     """Check that `base` is not written by another name, which would be two faults with one cause."""
     named = [word for word in BASE_SYNONYMS if word in raw]
     if "base" not in raw and named:
-        raise InputError(
-            origin.fault((named[0],), "unknown key: the scenario that a sweep varies is its base: write base")
-        )
+        text = "unknown key: did you mean base, the scenario that a sweep varies?"
+        raise InputError(origin.fault((named[0],), text))
 
 
 def load_sweep(

@@ -93,6 +93,10 @@ COMMANDS = {
     "key as an option": (["run", "s.yaml", "--lr", "0.1"], "are set with --set training.lr=0.1; see edgefl run --he"),
     "key with = as an option": (["run", "s.yaml", "--num-clients=5"], "are set with --set devices.count=5"),
     "option of other programs": (["run", "s.yaml", "--gpu"], "--gpu: unknown option: write --device cuda"),
+    "two settings": (
+        ["run", "s.yaml", "--set", "rounds=2", "seed=1", "name=a"],
+        'unrecognized arguments: seed=1 name=a: --set takes one setting: write --set "seed=1" --set "name=a"; see',
+    ),
     "two scenarios": (["run", "s.yaml", "t.yaml"], "unrecognized arguments: t.yaml; see edgefl run --help"),
     "seed as text": (["run", "s.yaml", "--seed", "x"], "--seed"),
     "negative seed": (["run", "s.yaml", "--seed", "-1"], "--seed -1: seed: must be >= 0, got -1"),

@@ -186,7 +186,10 @@ def test_the_same_sweep_gives_the_same_bytes(tmp_path, form):
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"over": "band"}, "--over band: band is not a key of the sweep: use one of radio.bandwidth_hz, server.partic"),
+        (
+            {"over": "band"},
+            '--over band: band is not a key of the sweep (did you mean "radio.bandwidth_hz"?)',
+        ),
         ({"target": "0.7"}, "--target 0.7: is not a target of the sweep: use one of 0.8, 0.9, none"),
         ({"target": "high"}, "--target high: is not a target of the sweep"),
         ({"where": ["participants"]}, "--where participants: must be KEY=VALUE, such as radio.bandwidth_hz=50000000"),

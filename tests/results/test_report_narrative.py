@@ -77,3 +77,10 @@ def test_run_without_rounds_has_no_story(result):
 def test_names_of_scenario_stay_text(result):
     page = render([load(result(mobility={"kind": "<b>fly</b>"}))])
     assert "moved (&lt;b&gt;fly&lt;/b&gt;)" in page
+
+
+def test_what_stays_the_same_is_said_so(result):
+    folder = with_rounds(result(), battery=lambda n: 0.75, depleted=lambda n: 0, test_accuracy=lambda n: 0.5)
+    text = " ".join(narrative.sentences(load(folder)))
+    assert "The mean battery stayed near 75 %; none was empty." in text
+    assert "the accuracy ended where it began, at 50.0 %" in text

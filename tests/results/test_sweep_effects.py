@@ -275,6 +275,15 @@ def test_a_comparison_begins_with_lost_updates(tmp_path):
     assert "received_share" in {group.effects[0].measure.name for group in table.groups}
 
 
+def test_the_table_of_a_terminal_quotes_the_first_measure_in_lines_that_fit(noisy):
+    table = effect_table(load(noisy), StudyChoice(measure=("time", "energy"), target="none"))
+    text = formatted(table, "table")
+    assert max(map(len, text.splitlines())) <= 120
+    assert "the time of the whole run" in text
+    assert "the energy of the whole run" not in text
+    assert "the energy of the whole run" in formatted(table, "markdown")
+
+
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
@@ -285,7 +294,7 @@ def test_a_comparison_begins_with_lost_updates(tmp_path):
         (["--where", "bandwidth_hz=7e6"], "--where bandwidth_hz=7e6: '7e6' is not a value of radio.bandwidth_hz: use"),
         (
             ["--where", "bandwidth_hz=5e6", "--facet", "band"],
-            '--facet band: band is not a key of the sweep (did you mean "bandwidth_hz"?)',
+            "--facet band: band is not a key of the sweep: use one of",
         ),
         (["--target", "0.5"], "--target 0.5: is not a target of the sweep: use one of 0.8, 0.9, none"),
         (["--relative", "0.9"], "compare: of a sweep, name at most one --target, and no --relative"),
