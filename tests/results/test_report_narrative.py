@@ -80,7 +80,7 @@ def test_names_of_scenario_stay_text(result):
 
 
 def test_what_stays_the_same_is_said_so(result):
-    folder = with_rounds(result(), battery=lambda n: 0.75, depleted=lambda n: 0, test_accuracy=lambda n: 0.5)
+    folder = with_rounds(result(), battery=lambda _: 0.75, depleted=lambda _: 0, test_accuracy=lambda _: 0.5)
     text = " ".join(narrative.sentences(load(folder)))
     assert "The mean battery stayed near 75 %; none was empty." in text
     assert "the accuracy ended where it began, at 50.0 %" in text
