@@ -8,7 +8,7 @@ from edgefl.results.report.why import sentences
 from edgefl.results.report.why.sentences import Side
 
 MOST_RUNS = 400  # runs that are read with their devices for these sentences
-NOTE = "These are ratios of means, in which slow settings weigh most; the ratios of effects are geometric means over pairs."
+NOTE = "These are ratios of means, in which slow settings weigh most. Effects are geometric means over pairs."
 
 Setting = tuple[int, ...]  # the values of the other keys, and the seed
 
