@@ -79,7 +79,7 @@ def test_names_of_scenario_stay_text(result):
     assert "moved (&lt;b&gt;fly&lt;/b&gt;)" in page
 
 
-def test_what_stays_the_same_is_said_so(result):
+def test_sentences_name_what_stays_the_same(result):
     folder = with_rounds(result(), battery=lambda _: 0.75, depleted=lambda _: 0, test_accuracy=lambda _: 0.5)
     text = " ".join(narrative.sentences(load(folder)))
     assert "The mean battery stayed near 75 %; none was empty." in text
