@@ -151,7 +151,7 @@ def _placed(text: str, path: KeyPath, value: Any) -> str:
             return text
         return f"{UNKNOWN_KEY}: it is an option of the command line: {option[0]}"
     # Keys of one name in several other sections say less than the keys that are known here.
-    if section and len(hints) > 1 and not any(hint.startswith(f"{path[0]}.") for hint in hints):
+    if section and len(hints) > 1 and not any(hint.startswith((f"{path[0]}.", f"{path[0]}: ")) for hint in hints):
         return text
     where = "" if section else " at the top"
     return f"{UNKNOWN_KEY}{where}: {sentence(hints)}"
