@@ -79,7 +79,7 @@ def _walk(path: str, values: list[Any], needs: set[str]) -> Iterator[DifferingKe
         return
     values = _as_blocks(path, values)
     if not _are_blocks(path, values):
-        texts = [value if value is NOT_THERE or value is NO_VALUE else _leaf(path, value) for value in values]
+        texts = [_leaf(path, value) for value in values]
         if len(set(texts) - {NOT_THERE}) > 1:
             yield DifferingKey(path, texts, set(needs))
         return
@@ -89,11 +89,33 @@ def _walk(path: str, values: list[Any], needs: set[str]) -> Iterator[DifferingKe
         needs = needs | {path}
     for kind in dict.fromkeys(kind for kind in kinds if isinstance(kind, str)):
         # Blocks of one kind are compared key by key.
-        same = [value if other == kind else NOT_THERE for value, other in zip(values, kinds, strict=True)]
-        for name in dict.fromkeys(name for value in same if isinstance(value, Mapping) for name in value):
-            inner = [value.get(name, NO_VALUE) if isinstance(value, Mapping) else value for value in same]
-            if name != "kind":
-                yield from _walk(f"{path}.{name}" if path else str(name), inner, needs)
+        blocks = [_if_kind(value, other, kind) for value, other in zip(values, kinds, strict=True)]
+        for name in _names(blocks):
+            yield from _walk(f"{path}.{name}".lstrip("."), [_inner(block, name) for block in blocks], needs)
+
+
+def _if_kind(value: Any, kind: Any, wanted: str) -> Any:
+    """Return a block if it is of the kind that is wanted."""
+    if kind == wanted:
+        return value
+    return NOT_THERE
+
+
+def _names(blocks: Sequence[Any]) -> list[str]:
+    """Return the names of the keys of all blocks, without `kind`, in their order."""
+    names: dict[str, None] = {}
+    for block in blocks:
+        if isinstance(block, Mapping):
+            names |= dict.fromkeys(block)
+    names.pop("kind", None)
+    return list(names)
+
+
+def _inner(block: Any, name: str) -> Any:
+    """Return the value of a key of a block; a block that is not there has none that could be compared."""
+    if isinstance(block, Mapping):
+        return block.get(name, NO_VALUE)
+    return block
 
 
 def _as_blocks(path: str, values: list[Any]) -> list[Any]:
@@ -115,17 +137,22 @@ def _are_blocks(path: str, values: list[Any]) -> bool:
     return bool(blocks) and not is_distribution and all_missing
 
 
-def _leaf(path: str, value: Any) -> str:
-    """Return a value as text; a distribution such as {exponential: 20} as ``exponential 20 s``."""
+def _leaf(path: str, value: Any) -> Any:
+    """Return a value as text, if there is one; a distribution such as {exponential: 20} as ``exponential 20 s``."""
+    if value is NOT_THERE or value is NO_VALUE:
+        return value
     if not isinstance(value, Mapping) or "kind" in value:
         return leaf_text(value)
     units = units_of_key(path)
     parts = []
     for name, numbers in value.items():
-        each = numbers if isinstance(numbers, list | tuple) else [numbers]
-        parts.append(f"{name} {' to '.join(quantity(number, units) for number in each)}")
+        several = isinstance(numbers, list | tuple)
+        quantities = [quantity(number, units) for number in (numbers if several else [numbers])]
+        parts.append(f"{name} {' to '.join(quantities)}")
     text = " ".join(parts)
-    return text if NO_NUMBER not in text else leaf_text(value)
+    if NO_NUMBER in text:
+        return leaf_text(value)
+    return text
 
 
 def _discriminator(value: Any) -> Any:
@@ -172,8 +199,10 @@ def _codes(values: Sequence[Any]) -> tuple[int, ...]:
 
 def _told(paths: Sequence[str], codes: Mapping[str, Sequence[int]], count: int) -> int:
     """Return how many groups of scenarios some keys tell apart."""
+    if not paths:
+        return min(1, count)
     columns = [codes[path] for path in paths]
-    return len(set(zip(*columns, strict=True))) if columns else min(1, count)
+    return len(set(zip(*columns, strict=True)))
 
 
 def _few(
