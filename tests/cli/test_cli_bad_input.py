@@ -97,7 +97,7 @@ COMMANDS = {
         ["run", "s.yaml", "--set", "rounds=2", "seed=1", "name=a"],
         'unrecognized arguments: seed=1 name=a: --set takes one setting: write --set "seed=1" --set "name=a"; see',
     ),
-    "two scenarios": (["run", "s.yaml", "t.yaml"], "unrecognized arguments: t.yaml; see edgefl run --help"),
+    "two scenarios": (["run", "s.yaml", "t.yaml"], "unrecognized arguments: t.yaml: name one file at a time; see"),
     "seed as text": (["run", "s.yaml", "--seed", "x"], "--seed"),
     "negative seed": (["run", "s.yaml", "--seed", "-1"], "--seed -1: seed: must be >= 0, got -1"),
     "set without =": (["run", "s.yaml", "--set", "rounds"], "--set rounds: must be KEY=VALUE"),
