@@ -37,7 +37,11 @@ def _finite(value: Any) -> Any:
 
 def fault_as_json(line: str) -> dict[str, Any]:
     """Return a fault with its file, line, key, message and remedy; null where the fault has none."""
-    file, number, key, message = None, None, None, line
+    file = None
+    number = None
+    key = None
+    remedy = None
+    message = line
     match = _PLACE.fullmatch(line)
     if match is not None:
         is_option = match["place"].startswith("--")
@@ -46,16 +50,13 @@ def fault_as_json(line: str) -> dict[str, Any]:
             message = match["rest"]
         elif is_option:
             message = match["rest"]
-        number = int(match["line"]) if match["line"] else None
+        if match["line"]:
+            number = int(match["line"])
     about_key = _KEY.fullmatch(message)
     if about_key is not None:
         key = about_key["key"]
         message = about_key["message"]
-    remedy = _MEANT.search(message) or _REMEDY.search(message)
-    return {
-        "file": file,
-        "line": number,
-        "key": key,
-        "message": message,
-        "remedy": None if remedy is None else remedy["remedy"],
-    }
+    advice = _MEANT.search(message) or _REMEDY.search(message)
+    if advice is not None:
+        remedy = advice["remedy"]
+    return {"file": file, "line": number, "key": key, "message": message, "remedy": remedy}

@@ -49,19 +49,25 @@ def unknown_words(verb: str, parser: argparse.ArgumentParser, words: Sequence[st
         if first.endswith(SCENARIO_SUFFIXES):
             advice = "name one file at a time"
         elif "=" in first[1:]:
-            advice = "--set takes one setting: write " + " ".join(f'--set "{word}"' for word in words if "=" in word)
+            settings = [f'--set "{word}"' for word in words if "=" in word]
+            advice = f"--set takes one setting: write {' '.join(settings)}"
         return f"unrecognized arguments: {' '.join(words)}: {advice}; {see}"
     name, _, value = first.partition("=")
     options = [option for action in parser._actions for option in action.option_strings]  # noqa: SLF001
-    value = value or next((word for word in words[1:2] if not word.startswith("-")), "VALUE")
+    if not value and len(words) > 1 and not words[1].startswith("-"):
+        value = words[1]
+    value = value or "VALUE"
     option = synonyms("options").get(plain_word(name.lstrip("-")))
     if option is not None:
         return f"{name}: unknown option: write {option[0]}; {see}"
     keys = meant_keys(name.lstrip("-"))
     if keys and "--set" in options:
         key, colon, written = keys[0].partition(": ")
-        shown = f'"{key}={written}"' if colon else f"{key}={value}"
+        shown = f"{key}={value}"
+        if colon:
+            shown = f'"{key}={written}"'
         return f"{name}: unknown option: keys of the scenario are set with --set {shown}; {see}"
     close = get_close_matches(name, options, n=1, cutoff=CLOSE)
-    meant = f' (did you mean "{close[0]}"?)' if close else ""
-    return f"{name}: unknown option{meant}; {see}"
+    if close:
+        return f'{name}: unknown option (did you mean "{close[0]}"?); {see}'
+    return f"{name}: unknown option; {see}"

@@ -1,7 +1,7 @@
 """Paths in a scenario: a relative path is searched beside the scenario file, then in the working directory."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
 
-from edgefl.core.section import fault, nearest
+from edgefl.core.section import fault, nearest_name
 
 
 def data_folders() -> list[Path]:
@@ -104,9 +104,8 @@ class NamedPath:
             if self.is_file and found.is_dir():
                 raise fault(f"{found} is a folder: name a file")
             return
-        text = f"there is no file {value}{_neighbour(candidates)}"
-        if not self.is_file:
-            text = f"there is no file or folder {value}{_neighbour(candidates)}"
+        wanted = "file" if self.is_file else "file or folder"
+        text = f"no such {wanted} as {value}{similar_name(candidates)}"
         if not Path(value).is_absolute():
             folders = "beside the scenario file or in the working directory"
             if self.further is not list:
@@ -115,13 +114,30 @@ class NamedPath:
         raise fault(text)
 
 
-def _neighbour(candidates: Sequence[Path]) -> str:
-    """Return ' (did you mean "x"?)' for the file most like one that is not there, or ''."""
-    names: list[str] = []
+def similar_name(candidates: Sequence[Path], suffixes: Collection[str] = ()) -> str:
+    """Return ' (did you mean "x"?)' for the file most like one that is not there, or ''.
+
+    Args:
+        candidates: the places where it was looked for.
+        suffixes: of the files that it may be; all files without any.
+    """
+    wanted = candidates[0]
+    if wanted.exists():
+        return ""
+    names: dict[str, str] = {}
     for place in candidates:
         with suppress(OSError):
-            names += os.listdir(place.parent)  # noqa: PTH208 - only names are needed
-    return nearest(candidates[0].name, sorted(set(names)))
+            for name in sorted(os.listdir(place.parent)):  # noqa: PTH208 - only names are needed
+                file = Path(name)
+                if suffixes and file.suffix not in suffixes:
+                    continue
+                # Names are compared without their endings, which would make any two alike.
+                if file.stem not in names or file.suffix == wanted.suffix:
+                    names[file.stem] = name
+    stem = nearest_name(wanted.stem, names)
+    if stem is None:
+        return ""
+    return f' (did you mean "{names[stem]}"?)'
 
 
 CHECKED = "files"  # the key of a validation's context that asks for the check

@@ -35,7 +35,9 @@ def tree_of(values: Mapping[str, Any]) -> ScenarioTree:
             inner = node.get(section)
             if isinstance(inner, str):  # `algorithm: fedprox` is {kind: fedprox}
                 inner = {"kind": inner}
-            node[section] = dict(inner) if isinstance(inner, Mapping) else {}
+            if not isinstance(inner, Mapping):
+                inner = {}
+            node[section] = dict(inner)
             node = node[section]
         node[key] = value
     return tree
@@ -45,8 +47,7 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield the leaves of nested mappings, each as its dotted path and its text."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            inner_path = f"{path}.{key}" if path else str(key)
-            yield from flatten(inner, inner_path)
+            yield from flatten(inner, f"{path}.{key}".removeprefix("."))
     else:
         yield path, leaf_text(value)
 
@@ -71,8 +72,10 @@ def with_units(key: str, texts: Sequence[str]) -> list[str]:
     units = units_of_key(key)
     rounded = []
     for text in texts:
-        is_number = as_number(text) is not None  # a key may also hold a word or a distribution
-        rounded.append(quantity(text, units) if is_number else text)
+        if as_number(text) is None:  # a key may also hold a word or a distribution
+            rounded.append(text)
+        else:
+            rounded.append(quantity(text, units))
     if len(set(rounded)) < len(set(texts)):
         return list(texts)
     return rounded

@@ -9,7 +9,8 @@ from typing import Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import opened
-from edgefl.core.section import KeyPath, nearest_name
+from edgefl.core.paths import similar_name
+from edgefl.core.section import KeyPath
 from edgefl.scenario import presets
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_faults import no_mapping
@@ -114,7 +115,9 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
         text = _decoded(content, path)
         raw, lines = parse(text)
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}{_neighbour(here / path)}") from None
+        raise InputError(
+            f"{path}: cannot be read: {error.strerror}{similar_name([here / path], YAML_SUFFIXES)}"
+        ) from None
     except NotYaml as error:
         raise InputError(f"{path}:{error.line}: not valid YAML: {error.problem}") from None
     if not isinstance(raw, dict):
@@ -125,15 +128,6 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
             raise InputError(f"{path}:{fault.line}: not valid YAML: {fault.text}")
         raise InputError(f"{path}:1: must be a mapping of keys to values, such as `rounds: 60`")
     return raw, Source(str(path), lines)
-
-
-def _neighbour(path: Path) -> str:
-    """Return ' (did you mean "x"?)' for the YAML file most like one that is not there, or ''."""
-    if path.exists() or not path.parent.is_dir():
-        return ""
-    names = {file.stem: file.name for file in sorted(path.parent.iterdir()) if file.suffix in YAML_SUFFIXES}
-    stem = nearest_name(path.stem, names)  # the ending would make any two names alike
-    return "" if stem is None else f' (did you mean "{names[stem]}"?)'
 
 
 def _decoded(content: bytes, path: Path) -> str:

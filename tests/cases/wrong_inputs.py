@@ -246,7 +246,7 @@ PARTS = "data: {partition: {kind: file, path: p.json}}\ndevices: {count: 2}\nser
 CLOCKS = "devices: {count: 2, cpu_hz: {file: d.csv, column: cpu_hz}}\nserver: {participants: 2}\n"
 
 FILES = {
-    "no arrays": scenario(ARRAYS, "s.yaml:1: data.path", "x.npz", "there is no file"),
+    "no arrays": scenario(ARRAYS, "s.yaml:1: data.path", "x.npz", "no such file"),
     "arrays with another ending": scenario(ARRAYS, "s.yaml:1: data.path", '"x.npy"', files={"x.npy": array([1])}),
     "arrays that are CSV": scenario(ARRAYS, "x.npz", "npz", files={"x.npz": "a,b\n1,2\n"}),
     "arrays without labels": scenario(ARRAYS, "x.npz", "train_y", files={"x.npz": npz(train_y=None)}),
@@ -263,33 +263,33 @@ FILES = {
     "a folder without images": scenario(
         "data: {dataset: image_folder, path: photos}\n", "photos", "each class", files={"photos/notes.txt": "a"}
     ),
-    "no partition": scenario(PARTS, "s.yaml:1: data.partition.path", "p.json", "there is no file"),
+    "no partition": scenario(PARTS, "s.yaml:1: data.partition.path", "p.json", "no such file"),
     "a partition with a comma too many": scenario(
         PARTS, "p.json", "line 1", "comma", files={"p.json": '{"0": [1, 2], "1": [3],}'}
     ),
     "a partition beyond the samples": scenario(PARTS, "p.json", "99999", files={"p.json": '{"0": [1], "1": [99999]}'}),
     "a partition without a device": scenario(PARTS, "p.json", "1", files={"p.json": '{"0": [1, 2]}'}),
-    "no list of devices": scenario(CLOCKS, "s.yaml:1: devices.cpu_hz", "d.csv", "there is no file"),
+    "no list of devices": scenario(CLOCKS, "s.yaml:1: devices.cpu_hz", "d.csv", "no such file"),
     "devices without the column": scenario(CLOCKS, "d.csv:1", '"cpu"', "cpu_hz", files={"d.csv": "cpu\n1e9\n2e9\n"}),
     "devices with units": scenario(
         CLOCKS, "d.csv:2", "cpu_hz", "must be a number", files={"d.csv": "cpu_hz\n1.5 GHz\n2 GHz\n"}
     ),
     "too few devices": scenario(CLOCKS, "d.csv", "devices.count", files={"d.csv": "cpu_hz\n1e9\n"}),
-    "no trace": scenario(TRACE, "s.yaml:3: mobility.path", "t.csv", "there is no file"),
+    "no trace": scenario(TRACE, "s.yaml:3: mobility.path", "t.csv", "no such file"),
     "a trace with semicolons": scenario(TRACE, "t.csv:1", "comma", files={"t.csv": PLACES.replace(",", ";")}),
     "a trace with other columns": scenario(TRACE, "t.csv:1", "x_m", files={"t.csv": "id,t,x,y\n0,0,0,0\n"}),
     "a trace as a spreadsheet": scenario(
         TRACE.replace("t.csv", "t.xlsx"), "mobility.format", ".csv", files={"t.xlsx": b"PK\x03\x04"}
     ),
     "a trace with a decimal comma": scenario(TRACE, "t.csv:2", files={"t.csv": 'device,time_s,x_m,y_m\n0,0,"1,5",0\n'}),
-    "no link trace": scenario(LINKS, "s.yaml:3: radio.trace.path", "l.csv", "there is no file"),
+    "no link trace": scenario(LINKS, "s.yaml:3: radio.trace.path", "l.csv", "no such file"),
     "a link trace with a negative rate": scenario(
         LINKS, "l.csv:2", "downlink_bps", files={"l.csv": "device,time_s,downlink_bps,uplink_bps\n0,0,-5,1e6\n"}
     ),
     "a link trace of rates and SNRs": scenario(
         LINKS, "l.csv:1", "uplink_bps", files={"l.csv": "device,time_s,downlink_bps,uplink_snr_db\n0,0,1e6,5\n"}
     ),
-    "no stays": scenario(STAYS, "s.yaml:3: churn.path", "c.csv", "there is no file"),
+    "no stays": scenario(STAYS, "s.yaml:3: churn.path", "c.csv", "no such file"),
     "a stay that ends before it begins": scenario(STAYS, "c.csv:2", files={"c.csv": "device,on_s,off_s\n0,50,20\n"}),
     "no packet errors": scenario("radio: {errors: {kind: bler, curves: b.csv}}\n", "s.yaml:1: radio.errors.curves"),
     "no first model": scenario("model: {init: {kind: file, path: w.npy}}\n", "s.yaml:1: model.init.path", "w.npy"),

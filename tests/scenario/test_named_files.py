@@ -81,7 +81,7 @@ def test_absent_file_is_refused_with_its_key_and_the_most_similar_name(key, tmp_
     with pytest.raises(InputError) as refused:
         load({section: keys}, needs_files=True)
     (line,) = refused.value.faults
-    assert line.startswith(f'scenario: {key}: there is no file t.csv (did you mean "tt.csv"?) beside the scenario file')
+    assert line.startswith(f'scenario: {key}: no such file as t.csv (did you mean "tt.csv"?) beside the scenario file')
 
 
 def test_file_beside_the_scenario_file_is_found_from_anywhere(tmp_path):
@@ -96,6 +96,6 @@ def test_file_beside_the_scenario_file_is_found_from_anywhere(tmp_path):
 def test_sweep_over_an_absent_file_is_refused_at_its_line(tmp_path):
     path = tmp_path / "w.yaml"
     path.write_text("base: quickstart\ngrid:\n  churn:\n    - none\n    - {kind: trace, path: stays.csv}\n")
-    with pytest.raises(InputError, match=r"w\.yaml:5: churn\.path: there is no file stays\.csv"):
+    with pytest.raises(InputError, match=r"w\.yaml:5: churn\.path: no such file as stays\.csv"):
         edgefl.sweep(path, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
