@@ -1,5 +1,6 @@
 """A program that sweeps without a guard of its main part is told so in one line, and no results are left."""
 
+import csv
 import os
 import subprocess
 import sys
@@ -43,7 +44,8 @@ def test_program_without_a_guard_ends_with_one_line(tmp_path):
 def test_sweep_beside_the_guard_ends_with_one_line(tmp_path):
     ended = run(tmp_path, f'import edgefl\n{CALL}\nif __name__ == "__main__":\n    print("end")\n')
     assert (ended.returncode, ended.stderr.splitlines(), ended.stdout) == (1, [LINE], "")
-    assert ",failed,," not in (tmp_path / "out" / "index.csv").read_text()  # as a status, before the error
+    with (tmp_path / "out" / "index.csv").open(encoding="utf-8") as file:
+        assert {row["status"] for row in csv.DictReader(file)} == {"interrupted"}
 
 
 def test_program_with_a_guard_sweeps(tmp_path):
