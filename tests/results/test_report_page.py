@@ -139,8 +139,7 @@ def test_several_runs(result, tmp_path):
     assert "<code>radio.bandwidth_hz</code>" in text
     assert text.count('<details class="run">') == 3
     assert 'aria-pressed="true">Virtual time' in text
-    assert "100 MHz" in text
-    assert "was priced without learning" in text
+    assert "lr 0.2, 100 MHz was priced without learning" in re.sub(r"<[^>]*>", "", text)
 
 
 def test_shared_facts_are_stated_once(result, tmp_path):
