@@ -169,6 +169,8 @@ ATTRIBUTES = {
     "slowdown": "devices.compute.throttling.slowdown",
     "heat_s": "devices.compute.throttling.heat_s",
     "cool_s": "devices.compute.throttling.cool_s",
+    "capacity_mah": "devices.battery.capacity_mah",
+    "voltage_v": "devices.battery.voltage_v",
 }
 """The scenario key of each attribute. An attribute's position keys its draws: append new ones, and never reorder."""
 

@@ -398,6 +398,8 @@ class Emulation:
         summary = self._recorded.summary(accuracies)
         if scenario.in_sessions.several:
             summary["storage"] = self._recorded.storage()
+        if server.stopping.lifetime is not None:
+            summary["lifetime_s"] = server.stopping.lifetime.ended_s
         server.replay.close()
         wall_s = divided_wall_s(time.perf_counter() - self._began_s, self._setup_s, server.replay.learning_s)
         result = Result(

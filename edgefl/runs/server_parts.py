@@ -36,6 +36,7 @@ from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
 from edgefl.server.server import Limits, Server
+from edgefl.server.stopping import Stopping
 from edgefl.server.under_way import UnderWay
 from edgefl.world.control import BY_SCENARIO, Control
 
@@ -109,6 +110,7 @@ def server_of(
     rounds = RoundCounter(scenario.in_sessions)
     roster = Roster()
     attendance = Attendance(env, world, around.groups, rounds)
+    stopping = Stopping(env, scenario.stop, world.batteries)
     selection = scenario.server.selection
     tracker = DeviceTracker(around.payload.samples, selection.memory_width, _labels_at_registration(scenario, divided))
     choosing = Choosing(
@@ -138,6 +140,7 @@ def server_of(
         tracker=tracker,
         choosing=choosing,
         attendance=attendance,
+        stopping=stopping,
         evaluating=radio.evaluating,
     )
     observers = observers_of(scenario, parts, streams)
@@ -154,13 +157,13 @@ def server_of(
         meter=meter or NO_METER,
     )
     limits = Limits(
-        stop=scenario.stop,
         deadline_s=scenario.server.deadline_s or float("inf"),
         backhaul_s=float(radio.backhaul.one_way_s(around.payload.model_bits).max()),
     )
     return Server(
         env=env,
         limits=limits,
+        stopping=stopping,
         world=world,
         link=radio.link,
         dispatcher=dispatcher,

@@ -5,6 +5,9 @@ from typing import Any
 
 from edgefl.core.per_device import PerDevice
 
+# Keys that say what others say, too: a key that is given above takes the others away.
+SAME_QUANTITY = {"capacity_j": ("capacity_mah", "voltage_v"), "capacity_mah": ("capacity_j",)}
+
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of both, those of `above` where both have them; parts of the same kind are merged in turn.
@@ -16,6 +19,8 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
         if value is None:
             result.pop(key, None)
             continue
+        for other in SAME_QUANTITY.get(key, ()):
+            result.pop(other, None)
         part = below.get(key)
         if isinstance(part, str):
             part = {"kind": part}  # a member by its name

@@ -42,11 +42,15 @@ def _check_label(label: str) -> str:
 
 
 class Stop(Section):
-    """Conditions that end a run before its last round; checked after each round, and the first that holds counts."""
+    """Conditions that end a run before its last round; checked after each round, and the first that holds counts.
+
+    Policies without rounds (`asynchronous`, `buffered`) end at `time_s` itself.
+    """
 
     accuracy: Accuracy | None = None  # Test accuracy at which the run ends, from 0 to 1.
     time_s: PositiveFloat | None = None  # Virtual time at which the run ends.
     energy_j: PositiveFloat | None = None  # Energy of all devices at which the run ends.
+    depleted: Count | None = None  # Number of devices that have run out of charge at once, at which the run ends.
 
 
 class Sections(Section):

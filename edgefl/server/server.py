@@ -14,7 +14,7 @@ from edgefl.learning.payload import Payload
 from edgefl.radio.link import Link
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import RECEIVED
-from edgefl.scenario import RoundKey, Stop
+from edgefl.scenario import RoundKey
 from edgefl.server.accounting import RoundAccounts, device_reports
 from edgefl.server.attendance import Attendance
 from edgefl.server.choosing import Choosing
@@ -24,6 +24,7 @@ from edgefl.server.participant_processes import Exchange
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
+from edgefl.server.stopping import Stopping
 from edgefl.server.under_way import UnderWay
 from edgefl.world.world import World
 
@@ -33,9 +34,8 @@ FIRST_MESSAGE_INDEX = 2**31
 
 
 class Limits(NamedTuple):
-    """The limits of a run and its rounds."""
+    """The limits of a run's rounds."""
 
-    stop: Stop  # when to end before the last round
     deadline_s: float  # the longest time that a round may last; inf without a deadline
     backhaul_s: float  # how long a model takes from the server to all base stations, which are sent it side by side
 
@@ -53,7 +53,8 @@ class Server:
     """Runs the rounds of a policy, which sees it as a `Coordinator` (described in coordination.policies.base)."""
 
     env: simpy.Environment
-    limits: Limits  # what bounds a run and its rounds
+    limits: Limits  # what bounds each round
+    stopping: Stopping  # what ends the run before its last round
     world: World
     link: Link
     dispatcher: Dispatcher  # builds the participants' processes
@@ -86,6 +87,10 @@ class Server:
     @property
     def deadline_s(self) -> float:
         return self.limits.deadline_s
+
+    @property
+    def time_is_up(self) -> simpy.Event:
+        return self.stopping.time_is_up
 
     @property
     def payload(self) -> Payload:
@@ -138,20 +143,14 @@ class Server:
 
     def _goes_on(self) -> bool:
         """Return True if rounds are left and no stop condition holds."""
-        stop = self.limits.stop
         # Models are evaluated in the background. The run waits for them only if the accuracy may end it.
-        self.replay.settle(wait=stop.accuracy is not None)
+        self.replay.settle(wait=self.stopping.needs_accuracy)
         last_row = self.ledger.last_row
         if self.rounds.all_ended:
             return False
         if last_row is None or last_row["round"] < 1:  # extra rounds do not count
             return True
-        if stop.time_s is not None and last_row["time_s"] >= stop.time_s:
-            return False
-        if stop.energy_j is not None and last_row["energy_j"] >= stop.energy_j:
-            return False
-        accuracy = last_row["test_accuracy"]
-        return stop.accuracy is None or accuracy is None or accuracy < stop.accuracy
+        return not self.stopping.holds(last_row)
 
     def _begin_round(self, present: int) -> None:
         """Begin a round while `present` devices are present."""

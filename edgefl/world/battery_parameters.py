@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from edgefl.world.devices_section import Devices, Hardware
 
 DAY_H = 24
 HOUR_S = 3_600.0
+J_PER_MAH_V = 3.6  # a milliampere for an hour, at one volt
 DAY_S = DAY_H * HOUR_S
 
 
@@ -44,9 +46,13 @@ class BatteryParameters(NamedTuple):
         """
 
         def draw(name: str, bound: PerDevice, key: str, without: float) -> Floats:
-            return devices.draw(name, bound, streams, lambda of: getattr(of.battery, key, without))
+            def value(hardware: Hardware) -> Distribution | float:
+                given: Distribution | None = getattr(hardware.battery, key, None)
+                return without if given is None else given
 
-        capacity_j = draw("capacity_j", POSITIVE, "capacity_j", np.inf)
+            return devices.draw(name, bound, streams, value)
+
+        capacity_j = _capacity_j(draw)
         start_j = _level_j(draw("start", SHARE, "start", 0.0), capacity_j)
         reserve_j = _level_j(draw("reserve", SHARE, "reserve", 0.0), capacity_j)
         resume_j = _level_j(draw("resume", SHARE, "resume", 0.0), capacity_j)
@@ -69,6 +75,15 @@ class BatteryParameters(NamedTuple):
     def of_devices(self, ids: Ids) -> BatteryParameters:
         """Return the batteries of devices [n] only."""
         return BatteryParameters(*(column[ids] for column in self))
+
+
+def _capacity_j(draw: Callable[[str, PerDevice, str, float], Floats]) -> Floats:
+    """Return the energy [devices] of full batteries, by the key that gives it; inf on mains."""
+    given_j = draw("capacity_j", POSITIVE, "capacity_j", np.inf)
+    capacity_mah = draw("capacity_mah", POSITIVE, "capacity_mah", np.inf)
+    voltage_v = draw("voltage_v", POSITIVE, "voltage_v", 1.0)
+    charge_j = capacity_mah * voltage_v * J_PER_MAH_V
+    return np.where(np.isinf(given_j), charge_j, given_j)
 
 
 def _level_j(share: Floats, capacity_j: Floats) -> Floats:

@@ -88,7 +88,10 @@ Windows = Annotated[
 class Battery(Section):
     """A device's battery; numbers may be distributions."""
 
-    capacity_j: Positive  # Energy of the full battery.
+    capacity_j: Positive | None = None  # Energy of the full battery.
+    # Charge of the full battery, in milliampere-hours; in place of capacity_j, and with voltage_v.
+    capacity_mah: Positive | None = None
+    voltage_v: Positive | None = None  # Nominal voltage of the battery, 3.85 for most phones; with capacity_mah.
     start: PerDeviceShare = Constant(value=1.0)  # Level at time 0, as a share of the capacity.
     # Power that screen and system draw all the time, whether the device takes part or not.
     base_w: NonNegative = Constant(value=0.0)
@@ -97,6 +100,18 @@ class Battery(Section):
     resume: CapacityShare = 0.2  # Level from which it takes part again after that.
     # Windows of each day in which the battery is charged; they must not overlap. By default it is never charged.
     charging: Windows = ()
+
+    @model_validator(mode="after")
+    def _check_capacity(self) -> Battery:
+        if self.capacity_j is None and self.capacity_mah is None:
+            raise fault_at(("capacity_j",), "is required; or write capacity_mah, with voltage_v")
+        if self.capacity_j is not None and self.capacity_mah is not None:
+            raise fault_at(("capacity_mah",), "says the capacity that capacity_j says, too: leave one of them out")
+        if self.capacity_mah is not None and self.voltage_v is None:
+            raise fault_at(("capacity_mah",), "needs voltage_v, the battery's nominal voltage, such as 3.85")
+        if self.capacity_mah is None and self.voltage_v is not None:
+            raise fault_at(("voltage_v",), "goes with capacity_mah: leave it out, or write capacity_mah for capacity_j")
+        return self
 
     @model_validator(mode="after")
     def _check_thresholds(self) -> Battery:

@@ -45,6 +45,11 @@ FEATURES: dict[str, Overlay] = {
     "oort": {"server": {"selection": "oort"}},
     "update norms": {"server": {"selection": "update_norm"}},
     "scheduled strangers": {"server": {"selection": {"kind": "schedule", "rounds": [[0, 20]]}}},
+    "until two are depleted": {"stop": {"depleted": 2}},
+    "until twelve are depleted": {
+        "stop": {"depleted": 12},
+        "devices": {"battery": {"capacity_mah": 1000, "voltage_v": 3.85}},
+    },
     "by battery": {"server": {"selection": {"kind": "energy_aware", "by": "battery"}}},
     "more participants than devices": {"server": {"participants": 12}},
     # channel knowledge, and what decides by it

@@ -330,6 +330,7 @@ class Steps:
 
     def __init__(self):
         self.env = simpy.Environment()
+        self.time_is_up = self.env.event()
         self.rounds = []
         self.ended = []
 

@@ -104,6 +104,17 @@ def test_a_run_that_stopped_early_stops_later(tmp_path):
     assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("policy", ["asynchronous", {"kind": "buffered", "buffer": 2}])
+def test_a_last_round_that_was_cut_at_its_time_becomes_whole(policy, tmp_path):
+    keys = {**BASE, "server": {"participants": 3, "policy": policy}, "radio": {"sharing": "processor"}}
+    whole = edgefl.run(keys, out=tmp_path / "whole", device="cpu").rounds["time_s"]
+    stop = {"time_s": float(whole[3] * 0.1 + whole[4] * 0.9)}
+    early = edgefl.run({**keys, "stop": stop}, out=tmp_path / "out", device="cpu", pace=Pace(rounds=1))
+    assert early.rounds["time_s"].tolist() == [*whole[:4], stop["time_s"]]
+    edgefl.run(keys, out=tmp_path / "out", device="cpu", resume=True)
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [

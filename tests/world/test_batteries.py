@@ -379,3 +379,57 @@ def test_energy_spent_at_once_leaves_the_battery_at_once(spent_j, left_j):
     assert back_s == pytest.approx(10.0 + (200 - left_j) / 2.0)
     battery.advance(back_s)
     assert battery.usable[0]
+
+
+# Capacities in milliampere-hours
+
+
+def test_capacity_in_mah_is_charge_times_voltage():
+    """4,000 mAh at 3.85 V are 4 A h 3600 s/h 3.85 V = 55,440 J; per device, each factor drawn."""
+    of = {"count": 200, "battery": {"capacity_mah": {"uniform": [3000, 5000]}, "voltage_v": {"choice": [3.7, 3.85]}}}
+    drawn_j = BatteryParameters.drawn(load({"devices": of}).devices, Streams(1)).capacity_j
+    assert supply_of_keys(capacity_mah=4000, voltage_v=3.85) == pytest.approx([55_440.0])
+    factors = np.stack([drawn_j / 3.6 / volts for volts in (3.7, 3.85)])
+    inside = (factors >= 3000) & (factors <= 5000)
+    assert inside.any(axis=0).all()
+    assert drawn_j.min() < 3600 * 3.6 * 3.7
+    assert drawn_j.max() > 4600 * 3.6 * 3.85
+
+
+def supply_of_keys(**battery):
+    devices = load({"devices": {"count": 1, "battery": battery}}).devices
+    return BatteryParameters.drawn(devices, Streams(1)).capacity_j
+
+
+def test_groups_may_give_either_capacity_and_mains_none():
+    groups = [
+        {"name": "phones", "share": 0.5, "battery": {"capacity_mah": 1000, "voltage_v": 2.0}},
+        {"name": "sensors", "share": 0.25, "battery": {"capacity_j": 250}},
+        {"name": "boards", "share": 0.25},
+    ]
+    devices = load({"devices": {"count": 4, "groups": groups}}).devices
+    assert BatteryParameters.drawn(devices, Streams(1)).capacity_j.tolist() == [7200.0, 7200.0, 250.0, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("battery", "message"),
+    [
+        ({"start": 1.0}, "capacity_j: is required; or write capacity_mah, with voltage_v"),
+        ({"capacity_mah": 4000}, "capacity_mah: needs voltage_v, the battery's nominal voltage, such as 3.85"),
+        ({"capacity_j": 1, "voltage_v": 3}, "voltage_v: goes with capacity_mah"),
+        ({"capacity_j": 1, "capacity_mah": 3, "voltage_v": 3}, "capacity_mah: says the capacity that capacity_j says"),
+    ],
+)
+def test_half_a_capacity_and_two_of_them_are_refused(battery, message):
+    with pytest.raises(InputError, match=message):
+        load({"devices": {"battery": battery}})
+
+
+@pytest.mark.parametrize(
+    ("given", "capacity_j"), [({"capacity_mah": 5000, "voltage_v": 4.0}, 72_000.0), ({"capacity_j": 9.0}, 9.0)]
+)
+def test_capacity_beside_a_preset_replaces_the_presets(given, capacity_j):
+    devices = load({"devices": {"count": 1, "preset": "phone", "battery": given}}).devices
+    parameters = BatteryParameters.drawn(devices, Streams(1))
+    assert parameters.capacity_j.tolist() == [capacity_j]
+    assert parameters.base_w.tolist() == [0.5]

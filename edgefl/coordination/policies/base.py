@@ -52,6 +52,10 @@ class Coordinator(Protocol):
     def backhaul_s(self) -> float:
         """Return how long [s] a model takes from the server to all base stations, which get it side by side."""
 
+    @property
+    def time_is_up(self) -> simpy.Event:
+        """Return the event of `stop.time_s`, at which a policy without rounds ends; it may never happen."""
+
     def ready(self, count: int | None = None) -> Generator[simpy.Event, Any, bool]:
         """Begin the next round, and return True; return False if the run has ended.
 

@@ -27,7 +27,8 @@ def aggregate_every(server: Coordinator, buffer: int) -> Generator[simpy.Event, 
     """Aggregate every `buffer` arrivals; replace devices that have ended, by devices with the latest model.
 
     The server continues with fewer updates if no device is under way any more, or if very many participations in a row
-    bring none. So a run ends even if all transfers fail.
+    bring none. So a run ends even if all transfers fail. At `stop.time_s` the last round ends at once, with the updates
+    that have arrived since the round before.
     """
     under_way: list[simpy.Process] = []
     while (yield from server.ready(_missing(server, under_way))):
@@ -36,9 +37,12 @@ def aggregate_every(server: Coordinator, buffer: int) -> Generator[simpy.Event, 
         failures = 0
         while under_way and server.received() < buffer and failures < MOST_FAILURES * server.participants:
             received_before = server.received()
-            yield server.env.any_of(under_way)
+            yield server.env.any_of([*under_way, server.time_is_up])
             yield from finish_moment(server.env)  # devices that end together are replaced together
             alive = _alive(under_way)
+            if server.time_is_up.processed:
+                under_way = alive
+                break
             refill = server.received() < buffer
             if refill:
                 yield from server.before_refill(_missing(server, alive))

@@ -67,6 +67,10 @@ policy_describes_backhaul = Fact("the policy's own keys describe a backhaul", _d
 has_deadline = Fact("the policy ends rounds at a deadline", lambda scenario: scenario.server.policy.has_deadline)
 has_no_deadline = Fact("there is no `server.deadline_s`", lambda scenario: scenario.server.deadline_s is None)
 polls = Fact("the selection polls devices before it chooses", lambda scenario: scenario.server.selection.polls)
+batteries_are_modelled = Fact(
+    "batteries are modelled: devices talk to base stations only, and none is polled",
+    lambda scenario: links_are_relayed(scenario) and not polls(scenario),
+)
 polls_training = Fact(
     "the selection lets devices train before it chooses", lambda scenario: scenario.server.selection.polls_training
 )

@@ -45,6 +45,7 @@ NAMES: dict[str, Callable[[Sections], Any]] = {
     # Numbers
     "devices": lambda scenario: scenario.devices.count,
     "participants": lambda scenario: scenario.server.participants,
+    "depleted": lambda scenario: scenario.stop.depleted,
     "groups": lambda scenario: scenario.groups,
     "most_participants": _most_participants,
     # Members that a remedy names

@@ -5,6 +5,9 @@ from edgefl.world.compute_section import Compute
 
 has_batteries = Fact("devices have batteries", lambda scenario: scenario.devices.has_batteries)
 has_no_batteries = Fact("no device has a battery", lambda scenario: not scenario.devices.has_batteries)
+ends_with_batteries = Fact(
+    "the run ends when devices have run out of charge", lambda scenario: scenario.stop.depleted is not None
+)
 has_tails = Fact("radios stay awake after a transfer", lambda scenario: scenario.devices.has_tails)
 clocks_are_scaled = Fact("`devices.dvfs` sets clocks", lambda scenario: scenario.devices.dvfs.scales_clock)
 clocks_follow_deadline = Fact(

@@ -46,6 +46,15 @@ def too_many_participants(scenario: Sections) -> str | None:
     return f"must be <= devices.count = {count}, got {participants}"
 
 
+def too_many_depleted(scenario: Sections) -> str | None:
+    """Return why a run cannot end when so many devices have run out of charge."""
+    count = scenario.devices.count
+    depleted = scenario.stop.depleted
+    if depleted is None or depleted <= count:
+        return None
+    return f"must be <= devices.count = {count}, got {depleted}"
+
+
 def churn_misfits(scenario: Sections) -> str | None:
     """Return why the churn does not suit so many devices."""
     return scenario.churn.check(scenario.devices.count)

@@ -2,7 +2,7 @@
 
 from edgefl.scenario.facts import learning, radio, server, world
 from edgefl.scenario.rules import computed
-from edgefl.scenario.rules.remedies import PLAIN_AVERAGING, RELAYED, ROUNDS_TOGETHER
+from edgefl.scenario.rules.remedies import BATTERY, PLAIN_AVERAGING, RELAYED, ROUNDS_TOGETHER
 from edgefl.scenario.rules.rule import OUT, Remedy, Rule, leave_out, set_to
 
 MEMBERS = (
@@ -123,6 +123,21 @@ BATTERIES = (
         (world.has_batteries, server.polls),
         "the selection polls devices, and the energy of waiting candidates that are not chosen is not modelled",
         (leave_out("devices.battery"), leave_out("server.selection")),
+    ),
+)
+
+LIFETIME = (
+    Rule(
+        "stop.depleted",
+        (world.ends_with_batteries, world.has_no_batteries),
+        "no device has a battery that could run out",
+        (leave_out("stop.depleted"), BATTERY),
+    ),
+    Rule(
+        "stop.depleted",
+        (),
+        computed.too_many_depleted,
+        (set_to("stop.depleted", "{devices}"), set_to("devices.count", "{depleted}")),
     ),
 )
 

@@ -23,6 +23,9 @@ NO_CSI = (
 """Let the server know nothing about channels; rules about other features that need them come first."""
 
 RELAYED = set_to("server.policy.links", "relayed")
+BATTERY = set_to(
+    "devices.battery", {"capacity_j": 1000.0}, "set devices.battery", offered=server.batteries_are_modelled
+)
 NO_TRACE = leave_out("radio.trace")
 NO_OVERLAP = set_to("radio.uplink", "orthogonal")
 PLAIN_AVERAGING = set_to("algorithm", "fedavg")

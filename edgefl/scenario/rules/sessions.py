@@ -2,7 +2,7 @@
 
 from edgefl.scenario.facts import learning, server, world
 from edgefl.scenario.rules import computed
-from edgefl.scenario.rules.remedies import PLAIN_AVERAGING, ROUNDS_TOGETHER
+from edgefl.scenario.rules.remedies import BATTERY, PLAIN_AVERAGING, ROUNDS_TOGETHER
 from edgefl.scenario.rules.rule import Rule, leave_out, set_to
 
 SESSIONS = (
@@ -81,7 +81,7 @@ SELECTION = (
         (server.selection_needs_batteries, world.has_no_batteries),
         "no device has a battery",
         (
-            set_to("devices.battery", {"capacity_j": 1000.0}, "set devices.battery", offered=server.links_are_relayed),
+            BATTERY,
             set_to("server.selection.by", "energy"),
         ),
     ),

@@ -30,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     *radio_links.POWER_CONTROL,
     *population.COMPUTING,
     *population.BATTERIES,
+    *population.LIFETIME,
     *policies.AGGREGATION,
     *reports.MEASURES,
     *policies.REDIVISION,

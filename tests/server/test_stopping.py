@@ -1,0 +1,124 @@
+"""Stop conditions: the lifetime of a network, and the exact end of policies without rounds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from server_cases import BASE, POLICIES, run
+
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.scenario import load
+from edgefl.server.stopping import Lifetime
+from edgefl.world.battery_parameters import BatteryParameters
+from edgefl.world.churn.base import Changes
+
+WITHOUT_ROUNDS = ["asynchronous", "buffered"]
+WITH_ROUNDS = ["synchronous", "deadline"]
+BASE_W = 1000.0
+
+
+def drained(depleted, *, policy="synchronous", start=1.0, base_w=BASE_W):
+    """A run of devices that draw thousands of times as much all the time as for taking part."""
+    battery = {"capacity_j": 0.5 * BASE_W, "start": start, "base_w": base_w}
+    devices = {**BASE["devices"], "battery": battery}
+    radio = {**BASE["radio"], "sharing": "processor"}
+    return run(POLICIES[policy], devices=devices, radio=radio, rounds=60, stop={"depleted": depleted})
+
+
+@pytest.mark.parametrize("policy", ["synchronous", "asynchronous"])
+@pytest.mark.parametrize("depleted", [1, 3])
+def test_lifetime_is_charge_over_power(policy, depleted):
+    """Devices that draw the same power run out in the order of their charge."""
+    result = drained(depleted, policy=policy, start={"uniform": [0.2, 1.0]})
+    devices = load({"seed": result.scenario["seed"], "devices": result.scenario["devices"]}).devices
+    start_j = BatteryParameters.drawn(devices, Streams(result.scenario["seed"])).start_j
+    expected_s = np.sort(start_j)[depleted - 1] / BASE_W
+    assert result.summary["lifetime_s"] == pytest.approx(expected_s, rel=1e-3)
+    last = result.rounds.iloc[-1]
+    assert last["depleted"] >= depleted
+    assert result.rounds["depleted"].iloc[:-1].max() < depleted
+    assert last["time_s"] - last["duration_s"] <= result.summary["lifetime_s"] <= last["time_s"]
+
+
+def test_network_whose_devices_begin_without_charge_ends_after_a_round():
+    result = drained(2, start={"choice": [0.0, 1.0]})
+    assert len(result.rounds) == 1
+    assert result.summary["lifetime_s"] == 0.0
+
+
+def test_network_that_outlives_its_rounds_has_no_lifetime():
+    result = drained(2, base_w=0.0)
+    assert result.summary["lifetime_s"] is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.floats(0.01, 1)), max_size=40), st.integers(1, 5), st.integers(1, 7))
+def test_lifetime_is_that_of_a_count_event_by_event(switches, depleted, batch):
+    """Each switch of a device lets it run out, or charges it again; told in batches of any size."""
+    times_s = np.cumsum([wait_s for _, wait_s in switches])
+    out = set()
+    came = []
+    ended_s = None
+    for (device, _), time_s in zip(switches, times_s, strict=True):
+        came.append(device in out)
+        out ^= {device}
+        if ended_s is None and len(out) >= depleted:
+            ended_s = time_s
+    lifetime = Lifetime(depleted)
+    lifetime.begin(0)
+    ids = np.array([device for device, _ in switches], dtype=np.int64)
+    for begin in range(0, len(switches), batch):
+        part = slice(begin, begin + batch)
+        lifetime.note(Changes(times_s[part][::-1], ids[part][::-1], np.array(came[part][::-1], dtype=bool)))
+    assert lifetime.ended_s == ended_s
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({}, "stop.depleted: no device has a battery that could run out"),
+        ({"devices": {"count": 3, "battery": {"capacity_j": 1}}}, "stop.depleted: must be <= devices.count = 3, got 4"),
+    ],
+)
+def test_lifetimes_that_no_network_has_are_refused(keys, message):
+    with pytest.raises(InputError, match=message):
+        load({"server": {"participants": 2}, "stop": {"depleted": 4}, **keys})
+
+
+# The exact end of policies without rounds
+
+
+def until(time_s, policy):
+    radio = {**BASE["radio"], "sharing": "processor"}
+    return run(POLICIES[policy], radio=radio, rounds=400, stop={"time_s": time_s} if time_s else {})
+
+
+@pytest.mark.parametrize("policy", WITHOUT_ROUNDS)
+def test_policies_without_rounds_end_at_the_time_itself(policy):
+    """The rounds before are those of a run without an end; the last one has what has arrived since, and all costs."""
+    whole = until(None, policy).rounds
+    # Between two aggregations, and well away from both
+    after = len(whole) // 2
+    time_s = (whole["time_s"].iloc[after] + whole["time_s"].iloc[after + 1]) / 2
+    result = until(time_s, policy)
+    rounds = result.rounds
+    assert rounds["time_s"].iloc[-1] == time_s
+    assert len(rounds) == after + 2
+    pd.testing.assert_frame_equal(rounds.iloc[:-1], whole.iloc[: len(rounds) - 1])
+    devices = result.devices
+    lasted_s = devices[["download_s", "compute_s", "upload_s", "wait_s"]].sum(axis=1)
+    assert (devices["start_s"] + lasted_s).max() <= time_s * (1 + 1e-12)
+    cut = devices[devices["status"] == "unfinished"]
+    assert len(cut) > 0
+    assert (cut["start_s"] + lasted_s[cut.index]).to_numpy() == pytest.approx(time_s)
+    spent_j = devices[["rx_energy_j", "cpu_energy_j", "tx_energy_j", "idle_energy_j"]].sum().sum()
+    assert rounds["energy_j"].iloc[-1] == pytest.approx(spent_j)
+
+
+@pytest.mark.parametrize("policy", WITH_ROUNDS)
+def test_rounds_that_are_under_way_end_first(policy):
+    whole = until(None, policy).rounds
+    time_s = (whole["time_s"].iloc[4] + whole["time_s"].iloc[5]) / 2
+    rounds = until(time_s, policy).rounds
+    assert rounds["time_s"].iloc[-1] == whole["time_s"].iloc[5]
