@@ -8,6 +8,7 @@ from pathlib import Path
 
 from site_pages import (
     calibration_picture,
+    cases_page,
     keys_page,
     reproduction_pages,
     results_readme,
@@ -28,6 +29,7 @@ CALIBRATION = "third-party/3gpp-calibration"
 def pages(library: Library) -> dict[str, str]:
     """Return the texts of the committed pages by their paths in the repository."""
     return {
+        "docs/cases.md": cases_page.text(),
         "docs/keys.md": keys_page.text(),
         "docs/reproductions.md": reproduction_pages.overview(library),
         "results/README.md": results_readme.text(),
