@@ -43,6 +43,7 @@ def _text(name: str, meaning: str) -> ResultColumn:
 
 # The runs that have an optional column
 BATTERY_RUNS = "`devices.battery`"
+LIFETIME_RUNS = "`stop.depleted`"
 BASE_STATION_RUNS = "`cells.energy`"
 CSI_RUNS = "`server.csi: perfect` or `mean`, unless `report_bits` is 0"
 EVALUATION_RUNS = "`server.device_evaluation`"
@@ -281,6 +282,7 @@ INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for ke
     _count("departed", "participations that ended because the device left or its battery ran out"),
     _count("failed", "participations that a failed transfer or handover ended"),
     _number("bs_energy_j", "J", "energy that base stations have drawn", BASE_STATION_RUNS),
+    _number("lifetime_s", "s", "virtual time until that many devices had run out; empty: never", LIFETIME_RUNS),
     *COSTS_TO_TARGETS,
 )
 WHAT_IF_COLUMNS = (  # of what_if.csv, in which <A> stands for targets of the scenario
