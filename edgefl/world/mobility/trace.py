@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,14 +15,14 @@ from edgefl.core.section import fault_at
 from edgefl.core.streams import Streams
 from edgefl.world.mobility.area import Area
 from edgefl.world.mobility.base import Track, duration_s
-from edgefl.world.mobility.files import READERS, Sample
+from edgefl.world.mobility.formats import FORMATS, Format, FormatName, format_of, known_suffixes
+from edgefl.world.mobility.formats.sample import Sample
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Coordinates, Factor, Placed, Shift
 
 EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
 LARGEST_NUMBER = 1e12  # seconds or metres; beyond that, differences of samples would be rounding
 MOST_DIGITS = 20  # of a number in a device's name; longer ones are ordered as text
 MOST_DEGREES_PER_M = 0.01  # a degree is longer than 100 m everywhere but within 100 km of a pole
-FORMAT_OF_SUFFIX = {".csv": "csv", ".txt": "obsmat", ".xml": "fcd", ".gpx": "gpx"}
 
 
 class RecordedWay(NamedTuple):
@@ -40,7 +39,7 @@ class Trace(Placed):
     `time_offset_s`. A device is absent before its first sample and, with `leave`, after its last one.
     """
 
-    format: Literal["csv", "obsmat", "fcd", "gpx"] | None = None  # Format of the file; by default by its name.
+    format: FormatName | None = None  # Format of the file; by default by its name.
     time_offset_s: Shift = 0.0  # Virtual time of the file's first sample.
     time_scale: Factor = 1.0  # Seconds of the emulation for each second of the file.
     # Whether a device stays at the last sample (hold), starts the file again, or is gone (leave).
@@ -51,17 +50,19 @@ class Trace(Placed):
 
     @model_validator(mode="after")
     def _check_format(self) -> Trace:
-        if self.kind is None:
-            known = ", ".join(FORMAT_OF_SUFFIX)
-            raise fault_at(("format",), f"is required where the file's name does not end in {known} (or with .gz)")
-        if self.coordinates == "lon_lat" and self.kind == "obsmat":
-            raise fault_at(("coordinates",), "an obsmat file is in metres: leave it out")
-        if self.coordinates == "metres" and self.kind == "gpx":
-            raise fault_at(("coordinates",), "a gpx file is in degrees: leave it out")
+        kind = self.kind
+        if kind is None:
+            text = f"is required where the file's name does not end in {known_suffixes()} (or with .gz)"
+            raise fault_at(("format",), text)
+        places = FORMATS[kind].places
+        if self.coordinates == "lon_lat" and places == "metres":
+            raise fault_at(("coordinates",), f"{kind} files are in metres: leave it out")
+        if self.coordinates == "metres" and places == "degrees":
+            raise fault_at(("coordinates",), f"{kind} files are in degrees: leave it out")
         if self.origin is not None:
-            may_be_degrees = self.kind in {"gpx", "fcd"} and self.coordinates != "metres"
+            may_be_degrees = places in {"degrees", "by_speeds"} and self.coordinates != "metres"
             if self.coordinates != "lon_lat" and not may_be_degrees:
-                raise fault_at(("origin",), f"projects degrees; a {self.kind} file is in metres: leave it out")
+                raise fault_at(("origin",), f"projects degrees; {kind} files are in metres: leave it out")
             latitude, longitude = self.origin
             if abs(latitude) >= 90 or abs(longitude) > 180:
                 raise fault_at(("origin",), f"must be [latitude, longitude] in degrees, got {list(self.origin)}")
@@ -70,8 +71,12 @@ class Trace(Placed):
     @property
     def kind(self) -> str | None:
         """Return the file's format; None if it is unknown."""
-        suffix = Path(self.path.name.removesuffix(".gz")).suffix
-        return self.format or FORMAT_OF_SUFFIX.get(suffix)
+        return self.format or format_of(self.path)
+
+    @property
+    def _known(self) -> Format:
+        """Return how the file is read."""
+        return FORMATS[str(self.kind)]
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """Return the track of the first `count` devices of the file."""
@@ -123,7 +128,7 @@ class Trace(Placed):
     def _checked(self) -> Iterator[Sample]:
         """Yield the samples of a file; a wrong one is refused before later ones fill the memory."""
         last_s: dict[str, float] = {}
-        for sample in READERS[str(self.kind)](self.path):
+        for sample in self._known.read(self.path):
             self._check_sample(sample, last_s.get(sample.device, -np.inf))
             last_s[sample.device] = sample.time_s
             yield sample
@@ -147,13 +152,13 @@ class Trace(Placed):
             InputError: they should be, and one of them cannot be.
         """
         on_earth = (np.abs(points) <= (180.0, 90.0)).all(axis=1)
-        if self.kind == "gpx" or self.coordinates == "lon_lat":
+        if self._known.places == "degrees" or self.coordinates == "lon_lat":
             if not on_earth.all():
                 wrong = samples[int(np.flatnonzero(~on_earth)[0])]
                 text = f"device {wrong.device}: {wrong.x:g}, {wrong.y:g} must be longitude and latitude in degrees"
                 raise self.fault(text, wrong.line)
             return True
-        if self.coordinates == "metres" or self.kind != "fcd":
+        if self.coordinates == "metres" or self._known.places != "by_speeds":
             return False
         return bool(on_earth.all()) and _degrees_per_m(samples) < MOST_DEGREES_PER_M
 
@@ -174,7 +179,7 @@ class Trace(Placed):
         if not moves or extent_m >= LEAST_EXTENT_M:
             return
         remedy = "if it is not in metres, write scale"
-        if self.kind in {"fcd", "csv"}:
+        if self._known.places in {"as_told", "by_speeds"}:
             remedy = f"if it is in degrees, write coordinates: lon_lat; {remedy}"
         text = f"its devices move, but within {extent_m:.3g} m in all: {remedy}; if it is right, coordinates: metres"
         raise self.fault(text)

@@ -1,0 +1,41 @@
+"""Tracks of GPS receivers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from edgefl.core.data_files import EXAMPLE, NotReadable, timestamp
+from edgefl.core.section import shown
+from edgefl.world.mobility.formats.sample import Sample
+from edgefl.world.mobility.formats.xml import attribute, elements
+
+
+def read_gpx(path: Path) -> Iterator[Sample]:
+    """Yield the samples of a GPX 1.1 file.
+
+    Each `trk` is a device; each `trkpt` has `lat` and `lon`, and in it `time`, in UTC unless it names a zone.
+    """
+    track = -1
+    point_line = 0
+    longitude = latitude = 0.0
+    time = ""
+    for line, tag, attributes, text in elements(path):
+        if tag == "trk":
+            track += 1
+        elif tag == "trkpt":
+            point_line = line
+            longitude = attribute(line, tag, attributes, "lon")
+            latitude = attribute(line, tag, attributes, "lat")
+            time = ""
+        elif tag == "/time":
+            time = text.strip()
+        elif tag == "/trkpt":
+            # At the end of the point, since its time is an element within it.
+            yield Sample(point_line, _seconds(point_line, time), str(track), longitude, latitude)
+
+
+def _seconds(line: int, text: str) -> float:
+    """Return the seconds since 1970 of a time such as 2024-05-01T12:00:00Z."""
+    time = timestamp(text)
+    if time is None:
+        raise NotReadable(f"<trkpt> needs a time such as {EXAMPLE}, got {shown(text)}", line)
+    return time.timestamp()
