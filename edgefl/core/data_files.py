@@ -231,11 +231,11 @@ def _rows(table: Any, header: list[str], lines_above: int, named: Sequence[str])
     for line, lines_long, cells in _filled(table, len(header), lines_above):
         if cells[0].startswith(COMMENT):
             raise NotReadable("is a comment, which may only stand above the header: delete it", line)
-        _check_length(cells, header, line, lines_long)
+        if len(cells) != len(header):
+            _check_length(cells, header, line, lines_long)
         row = dict(zip(header, cells, strict=False))
-        for name in named:
-            if "," in row.get(name, ""):
-                _check_decimals(name, row[name], line)
+        if "," in "".join(cells):  # in few files, which saves looking at each cell
+            _check_decimals(row, named, line)
         yield CsvRow(line, row)
 
 
@@ -281,12 +281,14 @@ def _check_length(cells: Sequence[str], header: Sequence[str], line: int, lines_
     raise NotReadable(text, line)
 
 
-def _check_decimals(name: str, cell: str, line: int) -> None:
-    number = _DECIMAL_COMMA.fullmatch(cell)
-    if number is None:
-        return
-    whole, decimals = number.groups()
-    remedy = f"write {whole}.{decimals}"
-    if len(decimals) == DIGITS_OF_THOUSANDS:
-        remedy = f"{remedy}, or {whole}{decimals} if thousands are meant"
-    raise NotReadable(f"{name}: {shown(cell)} has a comma: {remedy}", line)
+def _check_decimals(row: dict[str, str], named: Sequence[str], line: int) -> None:
+    """Check that no cell of the columns named has a decimal comma."""
+    for name in named:
+        number = _DECIMAL_COMMA.fullmatch(row.get(name, ""))
+        if number is None:
+            continue
+        whole, decimals = number.groups()
+        remedy = f"write {whole}.{decimals}"
+        if len(decimals) == DIGITS_OF_THOUSANDS:
+            remedy = f"{remedy}, or {whole}{decimals} if thousands are meant"
+        raise NotReadable(f"{name}: {shown(row[name])} has a comma: {remedy}", line)
