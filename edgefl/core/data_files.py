@@ -64,6 +64,11 @@ class CsvRow(NamedTuple):
 
     line: int
     cells: dict[str, str]
+    timestamps: dict[str, str] | None = None  # as written, by column, where the cells have seconds in their place
+
+    def as_written(self, column: str) -> str:
+        """Return a cell as in the file."""
+        return (self.timestamps or self.cells)[column]
 
 
 def csv_rows(path: Path, required: Sequence[str] = (), optional: Sequence[str] = ()) -> Iterator[CsvRow]:
@@ -120,11 +125,15 @@ def timed_rows(
             has_timestamps = _DATE.match(row.cells[times[0]]) is not None
             if has_timestamps:
                 earliest = _earliest(path, times, required)
+        if earliest is not None:
+            timestamps = {column: row.cells[column] for column in times}
+            for column, cell in timestamps.items():
+                row.cells[column] = _since(earliest, column, cell, row.line)
+            yield row._replace(timestamps=timestamps)
+            continue
         for column in times:
             cell = row.cells[column]
-            if earliest is not None:
-                row.cells[column] = _since(earliest, column, cell, row.line)
-            elif _DATE.match(cell):
+            if _DATE.match(cell):
                 text = f"{column}: {shown(cell)} is a timestamp, and the rows above have seconds: write one form"
                 raise NotReadable(text, row.line)
         yield row

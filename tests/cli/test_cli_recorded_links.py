@@ -9,7 +9,7 @@ SCENARIO = "rounds: 2\ndevices: {count: 2}\nradio:\n  kind: trace\n  trace: {kin
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (HEADER + "0,0,1e6,1e6\n0,0,1e6,1e6\n", "links.csv:3: device 0: times must rise"),
+        (HEADER + "0,1,1e6,1e6\n0,0,1e6,1e6\n", "links.csv:3: device 0: times must not fall, got 0 s after 1 s: sort"),
         (HEADER + "0,0,1e6,-1\n", "links.csv:2: uplink_bps: must be from 0"),
         (HEADER + "0,0,1e6,1e6\n", "links.csv: has recordings of 1 devices, the scenario has 2"),
         (HEADER, "links.csv:1: has no rows"),

@@ -54,6 +54,10 @@ class LinkTrace(Member):
         """
         raise NotImplementedError
 
+    def notes(self) -> list[str]:
+        """Return lines for the user about recordings that were read, but not as they are."""
+        return []
+
     @property
     def source(self) -> str:
         """Return the name of the recordings in messages, the path of their file."""

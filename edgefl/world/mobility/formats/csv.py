@@ -14,6 +14,8 @@ def read_csv(path: Path) -> Iterator[Sample]:
 
     Times may be timestamps, such as 2024-05-01T12:00:00Z.
     """
-    for line, cells in timed_rows(path, ("time_s",), COLUMNS):
+    for row in timed_rows(path, ("time_s",), COLUMNS):
+        line = row.line
+        cells = row.cells
         time_s = number(cells["time_s"], line)
         yield Sample(line, time_s, cells["device"], number(cells["x_m"], line), number(cells["y_m"], line))
