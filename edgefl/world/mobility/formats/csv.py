@@ -18,4 +18,6 @@ def read_csv(path: Path) -> Iterator[Sample]:
         line = row.line
         cells = row.cells
         time_s = number(cells["time_s"], line)
-        yield Sample(line, time_s, cells["device"], number(cells["x_m"], line), number(cells["y_m"], line))
+        x = number(cells["x_m"], line)
+        y = number(cells["y_m"], line)
+        yield Sample(line, time_s, cells["device"], x, y, time=row.as_written("time_s"))

@@ -25,4 +25,4 @@ def read_obsmat(path: Path) -> Iterator[Sample]:
             if len(cells) != COLUMNS:
                 raise NotReadable(f"has {len(cells)} columns, an obsmat file has {COLUMNS}", line)
             frame, person, x, _, y = (number(cell, line) for cell in cells[:5])
-            yield Sample(line, frame / FRAMES_PER_S, f"{person:.15g}", x, y)
+            yield Sample(line, frame / FRAMES_PER_S, f"{person:.15g}", x, y, time=f"frame {cells[0]}")

@@ -16,6 +16,10 @@ class Sample(NamedTuple):
     x: float
     y: float
     speed_mps: float = math.nan  # nan: unknown
+    time: str | None = None  # as in the file, for messages; None: time_s
+    group: str = ""  # of names: a vehicle and a person may have one name, and are two devices
+    after_absence: bool = False  # the file says that the device was away since its last sample
+    is_known: bool = True  # False: the file says that the position is unknown
 
 
 def number(text: str, line: int) -> float:
