@@ -14,7 +14,8 @@ from edgefl.core.files import text_lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.section import nearest, shown
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")  # the beginning of a timestamp, and of no number
+_DATE = re.compile(r"\d{4}([-.])\d\d\1\d\d")  # the beginning of a timestamp, and of no number
+_DOTTED = re.compile(r"(\d{4})\.(\d\d)\.(\d\d)_(\d\d)\.(\d\d)\.(\d\d)")  # a timestamp of G-NetTrack
 EXAMPLE = "2024-05-01T12:00:00Z"  # of a timestamp
 ENDLESS = "inf"  # may stand among timestamps
 COMMENT = "#"  # begins a line above the header
@@ -158,7 +159,11 @@ def _since(earliest: datetime, column: str, cell: str, line: int) -> str:
 
 
 def timestamp(text: str) -> datetime | None:
-    """Return the time of an ISO 8601 timestamp, in UTC if it names no zone; None if the text is none."""
+    """Return the time of an ISO 8601 timestamp, in UTC if it names no zone; None if the text is none.
+
+    G-NetTrack's 2019.12.14_10.16.30 is one, too.
+    """
+    text = _DOTTED.sub(r"\1-\2-\3T\4:\5:\6", text)
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
