@@ -289,7 +289,10 @@ BAD_FILES = {
         '<fcd-export>\n<timestep time="0"><vehicle id="1" x="1"/></timestep>\n</fcd-export>',
         r":2: <vehicle> has no y",
     ),
-    "b.xml": ("<fcd-export>\n<timestep", ":2: is not well-formed XML: unclosed token"),
+    "b.xml": (
+        "<fcd-export>\n<timestep",
+        ":2: ends before its elements do: the program that writes it had not finished",
+    ),
     "c.xml": ('<!DOCTYPE a [<!ENTITY b "c">]>\n<a>&b;</a>', ":1: has a document type"),
     "d.gpx": ('<gpx><trk>\n<trkpt lat="1" lon="2"></trkpt></trk></gpx>', ":2: <trkpt> needs a time such as"),
     "e.txt": ("1 2 3\n", ":1: has 3 columns, an obsmat file has 8"),

@@ -22,6 +22,7 @@ from edgefl.world.mobility.recorded_track import RecordedTrack, RecordedWay, way
 from edgefl.world.mobility.samples import Samples, degrees_per_m, joined, read_samples
 
 EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
+USUAL_ABSENCES = 0.5  # for each sample: more of them are a way of sampling
 MOST_DEGREES_PER_M = 0.01  # a degree is longer than 100 m everywhere but within 100 km of a pole
 
 
@@ -87,7 +88,17 @@ class Trace(Placed):
         is_jump = np.concatenate([way.is_jump for way in used])
         self.check_reach(starts, np.where(is_jump[:, None], starts, ends), area)
         end_s = max(way.times_s[-1] for way in ways)  # of the file, also where not all of its devices are used
+        self._warn_of_ends(used, end_s)
         return RecordedTrack(used, start_s=self.time_offset_s, end_s=end_s, at_end=self.at_end)
+
+    def _warn_of_ends(self, ways: Sequence[RecordedWay], end_s: float) -> None:
+        """Warn of vehicles that have arrived, and stay where they were as the scenario does not say otherwise."""
+        if self.kind != "fcd" or "at_end" in self.model_fields_set:
+            return
+        arrived = sum(way.times_s[-1] < end_s for way in ways)
+        if arrived:
+            text = f"{arrived} of {len(ways)} devices are gone before the file ends, and stay at their last position"
+            warn_once(f"mobility.at_end: {self.path}: {text} (hold, the default): leave takes them off the map")
 
     def _ways(self) -> list[RecordedWay]:
         """Return the ways of all devices of the file, in their order.
@@ -98,6 +109,9 @@ class Trace(Placed):
         samples = self._samples()
         for note in samples.notes:
             warn_once(f"mobility.path: {note}")
+        if self.gap_s is None and samples.after_absence.sum() > USUAL_ABSENCES * len(samples.line):
+            text = "devices are absent between most of their samples, as the file leaves them out in between"
+            warn_once(f"mobility.path: {self.path}: {text}: if they were only sampled rarely, write gap_s")
         points = samples.points
         in_degrees = self._in_degrees(samples)
         if in_degrees:
@@ -148,7 +162,8 @@ class Trace(Placed):
                 x, y = samples.points[row]
                 device = samples.device[row]
                 text = f"device {samples.names[device]}: {x:g}, {y:g} must be longitude and latitude in"
-                raise self.fault(f"{text} degrees", int(samples.line[row]), samples.files[device])
+                text = f"{text} degrees (SUMO's option --fcd-output.geo)"
+                raise self.fault(text, int(samples.line[row]), samples.files[device])
             return True
         if self.coordinates == "metres" or self._known.places != "by_speeds":
             return False
