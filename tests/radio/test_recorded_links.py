@@ -81,6 +81,29 @@ def test_rates_that_change_are_integrated_on_the_runs_clock(tmp_path):
     assert same.devices["download_s"].to_numpy() == pytest.approx(np.full(6, 0.72), rel=1e-9)
 
 
+def test_of_rows_at_one_time_the_last_counts_with_one_warning(tmp_path, caplog):
+    """0.64 Mbit at 1 Mbit/s; other rates at the same times are replaced, however many runs read the file."""
+    rows = []
+    for device in range(20):
+        rows += [(device, 0.0, 9e6, 9e6), (device, 0.0, 1e6, 5e6), (device, 5.0, 9e6, 9e6), (device, 5.0, 1e6, 5e6)]
+    path = table(tmp_path, rows)
+    for _ in range(2):
+        result = run({}, radio=traced(path), rounds=1)
+    assert result.devices["download_s"].to_numpy() == pytest.approx(np.full(6, 0.64), rel=1e-12)
+    (line,) = [record.getMessage() for record in caplog.records if "repeat the time" in record.getMessage()]
+    assert line.startswith(
+        f"warning: radio.trace: {path}:3: 40 samples repeat the time of their device's sample before"
+    )
+    assert "(the first: device 0 at 0.0 s)" in line
+
+
+def test_times_of_links_that_fall_are_shown_as_in_the_file(tmp_path):
+    rows = [(0, "2024-05-01T12:00:05Z", 1, 1), (0, "2024-05-01T12:00:01Z", 1, 1)]
+    text = r":3: device 0: times must not fall, got 2024-05-01T12:00:01Z after 2024-05-01T12:00:05Z: sort the file"
+    with pytest.raises(InputError, match=text):
+        load({"devices": {"count": 1}, "radio": traced(table(tmp_path, rows))})
+
+
 def test_packets_of_mahimahi(tmp_path):
     """A packet a millisecond is 12 Mbit/s; every fourth is 3."""
     (tmp_path / "down").write_text("\n".join(map(str, range(1, 101))))
