@@ -80,9 +80,12 @@ def test_lines_of_bonnmotion_may_be_longer_than_any_other_line_of_data(tmp_path,
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("0 1 2 5 3\n", ":1: holds 5 numbers, which are no whole waypoints of time x y"),
-        ("#3D\n0 1 2\n", ":2: holds 3 numbers, which are no whole waypoints of time x y z"),
-        ("0 1 2 9\n", ":1: holds 4 numbers, which are no whole waypoints of time x y: where they have a z, write #3D"),
+        ("0 1 2 5 3\n", ":1: holds 5 numbers, not a multiple of 3, as time x y"),
+        ("#3D\n0 1 2\n", ":2: holds 3 numbers, not a multiple of 4, as time x y z"),
+        (
+            "0 1 2 9\n",
+            ":1: holds 4 numbers, not a multiple of 3, as time x y of each waypoint: where they have a z, write #3D",
+        ),
         ("0 1 2\n\n0 1 two\n", ':3: must be a number, got "two"'),
         ("0.0\n1.5\n2.5\n0.0\n", ":1: holds a single number, as a line of BonnMotion's model DisasterArea: convert it"),
         ("# nothing\n", ": holds no movements"),

@@ -54,7 +54,7 @@ def _check_count(written: int, numbers: int, line: int) -> None:
         text = "holds a single number, as a line of BonnMotion's model DisasterArea: convert it by bm NSFile -d"
         raise NotReadable(f"{text}, and read that file with format: ns2", line)
     waypoint = "time x y" if numbers == NUMBERS_2D else "time x y z"
-    text = f"holds {written} numbers, which are no whole waypoints of {waypoint}"
+    text = f"holds {written} numbers, not a multiple of {numbers}, as {waypoint} of each waypoint"
     if numbers == NUMBERS_2D and written % NUMBERS_3D == 0:
         text = f"{text}: where they have a z, write #3D as the first line"
     raise NotReadable(text, line)

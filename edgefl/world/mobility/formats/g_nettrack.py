@@ -13,7 +13,7 @@ NOT_MEASURED = "-"
 
 
 def read_g_nettrack(path: Path) -> Iterator[Sample]:
-    """Yield the positions of a phone by its log, a CSV file of G-NetTrack Pro (Raca et al., MMSys 2020, have 83).
+    """Yield the positions of a phone by its log, a CSV file of G-NetTrack Pro (as of Raca et al., MMSys 2020).
 
     Columns are Timestamp, such as 2019.12.14_10.16.30, Longitude, Latitude (degrees) and others. The phone's name is
     the file's.
