@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,6 +73,19 @@ class CsvRow(NamedTuple):
         return (self.timestamps or self.cells)[column]
 
 
+def utf8_lines(stream: BufferedReader) -> Iterator[str]:
+    r"""Yield the lines of a text, which end with `\n`, `\r\n` or `\r`, without its byte order mark.
+
+    Raises:
+        NotReadable: the text is not in UTF-8.
+        OSError: a line has too many bytes.
+    """
+    for number, line in enumerate(text_lines(stream), 1):
+        if not line.isascii() and _SURROGATE.search(line):
+            raise NotReadable(NOT_UTF_8, number)
+        yield line
+
+
 def csv_rows(path: Path, required: Sequence[str] = (), optional: Sequence[str] = ()) -> Iterator[CsvRow]:
     """Yield the rows of a CSV file.
 
@@ -90,7 +104,7 @@ def csv_rows(path: Path, required: Sequence[str] = (), optional: Sequence[str] =
     """
     with unpacked(path) as stream:
         _check_kind(stream.peek(MOST_MARK_BYTES))
-        texts = _checked(text_lines(stream))
+        texts = utf8_lines(stream)
         line, first, comment = _opening(texts)
         table = csv.reader(chain([first], texts), skipinitialspace=True)
         header = _header(table, comment, required)
@@ -180,14 +194,6 @@ def _check_kind(beginning: bytes) -> None:
             raise NotReadable(text)
     if b"\0" in beginning[:MOST_MARK_BYTES]:  # UTF-16 without its mark
         raise NotReadable(NOT_UTF_8)
-
-
-def _checked(texts: Iterable[str]) -> Iterator[str]:
-    """Yield lines, and refuse one with bytes that are not UTF-8."""
-    for number, line in enumerate(texts, 1):
-        if not line.isascii() and _SURROGATE.search(line):
-            raise NotReadable(NOT_UTF_8, number)
-        yield line
 
 
 def _opening(texts: Iterable[str]) -> tuple[int, str, str]:

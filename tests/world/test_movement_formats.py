@@ -196,6 +196,15 @@ def test_corners_of_ns2_movements_follow_its_steps(tmp_path_factory, place, orde
         assert found == pytest.approx(expected, abs=1e-9)
 
 
+def test_movements_of_sumos_exporter_follow_a_step_late(tmp_path):
+    """At each step the vehicle is ordered to its place of that step; it stands at the first one until it departs."""
+    lines = ["$node_(0) set X_ 10", "$node_(0) set Y_ 50", "$node_(0) set Z_ 0"]
+    lines += [f'$ns_ at {30 + step} "$node_(0) setdest {10 + 5 * step} 50 5"' for step in range(4)]
+    (tmp_path / "mobility.tcl").write_text("\n".join(lines))
+    found = positions(tmp_path / "mobility.tcl", 1, [0.0, 30.0, 31.0, 32.0, 32.5, 33.0, 34.0, 99.0])
+    assert found[0, :, 0] == pytest.approx(np.array([10, 10, 10, 15, 17.5, 20, 25, 25]))
+
+
 PLACED = "$node_(0) set X_ 1\n$node_(0) set Y_ 2\n"
 
 

@@ -8,8 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from edgefl.core.data_files import NotReadable
-from edgefl.core.files import text_lines
+from edgefl.core.data_files import NotReadable, utf8_lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.section import shown
 from edgefl.world.mobility.formats.sample import Sample
@@ -64,7 +63,7 @@ def read_ns2(path: Path) -> Iterator[Sample]:
     """
     nodes: dict[str, _Node] = {}
     with unpacked(path) as stream:
-        for line, text in enumerate(text_lines(stream), 1):
+        for line, text in enumerate(utf8_lines(stream), 1):
             _take(text.strip(), line, nodes)
     if not nodes:
         raise NotReadable(f"holds no lines such as {PLACE_EXAMPLE}, nor {ORDER_EXAMPLE}")

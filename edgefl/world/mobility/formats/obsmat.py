@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from edgefl.core.data_files import NotReadable
-from edgefl.core.files import lines
+from edgefl.core.data_files import NotReadable, utf8_lines
 from edgefl.core.packed_files import unpacked
 from edgefl.world.mobility.formats.sample import Sample, number
 
@@ -18,8 +17,8 @@ def read_obsmat(path: Path) -> Iterator[Sample]:
     The columns are frame, person, x, height, y, and the velocity's three.
     """
     with unpacked(path) as stream:
-        for line, text in enumerate(lines(stream), 1):
-            cells = text.decode().split()
+        for line, text in enumerate(utf8_lines(stream), 1):
+            cells = text.split()
             if not cells:
                 continue
             if len(cells) != COLUMNS:
