@@ -1,7 +1,7 @@
 """The times of recorded samples: in order for each device, and the last of several at one time counts."""
 
 import logging
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -55,6 +55,14 @@ class SampleTimes:
         if self._repeated > 1:
             what = f"{self._repeated} samples repeat the time of their device's sample before"
         return [f"{place}:{line}: {what} (the first: device {name} at {time}): of samples at one time the last counts"]
+
+
+def of_folder(notes: Sequence[str]) -> list[str]:
+    """Return one line for the user in place of those about the files of a folder; none if there are none."""
+    if len(notes) <= 1:
+        return list(notes)
+    others = "1 other file" if len(notes) == 2 else f"{len(notes) - 1} other files"
+    return [f"{notes[0]}; so in {others} of the folder"]
 
 
 def shown_time(written: str) -> str:

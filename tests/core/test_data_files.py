@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in, timed_rows
+from edgefl.core.data_files import NOT_UTF_8, CsvRow, NotReadable, csv_rows, faults_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
@@ -36,8 +36,8 @@ def test_rows_do_not_depend_on_how_a_program_writes_csv(tmp_path, name, content)
         (b"a,b,a\n", ":1: has the column a twice: remove one"),
         (b"a,b,b\n", ":1: has the column b twice: remove one"),
         (b"a,b\n\n1\n", ":3: has 1 cells, the header has 2: write one for each column"),
-        (b"a\n\xff\n", ": is not a CSV file in UTF-8"),
-        (b"a\n" + b"1" * 2**18, ": is not a CSV file in UTF-8"),
+        (b"a\n\xff\n", f":2: {NOT_UTF_8}"),
+        (b"a\n" + b"1" * 2**18, ":2: has a cell of more than 131072 characters: is a quotation mark left open?"),
         (b"a\n" + b"1," * 2**20, ": cannot be read: has a line of more than 1 MiB"),
     ],
 )

@@ -437,7 +437,7 @@ RATES = "device,time_s,downlink_bps,uplink_bps"
         (f"{RATES}\nx,0,0,1\n", {"assign": "pool"}, r"no downlink carries anything at any time"),
         (f"{RATES}\nx,0,1,1\n", {"assign": "pool", "begin_s": 3.0}, r"each device of a pool draws where it begins"),
         (f"{RATES}\n0,0,1,1\n1,0,1,1\n", {"at_end": "error", "begin_s": 3.0}, r"recording 0 ends at 1 s, before begin"),
-        (b"\xff\xfe\x00", {}, r"is not a CSV file in UTF-8"),
+        (b"\xff\xfe\x00", {}, r"is not in UTF-8"),
     ],
 )  # fmt: skip
 def test_files_that_are_wrong(tmp_path, content, keys, text):

@@ -302,7 +302,7 @@ BAD_FILES = {
     "i.csv": (f"time_s,device,x_m,y_m\n0,a,1,1{'0' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
     "j.txt": (f"1 2 3 0 4 0 0 0{' ' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
     "g.txt.gz": ("1 2 3 0 4 0 0 0\n", ": cannot be read: is not a whole gzip file"),
-    "h.csv": (b"time_s,device,x_m,y_m\n\xff", ": is not a CSV file in UTF-8"),
+    "h.csv": (b"time_s,device,x_m,y_m\n\xff", ":2: is not in UTF-8"),
 }
 
 

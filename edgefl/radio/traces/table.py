@@ -5,20 +5,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from channel.link_traces import SnrSteps, Steps
-from edgefl.core.data_files import CsvRow, NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import NotReadable, faults_in, timed_rows
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import SampleTimes, shown_time
 from edgefl.core.section import LARGEST_S, shown
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recorded, Recording
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held
 
 KEYS = ("device", "time_s")
 TIMES = ("time_s",)
 BPS = ("downlink_bps", "uplink_bps")
 SNR = ("downlink_snr_db", "uplink_snr_db")
-ALONE_S = 1.0  # length of a recording of one row; as it repeats, any length is right
 
 
 class _Read(NamedTuple):
@@ -116,19 +112,8 @@ def _check_numbers(of_device: dict[str, list[_Row]]) -> None:
 
 def _recording(name: str, rows: list[_Row]) -> Recording:
     """Return the recording that a device's rows describe, from its first row on."""
-    times_s = np.array([row.time_s for row in rows])
-    begin_s = times_s - times_s[0]
-    last_s = ALONE_S
-    if len(rows) > 1:
-        last_s = float(begin_s[-1] - begin_s[-2])
-    end_s = float(begin_s[-1] + last_s)
-
-    def recorded(values: list[float]) -> Recorded:
-        if rows[0].is_snr:
-            return SnrSteps(begin_s, np.array(values), end_s)
-        return Steps(begin_s, np.array(values), end_s)
-
-    return Recording(name, recorded([row.down for row in rows]), recorded([row.up for row in rows]))
+    times_s = [row.time_s for row in rows]
+    return held(name, times_s, [row.down for row in rows], [row.up for row in rows], are_snrs=rows[0].is_snr)
 
 
 def _rows(path: Path) -> Iterator[_Row]:
@@ -143,9 +128,9 @@ def _rows(path: Path) -> Iterator[_Row]:
         device = row.cells["device"]
         if not device:
             raise NotReadable("a device has no name", row.line)
-        time_s = _number("time_s", row, 0.0, LARGEST_S)
+        time_s = bounded("time_s", row, 0.0, LARGEST_S)
         least, most = (-LARGEST_SNR_DB, LARGEST_SNR_DB) if pair == SNR else (0.0, HIGHEST_BPS)
-        down, up = (_number(name, row, least, most) for name in pair)
+        down, up = (bounded(name, row, least, most) for name in pair)
         yield _Row(row.line, device, time_s, row.as_written("time_s"), down, up, pair == SNR)
 
 
@@ -160,15 +145,3 @@ def _pair(header: Container[str]) -> tuple[str, str]:
         if name not in header:
             raise NotReadable(f"has no column {name}; {must}", 1)
     return pair
-
-
-def _number(name: str, row: CsvRow, least: float, most: float) -> float:
-    """Return the number that a cell holds."""
-    text = row.cells[name]
-    try:
-        value = float(text)
-    except ValueError:
-        raise NotReadable(f"{name}: {shown(text)} is not a number", row.line) from None
-    if not least <= value <= most:  # in this form nan is refused, too
-        raise NotReadable(f"{name}: must be from {least:g} to {most:g}, got {text}", row.line)
-    return value

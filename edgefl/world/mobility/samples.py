@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,8 @@ import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ints, Rows
 from edgefl.core.data_files import NotReadable
-from edgefl.core.sample_times import SampleTimes
+from edgefl.core.file_lists import stem_of
+from edgefl.core.sample_times import SampleTimes, of_folder
 from edgefl.world.mobility.formats import FORMATS
 from edgefl.world.mobility.formats.sample import Sample
 
@@ -29,6 +30,7 @@ class Samples(NamedTuple):
     speed_mps: Floats  # nan: unknown
     after_absence: Bools  # the file says that the device was away since its last sample
     notes: list[str]  # lines for the user, without the file's key
+    files: list[Path]  # [devices] where their samples stand
 
     def of_devices(self) -> list[Rows]:
         """Return the rows of each device's samples."""
@@ -54,6 +56,30 @@ def read_samples(path: Path, changed_ns: int, form: str) -> Samples:
         # A wrong sample is refused before later ones fill the memory.
         columns.add(sample)
     return columns.samples()
+
+
+def joined(parts: Sequence[Samples]) -> Samples:
+    """Return the samples of several files, which all begin at one time; each file has devices of its own.
+
+    A device has the name of its file, or file/name where the file has several.
+    """
+    names: list[str] = []
+    for part in parts:
+        names += [f"{stem_of(file)}/{name}" for file, name in zip(part.files, part.names, strict=True)]
+        if len(part.names) == 1:
+            names[-1] = stem_of(part.files[0])
+    firsts = np.cumsum([0, *(len(part.names) for part in parts)])[:-1]
+    return Samples(
+        names=names,
+        device=np.concatenate([part.device + first for part, first in zip(parts, firsts, strict=True)]),
+        line=np.concatenate([part.line for part in parts]),
+        time_s=np.concatenate([part.time_s - part.time_s.min() for part in parts]),
+        points=np.concatenate([part.points for part in parts]),
+        speed_mps=np.concatenate([part.speed_mps for part in parts]),
+        after_absence=np.concatenate([part.after_absence for part in parts]),
+        notes=of_folder([part.notes[0] for part in parts if part.notes]),
+        files=[file for part in parts for file in part.files],
+    )
 
 
 class _Columns:
@@ -127,6 +153,7 @@ class _Columns:
             speed_mps=np.frombuffer(self._speed_mps),
             after_absence=np.frombuffer(self._after_absence, dtype=np.bool_),
             notes=list(self._notes()),
+            files=[self._path] * len(self._names),
         )
 
     def _notes(self) -> Iterator[str]:

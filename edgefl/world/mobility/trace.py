@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -10,6 +9,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from edgefl.core.arrays import Bools, Floats, Rows
+from edgefl.core.file_lists import files_at, natural
+from edgefl.core.paths import DataPath
 from edgefl.core.sample_times import warn_once
 from edgefl.core.section import fault_at
 from edgefl.core.streams import Streams
@@ -18,22 +19,22 @@ from edgefl.world.mobility.base import Track
 from edgefl.world.mobility.formats import FORMATS, Format, FormatName, format_of, known_suffixes
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Coordinates, Factor, Placed, Shift
 from edgefl.world.mobility.recorded_track import RecordedTrack, RecordedWay, way_of
-from edgefl.world.mobility.samples import Samples, degrees_per_m, read_samples
+from edgefl.world.mobility.samples import Samples, degrees_per_m, joined, read_samples
 
 EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
-MOST_DIGITS = 20  # of a number in a device's name; longer ones are ordered as text
 USUAL_ABSENCES = 0.5  # for each sample: more of them are a way of sampling
 MOST_DEGREES_PER_M = 0.01  # a degree is longer than 100 m everywhere but within 100 km of a pole
 
 
 class Trace(Placed):
-    """Recorded positions (CSV, SUMO FCD, UCY obsmat, GPX), straight on between samples; exact at the samples.
+    """Recorded positions (CSV, SUMO, GPX, BonnMotion, ns-2, ...), straight on between samples; exact at the samples.
 
     Device i is the i-th of the file by its first sample, then by its name. The file's first sample is at
     `time_offset_s`. A device is absent before its first sample, in gaps of its recording and, with `leave`, after its
     last sample.
     """
 
+    path: DataPath  # The file with positions, or a folder with several files, which all begin at time_offset_s.
     format: FormatName | None = None  # Format of the file; by default by its name.
     time_offset_s: Shift = 0.0  # Virtual time of the file's first sample.
     time_scale: Factor = 1.0  # Seconds of the emulation for each second of the file.
@@ -105,8 +106,7 @@ class Trace(Placed):
         Raises:
             InputError: the file cannot be read, or is wrong.
         """
-        with self.reading():
-            samples = read_samples(self.path, self.path.stat().st_mtime_ns, str(self.kind))
+        samples = self._samples()
         for note in samples.notes:
             warn_once(f"mobility.path: {note}")
         if self.gap_s is None and samples.after_absence.sum() > USUAL_ABSENCES * len(samples.line):
@@ -121,7 +121,7 @@ class Trace(Placed):
         of_devices = samples.of_devices()
 
         def rank(device: int) -> tuple[float, tuple[float, str, str]]:
-            return samples.time_s[of_devices[device][0]], _natural(samples.names[device])
+            return samples.time_s[of_devices[device][0]], natural(samples.names[device])
 
         ways = []
         for device in sorted(range(len(of_devices)), key=rank):
@@ -130,6 +130,18 @@ class Trace(Placed):
         if self.coordinates == "auto" and not in_degrees:
             self._check_extent(ways, points)
         return ways
+
+    def _samples(self) -> Samples:
+        """Return the samples of the file, or of all files of the folder."""
+        parts = []
+        with self.reading():
+            files = files_at(self.path, self._known.suffixes)
+        for file in files:
+            with self.reading(file):
+                parts.append(read_samples(file, file.stat().st_mtime_ns, str(self.kind)))
+        if not self.path.is_dir():
+            return parts[0]
+        return joined(parts)
 
     def _is_absent(self, samples: Samples, rows: Rows) -> Bools:
         """Return whether a device with samples in rows [n] is absent between each of them and the next [n - 1]."""
@@ -148,9 +160,11 @@ class Trace(Placed):
             if not on_earth.all():
                 row = int(np.flatnonzero(~on_earth)[0])
                 x, y = samples.points[row]
-                text = f"device {samples.names[samples.device[row]]}: {x:g}, {y:g} must be longitude and latitude in"
-                text = f"{text} degrees (SUMO's option --fcd-output.geo)"
-                raise self.fault(text, int(samples.line[row]))
+                device = samples.device[row]
+                text = f"device {samples.names[device]}: {x:g}, {y:g} must be longitude and latitude in degrees"
+                if self.kind == "gpx":
+                    text = f"{text} (SUMO's option --fcd-output.geo)"
+                raise self.fault(text, int(samples.line[row]), samples.files[device])
             return True
         if self.coordinates == "metres" or self._known.places != "by_speeds":
             return False
@@ -177,12 +191,3 @@ class Trace(Placed):
             remedy = f"if it is in degrees, write coordinates: lon_lat; {remedy}"
         text = f"its devices move, but within {extent_m:.3g} m in all: {remedy}; if it is right, coordinates: metres"
         raise self.fault(text)
-
-
-def _natural(name: str) -> tuple[float, str, str]:
-    """Return a sort key of names: numbers by value, then words, with the numbers in them by value."""
-    padded = re.sub(r"\d+", lambda digits: digits[0].zfill(MOST_DIGITS), name)
-    try:
-        return float(name), padded, name
-    except ValueError:
-        return np.inf, padded, name
