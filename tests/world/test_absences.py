@@ -98,7 +98,7 @@ def test_vehicle_that_is_missing_from_time_steps_is_absent(away):
 
 
 def test_fastest_movement_leaves_absences_out(tmp_path):
-    """To be put 2 km away within a second is no movement, so the checks of coverage can still skip time."""
+    """A device that returns 2 km away did not drive there, so the checks of coverage can still skip time."""
     steps = [("0", [car(0)]), ("1", [car(5)]), ("2", []), ("3", [car(2000)]), ("4", [car(2005)])]
     track = track_of(fcd(tmp_path / "jump.xml", steps), 1)
     assert track.fastest_mps.tolist() == [5.0]
@@ -135,7 +135,7 @@ def test_empty_time_steps_that_sumo_leaves_out_count_as_absence(tmp_path):
     assert presence(track, 0, [0, 2, 3, 59, 60, 61]) == [True, True, False, False, True, True]
 
 
-def test_a_period_between_time_steps_is_no_absence(tmp_path):
+def test_devices_stay_present_between_time_steps_of_a_period(tmp_path):
     """--device.fcd.period 10, with a first step that is not full; rounded times of 1/3 s."""
     steps = [(f"{second}.00", [car(second)]) for second in (0, 10, 20, 30)]
     assert all(presence(track_of(fcd(tmp_path / "t.xml", steps), 1), 0, range(31)))
@@ -150,6 +150,17 @@ def test_a_vehicle_and_a_person_of_one_id_are_two_devices(tmp_path):
     ]
     track = track_of(fcd(tmp_path / "t.xml", steps), 3)
     assert track.positions_m(np.arange(3), 1.0).tolist() == [[1, 0], [50, 2], [0, 90]]
+
+
+def test_further_attributes_and_packed_files_of_any_name_are_read(tmp_path):
+    """Attributes of the mesoscopic simulation; SUMO packs what it writes to a name that ends in .gz."""
+    more = 'z="0.00" speedVec="1.00,2.00" edge="-258#4" segment="1" queue="0" entryTime="18004.46" signals="8"'
+    steps = f'<timestep time="0.00"/><timestep time="1.00"><vehicle id="a" x="1" y="2" {more}/></timestep>'
+    path = tmp_path / "fcd.gz"
+    path.write_bytes(gzip.compress(f"<fcd-export>{steps}</fcd-export>".encode()))
+    assert track_of(path, 1, format="fcd").positions_m(np.arange(1), 0.0).tolist() == [[1, 2]]
+    with pytest.raises(InputError, match=r"mobility.format: is required where the file's name does not end in .csv"):
+        track_of(path, 1)
 
 
 def test_people_inside_of_a_vehicle_are_read(tmp_path):
@@ -275,6 +286,45 @@ def test_device_is_absent_between_segments_of_a_track(tmp_path):
     assert all(presence(track, 1, times))
 
 
+def test_segments_of_one_point_are_present_at_their_times_only(tmp_path):
+    """Times with milliseconds and a zone; the device is away for an hour, and nothing says that it moved."""
+    first, second = "2010-04-02T14:10:10.748+02:00", "2010-04-02T15:13:10.834+02:00"
+    track = track_of(gpx(tmp_path / "t.gpx", [[[(24.368, first)], [(24.207, second)]]]), 1, centre=True, scale=0.01)
+    assert presence(track, 0, [0, 1, 3780, 3780.086]) == [True, False, False, True]
+    assert track.speeds_mps(np.arange(1), 1000.0).tolist() == [0.0]
+    assert track.fastest_mps.tolist() == [0.0]
+
+
+def test_times_in_extensions_of_a_point_are_left_alone(tmp_path):
+    path = tmp_path / "t.gpx"
+    path.write_text(
+        "<gpx><trk><trkseg>"
+        f'<trkpt lat="0" lon="0"><time>{at(0)}</time><extensions><x:time>7</x:time></extensions></trkpt>'
+        f'<trkpt lat="0" lon="0.001"><time>{at(10)}</time></trkpt></trkseg></trk></gpx>'
+    )
+    assert track_of(path, 1, origin=[0, 0]).positions_m(np.arange(1), 10.0)[0, 0] == pytest.approx(111.2, abs=0.1)
+
+
+def test_receivers_that_write_several_points_in_a_second_are_read(tmp_path, warned):
+    points = [(0.0, at(34)), (0.001, at(39)), (0.002, at(39)), (0.003, at(39)), (0.004, at(42))]
+    track = track_of(gpx(tmp_path / "t.gpx", [[points]]), 1, origin=[0, 0])
+    assert track.positions_m(np.arange(1), 5.0)[0, 0] == pytest.approx(3 * 111.19, abs=0.1)
+    (line,) = warned()
+    assert f"2 samples repeat the time of their device's sample before (the first: device 0 at {at(39)})" in line
+
+
+def test_gpx_in_metres_names_the_option_of_sumo(tmp_path):
+    with pytest.raises(
+        InputError, match=r"3000.5, 0 must be longitude and latitude in degrees \(SUMO's option --fcd-o"
+    ):
+        track_of(gpx(tmp_path / "t.gpx", [[[(3000.5, "55.0")]]]), 1)
+
+
+def test_gpx_that_was_recorded_backwards_is_refused(tmp_path):
+    with pytest.raises(InputError, match=rf"t.gpx:4: device 0: times must not fall, got {at(34)} after {at(59)}: sort"):
+        track_of(gpx(tmp_path / "t.gpx", [[[(0.0, at(59)), (0.0, at(34))]]]), 1)
+
+
 def test_gap_s_decides_in_place_of_segments(tmp_path):
     """Receivers begin a segment after each second without a fix; a long pause within one is an absence."""
     path = gpx(tmp_path / "t.gpx", [[[(0.0, at(0)), (0.0, at(9))], [(0.0, at(11)), (0.001, at(500))]]])
@@ -292,6 +342,18 @@ def test_gpx_files_of_sumo_are_read(tmp_path):
 
 
 # CSV
+
+
+def test_floating_car_data_as_csv_is_refused(tmp_path):
+    """SUMO writes CSV to a name that ends in .csv, with columns of its own and semicolons, which is told."""
+    path = tmp_path / "fcd.csv"
+    header = "timestep_time;vehicle_id;vehicle_x;vehicle_y"
+    for separator in (";", ","):
+        path.write_text(
+            header.replace(";", separator) + "\n" + separator.join(["100.00", "a", "5.10", "498.35"]) + "\n"
+        )
+        with pytest.raises(InputError, match=r"fcd.csv:1: "):
+            track_of(path, 1)
 
 
 def csv(path, rows):

@@ -84,6 +84,6 @@ def _times_ms(path: Path) -> Iterator[int]:
                 raise NotReadable(f"must be a whole number of milliseconds, such as 12, got {shown(text)}", line)
             time_ms = int(text)
             if time_ms < before_ms:
-                raise NotReadable(f"times must not fall, got {time_ms} ms after {before_ms} ms", line)
+                raise NotReadable(f"times must not fall, got {time_ms} ms after {before_ms} ms: sort the file", line)
             before_ms = time_ms
             yield time_ms

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.times import SAME_TIME_S
 from edgefl.world.mobility.base import Track, duration_s
 
+ROUNDING_S = 1e-6  # of the times of samples, which may be seconds since 1970
 AtEnd = Literal["hold", "loop", "leave"]
 
 
@@ -53,8 +53,8 @@ def way_of(times_s: Floats, points: Floats, is_absent: Bools) -> RecordedWay:
     kept = np.stack([points[before], points[before + 1]], axis=1).reshape(-1, 2)
     places = np.repeat(before + 1, 2)
     # The samples themselves do not belong to the absence, however their times are rounded.
-    leaves_s = array("d", begins_s + SAME_TIME_S)
-    returns_s = array("d", ends_s - SAME_TIME_S)
+    leaves_s = array("d", begins_s + ROUNDING_S)
+    returns_s = array("d", ends_s - ROUNDING_S)
     all_times_s = np.insert(times_s, places, middles_s)
     return RecordedWay(all_times_s, np.insert(points, places, kept, axis=0), leaves_s, returns_s)
 

@@ -161,8 +161,9 @@ class Trace(Placed):
                 row = int(np.flatnonzero(~on_earth)[0])
                 x, y = samples.points[row]
                 device = samples.device[row]
-                text = f"device {samples.names[device]}: {x:g}, {y:g} must be longitude and latitude in"
-                text = f"{text} degrees (SUMO's option --fcd-output.geo)"
+                text = f"device {samples.names[device]}: {x:g}, {y:g} must be longitude and latitude in degrees"
+                if self.kind == "gpx":
+                    text = f"{text} (SUMO's option --fcd-output.geo)"
                 raise self.fault(text, int(samples.line[row]), samples.files[device])
             return True
         if self.coordinates == "metres" or self._known.places != "by_speeds":

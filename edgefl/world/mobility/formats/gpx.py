@@ -32,7 +32,7 @@ def read_gpx(path: Path) -> Iterator[Sample]:
             longitude = attribute(line, tag, attributes, "lon")
             latitude = attribute(line, tag, attributes, "lat")
             time = ""
-        elif tag == "/time":
+        elif tag == "/time" and not time:  # extensions after it may have times of their own
             time = text.strip()
         elif tag == "/trkpt":
             # At the end of the point, since its time is an element within it.

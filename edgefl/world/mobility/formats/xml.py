@@ -66,8 +66,8 @@ def elements(path: Path) -> Iterator[tuple[int, str, dict[str, str], str]]:
             try:
                 parser.Parse(b"", True)
             except expat.ExpatError as error:
-                text = "ends before its elements do: the program that writes it had not finished, or was stopped"
-                raise NotReadable(text, error.lineno) from None
+                reason = "ends before its elements do: the program that writes it had not finished, or was stopped"
+                raise NotReadable(reason, error.lineno) from None
         except expat.ExpatError as error:
             raise NotReadable(f"is not well-formed XML: {expat.ErrorString(error.code)}", error.lineno) from None
 
