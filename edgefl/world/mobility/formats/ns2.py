@@ -34,7 +34,9 @@ class _Point(NamedTuple):
 
     def towards(self, goal: "_Point", share: float) -> "_Point":
         """Return the point after a share of the straight way to another one."""
-        return _Point(*(here + share * (there - here) for here, there in zip(self, goal, strict=True)))
+        return _Point(
+            self.x + share * (goal.x - self.x), self.y + share * (goal.y - self.y), self.z + share * (goal.z - self.z)
+        )
 
 
 class _Order(NamedTuple):
@@ -80,38 +82,48 @@ def _take(text: str, line: int, nodes: dict[str, _Node]) -> None:
     if scheduled is not None:
         text = scheduled["commands"]
     for command in text.split(";"):
-        place = _PLACE.match(command.strip())
-        order = _ORDER.match(command.strip())
-        if place is None and order is None:
-            if "setdest" in command and not command.lstrip().startswith("#"):
-                raise NotReadable(f"must be such as {ORDER_EXAMPLE}, got {shown(command.strip())}", line)
+        words = command.strip()
+        if words.startswith("#"):
+            return
+        is_order = "setdest" in words
+        found = (_ORDER if is_order else _PLACE).match(words)
+        if found is None:
+            if is_order:
+                raise NotReadable(f"must be such as {ORDER_EXAMPLE}, got {shown(words)}", line)
             continue
         if scheduled is not None:
             time_s = _number(scheduled["time"], line)
-        if place is not None:
-            _place(place, time_s, line, nodes)
-        elif order is not None:
-            if scheduled is None:
-                raise NotReadable(f"names no time: must be such as {ORDER_EXAMPLE}", line)
-            _add_order(order, time_s, line, nodes)
+        if not is_order:
+            _place(found, time_s, line, nodes)
+            continue
+        if scheduled is None:
+            raise NotReadable(f"names no time: must be such as {ORDER_EXAMPLE}", line)
+        _add_order(found, time_s, line, nodes)
 
 
 def _place(command: re.Match[str], time_s: float, line: int, nodes: dict[str, _Node]) -> None:
     name = _name(command, line)
     if time_s != 0:
         raise NotReadable(f"node {name} jumps at {time_s:g} s: only setdest may change its place after 0 s", line)
-    node = nodes.setdefault(name, _Node(line))
-    node.place[command["axis"]] = _number(command["value"], line)
+    _node(name, line, nodes).place[command["axis"]] = _number(command["value"], line)
 
 
 def _add_order(command: re.Match[str], time_s: float, line: int, nodes: dict[str, _Node]) -> None:
     name = _name(command, line)
-    *goal, speed_mps = (_number(word, line) for word in command["numbers"].split())
-    if len(goal) + 1 not in {NUMBERS_2D, NUMBERS_3D}:
+    words = command["numbers"].split()
+    if not NUMBERS_2D <= len(words) <= NUMBERS_3D:
         raise NotReadable(f"setdest needs x, y and a speed, such as {ORDER_EXAMPLE}", line)
+    *goal, speed_mps = (_number(word, line) for word in words)
     if time_s < 0 or speed_mps < 0:
         raise NotReadable("time and speed must be >= 0", line)
-    nodes.setdefault(name, _Node(line)).orders.append(_Order(time_s, line, tuple(goal), speed_mps))
+    _node(name, line, nodes).orders.append(_Order(time_s, line, tuple(goal), speed_mps))
+
+
+def _node(name: str, line: int, nodes: dict[str, _Node]) -> _Node:
+    """Return what was said of a node so far."""
+    if name not in nodes:
+        nodes[name] = _Node(line)
+    return nodes[name]
 
 
 def _way(name: str, node: _Node) -> Iterator[Sample]:
