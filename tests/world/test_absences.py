@@ -427,6 +427,17 @@ def test_samples_at_one_time_count_as_the_last_one_with_one_warning(tmp_path, wa
     )
 
 
+def test_a_folder_has_one_warning_of_each_kind(tmp_path, warned):
+    unknown = ("vehicle", "car", "-1073741824.00", "0", "")
+    for name in "abc":
+        fcd(tmp_path / f"{name}.xml", [("0", [car(0), car(1)]), ("1", [unknown]), ("2", [car(5)])])
+    track_of(tmp_path, 3, format="fcd")
+    repeated, left_out = warned()
+    assert "1 sample repeats the time" in repeated
+    assert "1 position is unknown" in left_out
+    assert all(line.endswith("; so in 2 other files of the folder") for line in (repeated, left_out))
+
+
 def test_times_that_fall_are_shown_as_in_the_file(tmp_path):
     rows = ["2024-05-01T12:00:05Z,a,0,0", "2024-05-01T12:00:01Z,a,1,0"]
     text = r"t.csv:3: device a: times must not fall, got 2024-05-01T12:00:01Z after 2024-05-01T12:00:05Z: sort the file"

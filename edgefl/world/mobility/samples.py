@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -29,7 +29,9 @@ class Samples(NamedTuple):
     points: Floats  # [n, 2], the file's own
     speed_mps: Floats  # nan: unknown
     after_absence: Bools  # the file says that the device was away since its last sample
-    notes: list[str]  # lines for the user, without the file's key
+    # Lines for the user, without the file's key: none, or one.
+    repeated: list[str]  # samples at the time of another were replaced
+    unknown: list[str]  # positions are unknown
     files: list[Path]  # [devices] where their samples stand
 
     def of_devices(self) -> list[Rows]:
@@ -77,7 +79,8 @@ def joined(parts: Sequence[Samples]) -> Samples:
         points=np.concatenate([part.points for part in parts]),
         speed_mps=np.concatenate([part.speed_mps for part in parts]),
         after_absence=np.concatenate([part.after_absence for part in parts]),
-        notes=of_folder([part.notes[0] for part in parts if part.notes]),
+        repeated=of_folder([note for part in parts for note in part.repeated]),
+        unknown=of_folder([note for part in parts for note in part.unknown]),
         files=[file for part in parts for file in part.files],
     )
 
@@ -152,19 +155,20 @@ class _Columns:
             points=np.stack([np.frombuffer(self._x), np.frombuffer(self._y)], axis=-1),
             speed_mps=np.frombuffer(self._speed_mps),
             after_absence=np.frombuffer(self._after_absence, dtype=np.bool_),
-            notes=list(self._notes()),
+            repeated=self._times.notes(self._path),
+            unknown=self._unknown_notes(),
             files=[self._path] * len(self._names),
         )
 
-    def _notes(self) -> Iterator[str]:
-        yield from self._times.notes(self._path)
+    def _unknown_notes(self) -> list[str]:
         first = self._first_unknown
-        if first is not None:
-            what = "1 position is unknown"
-            if self._unknown > 1:
-                what = f"{self._unknown} positions are unknown"
-            text = f"{what} (the first: device {first.device}, {first.x:.10g}, {first.y:.10g}): left out"
-            yield f"{self._path}:{first.line}: {text}"
+        if first is None:
+            return []
+        what = "1 position is unknown"
+        if self._unknown > 1:
+            what = f"{self._unknown} positions are unknown"
+        place = f"{self._path}:{first.line}"
+        return [f"{place}: {what} (the first: device {first.device}, {first.x:.10g}, {first.y:.10g}): left out"]
 
 
 def _check(sample: Sample) -> None:

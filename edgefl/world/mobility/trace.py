@@ -107,7 +107,7 @@ class Trace(Placed):
             InputError: the file cannot be read, or is wrong.
         """
         samples = self._samples()
-        for note in samples.notes:
+        for note in (*samples.repeated, *samples.unknown):
             warn_once(f"mobility.path: {note}")
         if self.gap_s is None and samples.after_absence.sum() > USUAL_ABSENCES * len(samples.line):
             text = "devices are absent between most of their samples, as the file leaves them out in between"
