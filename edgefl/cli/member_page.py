@@ -33,6 +33,7 @@ EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
     ("background", "poisson"): {"arrivals_per_s": 5.0, "mean_bits": 2.0e7, "bps_hz": 2.0},
     ("background", "sessions"): {"arrivals_per_s": 0.1, "mean_s": 60.0},
     ("traces", "csv"): {"path": "link-traces.csv", "assign": "pool"},  # a file that comes with edgefl
+    ("traces", "g_nettrack"): {"path": "logs", "assign": "pool"},
     ("traces", "mahimahi"): {"files": [{"downlink": "lte.down", "uplink": "lte.up"}], "assign": "pool"},
     ("schedules", "strongly_convex"): {"strong_convexity": 0.001, "smoothness": 0.5},
 }

@@ -68,9 +68,27 @@ def lines(stream: BufferedReader) -> Iterator[bytes]:
         OSError: a line is longer than any line of data, and might fill the memory.
     """
     while line := stream.readline(MOST_LINE_BYTES + 1):
-        if len(line) > MOST_LINE_BYTES:
-            raise OSError(errno.EFBIG, f"has a line of more than {MOST_LINE_BYTES // 2**20} MiB")
+        _check_length(line)
         yield line
+
+
+def text_lines(stream: BufferedReader) -> Iterator[str]:
+    r"""Yield the lines of a text in UTF-8, which end with `\n`, `\r\n` or `\r`, without its byte order mark.
+
+    Bytes that are not UTF-8 come as surrogates. The stream is closed at its end.
+
+    Raises:
+        OSError: see `lines`.
+    """
+    with TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+        while line := text.readline(MOST_LINE_BYTES + 1):
+            _check_length(line)
+            yield line
+
+
+def _check_length(line: str | bytes) -> None:
+    if len(line) > MOST_LINE_BYTES:
+        raise OSError(errno.EFBIG, f"has a line of more than {MOST_LINE_BYTES // 2**20} MiB")
 
 
 class FileGroup:

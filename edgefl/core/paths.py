@@ -154,5 +154,8 @@ UserFile = Annotated[Path, BeforeValidator(NamedPath(is_file=True)), _AS_TEXT, _
 DataFile = Annotated[Path, BeforeValidator(NamedPath(_data_and_shipped_folders, is_file=True)), _AS_TEXT, _SCHEMA]
 """As `UserFile`, but also searched in $EDGEFL_DATA, ~/.cache/edgefl and the files that come with edgefl."""
 
+DataPath = Annotated[Path, BeforeValidator(NamedPath(_data_and_shipped_folders)), _AS_TEXT, _SCHEMA]
+"""As `DataFile`, of a file or a folder."""
+
 SearchFolder = Annotated[Path, BeforeValidator(NamedPath(is_needed=False)), _AS_TEXT, _SCHEMA]
 """An absolute path, as of a folder where modules are looked for; it need not exist."""

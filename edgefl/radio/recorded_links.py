@@ -9,6 +9,7 @@ from channel.link_traces import Opportunities, RecordedLink, SnrSteps, Steps
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.errors import InputError
 from edgefl.core.returns import check_type, is_trusted, wrong
+from edgefl.core.sample_times import warn_once
 from edgefl.core.section import LARGEST_S
 from edgefl.core.streams import Streams
 from edgefl.radio.radio_section import Radio
@@ -37,6 +38,12 @@ def checked_recordings(trace: LinkTrace, count: int) -> list[Recording]:
             text = f"recording {number} ends at {shortest_s:g} s, before begin_s = {trace.begin_s:g} s"
             raise InputError(f"{trace.source}: {text}: set at_end to repeat, or lower begin_s")
     return used
+
+
+def warn_of_recordings(trace: LinkTrace) -> None:
+    """Log what the user should know of recordings."""
+    for note in trace.notes():
+        warn_once(f"radio.trace: {note}")
 
 
 def are_snrs(recordings: list[Recording]) -> bool:
@@ -82,6 +89,7 @@ class RecordedLinks:
         self.repeats = self.trace.at_end == "repeat"
         self._efficiency = radio.rate.efficiency()
         self._recordings = checked_recordings(self.trace, count)
+        warn_of_recordings(self.trace)
         self.are_snrs = are_snrs(self._recordings)
         self._which = np.arange(count)
         self._begin_s = np.full(count, self.trace.begin_s)

@@ -12,6 +12,7 @@ from edgefl.core.plugins import attributing
 from edgefl.core.streams import Streams
 from edgefl.learning.datasets.cache import without_reading
 from edgefl.learning.memory_needs import check_memory
+from edgefl.radio.recorded_links import warn_of_recordings
 from edgefl.records.ledger import Ledger
 from edgefl.runs.data_division import Divided, divide
 from edgefl.runs.known_learning import KnownLearning
@@ -102,6 +103,8 @@ def rehearse(scenario: Scenario, access: Access | None = None) -> None:
         InputError: the data, partition, model or devices do not fit the scenario.
     """
     with attributing(plugins_in(scenario), InputError), without_reading():
+        if scenario.radio.trace is not None:
+            warn_of_recordings(scenario.radio.trace)
         divided = divide(scenario)
         added_columns(scenario)
         check_ledger(rows_of(scenario), on_disk=True)  # as on the command line

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from edgefl.core.sample_times import warn_once
+
 log = logging.getLogger(__name__)
 
 _NUMBERS = re.compile(r"\d[\d.,]*(?:e[-+]?\d+)?")
@@ -71,6 +73,7 @@ class _Collector(logging.Handler):
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
     """Collect the warnings of edgefl in this process, which another process shows; handlers of the root skip them."""
+    warn_once.cache_clear()  # other runs of this process were others of the sweep
     texts: list[str] = []
     logger = logging.getLogger("edgefl")
     collector = _Collector(texts)

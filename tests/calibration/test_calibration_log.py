@@ -5,6 +5,7 @@ from calibration_cases import counts_text, networks
 
 from edgefl.calibration.calibration import calibrate
 from edgefl.calibration.log import read_counts, read_log
+from edgefl.core.data_files import NOT_UTF_8
 from edgefl.core.errors import InputError
 
 HEADER = "device,network,phase,seconds,bytes,joules,batch_size,steps,samples\n"
@@ -61,7 +62,7 @@ def test_up_to_twenty_faults_of_a_log_are_listed(tmp_path):
         ),
         (b"device,phase,seconds,seconds\n", "log.csv:1: has the column seconds twice: remove one"),
         (b"device,phase,seconds\n", "log.csv: has no rows: write one for each measured phase"),
-        (b"device,phase,seconds\n\xff,idle,1\n", "log.csv: is not a CSV file in UTF-8"),
+        (b"device,phase,seconds\n\xff,idle,1\n", f"log.csv:2: {NOT_UTF_8}"),
     ],
 )
 def test_files(tmp_path, content, fault):

@@ -222,7 +222,7 @@ def test_missing_trace_is_reported_at_its_path(edgefl):
         "radio: {rate: mcs, propagation: {kind: umi_los, out_of_range: clamp}}\n",
     )
     (line,) = edgefl.refused("validate", "s.yaml")
-    assert line.startswith("s.yaml:1: mobility.path: no such file as rides.csv beside the scenario file ")
+    assert line.startswith("s.yaml:1: mobility.path: no such file or folder as rides.csv beside the scenario file ")
     assert edgefl.refused("run", "s.yaml", "-o", "out", "--no-train")[0].startswith("s.yaml:1: mobility.path: ")
 
 

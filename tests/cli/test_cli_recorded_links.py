@@ -9,7 +9,7 @@ SCENARIO = "rounds: 2\ndevices: {count: 2}\nradio:\n  kind: trace\n  trace: {kin
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (HEADER + "0,0,1e6,1e6\n0,0,1e6,1e6\n", "links.csv:3: device 0: times must rise"),
+        (HEADER + "0,1,1e6,1e6\n0,0,1e6,1e6\n", "links.csv:3: device 0: times must not fall, got 0 s after 1 s: sort"),
         (HEADER + "0,0,1e6,-1\n", "links.csv:2: uplink_bps: must be from 0"),
         (HEADER + "0,0,1e6,1e6\n", "links.csv: has recordings of 1 devices, the scenario has 2"),
         (HEADER, "links.csv:1: has no rows"),
@@ -30,3 +30,18 @@ def test_a_run_over_recorded_links(edgefl):
     done = edgefl("run", "s.yaml", "-o", "out", "--no-train")
     assert done.returncode == 0, done.stderr
     assert (edgefl.folder / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize("verb", ["run", "validate"])
+def test_samples_that_repeat_a_time_are_one_warning(edgefl, verb):
+    edgefl.write("links.csv", HEADER + "0,0,8e6,2e6\n0,0,8e6,1e6\n1,0,8e6,2e6\n1,0,8e6,1e6\n")
+    edgefl.write("walk.csv", "time_s,device,x_m,y_m\n0,0,20,0\n0,0,30,0\n0,1,40,0\n9,1,40,1\n")
+    edgefl.write("s.yaml", SCENARIO + "mobility: {kind: trace, path: walk.csv}\n")
+    done = edgefl(verb, "s.yaml", *(["-o", "out", "--no-train"] if verb == "run" else []))
+    assert done.returncode == 0, done.stderr
+    lines = sorted(line for line in done.stderr.splitlines() if "repeat" in line)
+    assert len(lines) == 2
+    assert lines[0].startswith("edgefl: warning: mobility.path: ")
+    assert "walk.csv:3: 1 sample repeats the time of its device's sample before" in lines[0]
+    assert lines[1].startswith("edgefl: warning: radio.trace: ")
+    assert "links.csv:3: 2 samples repeat the time of their device's sample before" in lines[1]

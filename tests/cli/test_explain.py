@@ -25,6 +25,10 @@ def files_of_examples(tmp_path, monkeypatch):
     (tmp_path / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")
     (tmp_path / "lte.down").write_text("1\n")
     (tmp_path / "lte.up").write_text("4\n")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "phone.csv").write_text(
+        "Timestamp,DL_bitrate,UL_bitrate,SNR\n2019.12.14_10.16.30,9000,900,7\n"
+    )
 
 
 @pytest.mark.parametrize("key", keys_of_sections())

@@ -50,6 +50,10 @@ def test_the_example_validates_and_uses_the_member(kind, name, tmp_path, monkeyp
     (tmp_path / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")  # the files of examples
     (tmp_path / "lte.down").write_text("1\n")
     (tmp_path / "lte.up").write_text("4\n")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "phone.csv").write_text(
+        "Timestamp,DL_bitrate,UL_bitrate,SNR\n2019.12.14_10.16.30,9000,900,7\n"
+    )
     raw, _ = parse(example(kind, name))
     load(raw)
     node = yaml.safe_load(example(kind, name))

@@ -1,11 +1,14 @@
 """Files of data: rows of CSV, and errors with file and line."""
 
+import csv
 import gzip
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in, timed_rows
+from edgefl.core.data_files import NOT_UTF_8, CsvRow, NotReadable, csv_rows, faults_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
@@ -36,8 +39,8 @@ def test_rows_do_not_depend_on_how_a_program_writes_csv(tmp_path, name, content)
         (b"a,b,a\n", ":1: has the column a twice: remove one"),
         (b"a,b,b\n", ":1: has the column b twice: remove one"),
         (b"a,b\n\n1\n", ":3: has 1 cells, the header has 2: write one for each column"),
-        (b"a\n\xff\n", ": is not a CSV file in UTF-8"),
-        (b"a\n" + b"1" * 2**18, ": is not a CSV file in UTF-8"),
+        (b"a\n\xff\n", f":2: {NOT_UTF_8}"),
+        (b"a\n" + b"1" * 2**18, ":2: has a cell of more than 131072 characters: is a quotation mark left open?"),
         (b"a\n" + b"1," * 2**20, ": cannot be read: has a line of more than 1 MiB"),
     ],
 )
@@ -47,6 +50,36 @@ def test_errors_name_the_file_and_the_line(tmp_path, content, fault):
     with pytest.raises(InputError) as refused, faults_in(path):
         list(csv_rows(path, ["a"], ["b"]))
     assert str(refused.value) == f"{path}{fault}"
+
+
+cells = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\r\n"), max_size=6)
+# A first cell without a mark of comments, and not empty: a row of empty cells only may stand at the end alone.
+first_cells = st.text("abc0123456789 .;\"'\t", min_size=1, max_size=6).filter(str.strip)
+
+
+@settings(max_examples=300, deadline=None)
+@given(rows=st.lists(st.tuples(first_cells, cells, cells), max_size=6), end=st.sampled_from(["\n", "\r\n", "\r"]))
+def test_rows_that_pythons_writer_writes_are_read(tmp_path_factory, rows, end):
+    path = tmp_path_factory.mktemp("csv") / "table.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator=end).writerows([("a", "b", "c"), *rows])
+    read = [tuple(row.cells.values()) for row in csv_rows(path, ["a"])]
+    assert read == [tuple(cell.strip() for cell in row) for row in rows]
+
+
+@settings(max_examples=300, deadline=None)
+@given(content=st.binary(max_size=60) | st.text("a,b\"'#;\r\n \t1", max_size=40).map(str.encode))
+def test_any_bytes_are_rows_or_one_fault(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("csv") / "table.csv"
+    path.write_bytes(b"a,b\n" + content)
+    try:
+        with faults_in(path):
+            rows = list(csv_rows(path, ["a"], ["b"]))
+    except InputError as error:
+        (line,) = error.faults
+        assert line.isprintable()
+    else:
+        assert all(set(row.cells) == {"a", "b"} for row in rows)
 
 
 def test_missing_file_is_refused(tmp_path):

@@ -139,9 +139,9 @@ def test_column(tmp_path, content):
         (b"a,hz\n1\n", "d.csv:2: has 1 cells, the header has 2"),
         (b"hz\nnan\n", "all of them finite"),
         (b"hz\n-1\n", "must be from"),
-        (bytes(range(256)), "d.csv:1: has no column hz"),
-        (b"hz\n\xff\n", "is not a CSV file in UTF-8"),
-        (b"hz\n" + b"1" * 200_000, "is not a CSV file in UTF-8"),
+        (bytes(range(256)), "d.csv: is not in UTF-8"),
+        (b"hz\n\xff\n", "d.csv:2: is not in UTF-8"),
+        (b"hz\n" + b"1" * 200_000, "d.csv:2: has a cell of more than 131072 characters"),
     ],
 )
 def test_wrong_column(tmp_path, content, reason):

@@ -81,6 +81,29 @@ def test_rates_that_change_are_integrated_on_the_runs_clock(tmp_path):
     assert same.devices["download_s"].to_numpy() == pytest.approx(np.full(6, 0.72), rel=1e-9)
 
 
+def test_of_rows_at_one_time_the_last_counts_with_one_warning(tmp_path, caplog):
+    """0.64 Mbit at 1 Mbit/s; other rates at the same times are replaced, however many runs read the file."""
+    rows = []
+    for device in range(20):
+        rows += [(device, 0.0, 9e6, 9e6), (device, 0.0, 1e6, 5e6), (device, 5.0, 9e6, 9e6), (device, 5.0, 1e6, 5e6)]
+    path = table(tmp_path, rows)
+    for _ in range(2):
+        result = run({}, radio=traced(path), rounds=1)
+    assert result.devices["download_s"].to_numpy() == pytest.approx(np.full(6, 0.64), rel=1e-12)
+    (line,) = [record.getMessage() for record in caplog.records if "repeat the time" in record.getMessage()]
+    assert line.startswith(
+        f"warning: radio.trace: {path}:3: 40 samples repeat the time of their device's sample before"
+    )
+    assert "(the first: device 0 at 0.0 s)" in line
+
+
+def test_times_of_links_that_fall_are_shown_as_in_the_file(tmp_path):
+    rows = [(0, "2024-05-01T12:00:05Z", 1, 1), (0, "2024-05-01T12:00:01Z", 1, 1)]
+    text = r":3: device 0: times must not fall, got 2024-05-01T12:00:01Z after 2024-05-01T12:00:05Z: sort the file"
+    with pytest.raises(InputError, match=text):
+        load({"devices": {"count": 1}, "radio": traced(table(tmp_path, rows))})
+
+
 def test_packets_of_mahimahi(tmp_path):
     """A packet a millisecond is 12 Mbit/s; every fourth is 3."""
     (tmp_path / "down").write_text("\n".join(map(str, range(1, 101))))
@@ -94,6 +117,19 @@ def test_packets_of_mahimahi(tmp_path):
     exact = run({}, radio={"trace": numbered}, rounds=1)
     packets = np.ceil(BITS / 12_000)
     assert exact.devices["download_s"].to_numpy() == pytest.approx(np.full(6, packets * 1e-3), abs=1e-12)
+
+
+def test_blank_lines_of_mahimahi_count_for_nothing(tmp_path):
+    (tmp_path / "plain").write_text("1\n4\n9\n")
+    (tmp_path / "blank").write_text("\ufeff1\r\n4\r\n\r\n9\r\n\r\n \r\n")
+    found = []
+    for name in ("plain", "blank"):
+        files = [{"downlink": str(tmp_path / name), "uplink": str(tmp_path / name)}]
+        (recording,) = load(
+            {"radio": {"trace": {"kind": "mahimahi", "files": files, "assign": "pool"}}}
+        ).radio.trace.recordings()
+        found.append(recording.down.time_s.tolist())
+    assert found[0] == found[1] == pytest.approx([0.001, 0.004, 0.009])
 
 
 def test_a_pool_is_drawn_by_device_and_seed(tmp_path):
@@ -399,8 +435,7 @@ RATES = "device,time_s,downlink_bps,uplink_bps"
         ("device,time_s,down\n0,0,1\n", {}, r":1: has no column downlink_bps; must have device, time_s and either"),
         ("device,time_s,downlink_snr_db,uplink_bps\n0,0,1,1\n", {}, r":1: has columns of both rates and SNRs"),
         (f"{RATES},device\n0,0,1,1,0\n", {}, r":1: has the column device twice"),
-        (f"{RATES}\n0,0,1,1\n0,0,1,1\nno row\n", {}, r":3: device 0: times must rise, got 0 s after 0 s"),
-        (f"{RATES}\n0,5,1,1\n0,4,1,1\n", {}, r":3: device 0: times must rise, got 4 s after 5 s"),
+        (f"{RATES}\n0,5,1,1\n0,4,1,1\nno row\n", {}, r":3: device 0: times must not fall, got 4 s after 5 s: sort"),
         (f"{RATES}\n0,0,-1,1\n", {}, r":2: downlink_bps: must be from 0 to 1e\+15, got -1"),
         (f"{RATES}\n0,0,1,nan\n", {}, r":2: uplink_bps: must be from 0 to 1e\+15, got nan"),
         (f"{RATES}\n0,0,1,inf\n", {}, r":2: uplink_bps: must be from 0"),
@@ -415,7 +450,7 @@ RATES = "device,time_s,downlink_bps,uplink_bps"
         (f"{RATES}\nx,0,0,1\n", {"assign": "pool"}, r"no downlink carries anything at any time"),
         (f"{RATES}\nx,0,1,1\n", {"assign": "pool", "begin_s": 3.0}, r"each device of a pool draws where it begins"),
         (f"{RATES}\n0,0,1,1\n1,0,1,1\n", {"at_end": "error", "begin_s": 3.0}, r"recording 0 ends at 1 s, before begin"),
-        (b"\xff\xfe\x00", {}, r"is not a CSV file in UTF-8"),
+        (b"\xff\xfe\x00", {}, r"is not in UTF-8"),
     ],
 )  # fmt: skip
 def test_files_that_are_wrong(tmp_path, content, keys, text):
@@ -433,7 +468,7 @@ def test_files_that_are_wrong(tmp_path, content, keys, text):
         ("1\nx\n", r"down:2: must be a whole number of milliseconds, such as 12, got \"x\""),
         ("1\n-2\n", r"down:2: must be a whole number"),
         ("1\n1.5\n", r"down:2: must be a whole number"),
-        ("1\n\n", r"down:2: must be a whole number"),
+        ("1\n\n1.5\n", r"down:3: must be a whole number"),
         ("3\n2\n", r"down:2: times must not fall, got 2 ms after 3 ms"),
         ("0\n0\n", r"down:2: lasts no time"),
     ],

@@ -16,9 +16,9 @@ def test_empty_battery_is_not_a_departure(result):
     ends = {"3": 50.0, "4": 20.0}  # J of 100; the reserve is a fifth
     devices = {"count": 100, "battery": {"capacity_j": 100.0, "reserve": 0.2, "resume": 0.5}}
 
-    def low(folder):
+    def low(folder, **more):
         columns = {"battery": lambda _: 0.5, "depleted": lambda n: n // 4, "departed": lambda n: 10 * (n in {3, 4})}
-        return rewrite(with_rounds(folder, **columns), "devices.csv", lambda row: {
+        return rewrite(with_rounds(folder, **columns, **more), "devices.csv", lambda row: {
             "status": "departed" if row["round"] in ends else "received",
             "battery_j": ends.get(row["round"], 90.0), "battery_capacity_j": 100.0})  # fmt: skip
 
@@ -31,6 +31,9 @@ def test_empty_battery_is_not_a_departure(result):
     leave = load(low(result("leave", rounds=6, devices=devices, churn={"kind": "poisson"})))
     lost = wasted_energy.energy_by_outcome(leave)
     assert [np.flatnonzero(lost[end]).tolist() for end in ("departed", "battery_empty")] == [[2], [3]]
+    # Movement leads out of cells, and traces have gaps, without churn, too.
+    beyond = load(low(result("beyond", rounds=6, devices=devices), departures=lambda n: 10 * (n in {3, 4})))
+    assert set(wasted_energy.energy_by_outcome(beyond)) == {"departed", "battery_empty"}
     mains = rewrite(result("mains", rounds=6), "devices.csv", lambda _: {"status": "departed"})
     assert set(wasted_energy.energy_by_outcome(load(mains))) == {"departed"}
 

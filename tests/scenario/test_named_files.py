@@ -81,7 +81,9 @@ def test_absent_file_is_refused_with_its_key_and_the_most_similar_name(key, tmp_
     with pytest.raises(InputError) as refused:
         load({section: keys}, needs_files=True)
     (line,) = refused.value.faults
-    assert line.startswith(f'scenario: {key}: no such file as t.csv (did you mean "tt.csv"?) beside the scenario file')
+    what = "file or folder" if key == "mobility.path" else "file"
+    place = 'as t.csv (did you mean "tt.csv"?) beside the scenario file'
+    assert line.startswith(f"scenario: {key}: no such {what} {place}")
 
 
 def test_file_beside_the_scenario_file_is_found_from_anywhere(tmp_path):

@@ -214,6 +214,22 @@ def test_trace_is_followed_exactly(tmp_path):
     assert presence.probabilities == pytest.approx([1.0, 0.5, 0.75, 1e-4])
 
 
+def test_stays_may_be_in_any_order_and_touch(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("device,on_s,off_s\n1,7,8\n0,5,inf\n1.0,2,4\n0,0,5\n")
+    found = of(load({"churn": {"kind": "trace", "path": str(path)}, "devices": {"count": 2}}).churn, 2)
+    there = {0.0: [0], 3.0: [0, 1], 4.0: [0], 5.0: [0], 7.5: [0, 1], 9.0: [0]}
+    assert {time: found.present(time, 0).tolist() for time in there} == there
+
+
+def test_a_stay_that_is_written_twice_counts_once_with_one_warning(tmp_path, caplog):
+    path = tmp_path / "trace.csv"
+    path.write_text("device,on_s,off_s\n0,1,2\n0,4,8\n0,1,2\n0,1.0,2.0\n")
+    found = of(load({"churn": {"kind": "trace", "path": str(path)}, "devices": {"count": 1}}).churn, 1)
+    assert [found.present(time, 0).size for time in (0.0, 1.5, 2.0, 4.0, 8.0)] == [0, 1, 0, 1, 0]
+    assert caplog.messages == [f"warning: churn.path: {path}:4: 2 rows repeat an earlier stay: it counts once"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -230,9 +246,14 @@ def test_trace_is_followed_exactly(tmp_path):
         ("device,on_s,off_s\n-1,0,4\n", r"trace.csv:2: must have a device from 0"),
         (
             "device,on_s,off_s\n0,0,4\n1,0,9\n0,3,6\n",
-            r"csv:4: device 0 comes at 3 s, but stays until 4 s by line 2",
+            r"csv:4: device 0: the stay overlaps that of line 2: if both are right, write one row from 0 to 6 s",
         ),
-        ("device,on_s,off_s\n0,5,6\n0,1,2\n", r"trace.csv:3: device 0 comes at 1 s, but stays until 6 s by line 2"),
+        (
+            "device,on_s,off_s\n0,2,9\n0,1,inf\n",
+            r"csv:3: device 0: the stay overlaps that of line 2: if both are right, write one row from 1 to inf s",
+        ),
+        ("device,on_s,off_s\n0.5,0,4\n", r"trace.csv:2: must have a device from 0"),
+        ("device,on_s,off_s\ninf,0,4\n", r"trace.csv:2: must have a device from 0"),
         ("device,on_s,off_s\n0,0,4\n7,0,9\n", r"trace.csv:3: names device 7, but devices are numbered 0 to 4"),
     ],
 )

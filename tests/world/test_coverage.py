@@ -26,6 +26,10 @@ MOVING = {
     "still": {"kind": "static"},
     "streets": {"kind": "streets", "path": "streets.json", "speed_mps": 30.0},
     **{f"trace, {end}": {"kind": "trace", "path": "trace.csv", "at_end": end} for end in ("hold", "loop", "leave")},
+    **{
+        f"trace with gaps, {end}": {"kind": "trace", "path": "trace.csv", "at_end": end, "gap_s": 10.0}
+        for end in ("hold", "loop", "leave")
+    },
 }
 
 

@@ -265,8 +265,11 @@ BAD_CSV = {
     "nan": (["0,1,2,3", "1,1,nan,3"], None, r"trace.csv:3: device 1: time and place must be numbers"),
     "huge": (["0,1,2,3", "1,1,0,1e99"], None, r"trace.csv:3: device 1: time and place must be numbers up to 1e\+12"),
     "nobody": (["0,1,2,3", "", "1,,2,3"], None, r"trace.csv:4: a device has no name"),
-    "backwards": (["5,1,2,3", "9,2,0,0", "4,1,2,3"], None, r"trace.csv:4: device 1: times must rise, got 4 s after 5"),
-    "twice": (["5,1,2,3", "5,1,2,3"], None, r"trace.csv:3: device 1: times must rise"),
+    "backwards": (
+        ["5,1,2,3", "9,2,0,0", "4,1,2,3"],
+        None,
+        r"trace.csv:4: device 1: times must not fall, got 4 s after 5",
+    ),
     "empty": ([], None, r"trace.csv: holds no positions"),
     "too_few": (["0,1,2,3"], None, r"trace.csv: has tracks of 1 devices, the scenario has 2: lower devices.count"),
     "far": (["0,1,300,400", "0,2,600,0"], None, r"no nearer .* than 500 m, a cell ends at 250 m: set centre"),
@@ -286,7 +289,10 @@ BAD_FILES = {
         '<fcd-export>\n<timestep time="0"><vehicle id="1" x="1"/></timestep>\n</fcd-export>',
         r":2: <vehicle> has no y",
     ),
-    "b.xml": ("<fcd-export>\n<timestep", ":2: is not well-formed XML: unclosed token"),
+    "b.xml": (
+        "<fcd-export>\n<timestep",
+        ":2: ends before its elements do: the program that writes it had not finished",
+    ),
     "c.xml": ('<!DOCTYPE a [<!ENTITY b "c">]>\n<a>&b;</a>', ":1: has a document type"),
     "d.gpx": ('<gpx><trk>\n<trkpt lat="1" lon="2"></trkpt></trk></gpx>', ":2: <trkpt> needs a time such as"),
     "e.txt": ("1 2 3\n", ":1: has 3 columns, an obsmat file has 8"),
@@ -296,7 +302,7 @@ BAD_FILES = {
     "i.csv": (f"time_s,device,x_m,y_m\n0,a,1,1{'0' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
     "j.txt": (f"1 2 3 0 4 0 0 0{' ' * 2**20}", ": cannot be read: has a line of more than 1 MiB"),
     "g.txt.gz": ("1 2 3 0 4 0 0 0\n", ": cannot be read: is not a whole gzip file"),
-    "h.csv": (b"time_s,device,x_m,y_m\n\xff", ": is not a CSV file in UTF-8"),
+    "h.csv": (b"time_s,device,x_m,y_m\n\xff", ":2: is not in UTF-8"),
 }
 
 
@@ -310,9 +316,8 @@ def test_faults_of_other_files(tmp_path, name):
 
 
 def test_a_wrong_sample_is_refused_before_later_ones_are_read(tmp_path):
-    """Otherwise a trace of millions of equal rows, which packs well, would fill the memory first."""
-    with pytest.raises(InputError, match=r"trace\.csv:3: device a: times must rise, got 1 s after 1 s"):
-        recorded(csv_file(tmp_path, ["1,a,1,1", "1,a,1,1", "no row"]), 1)
+    with pytest.raises(InputError, match=r"trace\.csv:3: device a: times must not fall, got 1 s after 2 s: sort the"):
+        recorded(csv_file(tmp_path, ["2,a,1,1", "1,a,1,1", "no row"]), 1)
 
 
 def test_an_absent_file_is_refused():
@@ -324,10 +329,10 @@ def test_an_absent_file_is_refused():
     ("keys", "message"),
     [
         ({"path": "a.dat"}, "mobility.format: is required where the file's name does not end in .csv"),
-        ({"path": "a.csv", "origin": [1, 2]}, "mobility.origin: projects degrees; a csv file is in metres"),
-        ({"path": "a.xml", "coordinates": "metres", "origin": [1, 2]}, "mobility.origin: projects degrees; a fcd file"),
-        ({"path": "a.gpx", "coordinates": "metres"}, "mobility.coordinates: a gpx file is in degrees"),
-        ({"path": "a.txt", "coordinates": "lon_lat"}, "mobility.coordinates: an obsmat file is in metres"),
+        ({"path": "a.csv", "origin": [1, 2]}, "mobility.origin: projects degrees; csv files are in metres"),
+        ({"path": "a.xml", "coordinates": "metres", "origin": [1, 2]}, "mobility.origin: projects degrees; fcd files"),
+        ({"path": "a.gpx", "coordinates": "metres"}, "mobility.coordinates: gpx files are in degrees"),
+        ({"path": "a.txt", "coordinates": "lon_lat"}, "mobility.coordinates: obsmat files are in metres"),
         ({"path": "a.gpx", "origin": [95, 2]}, "mobility.origin: must be .latitude, longitude. in degrees"),
         ({"path": "a.csv", "time_scale": 0}, "mobility.time_scale: must be >= 1e-09, got 0"),
         ({"path": "a.csv", "speed_mps": 3}, "mobility.speed_mps: unknown key"),

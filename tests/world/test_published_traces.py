@@ -102,6 +102,33 @@ def test_flash_phones_are_ready_as_in_its_timer(tmp_path, name, content, count):
     assert found.probabilities == pytest.approx([0.5])
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("2020-01-02 11:50:00\twi", 'line 9 has the unknown state "wi"'),
+        ("2020-01-02 11:50:00", 'line 9 has the unknown state ""'),
+        ("2020-01-0", 'line 9 has no time such as 2020-01-02 10:00:00, got "2020-01-0"'),
+        ("2020-01-02 09:50:00\twifi", 'line 9 is earlier than the line above, "2020-01-02 09:50:00\\twifi"'),
+        ("2020-01-02 10:50:00+08:00\twifi", "line 9 has no time such as"),
+    ],
+)
+def test_flash_phones_with_a_damaged_line_are_left_out_with_one_warning(tmp_path, caplog, line, reason):
+    whole = FLASH["0"]["messages"]
+    broken = {"messages": f"{whole}\n{line}"}
+    phones = {"1": broken, "2": {"messages": whole}, "3": broken, "4": FLASH["1"]}
+    path = written(tmp_path, "state_traces.json", phones)
+    found = presence(path, 1, format="flash")
+    assert (
+        found.probabilities
+        == presence(written(tmp_path, "one.json", {"2": FLASH["0"]}), 1, format="flash").probabilities
+    )
+    (warning,) = caplog.messages
+    text = f"churn.path: {path}: 2 phones are left out, as their recordings are damaged (the first: phone 1: {reason}"
+    assert text in warning
+    with pytest.raises(InputError, match="has 1 phones, the scenario has 2 devices"):
+        presence(path, 2, format="flash")
+
+
 def test_needs_of_flash_phones_can_be_chosen(tmp_path):
     """The screen is off from 0 to 30 in phone 3 alone, which charges from minute 0 and has Wi-Fi from minute 5."""
     path = written(tmp_path, "f.json", FLASH)
@@ -190,7 +217,11 @@ REFUSED = {
     "speeds for presence": (TRACE, CAPACITY, r"client 1: has no active, inactive, finish_time: is it another format\?"),
     "flash for fedscale": (TRACE, FLASH, r"client 0: has no active, inactive, finish_time"),
     "never ready": (PHONES, {"1": FLASH["1"]}, r"no phone has a recording in which it is ever ready"),
-    "a state": (PHONES, {"1": {"messages": messages((0, "asleep"))}}, r"phone 1: a message must be .* got 'asleep'"),
+    "a state": (
+        PHONES,
+        {"1": {"messages": messages((0, "asleep"))}},
+        r"no phone has .* ever ready; 1 are damaged: phone 1: line 1 has the unknown state \"asleep\"",
+    ),
     "needs of timers": (PHONES | {"churn": PHONES["churn"] | {"needs": ["wifi"]}}, TIMERS, r"leave needs out"),
     "needs of clients": (
         TRACE | {"churn": TRACE["churn"] | {"needs": ["wifi"]}},

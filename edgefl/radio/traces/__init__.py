@@ -7,6 +7,7 @@ TRACES: Catalogue[LinkTrace] = Catalogue(
     noun="link trace",
     members={
         "csv": "edgefl.radio.traces.table:CsvTrace",
+        "g_nettrack": "edgefl.radio.traces.g_nettrack:GNetTrackTrace",
         "mahimahi": "edgefl.radio.traces.mahimahi:MahimahiTrace",
     },
     base=LinkTrace,

@@ -5,17 +5,21 @@ A new format is one file in this folder and one line in the folder's table of co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from channel.link_traces import Opportunities, SnrSteps, Steps
 from edgefl.core.catalogue import Member
-from edgefl.core.section import LARGEST_S, fault_at
+from edgefl.core.data_files import CsvRow, NotReadable
+from edgefl.core.section import LARGEST_S, fault_at, shown
 
 Recorded = Steps | Opportunities | SnrSteps
 HIGHEST_BPS = 1e15
 LARGEST_SNR_DB = 200.0
+ALONE_S = 1.0  # length of a recording of one value; as it repeats, any length is right
 
 
 class Recording(NamedTuple):
@@ -54,7 +58,48 @@ class LinkTrace(Member):
         """
         raise NotImplementedError
 
+    def notes(self) -> list[str]:
+        """Return lines for the user about recordings that were read, but not as they are."""
+        return []
+
     @property
     def source(self) -> str:
         """Return the name of the recordings in messages, the path of their file."""
         return "the trace"
+
+
+def held(
+    name: str, times_s: Sequence[float], down: Sequence[float], up: Sequence[float], *, are_snrs: bool
+) -> Recording:
+    """Return a recording of values [n] that hold until the next time, the last as long as the one before it.
+
+    It begins at the first of `times_s` [n], which rise.
+    """
+    begin_s = np.array(times_s) - times_s[0]
+    last_s = ALONE_S
+    if len(begin_s) > 1:
+        last_s = float(begin_s[-1] - begin_s[-2])
+    end_s = float(begin_s[-1] + last_s)
+
+    def recorded(values: Sequence[float]) -> Recorded:
+        if are_snrs:
+            return SnrSteps(begin_s, np.array(values), end_s)
+        return Steps(begin_s, np.array(values), end_s)
+
+    return Recording(name, recorded(down), recorded(up))
+
+
+def bounded(column: str, row: CsvRow, least: float, most: float) -> float:
+    """Return the number that a cell holds.
+
+    Raises:
+        NotReadable: it holds none from `least` to `most`.
+    """
+    text = row.cells[column]
+    try:
+        value = float(text)
+    except ValueError:
+        raise NotReadable(f"{column}: {shown(text)} is not a number", row.line) from None
+    if not least <= value <= most:  # in this form nan is refused, too
+        raise NotReadable(f"{column}: must be from {least:g} to {most:g}, got {text}", row.line)
+    return value

@@ -12,8 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from channel.link_traces import Opportunities
-from edgefl.core.data_files import NotReadable, faults_in
-from edgefl.core.files import lines
+from edgefl.core.data_files import NotReadable, faults_in, utf8_lines
 from edgefl.core.packed_files import unpacked
 from edgefl.core.paths import DataFile
 from edgefl.core.section import LARGEST_S, Section, shown
@@ -77,12 +76,14 @@ def _times_ms(path: Path) -> Iterator[int]:
     """Yield the times of a file [ms]."""
     before_ms = 0
     with unpacked(path) as stream:
-        for line, raw in enumerate(lines(stream), 1):
-            text = raw.decode().strip()
+        for line, raw in enumerate(utf8_lines(stream), 1):
+            text = raw.strip()
+            if not text:  # as at the end of files
+                continue
             if not text.isdecimal() or float(text) * S_PER_MS > LARGEST_S:
                 raise NotReadable(f"must be a whole number of milliseconds, such as 12, got {shown(text)}", line)
             time_ms = int(text)
             if time_ms < before_ms:
-                raise NotReadable(f"times must not fall, got {time_ms} ms after {before_ms} ms", line)
+                raise NotReadable(f"times must not fall, got {time_ms} ms after {before_ms} ms: sort the file", line)
             before_ms = time_ms
             yield time_ms

@@ -5,19 +5,23 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from channel.link_traces import SnrSteps, Steps
-from edgefl.core.data_files import CsvRow, NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import NotReadable, faults_in, timed_rows
 from edgefl.core.paths import DataFile
+from edgefl.core.sample_times import SampleTimes, shown_time
 from edgefl.core.section import LARGEST_S, shown
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recorded, Recording
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held
 
 KEYS = ("device", "time_s")
 TIMES = ("time_s",)
 BPS = ("downlink_bps", "uplink_bps")
 SNR = ("downlink_snr_db", "uplink_snr_db")
-ALONE_S = 1.0  # length of a recording of one row; as it repeats, any length is right
+
+
+class _Read(NamedTuple):
+    """What a file holds."""
+
+    recordings: list[Recording]
+    notes: list[str]  # for the user
 
 
 class CsvTrace(LinkTrace):
@@ -25,15 +29,23 @@ class CsvTrace(LinkTrace):
 
     Times are seconds, or timestamps such as 2024-05-01T12:00:00Z.
     Each row holds until the device's next one, the last as long as the one before it, and a single one for ever.
+    Of several rows of a device at one time the last counts.
     """
 
     path: DataFile  # CSV file with the recordings.
 
     def recordings(self) -> list[Recording]:
         """Return the recordings by device: in the order of their numbers, or of their names in a pool."""
+        return list(self._read().recordings)
+
+    def notes(self) -> list[str]:
+        """See LinkTrace."""
+        return self._read().notes
+
+    def _read(self) -> _Read:
         with faults_in(self.path):
             changed_ns = self.path.stat().st_mtime_ns
-            return _recordings(self.path, changed_ns, numbered=self.assign == "by_number")
+            return _read(self.path, changed_ns, numbered=self.assign == "by_number")
 
     @property
     def source(self) -> str:
@@ -47,28 +59,34 @@ class _Row(NamedTuple):
     line: int
     device: str
     time_s: float
+    time: str  # as in the file
     down: float
     up: float
     is_snr: bool
 
 
 @lru_cache(maxsize=4)
-def _recordings(path: Path, changed_ns: int, *, numbered: bool) -> list[Recording]:
-    """Return the recordings of a file, which are read again if it has changed.
+def _read(path: Path, changed_ns: int, *, numbered: bool) -> _Read:
+    """Return what a file holds; it is read again if it has changed.
 
     Raises:
         NotReadable: the file is wrong.
     """
-    rows = list(_rows(path))
-    if not rows:
-        raise NotReadable("has no rows", 1)
+    times = SampleTimes()
     of_device: dict[str, list[_Row]] = {}
-    for row in rows:
-        of_device.setdefault(row.device, []).append(row)
+    for row in _rows(path):
+        own = of_device.setdefault(row.device, [])
+        if times.is_repeated(row.device, row.device, row.time_s, row.time, row.line):
+            own.pop()
+        own.append(row)
+    if not of_device:
+        raise NotReadable("has no rows", 1)
+    notes = times.notes(path)
     if not numbered:
-        return [_recording(name, of_device[name]) for name in sorted(of_device)]
+        return _Read([_recording(name, of_device[name]) for name in sorted(of_device)], notes)
     _check_numbers(of_device)
-    return [_recording(str(number), of_device[str(number)]) for number in range(len(of_device))]
+    numbers = range(len(of_device))
+    return _Read([_recording(str(number), of_device[str(number)]) for number in numbers], notes)
 
 
 def _check_numbers(of_device: dict[str, list[_Row]]) -> None:
@@ -84,8 +102,8 @@ def _check_numbers(of_device: dict[str, list[_Row]]) -> None:
             text = f"{shown(name)} is not the number of a device, such as 0: any names are allowed with assign: pool"
             raise NotReadable(text, first.line)
         if first.time_s != first_of_all.time_s:
-            text = f"device {name} begins at {first.time_s:.10g} s, device {first_of_all.device} at"
-            text = f"{text} {first_of_all.time_s:.10g} s: all must begin together"
+            text = f"device {name} begins at {shown_time(first.time)}, device {first_of_all.device} at"
+            text = f"{text} {shown_time(first_of_all.time)}: all must begin together"
             raise NotReadable(text, first.line)
     for number in range(len(of_device)):
         if str(number) not in of_device:
@@ -94,44 +112,26 @@ def _check_numbers(of_device: dict[str, list[_Row]]) -> None:
 
 def _recording(name: str, rows: list[_Row]) -> Recording:
     """Return the recording that a device's rows describe, from its first row on."""
-    times_s = np.array([row.time_s for row in rows])
-    begin_s = times_s - times_s[0]
-    last_s = ALONE_S
-    if len(rows) > 1:
-        last_s = float(begin_s[-1] - begin_s[-2])
-    end_s = float(begin_s[-1] + last_s)
-
-    def recorded(values: list[float]) -> Recorded:
-        if rows[0].is_snr:
-            return SnrSteps(begin_s, np.array(values), end_s)
-        return Steps(begin_s, np.array(values), end_s)
-
-    return Recording(name, recorded([row.down for row in rows]), recorded([row.up for row in rows]))
+    times_s = [row.time_s for row in rows]
+    return held(name, times_s, [row.down for row in rows], [row.up for row in rows], are_snrs=rows[0].is_snr)
 
 
 def _rows(path: Path) -> Iterator[_Row]:
     """Yield the rows of a file with the columns of rates or of SNRs.
 
     Raises:
-        NotReadable: a column is missing, the file has both rates and SNRs, or a row is wrong or not later than its
-            device's last.
+        NotReadable: a column is missing, the file has both rates and SNRs, or a row is wrong.
     """
-    last_s: dict[str, float] = {}
     pair: tuple[str, str] | None = None
     for row in timed_rows(path, TIMES, KEYS, (*BPS, *SNR)):
         pair = pair or _pair(row.cells)
         device = row.cells["device"]
         if not device:
             raise NotReadable("a device has no name", row.line)
-        time_s = _number("time_s", row, 0.0, LARGEST_S)
+        time_s = bounded("time_s", row, 0.0, LARGEST_S)
         least, most = (-LARGEST_SNR_DB, LARGEST_SNR_DB) if pair == SNR else (0.0, HIGHEST_BPS)
-        down, up = (_number(name, row, least, most) for name in pair)
-        before_s = last_s.get(device, -np.inf)
-        if time_s <= before_s:
-            text = f"device {device}: times must rise, got {time_s:.10g} s after {before_s:.10g} s"
-            raise NotReadable(text, row.line)
-        last_s[device] = time_s
-        yield _Row(row.line, device, time_s, down, up, pair == SNR)
+        down, up = (bounded(name, row, least, most) for name in pair)
+        yield _Row(row.line, device, time_s, row.as_written("time_s"), down, up, pair == SNR)
 
 
 def _pair(header: Container[str]) -> tuple[str, str]:
@@ -145,15 +145,3 @@ def _pair(header: Container[str]) -> tuple[str, str]:
         if name not in header:
             raise NotReadable(f"has no column {name}; {must}", 1)
     return pair
-
-
-def _number(name: str, row: CsvRow, least: float, most: float) -> float:
-    """Return the number that a cell holds."""
-    text = row.cells[name]
-    try:
-        value = float(text)
-    except ValueError:
-        raise NotReadable(f"{name}: {shown(text)} is not a number", row.line) from None
-    if not least <= value <= most:  # in this form nan is refused, too
-        raise NotReadable(f"{name}: must be from {least:g} to {most:g}, got {text}", row.line)
-    return value

@@ -1,6 +1,6 @@
 """Recordings of when real phones could take part, as FedScale and FLASH publish them; each repeats for ever."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,18 @@ class Recording(NamedTuple):
     stays: Sequence[tuple[float, float]]  # from and until, in order and apart, within 0 to `period_s`
 
 
-def read_fedscale(path: Path) -> list[Recording]:
+class Recordings(NamedTuple):
+    """What a published trace holds."""
+
+    phones: list[Recording]
+    notes: list[str]  # lines for the user
+
+
+class _Damaged(Exception):  # noqa: N818 - the name says what happened
+    """A phone's messages cannot be followed."""
+
+
+def read_fedscale(path: Path) -> Recordings:
     """Return the recordings of FedScale's ``client_behave_trace``, by the numbers of the clients.
 
     A client has `active` and `inactive`, the beginnings and ends of its stays, and `finish_time`, after which they
@@ -49,13 +60,14 @@ def read_fedscale(path: Path) -> list[Recording]:
         if not isinstance(begins, list) or not isinstance(ends, list) or len(begins) != len(ends):
             raise InputError(f"{where}: active and inactive must be lists of equal length")
         recordings.append(_recording(0.0, period_s, list(zip(begins, ends, strict=True)), where))
-    return recordings
+    return Recordings(recordings, [])
 
 
-def read_flash(path: Path, needs: Collection[str] | None = None) -> list[Recording]:
+def read_flash(path: Path, needs: Collection[str] | None = None) -> Recordings:
     """Return the recordings of FLASH's phones: ``state_traces.json``, or ``cached_timers.json``, computed from it.
 
-    Phones that FLASH does not use, because their recordings are damaged or never ready, are left out.
+    Phones that FLASH does not use, because their recordings are damaged or never ready, are left out; a line for the
+    user counts the damaged ones.
 
     Args:
         path: the file.
@@ -65,20 +77,36 @@ def read_flash(path: Path, needs: Collection[str] | None = None) -> list[Recordi
         InputError: the file cannot be read, an entry is wrong, or no phone is left.
     """
     recordings = []
+    damaged: list[str] = []
     for name, entry in in_order(read_mapping(path)):
         where = f"{path}: phone {name}"
+        recording = None
         if isinstance(entry, dict) and "ready_time" in entry:
             if needs is not None:
                 raise InputError(f"{path}: has times at which phones are ready, without their states: leave needs out")
             recording = _computed(entry, where)
         else:
             (messages,) = _fields(entry, ("messages",), where)
-            recording = _followed(str(messages), needs or FLASH_NEEDS, where)
+            try:
+                recording = _followed(str(messages), needs or FLASH_NEEDS, where)
+            except _Damaged as error:
+                damaged.append(f"phone {name}: {error}")
         if recording is not None:
             recordings.append(recording)
     if not recordings:
-        raise InputError(f"{path}: no phone has a recording in which it is ever ready")
-    return recordings
+        text = f"{path}: no phone has a recording in which it is ever ready"
+        if damaged:
+            text = f"{text}; {len(damaged)} are damaged: {damaged[0]}"
+        raise InputError(text)
+    return Recordings(recordings, list(_notes_of(path, damaged)))
+
+
+def _notes_of(path: Path, damaged: Sequence[str]) -> Iterator[str]:
+    if damaged:
+        what = "1 phone is left out, as its recording is damaged"
+        if len(damaged) > 1:
+            what = f"{len(damaged)} phones are left out, as their recordings are damaged"
+        yield f"{path}: {what} (the first: {damaged[0]})"
 
 
 def _computed(entry: dict[str, Any], where: str) -> Recording | None:
@@ -96,30 +124,33 @@ def _computed(entry: dict[str, Any], where: str) -> Recording | None:
 
 
 def _followed(messages: str, needs: Collection[str], where: str) -> Recording | None:
-    """Return the recording of a phone that is ready while it meets all `needs`; None if FLASH does not use the phone.
+    """Return the recording of a phone that is ready while it meets all `needs`; None if it is never ready.
 
     A need is not met before the first message about it. As in FLASH, a stay that has not ended by the last message is
     left out.
+
+    Raises:
+        _Damaged: a line is not a time and a known state, or its time is before that of the line above.
     """
     met = dict.fromkeys(NEEDS, False)
     times_s: list[float] = []
     stays: list[tuple[float, float]] = []
     since_s: float | None = None
-    for line in messages.split("\n"):
+    for number, line in enumerate(messages.split("\n"), 1):
         if not line.strip():
             continue
         time, _, state = line.strip().partition("\t")
         try:
             time_s = (datetime.fromisoformat(time.strip()) - FLASH_BEGIN).total_seconds()
         except (TypeError, ValueError):  # TypeError: the time has a zone
-            return None
+            raise _Damaged(f"line {number} has no time such as 2020-01-02 10:00:00, got {shown(line)}") from None
         if times_s and time_s < times_s[-1]:
-            return None
+            raise _Damaged(f"line {number} is earlier than the line above, {shown(line)}")
         times_s.append(time_s)
         state = state.strip().lower()
         if not state.endswith("%"):  # the level of the battery
             if state not in _MESSAGES:
-                raise InputError(f"{where}: a message must be {', '.join(_MESSAGES)}, or a level in %, got {state!r}")
+                raise _Damaged(f"line {number} has the unknown state {shown(state)}")
             need, value = _MESSAGES[state]
             met[need] = value
         ready = all(met[need] for need in needs)

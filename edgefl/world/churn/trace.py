@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -14,11 +13,12 @@ from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.data_files import CsvRow, NotReadable, faults_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.paths import DataFile
+from edgefl.core.sample_times import warn_once
 from edgefl.core.section import fault, fault_at, shown
 from edgefl.core.streams import Streams
 from edgefl.world.churn.alternating import AlternatingPresence
 from edgefl.world.churn.base import Churn, Presence
-from edgefl.world.churn.recordings import Recording, read_fedscale, read_flash
+from edgefl.world.churn.recordings import Recordings, read_fedscale, read_flash
 from edgefl.world.churn.repeating import LEAST_PROBABILITY, RepeatingPresence
 
 TRACE_COLUMNS = ("device", "on_s", "off_s")
@@ -35,7 +35,7 @@ class _RecordedStay(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _recordings(path: Path, changed_ns: int, form: str, needs: tuple[str, ...] | None) -> list[Recording]:
+def _recordings(path: Path, changed_ns: int, form: str, needs: tuple[str, ...] | None) -> Recordings:
     """Return the recordings of a published trace; kept, as reading may take seconds, until the file changes."""
     if form == "fedscale":
         return read_fedscale(path)
@@ -45,9 +45,9 @@ def _recordings(path: Path, changed_ns: int, form: str, needs: tuple[str, ...] |
 class TraceChurn(Churn):
     """A file of stays: CSV (device, on_s, off_s), FedScale's client_behave_trace, or FLASH's state_traces.json.
 
-    A device is present from on_s until just before off_s. In CSV each row is a stay; off_s may be inf; timestamps such
-    as 2024-05-01T12:00:00Z count from the file's earliest one; devices that the file does not name never come. The
-    published traces repeat: device i is their i-th phone.
+    A device is present from on_s until just before off_s. In CSV each row is a stay, in any order; off_s may be inf;
+    timestamps such as 2024-05-01T12:00:00Z count from the file's earliest one; devices that the file does not name
+    never come. The published traces repeat: device i is their i-th phone.
     """
 
     path: DataFile  # The file of stays.
@@ -58,7 +58,8 @@ class TraceChurn(Churn):
     needs: Annotated[tuple[Need, ...], Field(strict=False, min_length=1)] | None = None
 
     _stays: list[_RecordedStay] = PrivateAttr()
-    _recordings: list[Recording] = PrivateAttr()
+    _recordings: Recordings = PrivateAttr()
+    _notes: list[str] = PrivateAttr()
 
     @model_validator(mode="after")
     def _read(self) -> TraceChurn:
@@ -71,10 +72,11 @@ class TraceChurn(Churn):
         try:
             with faults_in(self.path):
                 if self.format == "csv":
-                    self._stays = sorted(_read_stays(self.path))
+                    self._stays, self._notes = _read_stays(self.path)
                 else:
                     changed_ns = self.path.stat().st_mtime_ns
                     self._recordings = _recordings(self.path, changed_ns, self.format, self.needs)
+                    self._notes = self._recordings.notes
         except InputError as error:
             raise fault(str(error)) from None
         return self
@@ -82,9 +84,9 @@ class TraceChurn(Churn):
     def check(self, count: int) -> str | None:
         """Return which device of the file does not exist, or that the file has too few; None if all is well."""
         if self.format != "csv":
-            if count <= len(self._recordings):
+            phones = len(self._recordings.phones)
+            if count <= phones:
                 return None
-            phones = len(self._recordings)
             return f"{self.path}: has {phones} phones, the scenario has {count} devices: lower devices.count"
         last = self._stays[-1]
         if last.device < count:
@@ -94,8 +96,10 @@ class TraceChurn(Churn):
 
     def presence(self, count: int, lowest_label: Ids, classes: int, streams: Streams) -> Presence:
         """Return the population that the file describes; nothing is drawn."""
+        for note in self._notes:
+            warn_once(f"churn.path: {note}")
         if self.format != "csv":
-            return RepeatingPresence(self._recordings[:count], self.begin_s or 0.0)
+            return RepeatingPresence(self._recordings.phones[:count], self.begin_s or 0.0)
         return _RecordedPresence(count, self._stays)
 
 
@@ -135,30 +139,41 @@ def _time_fractions(count: int, stays: list[_RecordedStay]) -> Floats:
     return np.asarray(np.clip(present_s / end_s, LEAST_PROBABILITY, 1.0))
 
 
-def _read_stays(path: Path) -> list[_RecordedStay]:
-    """Return the file's rows.
+def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
+    """Return the file's stays by device and time, and lines for the user: a repeated row counts once.
 
     Raises:
-        NotReadable: the file has no rows, a row is wrong, or rows of a device overlap.
+        NotReadable: the file has no rows, a row is wrong, or stays of a device overlap.
     """
-    stays = [_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS)]
-    if not stays:
+    rows = sorted(_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS))
+    if not rows:
         raise NotReadable("has no rows")
-    for one, other in pairwise(sorted(stays, key=lambda stay: (stay.device, stay.line))):
-        if one.device == other.device and other.on_s < one.off_s:
-            text = f"device {one.device} comes at {other.on_s:g} s, but stays until {one.off_s:g} s by line {one.line}"
-            raise NotReadable(f"{text}: its rows must follow one another", other.line)
-    return stays
+    stays = rows[:1]
+    repeated = []
+    for row in rows[1:]:
+        last = stays[-1]
+        if row[:3] == last[:3]:
+            repeated.append(row.line)
+            continue
+        if row.device == last.device and row.on_s < last.off_s:
+            line, other = max(row.line, last.line), min(row.line, last.line)
+            text = f"device {row.device}: the stay overlaps that of line {other}: if both are right, write one row"
+            raise NotReadable(f"{text} from {last.on_s:g} to {max(row.off_s, last.off_s):g} s", line)
+        stays.append(row)
+    if not repeated:
+        return stays, []
+    what = "1 row repeats" if len(repeated) == 1 else f"{len(repeated)} rows repeat"
+    return stays, [f"{path}:{min(repeated)}: {what} an earlier stay: it counts once"]
 
 
 def _stay(row: CsvRow) -> _RecordedStay:
     cells = [row.cells[name] for name in TRACE_COLUMNS]
     found = shown(",".join(cells))
     try:
-        stay = _RecordedStay(int(cells[0]), float(cells[1]), float(cells[2]), row.line)
+        number, on_s, off_s = map(float, cells)
     except ValueError:
         raise NotReadable(f"must be a device's number and two times, got {found}", row.line) from None
     # In this form nan is refused, too: every comparison with it is false.
-    if stay.device < 0 or not 0 <= stay.on_s < stay.off_s or stay.on_s == np.inf:
+    if not number.is_integer() or number < 0 or not 0 <= on_s < off_s or on_s == np.inf:
         raise NotReadable(f"must have a device from 0 and 0 <= on_s < off_s, got {found}", row.line)
-    return stay
+    return _RecordedStay(int(number), on_s, off_s, row.line)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -38,23 +39,25 @@ class Placed(Mobility):
         return np.asarray((points - middle) * self.scale + np.array(self.offset_m))
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Turn faults of the file into errors for the user.
+    def reading(self, file: Path | None = None) -> Iterator[None]:
+        """Turn faults of the file, or of one of the folder's files, into errors for the user.
 
         Raises:
             Unavailable: the file is not on this machine.
             InputError: it is wrong.
         """
-        with faults_in(f"mobility.path: {self.path}"):
+        with faults_in(f"mobility.path: {file or self.path}"):
             try:
                 yield
             except FileNotFoundError:
                 text = "not found there, nor in the folder that EDGEFL_DATA names, nor in ~/.cache/edgefl"
                 raise Unavailable(*self.fault(text).faults) from None
 
-    def fault(self, text: str, line: int | None = None) -> InputError:
-        """Return an error about the file."""
-        place = self.path if line is None else f"{self.path}:{line}"
+    def fault(self, text: str, line: int | None = None, file: Path | None = None) -> InputError:
+        """Return an error about the file, or about one of the folder's files."""
+        place = file or self.path
+        if line is not None:
+            return InputError(f"mobility.path: {place}:{line}: {text}")
         return InputError(f"mobility.path: {place}: {text}")
 
     def check_reach(self, starts: Floats, ends: Floats, area: Area) -> None:

@@ -14,7 +14,7 @@ from edgefl.core.packed_files import unpacked
 from edgefl.core.streams import Streams
 from edgefl.world.mobility.area import Area
 from edgefl.world.mobility.base import Track, WithSpeed
-from edgefl.world.mobility.files import elements
+from edgefl.world.mobility.formats.xml import elements
 from edgefl.world.mobility.legs import Corners, Legs, timed
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Placed
 

@@ -100,8 +100,8 @@ def outcomes(run: Run) -> NDArray[np.str_]:
     if groups:
         reserves = np.array([group.reserve for group in groups])
         empty_below_j = empty_below_j * reserves[device_groups.group_of_devices(groups, devices["device"])]
-    # Without churn an empty battery is the only reason to leave.
-    without_churn = describe.kind(run.scenario, "churn") in {"", "none"}
+    # Where no device leaves by churn or movement, an empty battery is the only reason.
+    without_churn = describe.kind(run.scenario, "churn") in {"", "none"} and not run.has("departures")
     has_battery = np.isfinite(devices["battery_j"])
     ran_out = has_battery & (without_churn | (devices["battery_j"] <= empty_below_j))
     return np.where(ran_out & (status == DEPARTED), BATTERY_EMPTY, status)

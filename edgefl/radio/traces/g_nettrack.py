@@ -1,0 +1,107 @@
+"""Links by the logs of the phone app G-NetTrack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from edgefl.core.data_files import NotReadable, faults_in, timed_rows
+from edgefl.core.file_lists import files_at, stem_of
+from edgefl.core.paths import DataPath
+from edgefl.core.sample_times import SampleTimes, of_folder
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held
+
+TIME = "Timestamp"
+BITRATES = ("DL_bitrate", "UL_bitrate")  # kbit/s
+SNR = ("SNR",)
+NOT_MEASURED = "-"
+BPS_PER_KBPS = 1e3
+
+
+class GNetTrackTrace(LinkTrace):
+    """Logs of phones by G-NetTrack Pro, as of Raca et al. (MMSys 2020): DL_bitrate, UL_bitrate (kbit/s), or SNR (dB).
+
+    A log is one device; a folder has one for each, in the order of the files' names. A row holds until the next one
+    with a value; of several rows at one time the last counts.
+    """
+
+    path: DataPath  # CSV file of one phone, or a folder with a file for each.
+    # What is taken from the log: the bitrates, which are those of the phone's traffic, or the downlink's SNR, which
+    # then serves both directions.
+    values: Literal["bitrates", "snr"] = "bitrates"
+
+    def recordings(self) -> list[Recording]:
+        """Return the recordings in the order of the files' names."""
+        return [log.recording for log in self._logs()]
+
+    def notes(self) -> list[str]:
+        """See LinkTrace."""
+        return of_folder([note for log in self._logs() for note in log.notes])
+
+    @property
+    def source(self) -> str:
+        """See LinkTrace."""
+        return str(self.path)
+
+    def _logs(self) -> list[_Log]:
+        with faults_in(self.path):
+            files = files_at(self.path, (".csv",))
+        logs = []
+        for file in files:
+            with faults_in(file):
+                logs.append(_read(file, file.stat().st_mtime_ns, is_snr=self.values == "snr"))
+        return logs
+
+
+class _Log(NamedTuple):
+    """What a log holds."""
+
+    recording: Recording
+    notes: list[str]  # for the user
+
+
+class _Row(NamedTuple):
+    """A row with values."""
+
+    line: int
+    time_s: float
+    time: str  # as in the file
+    down: float  # bit/s or dB
+    up: float
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, changed_ns: int, *, is_snr: bool) -> _Log:
+    """Return the recording of a log, which is read again if it has changed.
+
+    Raises:
+        NotReadable: the file is wrong, or has no row with values.
+    """
+    name = stem_of(path)
+    times = SampleTimes()
+    rows: list[_Row] = []
+    for row in _rows(path, is_snr=is_snr):
+        if times.is_repeated(name, name, row.time_s, row.time, row.line):
+            rows.pop()
+        rows.append(row)
+    if not rows:
+        raise NotReadable(f"has no row with {' and '.join(SNR if is_snr else BITRATES)}", 1)
+    times_s = [0.0, *(row.time_s for row in rows[1:])]  # the first value holds from the log's beginning
+    recording = held(name, times_s, [row.down for row in rows], [row.up for row in rows], are_snrs=is_snr)
+    return _Log(recording, times.notes(path))
+
+
+def _rows(path: Path, *, is_snr: bool) -> Iterator[_Row]:
+    """Yield the rows of a log that have all values."""
+    columns: tuple[str, ...] = BITRATES
+    least, most, scale = 0.0, HIGHEST_BPS / BPS_PER_KBPS, BPS_PER_KBPS
+    if is_snr:
+        columns = SNR
+        least, most, scale = -LARGEST_SNR_DB, LARGEST_SNR_DB, 1.0
+    for row in timed_rows(path, (TIME,), (TIME, *columns)):
+        if any(row.cells[column] == NOT_MEASURED for column in columns):
+            continue
+        values = [bounded(column, row, least, most) * scale for column in columns]
+        yield _Row(row.line, float(row.cells[TIME]), row.as_written(TIME), values[0], values[-1])

@@ -1,0 +1,64 @@
+"""Formats of trace files, a file for each: a function that yields samples in the order of the file.
+
+To add a format: a file in this folder with such a function, its name in `FormatName`, and a line in `FORMATS`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from edgefl.core.file_lists import natural, stem_of, suffix_of
+from edgefl.world.mobility.formats.bonnmotion import read_bonnmotion
+from edgefl.world.mobility.formats.csv import read_csv
+from edgefl.world.mobility.formats.fcd import read_fcd
+from edgefl.world.mobility.formats.g_nettrack import read_g_nettrack
+from edgefl.world.mobility.formats.gpx import read_gpx
+from edgefl.world.mobility.formats.ns2 import read_ns2
+from edgefl.world.mobility.formats.obsmat import read_obsmat
+from edgefl.world.mobility.formats.sample import Sample
+
+FormatName = Literal["csv", "obsmat", "fcd", "gpx", "bonnmotion", "ns2", "g_nettrack"]
+
+
+class Format(NamedTuple):
+    """How files of one format are read."""
+
+    read: Callable[[Path], Iterator[Sample]]
+    suffixes: tuple[str, ...]  # of names of such files; the first format with a suffix has it by default
+    places: Literal["metres", "degrees", "as_told", "by_speeds"]
+    """What x and y are: metres, or longitude and latitude; `as_told`: metres unless the key `coordinates` says degrees;
+    `by_speeds`: degrees where the samples' speeds say so."""
+
+
+FORMATS: dict[str, Format] = {
+    "csv": Format(read_csv, (".csv",), "as_told"),
+    "obsmat": Format(read_obsmat, (".txt",), "metres"),
+    "fcd": Format(read_fcd, (".xml",), "by_speeds"),
+    "gpx": Format(read_gpx, (".gpx",), "degrees"),
+    "bonnmotion": Format(read_bonnmotion, (".movements",), "metres"),
+    "ns2": Format(read_ns2, (".tcl", ".ns_movements"), "metres"),
+    "g_nettrack": Format(read_g_nettrack, (".csv",), "degrees"),
+}
+
+
+def format_of(path: Path) -> str | None:
+    """Return the format that the name of a file says, or that of a folder's first file; None if it says none."""
+    if path.is_dir():
+        files: list[Path] = []
+        with suppress(OSError):  # reading says so
+            files = sorted(path.iterdir(), key=lambda file: natural(stem_of(file)))
+        return next(filter(None, map(_format_of_name, files)), None)
+    return _format_of_name(path)
+
+
+def _format_of_name(file: Path) -> str | None:
+    for name, known in FORMATS.items():
+        if suffix_of(file) in known.suffixes:
+            return name
+    return None
+
+
+def known_suffixes() -> str:
+    """Return the suffixes by which formats are known, for messages."""
+    return ", ".join(dict.fromkeys(suffix for known in FORMATS.values() for suffix in known.suffixes))
