@@ -231,13 +231,22 @@ def test_faults_of_files_of_sumo_say_what_to_do(tmp_path, content, message):
         track_of(path, 1)
 
 
-def test_vehicles_that_have_arrived_are_mentioned_unless_at_end_is_set(tmp_path, warned):
-    path = fcd(tmp_path / "t.xml", [("0.00", [car(0), bus()]), ("1.00", [bus()])])
-    track_of(path, 2, at_end="hold")
-    assert warned() == []
-    track_of(path, 2)
-    (line,) = warned()
-    assert "1 of 2 devices are gone before the file ends, and stay at their last position (hold, the default)" in line
+@pytest.mark.parametrize("at_end", ["hold", "leave"])
+def test_vehicles_that_have_arrived_are_gone(tmp_path, at_end):
+    """A car of two time steps, a bus of all three: after the file's end only what its last step has may stay."""
+    path = fcd(tmp_path / "t.xml", [("0.00", [car(0), bus()]), ("1.00", [car(9), bus()]), ("2.00", [bus()])])
+    track = track_of(path, 2, at_end=at_end)
+    times_s = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0]
+    assert presence(track, 0, times_s) == [True, True, True, True, True, at_end == "hold"]  # the bus
+    assert presence(track, 1, times_s) == [True, True, True, False, False, False]
+    assert track.stays_within_until_s(np.array([1]), 0.5, np.array([np.inf])).tolist() == [1.0]
+
+
+def test_vehicles_that_report_rarely_stay_until_their_gap(tmp_path):
+    path = fcd(tmp_path / "t.xml", [(f"{second}", [car(0)] if second < 5 else [bus()]) for second in range(9)])
+    assert presence(track_of(path, 2), 0, [4.0, 5.0, 9.0]) == [True, False, False]
+    assert presence(track_of(path, 2, gap_s=4), 0, [4.0, 5.0, 9.0]) == [True, True, True]
+    assert presence(track_of(path, 2, gap_s=3), 0, [4.0, 5.0, 9.0]) == [True, False, False]
 
 
 def test_devices_that_are_mostly_absent_are_mentioned_once(tmp_path, warned):

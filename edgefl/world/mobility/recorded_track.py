@@ -67,14 +67,16 @@ class RecordedTrack(Track):
         start_s: when the file begins.
         end_s: when it ends; it may have more devices than these.
         at_end: what happens after a device's last sample.
+        leaves: [devices] whether each leaves after its last sample, also where `at_end` is hold.
     """
 
-    def __init__(self, ways: list[RecordedWay], *, start_s: float, end_s: float, at_end: AtEnd) -> None:
+    def __init__(self, ways: list[RecordedWay], *, start_s: float, end_s: float, at_end: AtEnd, leaves: Bools) -> None:
         super().__init__(np.zeros(len(ways)))
         self._ways = ways
         self._start_s = start_s
         self._end_s = end_s
         self._at_end = at_end
+        self._leaves = leaves | (at_end != "hold")
         self._first_s = np.array([way.times_s[0] for way in ways])  # [devices]
         self._last_s = np.array([way.times_s[-1] for way in ways])
         self.fastest_mps = np.array([_fastest_mps(way) for way in ways])
@@ -90,8 +92,7 @@ class RecordedTrack(Track):
         first_s = self._first_s[ids]
         last_s = self._last_s[ids]
         lasts_s = duration_s(distance_m, self.fastest_mps[ids])
-        if self._at_end != "hold":
-            lasts_s = np.minimum(lasts_s, last_s - file_s)
+        lasts_s = np.where(self._leaves[ids], np.minimum(lasts_s, last_s - file_s), lasts_s)
         for row in np.flatnonzero(self._has_absences[ids]).tolist():
             lasts_s[row] = min(lasts_s[row], self._next_change_s(int(ids[row]), file_s) - file_s)
         lasts_s = np.where(file_s > last_s, np.inf, lasts_s)  # after its last sample, nothing happens to it
@@ -131,8 +132,7 @@ class RecordedTrack(Track):
     def on_map(self, ids: Ids, time_s: float) -> Bools:
         file_s = self._file_s(time_s)
         is_there = self._first_s[ids] <= file_s
-        if self._at_end != "hold":
-            is_there &= file_s <= self._last_s[ids]
+        is_there &= ~self._leaves[ids] | (file_s <= self._last_s[ids])
         for row in np.flatnonzero(is_there & self._has_absences[ids]).tolist():
             is_there[row] = not self._is_absent(int(ids[row]), file_s)
         return np.asarray(is_there)

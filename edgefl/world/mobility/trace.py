@@ -30,8 +30,8 @@ class Trace(Placed):
     """Recorded positions (CSV, SUMO, GPX, BonnMotion, ns-2, ...), straight on between samples; exact at the samples.
 
     Device i is the i-th of the file by its first sample, then by its name. The file's first sample is at
-    `time_offset_s`. A device is absent before its first sample, in gaps of its recording and, with `leave`, after its
-    last sample.
+    `time_offset_s`. A device is absent before its first sample, in gaps of its recording and, with `leave` or where
+    later time steps of FCD are without it, after its last sample.
     """
 
     path: DataPath  # The file with positions, or a folder with several files, which all begin at time_offset_s.
@@ -88,17 +88,15 @@ class Trace(Placed):
         is_jump = np.concatenate([way.is_jump for way in used])
         self.check_reach(starts, np.where(is_jump[:, None], starts, ends), area)
         end_s = max(way.times_s[-1] for way in ways)  # of the file, also where not all of its devices are used
-        self._warn_of_ends(used, end_s)
-        return RecordedTrack(used, start_s=self.time_offset_s, end_s=end_s, at_end=self.at_end)
+        leaves = self._is_gone(used, end_s)
+        return RecordedTrack(used, start_s=self.time_offset_s, end_s=end_s, at_end=self.at_end, leaves=leaves)
 
-    def _warn_of_ends(self, ways: Sequence[RecordedWay], end_s: float) -> None:
-        """Warn of vehicles that have arrived, and stay where they were as the scenario does not say otherwise."""
-        if self.kind != "fcd" or "at_end" in self.model_fields_set:
-            return
-        arrived = sum(way.times_s[-1] < end_s for way in ways)
-        if arrived:
-            text = f"{arrived} of {len(ways)} devices are gone before the file ends, and stay at their last position"
-            warn_once(f"mobility.at_end: {self.path}: {text} (hold, the default): leave takes them off the map")
+    def _is_gone(self, ways: Sequence[RecordedWay], end_s: float) -> Bools:
+        """Return whether the file says of each device [n] that it is gone after its last sample."""
+        if not self._known.tells_absence:
+            return np.zeros(len(ways), dtype=np.bool_)
+        rest_s = end_s - np.array([way.times_s[-1] for way in ways])
+        return np.asarray(rest_s > (self.gap_s or 0.0) * self.time_scale)
 
     def _ways(self) -> list[RecordedWay]:
         """Return the ways of all devices of the file, in their order.

@@ -29,12 +29,13 @@ class Format(NamedTuple):
     places: Literal["metres", "degrees", "as_told", "by_speeds"]
     """What x and y are: metres, or longitude and latitude; `as_told`: metres unless the key `coordinates` says degrees;
     `by_speeds`: degrees where the samples' speeds say so."""
+    tells_absence: bool = False  # every time step lists the devices that are there, also after a device's last sample
 
 
 FORMATS: dict[str, Format] = {
     "csv": Format(read_csv, (".csv",), "as_told"),
     "obsmat": Format(read_obsmat, (".txt",), "metres"),
-    "fcd": Format(read_fcd, (".xml",), "by_speeds"),
+    "fcd": Format(read_fcd, (".xml",), "by_speeds", tells_absence=True),
     "gpx": Format(read_gpx, (".gpx",), "degrees"),
     "bonnmotion": Format(read_bonnmotion, (".movements",), "metres"),
     "ns2": Format(read_ns2, (".tcl", ".ns_movements"), "metres"),
