@@ -137,7 +137,7 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
         clock.now_s = grid.now_s
         clock.pass_s = grid.sleep
         try:
-            with without_threads(grid, metrics):
+            with without_threads(grid):
                 components.server(grid, context)
             with clock.real():
                 grid.end()

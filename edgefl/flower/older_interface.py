@@ -12,13 +12,11 @@ from unittest.mock import patch
 
 from flwr.app import Message
 from flwr.common import Code
-from flwr.server import History
 from flwr.server import server as older_server
 from flwr.server.compat import app as older_app
 from flwr.server.compat import app_utils
+from flwr.server.workflow import default_workflows
 from flwr.serverapp import Grid
-
-from edgefl.flower.metrics import RoundMetrics
 
 Asked = Sequence[tuple[Any, Any]]  # clients' proxies, and what each is asked
 One = Callable[[Any, Any, Any, Any], tuple[Any, Any]]  # asks one client
@@ -52,28 +50,14 @@ class _Answering:
 
 
 @contextmanager
-def without_threads(grid: Grid, metrics: RoundMetrics) -> Iterator[None]:
-    """Let a server of the older interface use the grid from this thread only, and note its central tests."""
-    add_loss = History.add_loss_centralized
-    add_metrics = History.add_metrics_centralized
-    note_central = metrics.note_central
-
-    # The names of the arguments are Flower's.
-    def note_loss(self: History, server_round: int, loss: float) -> None:
-        note_central({"loss": loss})
-        add_loss(self, server_round, loss)
-
-    def note_metrics(self: History, server_round: int, metrics: dict[str, Any]) -> None:
-        note_central(metrics)
-        add_metrics(self, server_round, metrics)
-
+def without_threads(grid: Grid) -> Iterator[None]:
+    """Let a server of the older interface use the grid from this thread only."""
     with ExitStack() as stack:
         for holder, name, replacement in (
             (older_app, "start_update_client_manager_thread", _update_when_asked),
+            (default_workflows, "start_update_client_manager_thread", _update_when_asked),
             (older_server, "fit_clients", _all_at_once(grid, older_server.fit_client)),
             (older_server, "evaluate_clients", _all_at_once(grid, older_server.evaluate_client)),
-            (History, "add_loss_centralized", note_loss),
-            (History, "add_metrics_centralized", note_metrics),
         ):
             stack.enter_context(patch.object(holder, name, replacement))
         yield

@@ -52,11 +52,11 @@ app = ServerApp(server_fn=server_fn)
 """
 
 
-def older(folder, world=WORLD, *, tested=False, timeout=None, client=CLIENT):
+def older(folder, world=WORLD, *, tested=False, timeout=None, client=CLIENT, server=SERVER):
     """The result of an app of the older interface, and the weights of its last round."""
     file = folder / "weights.npy"
     app = write_app(folder / "app", "older_app", "    pass", client)
-    text = SERVER.replace("FILE", str(file)).replace("TESTED", str(tested)).replace("TIMEOUT", str(timeout))
+    text = server.replace("FILE", str(file)).replace("TESTED", str(tested)).replace("TIMEOUT", str(timeout))
     (app / "older_app" / "server.py").write_text(text)
     result = emulated(app, world)
     return result, np.load(file) if file.exists() else None
@@ -84,6 +84,18 @@ def test_tests_by_clients_and_by_the_server_are_recorded(tmp_path):
     assert central.error is None
     assert central.rounds["test_accuracy"].tolist() == [0.1, 0.2, 0.3]
     assert central.rounds["test_loss"].tolist() == [1.5] * 3
+
+
+def test_the_test_of_a_strategys_own_method_is_recorded(tmp_path):
+    own = """
+    def evaluate(self, server_round, parameters):
+        return 2.5, {"accuracy": server_round / 100}
+
+def tested"""
+    result, _ = older(tmp_path, server=SERVER.replace("\ndef tested", own))
+    assert result.error is None
+    assert result.rounds["test_accuracy"].tolist() == [0.01, 0.02, 0.03]
+    assert result.rounds["test_loss"].tolist() == [2.5] * 3
 
 
 def test_a_timeout_of_rounds_goes_by_virtual_time(tmp_path):
