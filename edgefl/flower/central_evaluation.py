@@ -52,7 +52,7 @@ def heard(metrics: RoundMetrics) -> Iterator[None]:
             if "start" in vars(strategy):
                 stack.enter_context(patch.object(strategy, "start", _noting_start(strategy.start, note)))
 
-        def listen_to_later_one(cls: type[Strategy], **options: Any) -> None:
+        def listen_to_later_one(cls: type[Strategy], /, **options: Any) -> None:
             super(Strategy, cls).__init_subclass__(**options)
             listen_to(cls)
 
@@ -61,7 +61,8 @@ def heard(metrics: RoundMetrics) -> Iterator[None]:
         # An app may define or import its strategy only when it runs.
         stack.enter_context(patch.object(Strategy, "__init_subclass__", classmethod(listen_to_later_one)))
         stack.enter_context(patch.object(Result, "__init__", _noting_result(note)))
-        stack.enter_context(patch.multiple(History, **_noting_history(note)))
+        for name, replacement in _noting_history(note).items():
+            stack.enter_context(patch.object(History, name, replacement))
         yield
 
 

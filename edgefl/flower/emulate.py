@@ -80,7 +80,7 @@ def emulate(
     # Before the app's own code runs.
     run_folder.check_folder(folder, may_hold_run=overwrite)
     run_folder.check_files(folder)
-    clock = AppClock()
+    clock = AppClock(described.folder)
     with _hushed(quiet=quiet), clock.installed(), imported(described) as components:
         options = Options(folder, device="cpu", train=False, overwrite=overwrite)
         with source.placing():
