@@ -21,10 +21,13 @@ from edgefl.server.evaluation import RoundListener
 
 if TYPE_CHECKING:  # Flower is imported only when it is known to be there
     from edgefl.flower.app_folder import AppFolder, Components
+    from edgefl.flower.operations import Operations
     from edgefl.flower.virtual_time import AppClock
     from edgefl.flower.world import Said
     from edgefl.results.result import Result
     from edgefl.runs.emulation import Emulation
+
+log = logging.getLogger(__name__)
 
 
 def emulate(
@@ -88,13 +91,18 @@ def emulate(
         with emulation:
             # The file has the labels of the world's data, from which the app does not learn.
             run_folder.remove_files(folder, [run_folder.LABELS_FILE])
-            _drive(emulation, described, components, clock)
+            priced = _operations(emulation)
+            _drive(emulation, described, components, clock, priced)
             result = _finish(emulation, folder)
     write_report(folder)
+    if note := priced.note():
+        log.warning("warning: %s", note)
     return result
 
 
-def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: AppClock) -> None:
+def _drive(
+    emulation: Emulation, app: AppFolder, components: Components, clock: AppClock, operations: Operations
+) -> None:
     """Run the ServerApp to its end; a failed run gets its status and the reason."""
     from flwr.app import Context, RecordDict
     from flwr.common.constant import SUPERLINK_NODE_ID
@@ -127,7 +135,7 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
         run_id=run_id,
         run_config=app.run_config,
         count=server.world.count,
-        operations=_operations(emulation),
+        operations=operations,
         streams=streams,
         clock=clock,
     )
@@ -154,13 +162,17 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
         emulation.advance()
 
 
-def _operations(emulation: Emulation) -> Any:
+def _operations(emulation: Emulation) -> Operations:
+    """Return what says how much devices compute."""
     from edgefl.flower.operations import CountedOperations, PricedOperations
     from edgefl.flower.policy import FlowerApp
 
-    policy = emulation.scenario.server.policy
+    server = emulation.server
+    scenario = emulation.scenario
+    policy = scenario.server.policy
     if isinstance(policy, FlowerApp) and policy.operations == "world":
-        return PricedOperations(emulation.server.payload, emulation.server.dispatcher.workload)
+        any_arrays = scenario.model.cost is not None
+        return PricedOperations(server.payload, server.dispatcher.workload, any_arrays=any_arrays)
     return CountedOperations()
 
 

@@ -107,6 +107,21 @@ def test_a_timeout_of_rounds_goes_by_virtual_time(tmp_path):
     assert weights is None  # what comes too late is not aggregated
 
 
+def test_an_older_strategy_waits_for_nodes_in_virtual_time(tmp_path):
+    stays = tmp_path / "stays.csv"
+    stays.write_text("device,on_s,off_s\n0,0,inf\n1,1000.5,inf\n")
+    churn = {"kind": "trace", "path": str(stays)}
+    result, _ = older(tmp_path, {**WORLD, "devices": {"count": 2}, "churn": churn})
+    assert result.error is None
+    assert result.devices["start_s"].min() == 1005  # it looks every five seconds
+
+
+def test_an_older_strategy_that_would_wait_for_ever_fails_with_a_reason(tmp_path):
+    result, _ = older(tmp_path, {**WORLD, "devices": {"count": 1}})
+    assert result.status == "failed"
+    assert "waits for more devices than the 1 that are present" in result.error
+
+
 def test_a_grid_in_several_threads_is_refused(tmp_path):
     main = """
     from concurrent.futures import ThreadPoolExecutor
