@@ -21,6 +21,7 @@ from edgefl.server.evaluation import RoundListener
 
 if TYPE_CHECKING:  # Flower is imported only when it is known to be there
     from edgefl.flower.app_folder import AppFolder, Components
+    from edgefl.flower.metrics import RoundMetrics
     from edgefl.flower.operations import Operations
     from edgefl.flower.virtual_time import AppClock
     from edgefl.flower.world import Said
@@ -110,7 +111,6 @@ def _drive(
     from flwr.supercore.task_identity import TaskIdentity
 
     from edgefl.core.streams import Streams
-    from edgefl.flower.app_folder import fault_in_app
     from edgefl.flower.central_evaluation import heard
     from edgefl.flower.clients import Clients
     from edgefl.flower.grid import VirtualGrid
@@ -154,12 +154,24 @@ def _drive(
         except RunError as error:
             emulation.fail(error)
         except BaseException as error:  # noqa: BLE001 - the app may raise anything, even a `SystemExit`
-            emulation.stop("failed", emulation.error or fault_in_app(error, app.folder))
+            emulation.stop("failed", emulation.error or _fault_of_server(error, app.folder, metrics))
         if emulation.status != "running":
             grid.end()  # finished rounds are results
     if emulation.status == "running":
         over.succeed()
         emulation.advance()
+
+
+def _fault_of_server(error: BaseException, folder: Path, metrics: RoundMetrics) -> str:
+    """Return a line about an exception of the ServerApp."""
+    from edgefl.flower.app_folder import fault_in_app
+
+    line = fault_in_app(error, folder)
+    kind = metrics.without_samples()
+    if not kind or not isinstance(error, ZeroDivisionError):
+        return line
+    # Flower divides by the sum of the weights of replies.
+    return f"{line}; all {kind} replies of the round have num-examples 0: give at least one device samples"
 
 
 def _operations(emulation: Emulation) -> Operations:

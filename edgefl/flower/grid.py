@@ -290,7 +290,8 @@ class VirtualGrid(Grid):
                 "radio.sharing: fixed prices messages that are sent together, and the app sends some while others are "
                 f"under way (at {self.now_s():g} s): set radio.sharing: processor"
             )
-        answers = [self._clients.answer(errand.device, errand.message) for errand in errands]
+        number = len(self._server.ledger.rounds) + 1
+        answers = [self._clients.answer(errand.device, errand.message, number) for errand in errands]
         exchange = Exchange(
             down_bits=np.array([bits_of(errand.message.content) for errand in errands]),
             up_bits=np.array([_bits_of_reply(answer.reply) for answer in answers]),

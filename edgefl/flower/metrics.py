@@ -69,6 +69,13 @@ class RoundMetrics:
         """Note the metrics in a client's reply to a train message."""
         self._trained.append((_weight(metrics), metrics))
 
+    def without_samples(self) -> str:
+        """Return which kind of the round's replies have no samples at all, by their `num-examples`; "" if none."""
+        for kind, weighted in (("evaluate", self._answers), ("train", self._trained)):
+            if weighted and not any(weight for weight, _ in weighted):
+                return kind
+        return ""
+
     def take(self) -> dict[str, float]:
         """Return the round's columns of rounds.csv, and begin the next round."""
         found = {

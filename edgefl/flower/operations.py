@@ -34,8 +34,10 @@ class Operations(ABC):
         self._asked = Counter[str]()  # messages that asked for training or evaluation, by type
         self._free = Counter[str]()  # those of them that were priced with 0 operations
 
-    def of(self, device: int, message: Message, work: Callable[[], Message]) -> tuple[Message, float]:
+    def of(self, device: int, message: Message, work: Callable[[], Any]) -> tuple[Any, float]:
         """Do a device's `work` for a message; return its reply, and the operations with which it is priced.
+
+        The reply is what the ClientApp has returned, even if that is something else than a message.
 
         Raises:
             RunError: their number is not known.
@@ -50,7 +52,7 @@ class Operations(ABC):
         return reply, flops or 0.0
 
     @abstractmethod
-    def _price(self, device: int, message: Message, work: Callable[[], Message]) -> tuple[Message, float | None]:
+    def _price(self, device: int, message: Message, work: Callable[[], Any]) -> tuple[Any, float | None]:
         """See `of`; the operations are None if nothing is known to have been computed."""
 
     def note(self) -> str:
@@ -67,7 +69,7 @@ class CountedOperations(Operations):
         "world price them, with --operations world"
     )
 
-    def _price(self, device: int, message: Message, work: Callable[[], Message]) -> tuple[Message, float | None]:
+    def _price(self, device: int, message: Message, work: Callable[[], Any]) -> tuple[Any, float | None]:
         counter = _counter()
         with counter:
             reply = work()
@@ -130,7 +132,7 @@ class PricedOperations(Operations):
         self._any_arrays = any_arrays
         self._parameters = round(payload.model_bits / BITS_PER_FLOAT)
 
-    def _price(self, device: int, message: Message, work: Callable[[], Message]) -> tuple[Message, float | None]:
+    def _price(self, device: int, message: Message, work: Callable[[], Any]) -> tuple[Any, float | None]:
         reply = work()
         asked = category(message)
         if asked not in (TRAIN, EVALUATE):
@@ -160,7 +162,7 @@ class PricedOperations(Operations):
             )
 
 
-def _first_with_arrays(message: Message, reply: Message) -> RecordDict | None:
+def _first_with_arrays(message: Message, reply: Any) -> RecordDict | None:
     """Return the content of a message if it has arrays, otherwise that of its reply if that has; None if none has."""
     if message.content.array_records:
         return message.content
