@@ -66,7 +66,7 @@ class CountedOperations(Operations):
 
     FREE = (
         "computed nothing with torch and cost 0 operations: if the ClientApp computes with another library, let the "
-        "world price them, with --operations world"
+        "world's model.cost price them, with --operations world"
     )
 
     def _price(self, device: int, message: Message, work: Callable[[], Any]) -> tuple[Any, float | None]:

@@ -203,7 +203,7 @@ def test_an_app_that_computes_nothing_with_torch_costs_no_operations_with_one_wa
     assert warnings_of(caplog) == [
         (
             "warning: 12 of 12 evaluate messages and 24 of 24 train messages computed nothing with torch and cost 0 "
-            "operations: if the ClientApp computes with another library, let the world price them, "
+            "operations: if the ClientApp computes with another library, let the world's model.cost price them, "
             "with --operations world"
         )
     ]
