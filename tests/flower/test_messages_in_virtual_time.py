@@ -203,6 +203,27 @@ def test_messages_besides_training_leave_the_draws_of_training_as_they_are(tmp_p
     np.testing.assert_array_equal(*results)
 
 
+def test_an_app_that_only_evaluates_has_one_round_with_its_metrics(tmp_path):
+    _, result = noted(tmp_path, "for _ in range(2):\n    grid.send_and_receive(ask(nodes[1:4:2], 'evaluate'))\n")
+    [row] = result.rounds[["selected", "answered", "test_accuracy", "test_loss"]].to_numpy()
+    np.testing.assert_allclose(row, [0, 4, np.average([0.1, 0.3], weights=[2, 4]), 0.5])
+
+
+@pytest.mark.parametrize("rounds_before", [0, 1])
+def test_what_is_cut_off_at_the_end_counts_for_the_last_round(tmp_path, rounds_before):
+    main = f"""
+for _ in range({rounds_before}):
+    grid.send_and_receive(ask(nodes[:1]))
+grid.push_messages(ask(nodes[:1]))
+time.sleep(0.2)
+grid.push_messages(ask(nodes[1:4]))
+time.sleep(0.8)
+"""
+    _, result = noted(tmp_path, main)
+    assert result.rounds[["selected", "received"]].to_numpy().tolist() == [[1, 1]] * rounds_before + [[4, 1]]
+    assert list(result.devices["status"])[rounds_before:] == ["received", *["unfinished"] * 3]
+
+
 def test_fixed_shares_refuse_messages_that_overlap(tmp_path):
     main = "grid.push_messages(ask(nodes[:1]))\ngrid.push_messages(ask(nodes[1:2]))\n"
     _, result = noted(tmp_path, main, WORLD)
