@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
-from tests.cases.flower_cases import WORLD, emulated, write_app
+from tests.cases.flower_cases import CLIENT, WORLD, emulated, write_app
 
 # One transfer at a time takes about a second; computing takes next to nothing.
 SLOW = {**WORLD, "radio": {"sharing": "processor", "bandwidth_hz": 3000}}
@@ -21,11 +21,11 @@ nodes = list(grid.get_node_ids())
 """
 
 
-def noted(folder, main, world=SLOW, **options):
+def noted(folder, main, world=SLOW, client=CLIENT, **options):
     """Return the notes of a ServerApp's main function, by `note(...)`, each with its virtual time; and the result."""
     file = folder / "notes.json"
     body = indent(HEAD.format(file=str(file)) + main, "    ")
-    app = write_app(folder / "app", f"app_{folder.name}", body)
+    app = write_app(folder / "app", f"app_{folder.name}", body, client)
     result = emulated(app, world, **options)
     notes = json.loads(file.read_text()) if file.exists() else []
     return notes, result
