@@ -210,7 +210,7 @@ def test_an_app_that_only_evaluates_has_one_round_with_its_metrics(tmp_path):
 
 
 @pytest.mark.parametrize("rounds_before", [0, 1])
-def test_what_is_cut_off_at_the_end_counts_for_the_last_round(tmp_path, rounds_before):
+def test_messages_that_are_cut_off_at_the_end_count_for_the_last_round(tmp_path, rounds_before):
     main = f"""
 for _ in range({rounds_before}):
     grid.send_and_receive(ask(nodes[:1]))
