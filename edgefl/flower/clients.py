@@ -1,5 +1,6 @@
 """The ClientApp on each device: its context, its random numbers, and what it computes."""
 
+import traceback
 from collections import Counter
 from copy import copy, deepcopy
 from datetime import UTC, datetime
@@ -20,6 +21,16 @@ from edgefl.flower.virtual_time import AppClock
 
 FIRST_NODE = 1000  # Flower's node of device 0; low numbers are Flower's own (1 is the server)
 LONG_S = 1e12  # a client's time to live: only virtual time decides whether a reply comes too late
+# In messages of torch's samplers, scikit-learn, NumPy, Hugging Face's datasets, Python's statistics and others.
+EMPTY_SIGNS = ("num_samples=0", "n_samples=0", "0 sample(s)", "zero-size", "at least one", "empty")
+EMPTY_REMEDY = (
+    "; if the device has no samples, divide the app's data so that each one has some, or let the client return the "
+    "model as it came, with num-examples 0"
+)
+NODE_REMEDY = (
+    "; a node's configuration has partition-id and num-partitions only: let the app have a default for other keys, or "
+    "read them from context.run_config"
+)
 
 
 def node_of(device: int) -> int:
@@ -80,8 +91,13 @@ class Clients:
         self._computed: dict[int, Context] = {}  # contexts after messages whose computing is under way
         self._messages = Counter[int]()  # by device: how many it has begun to answer
 
-    def answer(self, device: int, message: Message) -> Answer:
+    def answer(self, device: int, message: Message, round_number: int) -> Answer:
         """Run the ClientApp of a device on a message.
+
+        Args:
+            device: which has received the message.
+            message: as the ServerApp has sent it.
+            round_number: the number, from 1, of the round to which the message belongs, for error messages.
 
         Raises:
             RunError: it failed, or the operations that it computes are not known.
@@ -94,20 +110,23 @@ class Clients:
         received = _as_received(message)
         number = self._messages[device]
         self._messages[device] += 1
+        kind = message.metadata.message_type
+        where = f"device {device}, which is partition-id {device}; {kind} message of round {round_number}"
 
-        def work() -> Message:
+        def work() -> Any:
             try:
                 with self._clock.real():
                     return self._client_app(received, context)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # even a `SystemExit`
-                raise RunError(fault_in_app(error, self._folder)) from error
+                raise RunError(f"{fault_in_app(error, self._folder)} ({where}){_remedy(error)}") from error
 
         with seeded(self._streams, device + 1, number):
             reply, flops = self._operations.of(device, received, work)
         if not isinstance(reply, Message):
-            raise RunError(f"{self._folder}: the ClientApp must return a Message, got {type(reply).__name__}")
+            got = type(reply).__name__
+            raise RunError(f"{self._folder}: the ClientApp must return a Message, got {got} ({where})")
         if reply.has_content():
             if trains:
                 _check_finite(reply, f"the update of device {device}")
@@ -130,6 +149,17 @@ class Clients:
                 run_config=dict(self._run_config),
             )
         return self._contexts[device]
+
+
+def _remedy(error: BaseException) -> str:
+    """Return what to do about an exception of the ClientApp; "" if that is not known."""
+    lines = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, KeyError) and "node_config" in (lines[-1].line or ""):
+        return NODE_REMEDY
+    # Exceptions that code often raises if it has no samples.
+    if isinstance(error, (ZeroDivisionError, StopIteration)) or any(sign in str(error) for sign in EMPTY_SIGNS):
+        return EMPTY_REMEDY
+    return ""
 
 
 def _as_received(message: Message) -> Message:

@@ -21,10 +21,14 @@ from edgefl.server.evaluation import RoundListener
 
 if TYPE_CHECKING:  # Flower is imported only when it is known to be there
     from edgefl.flower.app_folder import AppFolder, Components
+    from edgefl.flower.metrics import RoundMetrics
+    from edgefl.flower.operations import Operations
     from edgefl.flower.virtual_time import AppClock
     from edgefl.flower.world import Said
     from edgefl.results.result import Result
     from edgefl.runs.emulation import Emulation
+
+log = logging.getLogger(__name__)
 
 
 def emulate(
@@ -80,7 +84,7 @@ def emulate(
     # Before the app's own code runs.
     run_folder.check_folder(folder, may_hold_run=overwrite)
     run_folder.check_files(folder)
-    clock = AppClock()
+    clock = AppClock(described.folder)
     with _hushed(quiet=quiet), clock.installed(), imported(described) as components:
         options = Options(folder, device="cpu", train=False, overwrite=overwrite)
         with source.placing():
@@ -88,13 +92,18 @@ def emulate(
         with emulation:
             # The file has the labels of the world's data, from which the app does not learn.
             run_folder.remove_files(folder, [run_folder.LABELS_FILE])
-            _drive(emulation, described, components, clock)
+            priced = _operations(emulation)
+            _drive(emulation, described, components, clock, priced)
             result = _finish(emulation, folder)
     write_report(folder)
+    if note := priced.note():
+        log.warning("warning: %s", note)
     return result
 
 
-def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: AppClock) -> None:
+def _drive(
+    emulation: Emulation, app: AppFolder, components: Components, clock: AppClock, operations: Operations
+) -> None:
     """Run the ServerApp to its end; a failed run gets its status and the reason."""
     from flwr.app import Context, RecordDict
     from flwr.common.constant import SUPERLINK_NODE_ID
@@ -102,7 +111,6 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
     from flwr.supercore.task_identity import TaskIdentity
 
     from edgefl.core.streams import Streams
-    from edgefl.flower.app_folder import fault_in_app
     from edgefl.flower.central_evaluation import heard
     from edgefl.flower.clients import Clients
     from edgefl.flower.grid import VirtualGrid
@@ -127,7 +135,7 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
         run_id=run_id,
         run_config=app.run_config,
         count=server.world.count,
-        operations=_operations(emulation),
+        operations=operations,
         streams=streams,
         clock=clock,
     )
@@ -137,7 +145,7 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
         clock.now_s = grid.now_s
         clock.pass_s = grid.sleep
         try:
-            with without_threads(grid, metrics):
+            with without_threads(grid):
                 components.server(grid, context)
             with clock.real():
                 grid.end()
@@ -146,7 +154,7 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
         except RunError as error:
             emulation.fail(error)
         except BaseException as error:  # noqa: BLE001 - the app may raise anything, even a `SystemExit`
-            emulation.stop("failed", emulation.error or fault_in_app(error, app.folder))
+            emulation.stop("failed", emulation.error or _fault_of_server(error, app.folder, metrics))
         if emulation.status != "running":
             grid.end()  # finished rounds are results
     if emulation.status == "running":
@@ -154,13 +162,29 @@ def _drive(emulation: Emulation, app: AppFolder, components: Components, clock: 
         emulation.advance()
 
 
-def _operations(emulation: Emulation) -> Any:
+def _fault_of_server(error: BaseException, folder: Path, metrics: RoundMetrics) -> str:
+    """Return a line about an exception of the ServerApp."""
+    from edgefl.flower.app_folder import fault_in_app
+
+    line = fault_in_app(error, folder)
+    kind = metrics.without_samples()
+    if not kind or not isinstance(error, ZeroDivisionError):
+        return line
+    # Flower divides by the sum of the weights of replies.
+    return f"{line}; all {kind} replies of the round have num-examples 0: give at least one device samples"
+
+
+def _operations(emulation: Emulation) -> Operations:
+    """Return what says how much devices compute."""
     from edgefl.flower.operations import CountedOperations, PricedOperations
     from edgefl.flower.policy import FlowerApp
 
-    policy = emulation.scenario.server.policy
+    server = emulation.server
+    scenario = emulation.scenario
+    policy = scenario.server.policy
     if isinstance(policy, FlowerApp) and policy.operations == "world":
-        return PricedOperations(emulation.server.payload, emulation.server.dispatcher.workload)
+        any_arrays = scenario.model.cost is not None
+        return PricedOperations(server.payload, server.dispatcher.workload, any_arrays=any_arrays)
     return CountedOperations()
 
 

@@ -58,8 +58,9 @@ class Errand:
 class VirtualGrid(Grid):
     """Carries a ServerApp's messages in virtual time, which passes only while the app waits.
 
-    A message to a busy device waits for its turn. A round begins with train messages, and ends
-    when the app sends train messages again after at least one of them was answered or given up.
+    A message to a busy device waits for its turn. A round begins with train messages, and ends when the app sends train
+    messages again after at least one of them was answered or given up. Those of one group, which Flower uses as the
+    number of a round, belong to one round: secure aggregation sends several to each device.
 
     Args:
         emulation: the run.
@@ -80,6 +81,7 @@ class VirtualGrid(Grid):
         self._under_way: dict[int, Process] = {}  # by device
         self._waiting: defaultdict[int, deque[Errand]] = defaultdict(deque)  # messages to devices under way
         self._round_is_open = False
+        self._round_group = ""  # the group of the messages with which the open round began; "" is none
         self._round_has_trained = False  # whether devices have been asked to train in the open round
         self._round_may_end = False  # whether one of them has answered, or was given up
         self._idle = (-1.0, "", 0)  # time, kind and number of calls in a row that found nothing new
@@ -258,8 +260,9 @@ class VirtualGrid(Grid):
                 self._clock.process(self._expire(errand))
             else:
                 self._fail(errand, ErrorCode.NODE_UNAVAILABLE, "the device is not present")
-        if any(errand.category == TRAIN for errand in reachable):
-            self._enter_round()
+        groups = [errand.message.metadata.group_id for errand in reachable if errand.category == TRAIN]
+        if groups:
+            self._enter_round(groups[0])
         self._send(reachable)
         return batch
 
@@ -287,7 +290,8 @@ class VirtualGrid(Grid):
                 "radio.sharing: fixed prices messages that are sent together, and the app sends some while others are "
                 f"under way (at {self.now_s():g} s): set radio.sharing: processor"
             )
-        answers = [self._clients.answer(errand.device, errand.message) for errand in errands]
+        number = len(self._server.ledger.rounds) + 1
+        answers = [self._clients.answer(errand.device, errand.message, number) for errand in errands]
         exchange = Exchange(
             down_bits=np.array([bits_of(errand.message.content) for errand in errands]),
             up_bits=np.array([_bits_of_reply(answer.reply) for answer in answers]),
@@ -383,14 +387,19 @@ class VirtualGrid(Grid):
 
     # Rounds
 
-    def _enter_round(self) -> None:
-        """Begin a round with the next train messages, unless they belong to the open round."""
-        if self._round_is_open and not self._round_may_end:
+    def _enter_round(self, group: str) -> None:
+        """Begin a round with the next train messages, of a group, unless they belong to the open round."""
+        is_same_group = group != "" and group == self._round_group
+        if self._round_is_open and (is_same_group or not self._round_may_end):
             return
         self._close_round()
         self._metrics.take()  # a test before the first round belongs to no round
+        self._begin_round(group)
+
+    def _begin_round(self, group: str = "") -> None:
         self._advance(self._clock.process(self._server.ready()))
         self._round_is_open = True
+        self._round_group = group
         self._round_has_trained = False
         self._round_may_end = False
 
@@ -409,8 +418,8 @@ class VirtualGrid(Grid):
         Messages other than training that belong to no round get a separate round, so that their cost is recorded.
         """
         running = self._emulation.status == "running"
-        if running and self._has_unrecorded and self._server.ledger.last_row is None:
-            self._enter_round()
+        if running and self._has_unrecorded and not self._round_is_open and self._server.ledger.last_row is None:
+            self._begin_round()
         self._waiting.clear()
         if self._round_is_open and (self._round_may_end or not self._round_has_trained):
             self._close_round()

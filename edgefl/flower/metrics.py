@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, Self
 
 log = logging.getLogger(__name__)
@@ -47,11 +48,17 @@ class RoundMetrics:
     def __exit__(self, *raised: object) -> None:
         _listeners.remove(self)
 
-    def note_central(self, metrics: Mapping[str, Any]) -> None:
-        """Note the metrics of a test by the ServerApp; the last test of a round counts."""
+    def note_central(self, metrics: Mapping[str, Any], *, initial: bool = False) -> None:
+        """Note the metrics of a test by the ServerApp; the last test of a round counts.
+
+        Args:
+            metrics: by name.
+            initial: whether the test is of initial parameters, with which a second strategy may begin while the last
+                round of the first is open; it then replaces no other.
+        """
         for name, keys in (("test_accuracy", ACCURACY_KEYS), ("test_loss", LOSS_KEYS)):
             value = _first(metrics, keys)
-            if value is not None:
+            if value is not None and not (initial and name in self._central):
                 self._central[name] = value
 
     def note_answer(self, metrics: Mapping[str, Any]) -> None:
@@ -61,6 +68,13 @@ class RoundMetrics:
     def note_update(self, metrics: Mapping[str, Any]) -> None:
         """Note the metrics in a client's reply to a train message."""
         self._trained.append((_weight(metrics), metrics))
+
+    def without_samples(self) -> str:
+        """Return which kind of the round's replies have no samples at all, by their `num-examples`; "" if none."""
+        for kind, weighted in (("evaluate", self._answers), ("train", self._trained)):
+            if weighted and not any(weight for weight, _ in weighted):
+                return kind
+        return ""
 
     def take(self) -> dict[str, float]:
         """Return the round's columns of rounds.csv, and begin the next round."""
@@ -87,7 +101,7 @@ def _first(metrics: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
     """Return the first number among the metrics with one of these names; None if there is none."""
     for key in keys:
         value = metrics.get(key)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not isinstance(value, bool) and isinstance(value, Real):  # NumPy's numbers, too
             return float(value)
     return None
 

@@ -1,7 +1,8 @@
 """Flower's older interface (`ServerApp(server_fn=...)`, `NumPyClient`) without its threads.
 
 Its server asks each client in a separate thread, and updates its list of nodes in another. Here the messages to all
-clients of a round are sent together, and the list is updated when it is asked for.
+clients of a round are sent together, and the list is updated when it is asked for, and while the server waits for
+nodes.
 """
 
 import threading
@@ -12,14 +13,16 @@ from unittest.mock import patch
 
 from flwr.app import Message
 from flwr.common import Code
-from flwr.server import History
+from flwr.server import SimpleClientManager
 from flwr.server import server as older_server
 from flwr.server.compat import app as older_app
 from flwr.server.compat import app_utils
+from flwr.server.workflow import default_workflows
 from flwr.serverapp import Grid
 
-from edgefl.flower.metrics import RoundMetrics
+from edgefl.flower.grid import VirtualGrid
 
+LOOK_EVERY_S = 5.0  # as often Flower's thread updates the list of nodes
 Asked = Sequence[tuple[Any, Any]]  # clients' proxies, and what each is asked
 One = Callable[[Any, Any, Any, Any], tuple[Any, Any]]  # asks one client
 
@@ -52,28 +55,15 @@ class _Answering:
 
 
 @contextmanager
-def without_threads(grid: Grid, metrics: RoundMetrics) -> Iterator[None]:
-    """Let a server of the older interface use the grid from this thread only, and note its central tests."""
-    add_loss = History.add_loss_centralized
-    add_metrics = History.add_metrics_centralized
-    note_central = metrics.note_central
-
-    # The names of the arguments are Flower's.
-    def note_loss(self: History, server_round: int, loss: float) -> None:
-        note_central({"loss": loss})
-        add_loss(self, server_round, loss)
-
-    def note_metrics(self: History, server_round: int, metrics: dict[str, Any]) -> None:
-        note_central(metrics)
-        add_metrics(self, server_round, metrics)
-
+def without_threads(grid: VirtualGrid) -> Iterator[None]:
+    """Let a server of the older interface use the grid from this thread only."""
     with ExitStack() as stack:
         for holder, name, replacement in (
             (older_app, "start_update_client_manager_thread", _update_when_asked),
+            (default_workflows, "start_update_client_manager_thread", _update_when_asked),
+            (SimpleClientManager, "wait_for", _waiting_in_virtual_time(grid)),
             (older_server, "fit_clients", _all_at_once(grid, older_server.fit_client)),
             (older_server, "evaluate_clients", _all_at_once(grid, older_server.evaluate_client)),
-            (History, "add_loss_centralized", note_loss),
-            (History, "add_metrics_centralized", note_metrics),
         ):
             stack.enter_context(patch.object(holder, name, replacement))
         yield
@@ -88,6 +78,21 @@ def _update_when_asked(grid: Grid, client_manager: Any) -> tuple[threading.Threa
     thread = threading.Thread(target=done.wait)  # Flower joins it
     thread.start()
     return thread, over, done
+
+
+def _waiting_in_virtual_time(grid: VirtualGrid) -> Callable[..., bool]:
+    """Return a client manager's method that waits for nodes in virtual time; Flower's waits for another thread."""
+
+    # The names of the arguments are Flower's.
+    def wait_for(self: SimpleClientManager, num_clients: int, timeout: float = 86400) -> bool:
+        give_up_s = grid.now_s() + timeout
+        while self.num_available() < num_clients:
+            if grid.now_s() >= give_up_s:
+                return False
+            grid.sleep(LOOK_EVERY_S)
+        return True
+
+    return wait_for
 
 
 def _all_at_once(grid: Grid, one: One) -> Callable[..., tuple[list[Any], list[Any]]]:

@@ -135,7 +135,11 @@ def test_a_client_that_fails_ends_the_run_with_its_own_line_and_keeps_the_rounds
     app = write_app(tmp_path / "app", "failing_app", main, client)
     result = emulated(app)
     assert result.status == "failed"
-    assert result.error == f"{app / 'failing_app' / 'client.py'}:11: ZeroDivisionError: float division by zero"
+    place = f"{app / 'failing_app' / 'client.py'}:11"
+    where = "device 0, which is partition-id 0; train message of round 2"
+    line, _, remedy = result.error.partition("; if ")
+    assert line == f"{place}: ZeroDivisionError: float division by zero ({where})"
+    assert remedy.startswith("the device has no samples, divide the app's data so that each one has some")
     assert len(result.rounds) == 1
     assert (result.folder / "report.html").exists()
 
@@ -164,14 +168,15 @@ def test_app_that_raises_a_base_exception_has_failed(tmp_path, raised):
     Mine().start(grid, ask([1000])[0].content["arrays"], num_rounds=2)
 """
     client = CLIENT.replace("    w = ", f"    raise {raised}\n    w = ")
-    for name, main, own_client, file in (
-        ("strict_server", aggregate, CLIENT, "server.py:20"),
-        ("strict_client", TRAIN, client, "client.py:10"),
+    where = " (device 0, which is partition-id 0; train message of round 1)"
+    for name, main, own_client, file, place in (
+        ("strict_server", aggregate, CLIENT, "server.py:20", ""),
+        ("strict_client", TRAIN, client, "client.py:10", where),
     ):
         app = write_app(tmp_path / name / "app", name, main, own_client)
         result = emulated(app)
         assert result.status == "failed"
-        assert result.error == f"{app / name / file}: {raised.partition('(')[0]}: 0"
+        assert result.error == f"{app / name / file}: {raised.partition('(')[0]}: 0{place}"
         assert (result.folder / "summary.json").exists()
 
 
