@@ -212,6 +212,14 @@ def check_walls(scenario: Sections) -> Warnings:
         yield f"radio.propagation.{key}: {text}; set walls: materials to use it"
 
 
+def check_error_curves(scenario: Sections) -> Warnings:
+    """Warn of curves of block errors that link adaptation cannot use."""
+    radio = scenario.radio
+    with suppress(NotImported, InputError):  # a file that is wrong is refused elsewhere
+        for text in radio.errors.warnings(radio.rate):
+            yield f"radio.errors.{text}"
+
+
 def check_overlapping_uploads(scenario: Sections) -> Warnings:
     """Warn of uploads that interfere for the whole round, even after their end."""
     radio = scenario.radio
@@ -252,6 +260,7 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
     check_slots,
     check_walls,
     check_sites,
+    check_error_curves,
     check_overlapping_uploads,
 )
 
