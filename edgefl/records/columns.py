@@ -224,17 +224,17 @@ DEVICE_COLUMNS = (
         "sinr_down_db",
         "dB",
         "signal over interference and noise of its downloads, on its share of the band and before fading: the mean of "
-        "the ratio over the time on air; empty if nothing was on air, and over recorded links",
+        "the ratio over the time on air; empty if nothing was",
         SINR_RUNS,
     ),
     _number("sinr_up_db", "dB", "the same of its uploads; empty with `radio.uplink: aircomp`, too", SINR_RUNS),
     _number(
-        "first_lost_down",
+        "first_lost_share_down",
         "",
         "share of the transport blocks of its downloads that were lost at their first transmission; empty without any",
         BLOCK_RUNS,
     ),
-    _number("first_lost_up", "", "the same of its uploads", BLOCK_RUNS),
+    _number("first_lost_share_up", "", "the same of its uploads", BLOCK_RUNS),
 )
 EVENT_COLUMNS = (
     _number("time_s", "s", "virtual time of the event"),

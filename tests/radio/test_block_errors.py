@@ -158,9 +158,12 @@ def test_alone_a_transfer_takes_as_long_under_both_sharings(fading):
     for sharing in ("fixed", "processor"):
         of = link(**BLOCKS, bandwidth_hz=1e6, sharing=sharing, fading=fading, faults={"attempts": 2})
         down, up = transfers(of, [3], 2e5, distance_m=300.0, compute_s=0.02)
-        found.append([down.duration_s[0], up.duration_s[0], down.sent_bits[0], up.sent_bits[0]])
+        bits = [down.sent_bits[0], up.sent_bits[0]]
+        blocks = [up.first_sent[0], up.first_lost[0], down.first_sent[0], down.first_lost[0]]
+        found.append([down.duration_s[0], up.duration_s[0], *bits, *blocks, down.sinr_s[0], up.sinr_s[0]])
     assert found[0] == pytest.approx(found[1], rel=1e-9)
     assert found[0][2] == 2e5
+    assert found[0][4] > 0
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])

@@ -42,8 +42,8 @@ class LostBlocks(Observer):
     def device_columns(self, parts: Sequence[Participation]) -> DeviceColumns:
         """Return the columns of participations [n]."""
         return {
-            "first_lost_down": _first_lost([part.down for part in parts]),
-            "first_lost_up": _first_lost([part.up for part in parts]),
+            "first_lost_share_down": _first_lost([part.down for part in parts]),
+            "first_lost_share_up": _first_lost([part.up for part in parts]),
         }
 
 
