@@ -109,6 +109,19 @@ def test_rises_beyond_noise_are_refused_with_their_line(tmp_path):
     assert "explains less" in refusal(write(tmp_path, rows_of([1.0, 0.0, 1.01 * limit, 0.0])))
 
 
+def test_points_count_by_their_blocks_if_the_file_tells_them(tmp_path):
+    """Adaptive simulations stop at a number of errors: the mean of 20 and 180 blocks is (20 x 0.3 + 180 x 0.5) / 200."""
+    header = "mcs,tbs,snr_db,bler,n_blocks,n_errors"
+    cells = ["0,32,-6,1,50,50", "0,32,-5,0.3,20,6", "0,32,-4,0.5,180,90", "0,32,-3,0,1000,0"]
+    path = write(tmp_path, cells, header)
+    assert at_points(path, 4) == pytest.approx([1.0, 0.48, 0.48, 0.0])
+    many = write(tmp_path, [cells[0], "0,32,-5,0.3,2000,600", *cells[2:]], header)
+    assert "the noise of 180 simulated blocks explains less" in refusal(many)
+    assert 'n_blocks must be the number of blocks of the point, got "0"' in refusal(
+        write(tmp_path, ["0,1,-6,1,0,0"], header)
+    )
+
+
 def test_a_curve_of_the_wrong_sign_is_refused(tmp_path):
     assert "are columns or signs exchanged?" in refusal(write(tmp_path, rows_of([0.0, 0.01, 0.3, 0.9, 1.0])))
 

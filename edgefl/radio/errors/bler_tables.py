@@ -19,12 +19,13 @@ NAMES = {  # of each column in its plain form, see `_plain`
     "snr_db": ("snr_db", "snr", "sinr_db", "sinr", "es_n0_db", "es_n0", "esn0_db", "esn0"),
     "bler": ("bler", "block_error_rate"),
 }
+BLOCKS = ("blocks", "n_blocks", "num_blocks", "trials", "n_trials", "num_trials", "n_tb", "num_tbs")
 EB_N0 = ("eb_n0", "eb_n0_db", "ebn0", "ebn0_db", "ebno", "ebno_db")
 PERCENT = ("bler_%", "bler_percent", "bler_pct")
 BLOCK_SIZES = ("cbs", "code_block_size", "code_block_bits", "block_size", "block_bits")
 LARGEST_DB = 200.0
-# A simulation of N blocks misses an error rate p by about (p (1 - p) / N)^(1/2). Tables do not tell N.
-LEAST_BLOCKS = 100
+# A simulation of N blocks misses an error rate p by about (p (1 - p) / N)^(1/2).
+LEAST_BLOCKS = 100  # N where the table does not tell it
 STANDARD_ERRORS = 3.0
 ROUNDING = 1e-9
 SURE_LOSS = 0.99  # a curve that begins with less lets blocks through at any lower SNR
@@ -51,6 +52,7 @@ class Point(NamedTuple):
     scheme: int
     snr_db: float
     error_rate: float
+    blocks: float  # simulated
     others: Mapping[str, str]  # the cells of further columns
 
 
@@ -116,18 +118,22 @@ def _curve(points: list[Point]) -> Curve:
     _check_block_sizes(points)
     points = sorted(points, key=lambda point: point.snr_db)
     found = np.array([point.error_rate for point in points])
-    snr_db, place, count = np.unique([point.snr_db for point in points], return_inverse=True, return_counts=True)
-    rates = np.bincount(place, weights=found) / count
+    blocks = np.array([point.blocks for point in points])
+    snr_db, place = np.unique([point.snr_db for point in points], return_inverse=True)
+    rates = found
+    if snr_db.size < found.size:  # points of one SNR count together
+        rates = np.bincount(place, weights=found * blocks) / np.bincount(place, weights=blocks)
     if (np.diff(rates) > 0).any():
         from scipy.optimize import isotonic_regression  # its import takes longer than reading a file
 
-        rates = np.clip(isotonic_regression(rates, weights=count, increasing=False).x, 0.0, 1.0)
-    allowed = STANDARD_ERRORS * np.sqrt(rates * (1.0 - rates) / LEAST_BLOCKS)
-    excess = np.abs(found - rates[place]) - allowed[place]
+        together = np.bincount(place, weights=blocks)
+        rates = np.clip(isotonic_regression(rates, weights=together, increasing=False).x, 0.0, 1.0)
+    expected = rates[place]
+    excess = np.abs(found - expected) - STANDARD_ERRORS * np.sqrt(expected * (1.0 - expected) / blocks)
     # Of a pair that is equally far off, the later point is the one that rises.
     worst = len(points) - 1 - int(excess[::-1].argmax())
     if excess[worst] > ROUNDING:
-        raise _contradicts(points, worst, rates[place[worst]])
+        raise _contradicts(points, worst, expected[worst])
     return Curve(snr_db, rates)
 
 
@@ -144,7 +150,7 @@ def _contradicts(points: Sequence[Point], worst: int, expected: float) -> NotRea
             remedy = f"keep the rows of one value of {' and '.join(differing)}"
         return NotReadable(f"{text}: {remedy}", point.line)
     text = f"{text}, and a curve that falls through all its points {expected:.3g}"
-    remedy = f"the noise of {LEAST_BLOCKS} simulated blocks explains less: are columns or signs exchanged?"
+    remedy = f"the noise of {point.blocks:g} simulated blocks explains less: are columns or signs exchanged?"
     return NotReadable(f"{text}: {remedy}", point.line)
 
 
@@ -193,7 +199,21 @@ def _point(line: int, cells: Mapping[str, str], others: Mapping[str, str], schem
         if 1.0 < error_rate <= 100.0:
             text = f"{text}: divide percent by 100"
         raise NotReadable(text, line)
-    return Point(line, int(index), snr_db, error_rate, others)
+    return Point(line, int(index), snr_db, error_rate, _blocks(line, others), others)
+
+
+def _blocks(line: int, others: Mapping[str, str]) -> float:
+    """Return the number of blocks that were simulated for a point, if a column tells it."""
+    for name, cell in others.items():
+        if _plain(name) in BLOCKS:
+            try:
+                count = float(cell)
+            except ValueError:
+                count = 0.0
+            if not 1 <= count < np.inf:
+                raise NotReadable(f"{name} must be the number of blocks of the point, got {shown(cell)}", line)
+            return count
+    return float(LEAST_BLOCKS)
 
 
 def _names(path: Path) -> dict[str, str]:
