@@ -110,7 +110,7 @@ def test_rises_beyond_noise_are_refused_with_their_line(tmp_path):
 
 
 def test_points_count_by_their_blocks_if_the_file_tells_them(tmp_path):
-    """Adaptive simulations stop at a number of errors: the mean of 20 and 180 blocks is (20 x 0.3 + 180 x 0.5) / 200."""
+    """Adaptive simulations stop at some errors; 20 and 180 blocks have the mean (20 x 0.3 + 180 x 0.5) / 200."""
     header = "mcs,tbs,snr_db,bler,n_blocks,n_errors"
     cells = ["0,32,-6,1,50,50", "0,32,-5,0.3,20,6", "0,32,-4,0.5,180,90", "0,32,-3,0,1000,0"]
     path = write(tmp_path, cells, header)
