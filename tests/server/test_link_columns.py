@@ -104,12 +104,21 @@ def test_on_a_shared_band_the_ratio_is_the_mean_over_the_time_on_air(run, transf
 
 @pytest.mark.parametrize(("sharing", "transfer"), ENGINES)
 def test_a_transfer_that_is_cut_short_has_its_ratio(run, sharing, transfer):
-    server = {"policy": "deadline", "deadline_s": 1.0}
-    found = run((80.0,), radio={"sharing": sharing, "transfer": transfer}, floats=10**6, server=server)
+    server = {"policy": "deadline", "deadline_s": 1.0002}  # within a slot
+    found = run((80.0,), radio={"sharing": sharing, "transfer": transfer}, floats=3 * 10**6, server=server)
     assert (found.status == "late").all()
+    assert (found.bytes_down < 1.2e7).all()
     snr = SERVER_W * gain(80.0) / (NOISE_W_HZ * BAND_HZ)
     assert found.sinr_down_db.to_numpy() == pytest.approx(db([snr] * 2), abs=1e-6)
     assert found.sinr_up_db.isna().all()  # nothing was sent
+
+
+@pytest.mark.parametrize("sharing", ["fixed", "processor"])
+def test_turns_of_other_devices_do_not_change_the_ratio(run, sharing):
+    """In turn each has the whole band, for half of the time."""
+    found = run((80.0, 90.0), radio={"sharing": sharing, "allocation": "round_robin"})
+    snr = DEVICE_W * gain(found.distance_m.to_numpy()) / (NOISE_W_HZ * BAND_HZ)
+    assert found.sinr_up_db.to_numpy() == pytest.approx(db(snr), abs=1e-6)
 
 
 def test_slots_of_one_direction_do_not_change_the_ratio(run):
