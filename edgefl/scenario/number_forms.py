@@ -91,7 +91,7 @@ def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:
         path: the path of the key.
         value: the value in the file.
     """
-    if re.match(r"must be (?:<=?|from \S+ to) 1, got", text) and isinstance(value, int | float) and 1 < value <= 100:
+    if re.match(r"must be (?:<=|from \S+ to) 1, got", text) and isinstance(value, int | float) and 1 < value <= 100:
         return f"{text}: {value:g} % are written {_plain(value / 100)}"
     if not text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
         return text

@@ -24,7 +24,7 @@ HABITS = [
     ({"tdd": {"downlink": 0.9}}, "radio.tdd: downlink + uplink must be <= 1, got 1.2 (0.9 + 0.3)"),
     ({"interference": {"load": 50}}, "radio.interference.load: must be <= 1, got 50: 50 % are written 0.5"),
     ({"errors": "bler"}, "radio.rate: block errors belong to schemes: set it to mcs, or leave radio.errors out"),
-    ({"rate": "mcs", "errors": {**ERRORS, "target": 10}}, "target: must be < 1, got 10: 10 % are written 0.1"),
+    ({"rate": "mcs", "errors": {**ERRORS, "target": 10}}, "radio.errors.target: must be < 1, got 10"),
     ({"rate": "mcs", "errors": {**ERRORS, "target_bler": 0.1}}, 'unknown key (did you mean "target"?)'),
     ({"rate": "mcs", "errors": {**ERRORS, "harq": 4}}, "unknown key: did you mean radio.errors.transmissions?"),
     ({"rate": {"kind": "mcs", "table": "qam256"}}, "radio.rate.table: must be '64qam' or '256qam', got \"qam256\""),

@@ -222,26 +222,27 @@ def _names(path: Path) -> dict[str, str]:
     Raises:
         NotReadable: its columns are known to be others.
     """
-    header = _header(path)
-    plain = {_plain(name): name for name in header}
-    found = {}
-    for column, names in NAMES.items():
-        known = [name for name in names if name in plain]
-        if column in header:
-            found[column] = column
-        elif known:
-            found[column] = plain[known[0]]
-    missing = [column for column in COLUMNS if column not in found]
+    names = {column: column for column in COLUMNS}
+    if _header(path, COLUMNS):
+        return names
+    plain = {_plain(name): name for name in _header(path)}
+    missing = []
+    for column, known in NAMES.items():
+        found = [plain[name] for name in known if name in plain]
+        if found:
+            names[column] = found[0]
+        else:
+            missing.append(column)
     told = _told(missing, plain)
     if told:
         raise NotReadable(told, 1)
-    return {column: found.get(column, column) for column in COLUMNS}
+    return names
 
 
-def _header(path: Path) -> list[str]:
-    """Return the names of a file's columns; empty if it is not a table, or has no rows."""
+def _header(path: Path, required: Sequence[str] = ()) -> list[str]:
+    """Return the names of a file's columns; empty if it lacks the required ones, has no rows, or is not a table."""
     try:
-        first: CsvRow | None = next(csv_rows(path), None)
+        first: CsvRow | None = next(csv_rows(path, required), None)
     except NotReadable:  # the reader of the rows tells more, as it knows which columns are needed
         first = None
     return [] if first is None else list(first.cells)
