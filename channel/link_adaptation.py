@@ -8,7 +8,7 @@ it by `step target / (1 - target)`, an error lowers it by `step`. In equilibrium
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -176,9 +176,9 @@ class LinkAdaptation:
         return Adapted(out[0], out[1], out[2], after)
 
 
-def tabulated(snr_db: Sequence[float], error_rate: Sequence[float]) -> Floats:
+def tabulated(snr_db: ArrayLike, error_rate: ArrayLike) -> Floats:
     """Return a curve [grid] at `grid_db()` through ascending points, constant beyond the first and the last."""
-    return np.asarray(np.interp(grid_db(), snr_db, error_rate))
+    return np.asarray(np.interp(grid_db(), np.asarray(snr_db), np.asarray(error_rate)))
 
 
 @cache

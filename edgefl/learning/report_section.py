@@ -62,7 +62,7 @@ class ReportSection(Section):
     labels_by_round: bool = False  # Whether a file has the labels that each participant holds in each round.
     # Whether |grad F|^2 of the round's first model over its session's training samples is measured.
     gradient_norm: bool = False
-    # Whether devices.csv has the coupling loss of each participant, and its SINR while all cells send.
+    # Whether devices.csv has the coupling loss of each participant, its SINR, and that while all cells send.
     geometry: bool = False
     strict_auc: bool = False  # Whether a ranking also gets the AUC that gives nothing for equal scores.
     # Further measures, by kind.

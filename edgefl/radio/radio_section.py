@@ -43,6 +43,7 @@ from edgefl.world.antennas.base import GainDbi
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 
 LINK_FAILURE_S = 100.0
+LEAST_SPACING_HZ = 1000.0  # a smaller number was meant in kHz
 """The earliest time at which TCP may give up a connection without success (RFC 9293, clause 3.8.3: R2)."""
 
 Preset = Literal["dynamic_devices", "lte", "nb_iot", "nr", "nr_fr2", "wifi_shared"]
@@ -313,7 +314,10 @@ class Radio(Section):
         try:
             slot_s = numerology.slot_s(spacing_hz, self.carrier_hz)
         except ValueError as error:
-            raise fault_at(("subcarrier_spacing_hz",), str(error)) from None
+            text = str(error)
+            if spacing_hz < LEAST_SPACING_HZ:
+                text = f"{text}: {spacing_hz:g} kHz are written {spacing_hz:g}e3"
+            raise fault_at(("subcarrier_spacing_hz",), text) from None
         try:
             blocks = self.blocks
         except ValueError as error:

@@ -30,7 +30,8 @@ class Tdd(Section):
     @model_validator(mode="after")
     def _one_frame(self) -> Tdd:
         if self.downlink + self.uplink > 1 + 1e-9:
-            raise fault(f"downlink + uplink must be <= 1, got {self.downlink + self.uplink:g}")
+            total = self.downlink + self.uplink
+            raise fault(f"downlink + uplink must be <= 1, got {total:g} ({self.downlink:g} + {self.uplink:g})")
         return self
 
     def time_share(self, way: Way, slot_s: float) -> float:

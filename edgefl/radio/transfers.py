@@ -28,6 +28,9 @@ class TransferResult(NamedTuple):
     cut: str = ""  # the cause of the interrupt that cut it short; empty if none did
     access_s: float = 0.0  # waited for access before its first bit, besides the duration
     band_s: float = 0.0  # time for which it would have occupied the whole band of its direction
+    sinr_s: float = 0.0  # sum of (signal over interference and noise) air_s, before fading; 0: unknown, nan: has none
+    first_sent: int = 0  # transport blocks that were sent for the first time
+    first_lost: int = 0  # of these, the blocks that were lost then
 
     def after(self, earlier: TransferResult) -> TransferResult:
         """Return this result with the time and the bits of an earlier transfer added."""
@@ -42,6 +45,9 @@ class TransferResult(NamedTuple):
             cut=self.cut,
             access_s=earlier.access_s + self.access_s,
             band_s=earlier.band_s + self.band_s,
+            sinr_s=earlier.sinr_s + self.sinr_s,
+            first_sent=earlier.first_sent + self.first_sent,
+            first_lost=earlier.first_lost + self.first_lost,
         )
 
 

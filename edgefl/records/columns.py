@@ -48,6 +48,8 @@ BASE_STATION_RUNS = "`cells.energy`"
 CSI_RUNS = "`server.csi: perfect` or `mean`, unless `report_bits` is 0"
 EVALUATION_RUNS = "`server.device_evaluation`"
 GEOMETRY_RUNS = "`report.geometry`"
+SINR_RUNS = "`radio.interference` or `report.geometry`"
+BLOCK_RUNS = "`radio.errors: bler`"
 BAND_RUNS = "all but `radio.uplink: noma` or `aircomp`, and recorded rates"
 OVER_THE_AIR_RUNS = "`radio.uplink: aircomp`"
 RANKING_RUNS = "data sets of rankings (MovieLens)"
@@ -219,6 +221,21 @@ DEVICE_COLUMNS = (
     ),
     _number("geometry_db", "dB", "signal over interference and noise while all cells send all the time", GEOMETRY_RUNS),
     _number("sir_db", "dB", "the same without noise; empty where no other cell sends", GEOMETRY_RUNS),
+    _number(
+        "sinr_down_db",
+        "dB",
+        "signal over interference and noise of its downloads, on its share of the band and before fading: the mean of "
+        "the ratio over the time on air; empty if nothing was",
+        SINR_RUNS,
+    ),
+    _number("sinr_up_db", "dB", "the same of its uploads; empty with `radio.uplink: aircomp`, too", SINR_RUNS),
+    _number(
+        "first_lost_share_down",
+        "",
+        "share of the transport blocks of its downloads that were lost at their first transmission; empty without any",
+        BLOCK_RUNS,
+    ),
+    _number("first_lost_share_up", "", "the same of its uploads", BLOCK_RUNS),
 )
 EVENT_COLUMNS = (
     _number("time_s", "s", "virtual time of the event"),

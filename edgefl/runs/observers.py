@@ -28,7 +28,7 @@ from edgefl.server.observers.battery_meter import BatteryMeter
 from edgefl.server.observers.cell_load import CellLoad
 from edgefl.server.observers.channel_reports import ChannelReports
 from edgefl.server.observers.departures import Departures
-from edgefl.server.observers.device_columns import Geometry, SettingUp
+from edgefl.server.observers.device_columns import Geometry, LostBlocks, SettingUp, SignalToInterference
 from edgefl.server.observers.device_evaluation import DeviceEvaluation
 from edgefl.server.observers.heat import ProcessorHeat
 from edgefl.server.observers.polls import Polls
@@ -113,11 +113,16 @@ def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
 
 
 def _with_device_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
+    budget = parts.link.pricing.budget
     observers: list[Observer] = []
     if scenario.devices.sets_up:
         observers.append(SettingUp())
     if scenario.report.geometry:
-        observers.append(Geometry(parts.link.pricing.budget))
+        observers.append(Geometry(budget))
+    if scenario.report.geometry or scenario.radio.interference is not None:
+        observers.append(SignalToInterference())
+    if budget.adaptation is not None:
+        observers.append(LostBlocks())
     return observers
 
 

@@ -15,6 +15,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.plugin_import import NotImported
 from edgefl.core.returns import is_trusted
 from edgefl.radio.multiple_access import MULTIPLE_ACCESS
+from edgefl.radio.tdd import Tdd
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.usual_efficiency import median_bps_hz
 
@@ -22,6 +23,7 @@ MOST_BITS_PER_S_AND_HZ = 30.0  # a link with a signal-to-noise ratio of 90 dB
 NR_LAYER_BPS_HZ = 8 * 948 / 1024  # 256QAM at its highest code rate
 SHORTEST_SLOT_S = 1e-3 / 64  # 960 kHz between subcarriers (3GPP TS 38.211, Table 4.2-1)
 LONGEST_SLOT_S = 1e-3  # 15 kHz
+LEAST_UNUSED = 1e-6  # of the time: less is rounding
 SAME_SLOT = 1e-3  # relative: a slot may be rounded to few digits, such as 3.13e-5
 
 Warnings = Iterator[str]
@@ -195,6 +197,17 @@ def check_slots(scenario: Sections) -> Warnings:
         yield f"radio.slot_s: {text}: the nearest is {nearest_s:g}, with {15 * 2**mu} kHz between subcarriers"
 
 
+def check_shares_of_time(scenario: Sections) -> Warnings:
+    """Warn of one direction's share of the time beside the default of the other, if both leave time unused."""
+    tdd = scenario.radio.tdd
+    if not isinstance(tdd, Tdd) or len(tdd.model_fields_set) != 1:
+        return
+    unused = 1.0 - tdd.downlink - tdd.uplink
+    if unused > LEAST_UNUSED:
+        text = f"downlink {tdd.downlink:g} and uplink {tdd.uplink:g} leave {unused:.3g} of the time unused"
+        yield f"radio.tdd: {text}: write both shares"
+
+
 def check_walls(scenario: Sections) -> Warnings:
     """Warn of keys of walls without effect, as below 6 GHz all buildings have the same loss."""
     from edgefl.radio.fading.tdl import Tdl
@@ -210,6 +223,14 @@ def check_walls(scenario: Sections) -> Warnings:
     for key in (name for name, is_set in idle.items() if is_set):
         text = "has no effect below 6 GHz, where TR 38.901 (Table 7.4.3-3) has one loss for all buildings"
         yield f"radio.propagation.{key}: {text}; set walls: materials to use it"
+
+
+def check_error_curves(scenario: Sections) -> Warnings:
+    """Warn of curves of block errors that link adaptation cannot use."""
+    radio = scenario.radio
+    with suppress(NotImported, InputError):  # a file that is wrong is refused elsewhere
+        for text in radio.errors.warnings(radio.rate):
+            yield f"radio.errors.{text}"
 
 
 def check_overlapping_uploads(scenario: Sections) -> Warnings:
@@ -250,8 +271,10 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
     check_idle_power,
     check_learning_rate,
     check_slots,
+    check_shares_of_time,
     check_walls,
     check_sites,
+    check_error_curves,
     check_overlapping_uploads,
 )
 

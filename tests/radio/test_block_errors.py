@@ -158,9 +158,12 @@ def test_alone_a_transfer_takes_as_long_under_both_sharings(fading):
     for sharing in ("fixed", "processor"):
         of = link(**BLOCKS, bandwidth_hz=1e6, sharing=sharing, fading=fading, faults={"attempts": 2})
         down, up = transfers(of, [3], 2e5, distance_m=300.0, compute_s=0.02)
-        found.append([down.duration_s[0], up.duration_s[0], down.sent_bits[0], up.sent_bits[0]])
+        bits = [down.sent_bits[0], up.sent_bits[0]]
+        blocks = [up.first_sent[0], up.first_lost[0], down.first_sent[0], down.first_lost[0]]
+        found.append([down.duration_s[0], up.duration_s[0], *bits, *blocks, down.sinr_s[0], up.sinr_s[0]])
     assert found[0] == pytest.approx(found[1], rel=1e-9)
     assert found[0][2] == 2e5
+    assert found[0][4] > 0
 
 
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
@@ -250,55 +253,7 @@ def test_a_new_block_takes_the_scheme_that_the_curves_allow():
     assert np.array_equal(thresholds_db("bler", {"kind": "mcs", "snr_gap_db": 6.0}), found)
 
 
-# Files and refusals
-
-
-def write_curves(path, rows, header="mcs,snr_db,bler"):
-    path.write_text("\n".join([header, *rows]) + "\n")
-    return {"errors": {"kind": "bler", "curves": str(path)}, "rate": "mcs"}
-
-
-def test_curves_of_a_file_are_those_of_the_formula(tmp_path):
-    """Written at every point of the grid, they give the same durations."""
-    schemes = [order * rate / 1024 for order, rate in channel.mcs.TABLES["256qam"]]
-    rows = []
-    for index, efficiency in enumerate(schemes):
-        curve = nr_block_error_rate(efficiency, SNR, 1000)
-        rows += [f"{index},{db!r},{rate!r}" for db, rate in zip(grid_db().tolist(), curve.tolist(), strict=True)]
-    of_file = link(**write_curves(tmp_path / "curves.csv", rows), bandwidth_hz=1e6)
-    of_formula = link(**BLOCKS, bandwidth_hz=1e6)
-    ids = [1, 2, 3]
-    for left, right in zip(transfers(of_file, ids, 1e5), transfers(of_formula, ids, 1e5), strict=True):
-        assert np.array_equal(left.duration_s, right.duration_s)
-
-
-WRONG = {
-    "rises": (["0,-6,1", "0,-5,0.01", "0,-4,0.02"], ":4: bler must not grow with snr_db, got 0.02 after 0.01"),
-    "out of order": (["0,-5,1", "0,-6,0.01"], ":3: snr_db must grow along a curve, got -6 after -5"),
-    "too large": (["0,-5,1.5"], ":2: bler must lie from 0 to 1, got 1.5"),
-    "no number": (["0,-5,1", "0,x,0.1"], ':3: must be three numbers such as 0,-5.5,0.1, got "0,x,0.1"'),
-    "nan": (["0,nan,1"], ":2: snr_db must lie within 200 dB, got nan"),
-    "no scheme": (["99,-5,1"], ":2: mcs must be an index of radio.rate.table, from 0 to 27, got 99"),
-    "flat": (["3,-5,1", "3,5,0.5"], ": the curve of mcs 3 must fall from above the target 0.1 to it or below"),
-    "empty": ([], ": has no curve: write lines such as 0,-5.5,0.1"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_curves_are_refused_with_their_line(tmp_path, case):
-    rows, text = WRONG[case]
-    path = tmp_path / "curves.csv"
-    radio = write_curves(path, rows)
-    with pytest.raises(InputError) as error:
-        load({"radio": radio})
-    assert f"radio.errors: curves: {path}{text}" in str(error.value)
-
-
-def test_a_header_and_a_file_are_needed(tmp_path):
-    with pytest.raises(InputError, match=r"curves\.csv:1: has no column mcs; must have mcs, snr_db, bler"):
-        load({"radio": write_curves(tmp_path / "curves.csv", ["0,-5,1"], header="a,b,c")})
-    with pytest.raises(InputError, match=r"missing\.csv"):
-        load({"radio": {"errors": {"kind": "bler", "curves": str(tmp_path / "missing.csv")}, "rate": "mcs"}})
+# Refusals
 
 
 @pytest.mark.parametrize(

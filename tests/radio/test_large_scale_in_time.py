@@ -160,7 +160,9 @@ def test_updates_do_not_affect_a_device_at_rest(transfer):
     radio = UMI["radio"] | {"transfer": transfer}
     held = edgefl.run(UMI | {"radio": radio | {"large_scale": "round"}}, train=False)
     moving = edgefl.run(UMI | {"radio": radio | {"large_scale": "time"}}, train=False)
-    assert moving.devices.equals(held.devices)
+    ratios = ["sinr_down_db", "sinr_up_db"]  # maps read along a path round angles to single precision
+    assert moving.devices.drop(columns=ratios).equals(held.devices.drop(columns=ratios))
+    np.testing.assert_allclose(moving.devices[ratios], held.devices[ratios], atol=1e-4)
     assert moving.rounds.equals(held.rounds)
 
 

@@ -77,6 +77,7 @@ RUNS = {
     },
     "over the air": DIGITS | {"radio": {"uplink": "aircomp"}},
     "geometry": DIGITS | {"report": {"geometry": True}},
+    "block errors": DIGITS | {"radio": {"rate": "mcs", "errors": "bler"}},
     "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
     "set-ups": DIGITS | {"devices": {"count": 6, "setup_s": 2.0, "setup_j": 9.0}},
     "base stations": DIGITS

@@ -85,6 +85,7 @@ CASES = {
     "radio.slot_s: 0.5 s is not a slot of NR": {"radio": {"slot_s": 0.5}},
     "radio.slot_s: 0.0007 s is not a slot": {"radio": {"slot_s": 7e-4}},
     "radio.slot_s: 2e-05 s is not a slot of NR": {"radio": {"slot_s": 2e-5}},
+    "radio.tdd: downlink 0.2 and uplink 0.3 leave 0.5 of the time unused": {"radio": {"tdd": {"downlink": 0.2}}},
     "devices.rx_power_w: 23 W": {"devices": {"groups": [{"name": "a", "share": 0.5}, RECEIVES_DBM]}},
 }
 LIMITS = [
@@ -104,6 +105,8 @@ LIMITS = [
     {"radio": {"uplink": "noma"}, "server": {"policy": "sequential"}},
     *({"radio": {"slot_s": 1e-3 / 2**mu}} for mu in range(7)),
     {"radio": {"slot_s": 1e-6}},  # as good as none
+    {"radio": {"tdd": {"downlink": 0.7}}},
+    {"radio": {"tdd": {"downlink": 0.2, "uplink": 0.3}}},  # both are meant
     taps(0.0),  # flat
 ]
 

@@ -74,6 +74,7 @@ class BandClock:
                 self._rows.air_slots[row] += self._rows.air[row] * begun_slots
                 self._rows.full_power_slots[row] += self._rows.full_power_air[row] * begun_slots
                 self._rows.band_slots[row] += self._rows.occupancy[row] * begun_slots
+                self._rows.sinr_slots[row] += self._rows.sinr_air[row] * begun_slots
                 self._remove(np.arange(len(self._rows)) == row)
             self._divide_soon()
         self._switch(transfer, 0.0, 0.0)
@@ -201,6 +202,7 @@ class BandClock:
         served = np.where(share_hz > 0, air, 0.0)  # without a resource block it waits with its radio off
         full_power = served * power_share
         occupancy = resources.occupancy(self._way, bandwidth_hz, served)
+        sinr_air = served * mean_snr
         changes = served != rows.air
         power_changes = full_power != rows.full_power_air
         begun_slots = self._env.now / self._slot_s - self._slot  # of a slot in which a transfer was withdrawn
@@ -210,6 +212,7 @@ class BandClock:
             less = rows.full_power_air[power_changes] - full_power[power_changes]
             rows.full_power_slots[power_changes] += less * begun_slots
             rows.band_slots += (rows.occupancy - occupancy) * begun_slots
+            rows.sinr_slots += (rows.sinr_air - sinr_air) * begun_slots
         # A base station's power does not matter to a device's battery, and without batteries no listener exists.
         if self._way == "up" and self._on_air is not ignore_on_air:
             changes |= power_changes
@@ -218,6 +221,7 @@ class BandClock:
         rows.air[:] = served
         rows.full_power_air[:] = full_power
         rows.occupancy[:] = occupancy
+        rows.sinr_air[:] = sinr_air
         return share_hz
 
     def _turns(self, memory: BandMemory, air: Floats) -> Floats:

@@ -51,6 +51,8 @@ class BandRows:
     full_power_slots: Floats  # slots at full power that would have taken as much energy so far
     occupancy: Floats  # part of the direction's band that it occupies, averaged over time, since the last division
     band_slots: Floats  # slots on the whole band that would have occupied as much of it so far
+    sinr_air: Floats  # share of the time in which it is served, times its SNR with interference, before fading
+    sinr_slots: Floats  # sum over its slots so far of the same
     gain: Complex  # of the fading in the slot before the first that is drawn
     bandwidth_hz: Floats  # that it occupies in its turn, since the last division; nan before the first
     mean_snr: Floats  # at the last division; nan before the first
@@ -108,6 +110,8 @@ class BandRows:
             full_power_slots=column("full_power_slots", np.float64),
             occupancy=np.zeros(count),
             band_slots=column("band_slots", np.float64),
+            sinr_air=np.zeros(count),
+            sinr_slots=column("sinr_slots", np.float64),
             gain=column("gain", np.complex128),
             bandwidth_hz=np.full(count, np.nan),
             mean_snr=np.full(count, np.nan),
@@ -188,6 +192,7 @@ class BandRows:
                 float(self.air_slots[row]),
                 float(self.full_power_slots[row]),
                 float(self.band_slots[row]),
+                float(self.sinr_slots[row]),
                 self._ended_gain(row, last_gain),
             )
 
@@ -215,6 +220,7 @@ class BandRows:
         self.air_slots += self.air * count
         self.full_power_slots += self.full_power_air * count
         self.band_slots += self.occupancy * count
+        self.sinr_slots += self.sinr_air * count
         # Fading that is a function of time draws nothing; neither does the `fast` engine unless it walks.
         self.used = np.minimum(self.used + count, self.drawn)
         self.epoch_samples += count * self.worth

@@ -49,6 +49,10 @@ class BandTransfer:
         self.air_slots = 0.0  # of the time so far with the radio on
         self.full_power_slots = 0.0  # slots at full power that take as much energy
         self.band_slots = 0.0  # slots on the direction's whole band that occupy as much of it
+        self.sinr_slots = 0.0  # sum over the slots with the radio on of the SNR with interference, before fading
+        self.first_sent = 0  # blocks that were sent for the first time over base stations that served it before
+        self.first_lost = 0  # of these, the blocks that were lost then
+        self.blocks: BlockProcess | None = None  # its transport blocks, once the band has looked at them
         self.done: simpy.Event | None = None  # fires at its end; None while it is not on the band
         self._attach(participant, gain, draws)
 
@@ -66,7 +70,8 @@ class BandTransfer:
         self.gains_in_time = gains_in_time(participant)  # None where the fading is a process of slots
         self.begin_fading(gain)
         self.draws = draws
-        self.blocks: BlockProcess | None = None  # its transport blocks, once the band has looked at them
+        self.first_sent, self.first_lost = self.first_blocks
+        self.blocks = None
 
     @property
     def through(self) -> bool:
@@ -84,6 +89,13 @@ class BandTransfer:
         if not self.bits_over_snr:
             return np.array([np.inf])
         return np.array([self.sent_bits / self.bits_over_snr])
+
+    @property
+    def first_blocks(self) -> tuple[int, int]:
+        """The blocks that were sent for the first time so far, and those of them that were lost then."""
+        if self.blocks is None:
+            return self.first_sent, self.first_lost
+        return self.first_sent + self.blocks.first_sent, self.first_lost + self.blocks.first_lost
 
     def go_on(self, participant: Participants, gain: complex, draws: Innovations, paused_slots: int) -> None:
         """Continue after a pause over the base station that now serves the device [1], with another fading."""
@@ -141,6 +153,7 @@ class BandTransfer:
         air_slots: float,
         full_power_slots: float,
         band_slots: float,
+        sinr_slots: float,
         gain: Callable[[], complex],
     ) -> None:
         """Take over the counts of the band's clock at the end."""
@@ -151,4 +164,5 @@ class BandTransfer:
         self.air_slots = air_slots
         self.full_power_slots = full_power_slots
         self.band_slots = band_slots
+        self.sinr_slots = sinr_slots
         self._gain = gain

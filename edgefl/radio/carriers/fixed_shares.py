@@ -32,11 +32,19 @@ class PricedTurn:
         self.duration_s: Floats = np.asarray(priced.slots * pricing.radio.slot_s)
         air_s = self.duration_s * offer.air
         self._occupancy = pricing.budget.resources.occupancy(offer.way, offer.bandwidth_hz, offer.air)
-        columns = (self.duration_s, air_s, air_s * offer.power_share, priced.sent_bits, priced.delivered)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        results = [TransferResult(*row) for row in rows]
-        band_s = (self.duration_s * self._occupancy).tolist()
-        self._results = [row._replace(band_s=of_band) for row, of_band in zip(results, band_s, strict=True)]
+        columns = {
+            "duration_s": self.duration_s,
+            "air_s": air_s,
+            "full_power_s": air_s * offer.power_share,
+            "sent_bits": priced.sent_bits,
+            "delivered": priced.delivered,
+            "band_s": self.duration_s * self._occupancy,
+            "sinr_s": air_s * offer.mean_snr,
+            "first_sent": priced.first_sent,
+            "first_lost": priced.first_lost,
+        }
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        self._results = [TransferResult(**dict(zip(columns, row, strict=True))) for row in rows]
         shares = zip(participants.drop.ids.tolist(), offer.air.tolist(), offer.power_share.tolist(), strict=True)
         # arguments of the listener when a transfer begins
         self._switched_on = [(device, offer.way, air, power_share) for device, air, power_share in shares]
@@ -57,10 +65,18 @@ class PricedTurn:
         slots = np.array([steps_completed(elapsed_s, self._pricing.radio.slot_s)])
         priced = self._pricing.price(self._offer, self._participants, np.array([row]), slots)
         air_s = elapsed_s * float(self._offer.air[row])
-        full_power_s = air_s * float(self._offer.power_share[row])
-        sent_bits = float(priced.sent_bits[0])
-        band_s = elapsed_s * float(self._occupancy[row])
-        return TransferResult(elapsed_s, air_s, full_power_s, sent_bits, delivered=False, cut=cause, band_s=band_s)
+        return TransferResult(
+            elapsed_s,
+            air_s,
+            full_power_s=air_s * float(self._offer.power_share[row]),
+            sent_bits=float(priced.sent_bits[0]),
+            delivered=False,
+            cut=cause,
+            band_s=elapsed_s * float(self._occupancy[row]),
+            sinr_s=air_s * float(self._offer.mean_snr[row]),
+            first_sent=int(priced.first_sent[0]),
+            first_lost=int(priced.first_lost[0]),
+        )
 
 
 class FixedCarrier:

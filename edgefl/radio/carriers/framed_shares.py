@@ -78,6 +78,7 @@ class FramedCarrier:
                 delivered=False,
                 cut=str(cut.cause),
                 band_s=elapsed_s * occupancy,
+                sinr_s=air_s * float(offer.mean_snr[0]),
             )
         self.turns.begin_with(row, priced.gain[0])
         return TransferResult(
@@ -87,6 +88,7 @@ class FramedCarrier:
             float(priced.sent_bits[0]),
             delivered=bool(priced.delivered[0]),
             band_s=duration_s * occupancy,
+            sinr_s=air_s * float(offer.mean_snr[0]),
         )
 
     def _part(self, offer: Offer, participant: Participants, elapsed_s: float) -> Priced:

@@ -15,7 +15,7 @@ from edgefl.radio.gains.moving import ChannelAhead, MovingChannel
 from edgefl.radio.messages import Messages, way_of
 from edgefl.radio.participants import Participants
 from edgefl.radio.prices.pricing import Pricing
-from edgefl.radio.transfers import TransferResult, Way
+from edgefl.radio.transfers import NOT_BEGUN, TransferResult, Way
 
 
 class SharedCarrier:
@@ -105,10 +105,7 @@ class SharedCarrier:
         way = way_of(turn)
         bits = self._messages.bits(row, turn)
         began_s = self._env.now  # the wait for the slot boundary counts, too
-        sent_bits = 0.0
-        air_s = 0.0
-        full_power_s = 0.0
-        band_s = 0.0
+        spent = NOT_BEGUN  # on all attempts so far
         # Failures of attempts do not depend on handovers: keys count the participant's attempts, not the pieces.
         draws_of_failure = pricing.failure_draws(way, self.turns.participant(row))[0]
         left_slots = pricing.longest_slots
@@ -127,25 +124,36 @@ class SharedCarrier:
             )
             transfer.expect_failure(pricing.hopeless_links.fails_after(way, participant, bits))
             cut = yield from self.carry(way, row, transfer)
-            sent_bits += transfer.sent_bits
-            air_s += transfer.air_slots * pricing.radio.slot_s
-            full_power_s += transfer.full_power_slots * pricing.radio.slot_s
-            band_s += transfer.band_slots * pricing.radio.slot_s
+            spent = _spent_on(transfer, pricing.radio.slot_s).after(spent)
             if cut:
-                costs = (self._env.now - began_s, air_s, full_power_s, sent_bits)
-                return TransferResult(*costs, delivered=False, cut=cut, band_s=band_s)
+                return spent._replace(duration_s=self._env.now - began_s, cut=cut)
             complete = transfer.left_bits == 0
             probability = pricing.failure_probability(transfer.sent_snr, self.serving(row).drop.k_factor)[0]
             delivered = complete and draws_of_failure[attempt] >= probability
             if not delivered or turn < self._messages.last_turn(row):
                 self.turns.begin_with(row, transfer.gain)
             if delivered:
-                costs = (self._env.now - began_s, air_s, full_power_s, sent_bits)
-                return TransferResult(*costs, delivered=True, band_s=band_s)
+                return spent._replace(duration_s=self._env.now - began_s, delivered=True)
             if not complete:  # the link has failed, or the time is up
                 break
             if left_slots is not None:
                 left_slots -= transfer.slots  # `max_transfer_s` is for all attempts together
                 if left_slots <= 0:
                     break
-        return TransferResult(self._env.now - began_s, air_s, full_power_s, sent_bits, delivered=False, band_s=band_s)
+        return spent._replace(duration_s=self._env.now - began_s)
+
+
+def _spent_on(transfer: BandTransfer, slot_s: float) -> TransferResult:
+    """Return what one attempt has taken besides its duration, to which waiting for its first slot belongs."""
+    first_sent, first_lost = transfer.first_blocks
+    return TransferResult(
+        duration_s=0.0,
+        air_s=transfer.air_slots * slot_s,
+        full_power_s=transfer.full_power_slots * slot_s,
+        sent_bits=transfer.sent_bits,
+        delivered=False,
+        band_s=transfer.band_slots * slot_s,
+        sinr_s=transfer.sinr_slots * slot_s,
+        first_sent=first_sent,
+        first_lost=first_lost,
+    )

@@ -28,6 +28,10 @@ class PacketErrors(Member):
         """
         return None
 
+    def warnings(self, rate: Rate) -> tuple[str, ...]:
+        """Return what users should know of the files that this model has read, each with its key of `radio.errors`."""
+        return ()
+
     def link_adaptation(self, rate: Rate) -> LinkAdaptation | None:
         """Return the choice of schemes and the repetition of blocks, slot by slot; None: only the rate model counts."""
         return None

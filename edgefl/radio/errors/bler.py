@@ -8,17 +8,12 @@ from pydantic import Field
 
 from channel import link_adaptation, mcs, units
 from channel.link_adaptation import LinkAdaptation
-from edgefl.core.arrays import Floats
-from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
 from edgefl.core.errors import InputError
 from edgefl.core.paths import UserFile
-from edgefl.core.section import shown
 from edgefl.radio.errors.base import PacketErrors
+from edgefl.radio.errors.bler_tables import Curves, read_curves
 from edgefl.radio.rates import Rate
 from edgefl.radio.rates.mcs import McsRate
-
-COLUMNS = ("mcs", "snr_db", "bler")
-LARGEST_DB = 200.0
 
 
 class Bler(PacketErrors):
@@ -48,6 +43,13 @@ class Bler(PacketErrors):
             return "errors", f"curves: {error}"
         return None
 
+    def warnings(self, rate: Rate) -> tuple[str, ...]:
+        """See PacketErrors."""
+        if self.curves is None or not isinstance(rate, McsRate):
+            return ()
+        found = self._curves(rate, self.curves)
+        return tuple(f"curves: {text}" for text in found.warnings)
+
     def link_adaptation(self, rate: Rate) -> LinkAdaptation:
         """See PacketErrors.
 
@@ -64,9 +66,9 @@ class Bler(PacketErrors):
                 efficiencies[:, None], snr, self.codeword_symbols, self.implementation_loss_db
             )
         else:
-            found = self._read(len(schemes))
-            efficiencies = efficiencies[sorted(found)]
-            rates = np.stack([found[index] for index in sorted(found)])
+            found = self._curves(rate, self.curves).of_schemes
+            efficiencies = efficiencies[list(found)]
+            rates = np.stack(list(found.values()))
         order = np.argsort(efficiencies)  # the tables of the standard are not quite ascending
         return link_adaptation.LinkAdaptation(
             efficiencies[order],
@@ -77,45 +79,10 @@ class Bler(PacketErrors):
             self.report_delay_slots,
         )
 
-    def _read(self, schemes: int) -> dict[int, Floats]:
-        """Return the curve of each scheme that the file has, by index."""
-        path = Path(self.curves or "")
-        points: dict[int, list[tuple[float, float]]] = {}
-        with faults_in(path):
-            for row in csv_rows(path, COLUMNS):
-                index, snr_db, error_rate = _point(row, schemes)
-                curve = points.setdefault(index, [])
-                if curve and snr_db <= curve[-1][0]:
-                    text = f"snr_db must grow along a curve, got {snr_db:g} after {curve[-1][0]:g}"
-                    raise NotReadable(text, row.line)
-                if curve and error_rate > curve[-1][1]:
-                    text = f"bler must not grow with snr_db, got {error_rate:g} after {curve[-1][1]:g}"
-                    raise NotReadable(text, row.line)
-                curve.append((snr_db, error_rate))
-        if not points:
-            raise InputError(f"{path}: has no curve: write lines such as 0,-5.5,0.1")
-        for index, curve in points.items():
-            if curve[0][1] <= self.target or curve[-1][1] > self.target:
-                text = f"the curve of mcs {index} must fall from above the target {self.target:g} to it or below"
-                raise InputError(f"{path}: {text}, and goes from {curve[0][1]:g} to {curve[-1][1]:g}")
-        return {
-            index: link_adaptation.tabulated([db for db, _ in curve], [rate for _, rate in curve])
-            for index, curve in points.items()
-        }
+    def _curves(self, rate: McsRate, path: Path) -> Curves:
+        """Return the curves of a file.
 
-
-def _point(row: CsvRow, schemes: int) -> tuple[int, float, float]:
-    """Return the scheme, the SNR [dB] and the block error rate of a row of a file of curves."""
-    cells = [row.cells[name] for name in COLUMNS]
-    try:
-        index, snr_db, error_rate = int(cells[0]), float(cells[1]), float(cells[2])
-    except ValueError:
-        raise NotReadable(f"must be three numbers such as 0,-5.5,0.1, got {shown(','.join(cells))}", row.line) from None
-    if not 0 <= index < schemes:
-        text = f"mcs must be an index of radio.rate.table, from 0 to {schemes - 1}, got {index}"
-        raise NotReadable(text, row.line)
-    if not abs(snr_db) <= LARGEST_DB:
-        raise NotReadable(f"snr_db must lie within {LARGEST_DB:g} dB, got {snr_db:g}", row.line)
-    if not 0.0 <= error_rate <= 1.0:
-        raise NotReadable(f"bler must lie from 0 to 1, got {error_rate:g}", row.line)
-    return index, snr_db, error_rate
+        Raises:
+            InputError: it cannot be read, or is wrong.
+        """
+        return read_curves(path, len(mcs.TABLES[rate.table]), self.target)

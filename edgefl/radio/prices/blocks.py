@@ -20,6 +20,8 @@ class BlockProcess:
         self._process = Process()
         self._uniform: Floats = np.empty(0)  # of the coming slots
         self._coming: Adapted | None = None
+        self.first_sent = 0  # blocks that were sent for the first time
+        self.first_lost = 0  # of these, the blocks that were lost then
 
     def bps_hz(self, snr: Floats) -> Floats:
         """Return the bits a symbol [c] that arrive in the coming slots, given their SNRs [c]."""
@@ -34,5 +36,7 @@ class BlockProcess:
         if self._coming is None:
             return
         self._process = self._coming.after(slots)
+        self.first_sent += int(self._coming.first[:slots].sum())
+        self.first_lost += int(self._coming.lost[:slots].sum())
         self._uniform = self._uniform[slots:]
         self._coming = None

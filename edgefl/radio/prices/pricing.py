@@ -93,6 +93,8 @@ class Priced(NamedTuple):
     sent_bits: Floats  # [r] attempts that fail count, too
     delivered: Bools  # [r]
     gain: Complex  # [r] of the fading in the last slot
+    first_sent: Ints  # [r] transport blocks that were sent for the first time
+    first_lost: Ints  # [r] of these, the blocks that were lost then
 
 
 class Pricing:
@@ -210,6 +212,8 @@ class Pricing:
         sent_bits = np.zeros(rows.size)
         delivered = np.zeros(rows.size, dtype=bool)
         given_up = np.zeros(rows.size, dtype=bool)
+        first_sent = np.zeros(rows.size, dtype=np.int64)
+        first_lost = np.zeros(rows.size, dtype=np.int64)
         gain = participants.start[rows]
         for number in range(self.radio.faults.attempts):
             under_way = ~delivered & ~given_up
@@ -223,15 +227,17 @@ class Pricing:
                 left_slots = (limit_slots - slots)[at]
             # Attempts follow each other without a pause, so the fading continues from the one before.
             attempt = offer.attempt(participants, rows[at], number, gain[at], slots[at], left_slots)
-            walk = self.engine.carry(attempt)
-            slots[at] += walk.slots
-            sent_bits[at] += walk.sent_bits * offer.payload_share[rows[at]]  # bits of payload again, not scaled up
-            gain[at] = walk.gain
+            carried = self.engine.carry(attempt)
+            slots[at] += carried.slots
+            sent_bits[at] += carried.sent_bits * offer.payload_share[rows[at]]  # bits of payload again, not scaled up
+            gain[at] = carried.gain
+            first_sent[at] += carried.first_sent
+            first_lost[at] += carried.first_lost
             # A failure is noticed at the end of an attempt, so it costs as much as a success.
-            complete = walk.sent_bits >= attempt.payload_bits
+            complete = carried.sent_bits >= attempt.payload_bits
             delivered[at] = complete & ~fails[at, number]
             given_up[at] = ~complete
-        return Priced(slots, sent_bits, delivered, gain)
+        return Priced(slots, sent_bits, delivered, gain, first_sent, first_lost)
 
     @property
     def longest_slots(self) -> int | None:

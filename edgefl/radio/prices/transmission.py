@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 import channel
-from channel.link_adaptation import LinkAdaptation
 from channel.rate import SHANNON
 from channel.transfer import MAX_SLOTS, Innovations, Walk
 from edgefl.core.arrays import Bools, Complex, Floats, Ids, Ints, Rows
@@ -62,6 +62,16 @@ class TransmissionAttempt:
         )
 
 
+class Carried(NamedTuple):
+    """The course of one attempt of the transfers [r]."""
+
+    slots: Ints
+    sent_bits: Floats
+    gain: Complex  # of the fading in the last slot
+    first_sent: Ints  # transport blocks that were sent for the first time; 0 without link adaptation
+    first_lost: Ints  # of these, the blocks that were lost then
+
+
 class TransmissionEngine:
     """Carries attempts by `slots` or by `fast`, and measures the cost of walking."""
 
@@ -93,14 +103,18 @@ class TransmissionEngine:
         attempts = ids + (attempt << ATTEMPT_BITS)
         return self._streams.normal_at(FAST_LATER[way], attempts, index, epoch - 1)
 
-    def carry(self, attempt: TransmissionAttempt) -> Walk:
-        """Return the slots, the bits and the last fading gains of an attempt; without a limit at most `MAX_SLOTS`."""
+    def carry(self, attempt: TransmissionAttempt) -> Carried:
+        """Return the course of an attempt; without a limit it takes at most `MAX_SLOTS`."""
+        if self.adaptation is not None:
+            return self._walk_blocks(attempt)
         if self.estimates(attempt.participants):
-            return self._estimate(attempt)
-        began = time.perf_counter()
-        walk = self._walk(attempt)
-        self._count(attempt, walk.slots, time.perf_counter() - began)
-        return walk
+            walk = self._estimate(attempt)
+        else:
+            began = time.perf_counter()
+            walk = self._walk(attempt)
+            self._count(attempt, walk.slots, time.perf_counter() - began)
+        no_blocks = np.zeros(len(attempt.participants), dtype=np.int64)
+        return Carried(*walk, no_blocks, no_blocks)
 
     def count_needless(self, wall_s: float) -> None:
         """Add to the wall-clock that `transfer: fast` would have saved."""
@@ -110,8 +124,6 @@ class TransmissionEngine:
     def _walk(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt slot by slot, each slot with its own draws."""
         participants = attempt.participants
-        if self.adaptation is not None:
-            return self._walk_blocks(attempt, self.adaptation)
         if participants.in_time or self.budget.resources.slot_shares(attempt.way) is not None:
             return self._walk_given(attempt)
         draws = self._fading.innovations(attempt.way, participants, attempt.number)
@@ -129,18 +141,20 @@ class TransmissionEngine:
         generator = self._streams.sequence(BLOCKS[way], int(participant.drop.ids[0]), participant.index, attempt)
         return BlockProcess(self.adaptation, generator)
 
-    def _walk_blocks(self, attempt: TransmissionAttempt, adaptation: LinkAdaptation) -> Walk:
+    def _walk_blocks(self, attempt: TransmissionAttempt) -> Carried:
         """Carry an attempt slot by slot, each with a block of a scheme that is adapted to the link."""
         count = len(attempt.participants)
-        walk = Walk(np.zeros(count, dtype=np.int64), np.zeros(count), attempt.participants.start.copy())
+        slots, first_sent, first_lost = np.zeros((3, count), dtype=np.int64)
+        carried = Carried(slots, np.zeros(count), attempt.participants.start.copy(), first_sent, first_lost)
         for row in range(count):
             one = attempt.only(np.array([row]))
             limit_slots = MAX_SLOTS if one.limit_slots is None else int(one.limit_slots[0])
-            walk.slots[row], walk.sent_bits[row], walk.gain[row] = self._walk_one(one, limit_slots)
-        return walk
+            for column, value in zip(carried, self._walk_one(one, limit_slots), strict=True):
+                column[row] = value
+        return carried
 
-    def _walk_one(self, attempt: TransmissionAttempt, limit_slots: int) -> tuple[int, float, complex]:
-        """Return the slots, the bits and the last fading gain of one transfer [1] by link adaptation."""
+    def _walk_one(self, attempt: TransmissionAttempt, limit_slots: int) -> tuple[int, float, complex, int, int]:
+        """Return the values of `Carried` of one transfer [1] by link adaptation."""
         participant = attempt.participants
         blocks = self.blocks(attempt.way, participant, attempt.number)
         if blocks is None:
@@ -162,7 +176,7 @@ class TransmissionEngine:
             slots += used
             sent_bits = float(total_bits[used - 1])
             gain = complex(gains[used - 1])
-        return slots, min(sent_bits, payload_bits), gain
+        return slots, min(sent_bits, payload_bits), gain, blocks.first_sent, blocks.first_lost
 
     def _coming_snr(
         self, attempt: TransmissionAttempt, draws: Innovations, before: complex, first: int, ahead: int
@@ -315,8 +329,6 @@ class TransmissionEngine:
         """Count the wall-clock of slots that `fast` would not have walked."""
         self._walking_s += wall_s
         slot_shares = self.budget.resources.slot_shares(attempt.way)
-        if self.adaptation is not None:  # `fast` knows no link adaptation
-            return
         participants = attempt.participants
         if participants.in_time or slot_shares is not None:  # `fast` knows neither
             return

@@ -159,7 +159,8 @@ class Propagation(Member):
             return f"{self.label} holds {span}, the carrier is at {carrier_hz / 1e9:g} GHz"
         if not _within(validity.bs_height_m, bs_height_m):
             span = _span(*validity.bs_height_m)
-            return f"{self.label} holds for base stations' heights {span}, this one is at {bs_height_m:g} m"
+            text = f"{self.label} holds for base stations' heights {span}, this one is at {bs_height_m:g} m"
+            return f"{text}: set cells.bs_height_m to {np.clip(bs_height_m, *validity.bs_height_m):g}"
         if not _within(validity.ut_height_m, *ut_height_m):
             span = _span(*validity.ut_height_m)
             here = f"{lowest:g} m"

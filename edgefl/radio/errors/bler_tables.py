@@ -1,0 +1,277 @@
+"""Tables of block error rates, as link-level simulators write them."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from channel import link_adaptation
+from edgefl.core.arrays import Floats
+from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
+from edgefl.core.section import shown
+
+COLUMNS = ("mcs", "snr_db", "bler")
+NAMES = {  # of each column in its plain form, see `_plain`
+    "mcs": ("mcs", "mcs_index", "mcs_idx", "i_mcs", "imcs"),
+    "snr_db": ("snr_db", "snr", "sinr_db", "sinr", "es_n0_db", "es_n0", "esn0_db", "esn0"),
+    "bler": ("bler", "block_error_rate"),
+}
+BLOCKS = ("blocks", "n_blocks", "num_blocks", "trials", "n_trials", "num_trials", "n_tb", "num_tbs")
+EB_N0 = ("eb_n0", "eb_n0_db", "ebn0", "ebn0_db", "ebno", "ebno_db")
+PERCENT = ("bler_%", "bler_percent", "bler_pct")
+BLOCK_SIZES = ("cbs", "code_block_size", "code_block_bits", "block_size", "block_bits")
+LARGEST_DB = 200.0
+# A simulation of N blocks misses an error rate p by about (p (1 - p) / N)^(1/2).
+LEAST_BLOCKS = 100  # N where the table does not tell it
+STANDARD_ERRORS = 3.0
+ROUNDING = 1e-9
+SURE_LOSS = 0.99  # a curve that begins with less lets blocks through at any lower SNR
+
+
+class Curves(NamedTuple):
+    """The curves of a file that link adaptation can use, and warnings about the others."""
+
+    of_schemes: Mapping[int, Floats]  # error rates [grid], by index of the scheme
+    warnings: tuple[str, ...]
+
+
+class Curve(NamedTuple):
+    """The error rates [p] of one scheme, which never rise, at ascending SNRs [p] in dB."""
+
+    snr_db: Floats
+    error_rates: Floats
+
+
+class Point(NamedTuple):
+    """A row of the file."""
+
+    line: int
+    scheme: int
+    snr_db: float
+    error_rate: float
+    blocks: float  # simulated
+    others: Mapping[str, str]  # the cells of further columns
+
+
+def read_curves(path: Path, schemes: int, target: float) -> Curves:
+    """Return the curves of a file that fall from above the target to it or below.
+
+    Args:
+        path: a CSV file.
+        schemes: number of schemes in `radio.rate.table`.
+        target: error rate at which a scheme is chosen, in (0, 1).
+
+    Raises:
+        InputError: the file cannot be read, is wrong, or has no such curve.
+    """
+    with faults_in(path):
+        return _read(path, path.stat().st_mtime_ns, schemes, target)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed_ns: int, schemes: int, target: float) -> Curves:
+    """Return the curves of a file, which is read again if it has changed."""
+    points: dict[int, list[Point]] = {}
+    for point in _points(path, schemes):
+        points.setdefault(point.scheme, []).append(point)
+    if not points:
+        raise NotReadable("has no curve: write lines such as 0,-5.5,0.1")
+    curves = {scheme: _curve(points[scheme]) for scheme in sorted(points)}
+    warnings = []
+    never = [scheme for scheme, curve in curves.items() if curve.error_rates[-1] > target]
+    if never:
+        ends = _listed(curves, never, -1)
+        warnings.append(f"left out, as the error rate never falls to the target {target:g}: {ends}")
+    always = [scheme for scheme, curve in curves.items() if curve.error_rates[0] <= target]
+    if always:
+        begins = _listed(curves, always, 0)
+        warnings.append(f"left out, as the first error rate is not above the target {target:g}: {begins}")
+    usable = [scheme for scheme in curves if scheme not in (*never, *always)]
+    if not usable:
+        text = f"no curve falls from above the target {target:g} to it or below"
+        raise NotReadable(f"{text}: {_listed(curves, never, -1) or _listed(curves, always, 0)}")
+    lowest = curves[usable[0]]  # it is always tried
+    if lowest.error_rates[0] < SURE_LOSS:
+        text = f"loses {lowest.error_rates[0]:g} of all blocks at {lowest.snr_db[0]:g} dB and at any lower SNR"
+        warnings.append(f"mcs {usable[0]} {text}: add a point with an error rate of 1")
+    tabulated = {
+        scheme: link_adaptation.tabulated(curves[scheme].snr_db, curves[scheme].error_rates) for scheme in usable
+    }
+    return Curves(tabulated, tuple(warnings))
+
+
+def _listed(curves: Mapping[int, Curve], schemes: Sequence[int], place: int) -> str:
+    """Return schemes with their error rate at the first or the last SNR."""
+    ends = [(scheme, curves[scheme].error_rates[place], curves[scheme].snr_db[place]) for scheme in schemes]
+    return ", ".join(f"mcs {scheme} ({rate:.3g} at {snr_db:g} dB)" for scheme, rate, snr_db in ends)
+
+
+def _curve(points: list[Point]) -> Curve:
+    """Return the curve of one scheme: its points as they are, or their isotonic regression where they rise.
+
+    Raises:
+        NotReadable: they rise, or differ at one SNR, by more than the noise of a simulation.
+    """
+    _check_block_sizes(points)
+    points = sorted(points, key=lambda point: point.snr_db)
+    found = np.array([point.error_rate for point in points])
+    blocks = np.array([point.blocks for point in points])
+    snr_db, place = np.unique([point.snr_db for point in points], return_inverse=True)
+    rates = found
+    if snr_db.size < found.size:  # points of one SNR count together
+        rates = np.bincount(place, weights=found * blocks) / np.bincount(place, weights=blocks)
+    if (np.diff(rates) > 0).any():
+        from scipy.optimize import isotonic_regression  # its import takes longer than reading a file
+
+        together = np.bincount(place, weights=blocks)
+        rates = np.clip(isotonic_regression(rates, weights=together, increasing=False).x, 0.0, 1.0)
+    expected = rates[place]
+    excess = np.abs(found - expected) - STANDARD_ERRORS * np.sqrt(expected * (1.0 - expected) / blocks)
+    # Of a pair that is equally far off, the later point is the one that rises.
+    worst = len(points) - 1 - int(excess[::-1].argmax())
+    if excess[worst] > ROUNDING:
+        raise _contradicts(points, worst, expected[worst])
+    return Curve(snr_db, rates)
+
+
+def _contradicts(points: Sequence[Point], worst: int, expected: float) -> NotReadable:
+    """Return the error of the point `worst`, which is far from the curve through all points of its scheme."""
+    point = points[worst]
+    twins = [other for other in points if other.snr_db == point.snr_db and other.error_rate != point.error_rate]
+    text = f"mcs {point.scheme} has an error rate of {point.error_rate:g} at {point.snr_db:g} dB"
+    if twins:
+        text = f"{text}, and {twins[0].error_rate:g} in line {twins[0].line}"
+        differing = [name for name, cell in point.others.items() if cell != twins[0].others[name]]
+        remedy = "keep one of them"
+        if differing:
+            remedy = f"keep the rows of one value of {' and '.join(differing)}"
+        return NotReadable(f"{text}: {remedy}", point.line)
+    text = f"{text}, and a curve that falls through all its points {expected:.3g}"
+    remedy = f"the noise of {point.blocks:g} simulated blocks explains less: are columns or signs exchanged?"
+    return NotReadable(f"{text}: {remedy}", point.line)
+
+
+def _check_block_sizes(points: Sequence[Point]) -> None:
+    """Check that the points of a scheme are of one size of blocks, if the file tells it.
+
+    Raises:
+        NotReadable: they are of several.
+    """
+    for name, cell in points[0].others.items():
+        if _plain(name) not in BLOCK_SIZES:
+            continue
+        for point in points:
+            if point.others[name] != cell:
+                text = f"mcs {point.scheme} has blocks of {cell} and of {point.others[name]} ({name})"
+                raise NotReadable(f"{text}: keep the rows of one size", point.line)
+
+
+def _points(path: Path, schemes: int) -> Iterator[Point]:
+    """Yield the rows of a file.
+
+    Raises:
+        NotReadable: a column is missing, or a cell is wrong.
+    """
+    names = _names(path)
+    for row in csv_rows(path, tuple(names.values())):
+        cells = {column: row.cells[name] for column, name in names.items()}
+        others = {name: cell for name, cell in row.cells.items() if name not in names.values()}
+        yield _point(row.line, cells, others, schemes)
+
+
+def _point(line: int, cells: Mapping[str, str], others: Mapping[str, str], schemes: int) -> Point:
+    """Return the point of a row."""
+    try:
+        index, snr_db, error_rate = (float(cells[column]) for column in COLUMNS)
+    except ValueError:
+        found = shown(",".join(cells[column] for column in COLUMNS))
+        raise NotReadable(f"must be three numbers such as 0,-5.5,0.1, got {found}", line) from None
+    if not (0 <= index < schemes and index.is_integer()):
+        text = f"mcs must be an index of radio.rate.table, from 0 to {schemes - 1}, got {cells['mcs']}"
+        raise NotReadable(text, line)
+    if not abs(snr_db) <= LARGEST_DB:
+        raise NotReadable(f"snr_db must lie within {LARGEST_DB:g} dB, got {snr_db:g}", line)
+    if not 0.0 <= error_rate <= 1.0:
+        text = f"bler must lie from 0 to 1, got {error_rate:g}"
+        if 1.0 < error_rate <= 100.0:
+            text = f"{text}: divide percent by 100"
+        raise NotReadable(text, line)
+    return Point(line, int(index), snr_db, error_rate, _blocks(line, others), others)
+
+
+def _blocks(line: int, others: Mapping[str, str]) -> float:
+    """Return the number of blocks that were simulated for a point, if a column tells it."""
+    for name, cell in others.items():
+        if _plain(name) in BLOCKS:
+            try:
+                count = float(cell)
+            except ValueError:
+                count = 0.0
+            if not 1 <= count < np.inf:
+                raise NotReadable(f"{name} must be the number of blocks of the point, got {shown(cell)}", line)
+            return count
+    return float(LEAST_BLOCKS)
+
+
+def _names(path: Path) -> dict[str, str]:
+    """Return the names that a file has for the columns; the columns' own where it has none.
+
+    Raises:
+        NotReadable: its columns are known to be others.
+    """
+    names = {column: column for column in COLUMNS}
+    if _header(path, COLUMNS):
+        return names
+    plain = {_plain(name): name for name in _header(path)}
+    missing = []
+    for column, known in NAMES.items():
+        found = [plain[name] for name in known if name in plain]
+        if found:
+            names[column] = found[0]
+        else:
+            missing.append(column)
+    told = _told(missing, plain)
+    if told:
+        raise NotReadable(told, 1)
+    return names
+
+
+def _header(path: Path, required: Sequence[str] = ()) -> list[str]:
+    """Return the names of a file's columns; empty if it lacks the required ones, has no rows, or is not a table."""
+    try:
+        first: CsvRow | None = next(csv_rows(path, required), None)
+    except NotReadable:  # the reader of the rows tells more, as it knows which columns are needed
+        first = None
+    return [] if first is None else list(first.cells)
+
+
+def _told(missing: Sequence[str], plain: Mapping[str, str]) -> str:
+    """Return what is known about a table that lacks some columns; empty: nothing.
+
+    Args:
+        missing: the columns.
+        plain: the names of its columns, by their plain forms.
+    """
+    in_percent = [name for name in PERCENT if name in plain]
+    if "bler" in missing and in_percent:
+        return f"{plain[in_percent[0]]} is in percent: write bler from 0 to 1"
+    eb_n0 = [name for name in EB_N0 if name in plain]
+    if "snr_db" in missing and eb_n0:
+        remedy = "add 10 log10(bits a symbol) of the scheme, and write it as snr_db"
+        return f"{plain[eb_n0[0]]} is the energy of a bit, not of a symbol: {remedy}"
+    if "mcs" in missing and "cqi" in plain:
+        remedy = "write as mcs the scheme with the same modulation and code rate"
+        return f"indices of CQI are not those of radio.rate.table: {remedy}"
+    wide = [name for name in plain if re.fullmatch(r"(mcs_?)?\d+", name)]
+    if "bler" in missing and wide:
+        text = f"has a column for each scheme ({plain[wide[0]]}): write a row for each point, {','.join(COLUMNS)}"
+        return f'{text} (in pandas: table.melt("snr_db", var_name="mcs", value_name="bler"))'
+    return ""
+
+
+def _plain(name: str) -> str:
+    """Return a column's name in lower case, with underscores for what is neither letter, digit nor percent."""
+    return re.sub(r"[^a-z0-9%]+", "_", name.lower()).strip("_")
