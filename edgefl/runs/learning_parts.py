@@ -181,6 +181,7 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
         cut=cut,
         report=scenario.report,
         test_parts=divided.test_parts,
+        validation=divided.validation,
         redivision=divided.redivision,
         participants=expected_participants(scenario),
     )

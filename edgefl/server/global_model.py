@@ -344,6 +344,9 @@ class GlobalModel:
         evaluate = self.learner.evaluator.evaluate
         statistics = self.learner.statistics
         pending = {"test": evaluate(self.state["w"], statistics, labels, self._tested_devices(round_key))}
+        held_out = self.learner.task.validation_of(labels)
+        if len(held_out):
+            pending["validation"] = self.learner.evaluator.evaluate_held_out(self.state["w"], statistics, held_out)
         for name, w in self.learner.mean_models(self._received).items():
             pending[name] = evaluate(w, statistics, labels)
         return pending
