@@ -29,6 +29,12 @@ class Divided(NamedTuple):
     redivision: Redivision | None = None  # divides the participants' samples again each round; None: they keep them
 
     @property
+    def compared_by(self) -> str:
+        """The column of rounds.csv by which the run's models are compared, unless the scenario names another."""
+        evaluated_on = "test" if self.validation is None else "validation"
+        return f"{evaluated_on}_accuracy" if self.data.classes else f"{evaluated_on}_loss"
+
+    @property
     def own_parts(self) -> Sequence[Indices]:
         """The samples [devices] on which each device's accuracy is measured."""
         return self.parts if self.test_parts is None else self.test_parts

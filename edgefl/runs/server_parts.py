@@ -31,6 +31,7 @@ from edgefl.server.held_samples import HeldSamples
 from edgefl.server.observers.battery_meter import BatteryMeter
 from edgefl.server.optimised_control import OptimisedControl
 from edgefl.server.participation import NO_METER
+from edgefl.server.plateau import Plateau
 from edgefl.server.reach import Reach
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
@@ -155,6 +156,7 @@ def server_of(
     )
     limits = Limits(
         stop=scenario.stop,
+        plateau=_plateau(scenario, divided),
         deadline_s=scenario.server.deadline_s or float("inf"),
         backhaul_s=float(radio.backhaul.one_way_s(around.payload.model_bits).max()),
     )
@@ -173,6 +175,13 @@ def server_of(
         under_way=under_way,
         observers=observers,
     )
+
+
+def _plateau(scenario: Scenario, divided: Divided) -> Plateau | None:
+    patience = scenario.stop.patience
+    if patience is None:
+        return None
+    return Plateau(patience, patience.of or divided.compared_by)
 
 
 def _radio(

@@ -21,6 +21,7 @@ from edgefl.server.choosing import Choosing
 from edgefl.server.dispatcher import Dispatcher
 from edgefl.server.observer import Observer
 from edgefl.server.participant_processes import Exchange
+from edgefl.server.plateau import Plateau
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
@@ -36,6 +37,7 @@ class Limits(NamedTuple):
     """The limits of a run and its rounds."""
 
     stop: Stop  # when to end before the last round
+    plateau: Plateau | None  # which ends it too; None: the scenario has no patience
     deadline_s: float  # the longest time that a round may last; inf without a deadline
     backhaul_s: float  # how long a model takes from the server to all base stations, which are sent it side by side
 
@@ -140,7 +142,8 @@ class Server:
         """Return True if rounds are left and no stop condition holds."""
         stop = self.limits.stop
         # Models are evaluated in the background. The run waits for them only if the accuracy may end it.
-        self.replay.settle(wait=stop.accuracy is not None)
+        plateau = self.limits.plateau
+        self.replay.settle(wait=stop.accuracy is not None or (plateau is not None and plateau.needs_tests))
         last_row = self.ledger.last_row
         if self.rounds.all_ended:
             return False
@@ -149,6 +152,8 @@ class Server:
         if stop.time_s is not None and last_row["time_s"] >= stop.time_s:
             return False
         if stop.energy_j is not None and last_row["energy_j"] >= stop.energy_j:
+            return False
+        if plateau is not None and plateau.reached(self.ledger):
             return False
         accuracy = last_row["test_accuracy"]
         return stop.accuracy is None or accuracy is None or accuracy < stop.accuracy
