@@ -76,6 +76,7 @@ RUNS = {
         "mobility": {"kind": "manhattan", "speed_mps": 10},
     },
     "over the air": DIGITS | {"radio": {"uplink": "aircomp"}},
+    "validation": DIGITS | {"data": {"dataset": "digits", "validation_share": 0.1}},
     "geometry": DIGITS | {"report": {"geometry": True}},
     "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},
     "set-ups": DIGITS | {"devices": {"count": 6, "setup_s": 2.0, "setup_j": 9.0}},
