@@ -5,9 +5,11 @@ import math
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from run_cases import content
 
 import edgefl
 from edgefl.core.errors import InputError
+from edgefl.learning.record import Pace
 from edgefl.records.ledger import Ledger
 from edgefl.scenario import Patience, load
 from edgefl.server.plateau import Plateau
@@ -113,12 +115,13 @@ def test_run_is_judged_at_its_evaluations():
     assert len(rounds) == 8  # the first value is that of round 4
 
 
-def test_stopped_run_goes_on_without_patience(tmp_path):
-    patience = {"rounds": 2, "min_delta": 1.0}
-    assert len(edgefl.run({**SMALL, "stop": {"patience": patience}}, device="cpu", out=tmp_path).rounds) == 3
-    whole = edgefl.run({**SMALL, "rounds": 5}, device="cpu").rounds
-    longer = edgefl.run({**SMALL, "rounds": 40, "stop": {"time_s": float(whole["time_s"].iloc[-1])}}, device="cpu")
-    assert len(longer.rounds) == 5
+def test_stopped_run_goes_on_with_more_patience(tmp_path):
+    for rounds, resume in ((2, False), (4, True), (6, True)):
+        keys = {**SMALL, "stop": {"patience": {"rounds": rounds, "min_delta": 1.0}}}
+        result = edgefl.run(keys, device="cpu", out=tmp_path / "out", pace=Pace(rounds=99), resume=resume)
+        assert len(result.rounds) == rounds + 1
+    edgefl.run(keys, device="cpu", out=tmp_path / "whole")
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
 
 
 def test_priced_again_a_stopped_run_has_the_same_rounds(tmp_path):
