@@ -220,7 +220,7 @@ def test_a_run_begins_with_the_model_of_another(tmp_path):
 
 @pytest.mark.parametrize("name", ["by hand", "batch normalisation", "batch normalisation that counts"])
 def test_a_run_begins_with_a_state_dict(name, tmp_path):
-    """Batch normalisation's statistics are no parameters, and are left out, as of the model of a run."""
+    """Batch normalisation's statistics are not parameters: they are left out, as with the model of a run."""
     import torch
 
     first = edgefl.run(CASES[name], device="cpu")
@@ -229,7 +229,7 @@ def test_a_run_begins_with_a_state_dict(name, tmp_path):
     assert np.array_equal(init.vector(len(first.parameters)).astype(np.float32), first.parameters)
 
 
-def test_file_that_is_no_state_dict_is_refused(tmp_path):
+def test_file_without_a_state_dict_is_refused(tmp_path):
     import torch
 
     contents = {

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from edgefl.core.files import read_bytes
 
-BUFFERS = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalisation, which are no parameters
+BUFFERS = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalisation, which are not parameters
 REMEDY = "write it with torch.save(module.state_dict(), path)"
 
 
@@ -20,7 +20,7 @@ def parameters_of(path: Path) -> npt.NDArray[Any]:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no state_dict; the message says what to do.
+        ValueError: it does not hold a state_dict; the message says what to do.
     """
     import torch
 
