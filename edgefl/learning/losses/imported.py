@@ -91,10 +91,6 @@ def _no_losses(found: Any) -> str | None:
 
 def imported(path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> Loss | None:
     """Return a loss that wraps a function; None for anything else. Nothing is called; raises pydantic's errors."""
-    from edgefl.learning.losses.torch_losses import torch_loss  # which adds to what is here
-
-    if (of_torch := torch_loss(path, found, keys, info)) is not None:
-        return of_torch
     if not callable(found) or inspect.isclass(found):
         return None
     # Tried without being called, so that a missing or unknown key is a fault of the scenario, with its line.

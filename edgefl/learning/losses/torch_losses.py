@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 from pydantic import ValidationInfo
 
 from edgefl.core.section import fault_at, shown
-from edgefl.learning.losses.imported import TRIED, ImportedLoss
+from edgefl.learning.losses.base import Loss
+from edgefl.learning.losses.imported import TRIED, ImportedLoss, imported
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,11 +52,10 @@ class TorchLoss(ImportedLoss):
         if labels.is_floating_point() and labels.ndim < outputs.ndim and outputs.shape[-1] == 1:
             outputs = outputs.squeeze(-1)  # torch wants both in one shape
         keys = {name: _as_tensor(value, outputs) for name, value in self._keys.items()}
-        losses: Tensor
+        loss = partial(self._function, **keys, reduction="none")
         if inspect.isclass(self._function):
-            losses = self._function(**keys, reduction="none")(outputs, labels)
-        else:
-            losses = self._function(outputs, labels, **keys, reduction="none")
+            loss = loss()
+        losses: Tensor = loss(outputs, labels)
         if losses.ndim > 1:
             losses = losses.flatten(1).mean(1)
         return losses
@@ -64,7 +65,15 @@ class TorchLoss(ImportedLoss):
         return {name: value for name, value in (self.model_extra or {}).items() if name != "reduction"}
 
 
-def torch_loss(path: str, found: Callable[..., Any], keys: dict[str, Any], info: ValidationInfo) -> TorchLoss | None:
+def adapted(path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> Loss | None:
+    """Return a loss that wraps a loss of PyTorch or a user's function; None for anything else.
+
+    Nothing is called; raises pydantic's errors about the keys.
+    """
+    return _torch_loss(path, found, keys, info) or imported(path, found, keys, info)
+
+
+def _torch_loss(path: str, found: Callable[..., Any], keys: dict[str, Any], info: ValidationInfo) -> TorchLoss | None:
     """Return a loss that wraps one of PyTorch's; None for anything else. Raises pydantic's errors about the keys."""
     if getattr(found, "__module__", None) not in MODULES:
         return None
