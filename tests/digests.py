@@ -31,7 +31,12 @@ EVERYTHING = {  # a run with every table and every key of `report`
     "name": "everything",
     "rounds": ROUNDS,
     "targets": [0.1],
-    "data": {"dataset": "digits", "partition": {"kind": "dirichlet", "alpha": 0.5}, "test_partition": "like_train"},
+    "data": {
+        "dataset": "digits",
+        "partition": {"kind": "dirichlet", "alpha": 0.5},
+        "test_partition": "like_train",
+        "validation_share": 0.2,
+    },
     "model": {"kind": "mlp", "hidden": [8]},
     "training": {"local_steps": 3, "batch_size": 8, "lr": 0.1},
     "devices": {"count": 8},
@@ -41,6 +46,7 @@ EVERYTHING = {  # a run with every table and every key of `report`
     "mobility": {"kind": "random_waypoint", "speed_mps": 10},
     "report": {
         "eval_every": 2,
+        "best_model": True,
         "models": ["sel", "all"],
         "train_accuracy": "all",
         "contributions": {"every": 2, "players": "participants", "permutations": 50, "value": "loss"},
@@ -96,9 +102,10 @@ def digest_of(result):
         whole.update(file.encode() + csv_bytes(columns))
     summary = {name: value for name, value in result.summary.items() if name != "wall_s"}
     whole.update(json.dumps([summary, result.status, result.error], sort_keys=True).encode())
-    if result.trained is not None:
-        for name, tensor in result.trained.tensors.items():
-            whole.update(name.encode() + tensor.tobytes())
+    for model in (result.trained, result.best):
+        if model is not None:
+            for name, tensor in model.tensors.items():
+                whole.update(name.encode() + tensor.tobytes())
     return whole.hexdigest()[:16]
 
 

@@ -17,6 +17,8 @@ OF_KEYS = {
     "algorithm": "algorithms.md",
     "mobility": "mobility.md",
     "churn": "churn.md",
+    "stop.patience": "evaluation.md",
+    "data.validation_share": "evaluation.md",
     "data.partition": "partitions.md",
     "data.redivide": "partitions.md",
     "devices.battery": "devices.md",

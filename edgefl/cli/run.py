@@ -18,6 +18,7 @@ from edgefl.core.errors import InputError
 
 if TYPE_CHECKING:  # slow to import, and other verbs do not need them
     from edgefl.learning.record import Pace
+    from edgefl.results.report.shared.read import Run
     from edgefl.results.result import Result
     from edgefl.results.tracking import Tracker
     from edgefl.scenario import Scenario
@@ -241,13 +242,14 @@ def result_table(result: Result, folder: Path) -> str:
     """Return the short table at the end of a run."""
     from edgefl.core.units import energy, seconds
     from edgefl.results.report.run import bottleneck, lost_updates, plausibility
+    from edgefl.results.report.shared import describe
     from edgefl.runs.report_page import REPORT
 
     summary = result.summary
     run = result.as_run()
     lines = [
         *_wrapped("updates", lost_updates.sentence(run)),
-        ("rounds", str(summary["rounds"])),
+        ("rounds", _rounds(run)),
         ("virtual time", seconds(summary["time_s"])),
         ("energy", energy(summary["energy_j"])),
     ]
@@ -255,6 +257,8 @@ def result_table(result: Result, folder: Path) -> str:
         lines.append(("accuracy", f"{summary['final_accuracy']:.4f} (best {summary['best_accuracy']:.4f})"))
     elif result.ledger is not None and (losses := _known(result.ledger.round_columns()["test_loss"])):
         lines.append(("test loss", f"{losses[-1]:.4g} (lowest {min(losses):.4g})"))  # labels are not classes
+    if kept := describe.best_model(run):
+        lines.append(("best model", kept))
     for target in summary["targets"]:
         cost = "not reached"
         if target["round"] is not None:
@@ -266,6 +270,12 @@ def result_table(result: Result, folder: Path) -> str:
     if result.ledger is None:  # the result was read from the folder
         lines.append(("", "finished before; nothing was left to do"))
     return "\n".join(f"{name:<{NAME_WIDTH}}{value}" for name, value in lines)
+
+
+def _rounds(run: Run) -> str:
+    if run.stopped_before is None:
+        return str(run.length)
+    return f"{run.length} of {run.stopped_before}, ended by stop"
 
 
 def _wrapped(name: str, text: str) -> list[tuple[str, str]]:

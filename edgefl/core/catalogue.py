@@ -159,7 +159,8 @@ class Catalogue(Generic[M]):
             fields = {"kind": value}
         if not isinstance(fields, dict) or not self._can_be_kind(fields.get("kind")):
             known = ", ".join(self.members)
-            text = f"must be a name or {{kind: name, ...}}, got {shown(value)}"
+            got = f"an object of {type(value).__name__}" if callable(value) else shown(value)
+            text = f"must be a name or {{kind: name, ...}}, got {got}"
             raise fault(f"{text}{self._instead(value)}; known: {known}")
         name = fields["kind"]
         keys = {key: item for key, item in fields.items() if key != "kind"}
@@ -174,10 +175,14 @@ class Catalogue(Generic[M]):
 
     def _is_definition(self, value: Any) -> bool:
         """Return whether a value is a class or function from Python that may become a member."""
-        return isinstance(value, type) or (self.adapter is not None and callable(value))
+        # An object that can be called, such as a network that has been made, has no name by which to make it again.
+        named = callable(value) and hasattr(value, "__qualname__")
+        return isinstance(value, type) or (self.adapter is not None and named)
 
     def _instead(self, value: Any) -> str:
         """Return how to write a member that is written in another form, as the end of a sentence."""
+        if callable(value.get("kind") if isinstance(value, dict) else value):
+            return ": give its class or function, with its arguments as keys beside kind"
         if isinstance(value, list):
             return ': leave out the "- " before its keys'
         if isinstance(value, dict):

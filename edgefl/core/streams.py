@@ -70,6 +70,7 @@ Purpose = Literal[
     "background_down",  # other users of a downlink; entity = cell
     "background_up",  # of an uplink
     "dataset",  # what a dataset draws; entity = its name, index = owner
+    "validation",  # which training samples are held out before the others are divided
     "partition",  # which device has which samples
     "data_share",  # which of its samples a device keeps; entity = device
     "test_partition",  # which device has which test samples

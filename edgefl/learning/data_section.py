@@ -29,6 +29,10 @@ class DataSection(Section):
 
     dataset: Annotated[Dataset, DATASETS] = Digits()  # Name of the dataset, whose own keys stand beside it.
     partition: Annotated[Partition, PARTITIONS] = Iid()  # Which device holds which samples.
+    # Share of the training samples that is held out, before the others are divided, to choose models by.
+    validation_share: Annotated[
+        Annotated[float, Field(gt=0, lt=1)] | None, Field(exclude_if=lambda share: share is None)
+    ] = None
     # Divides the samples of a round's participants again in each round.
     redivide: Annotated[Partition, PARTITIONS] | None = None
     # Whether devices have test samples of their own (like_train), divided as their training samples are.

@@ -147,6 +147,9 @@ class Record:
     def save(self, key: str, write: Callable[[BinaryIO], None], *, lasting: bool = False) -> None:
         """Keep the state that `write` writes, and delete the oldest states that are not `lasting`."""
 
+    def drop(self, key: str) -> None:
+        """Delete the state under a key, unless other runs share the record and may need it."""
+
     def clear(self) -> None:
         """Forget everything on record."""
 
@@ -164,13 +167,15 @@ class Journal(Record):
         folder: the folder of this journal.
         fresh: begin an empty journal; `open` replaces the one in the folder.
         others: folders of other journals, whose runs have ended; their entries count, too.
+        shared: other runs will read this journal, so that it keeps what this run no longer needs.
 
     Raises:
         InputError: another process uses the journal, or it cannot be read.
     """
 
-    def __init__(self, folder: Path, *, fresh: bool = False, others: Sequence[Path] = ()) -> None:
+    def __init__(self, folder: Path, *, fresh: bool = False, others: Sequence[Path] = (), shared: bool = False) -> None:
         super().__init__()
+        self._shared = shared
         self._folder = folder
         self._fresh = fresh
         self._file: BinaryIO | None = None
@@ -362,6 +367,15 @@ class Journal(Record):
         for oldest in self._passing[:-KEPT_STATES]:
             own_files.remove_named([self._states.pop(oldest).path], STATE_FORM)
 
+    def drop(self, key: str) -> None:
+        """See Record."""
+        state = self._states.get(key)
+        if state is None or self._shared or state.path.parent != self._folder or not self.holds_lock:
+            return
+        with suppress(OSError):
+            own_files.remove_named([state.path], STATE_FORM)
+        del self._states[key]
+
     @staticmethod
     def _write_state(path: Path, write: Callable[[BinaryIO], None]) -> str:
         """Write a state and wait until it is on the disk; return its SHA-256."""
@@ -374,13 +388,19 @@ class Journal(Record):
             file.seek(0)
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def conclude(self) -> bool:
-        """Delete all states but the newest one; return False if there is none, or it is too large to be kept."""
+    def conclude(self, best: str | None) -> bool:
+        """Delete all states but the newest one; return False if there is none, or it is too large to be kept.
+
+        The tensors of the best model, under the key `best`, stay too.
+        """
         passing = self._passing
         if not passing or not self._states[passing[-1]].path.is_file():
             return False
         kept = self._states[passing[-1]].path
-        own_files.remove_named([path for path in self._folder.iterdir() if path != kept], STATE_FORM)
+        stay = {kept}
+        if best in self._states:
+            stay.add(self._states[best].path)
+        own_files.remove_named([path for path in self._folder.iterdir() if path not in stay], STATE_FORM)
         return kept.stat().st_size <= LARGEST_CONCLUDED_BYTES
 
     def close(self) -> None:

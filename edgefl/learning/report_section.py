@@ -50,6 +50,9 @@ class ReportSection(Section):
     """Evaluations of the model: their interval, and further models and values to report."""
 
     eval_every: Count = 1  # Rounds from one evaluation to the next; the last round is always evaluated.
+    # Whether the folder keeps the best evaluated model, too: by accuracy, or loss of a regression, on the validation
+    # set. Without that set it is chosen on the test set, whose accuracy then overstates what the model achieves.
+    best_model: Annotated[bool, Field(exclude_if=lambda wanted: not wanted)] = False
     # Models that are evaluated besides the global one. sel is the mean of the round's models, all that of all devices'
     # last ones.
     models: Annotated[tuple[Literal["sel", "all"], ...], Field(strict=False)] = ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
 from edgefl.core.catalogue import Catalogue, Member
-from edgefl.core.section import fault_at
+from edgefl.core.section import Count, fault_at
 
 
 class Schedule(Member):
@@ -63,6 +64,30 @@ class PolynomialRate(Schedule):
         return float((1 - self.ratio) * (1 - index / rounds) ** self.power + self.ratio)
 
 
+class CosineRate(Schedule):
+    """Cosine annealing, (1 - ratio) (1 + cos(pi t / T)) / 2 + ratio in round t of T (Loshchilov and Hutter, ICLR 2017).
+
+    T is the number of rounds of the run, or of the session.
+    """
+
+    ratio: Annotated[float, Field(ge=0, le=1)] = 0.0  # Factor that round T would have; the last round is T - 1.
+
+    def factor(self, index: int, rounds: int) -> float:
+        """Return `(1 - ratio) (1 + cos(pi t / T)) / 2 + ratio`."""
+        return (1 - self.ratio) * (1 + math.cos(math.pi * index / rounds)) / 2 + self.ratio
+
+
+class StepRate(Schedule):
+    """Step decay, decay^floor(t / every) in round t (torch's StepLR)."""
+
+    every: Count = 30  # Number of rounds with the same rate.
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.1  # Factor on the learning rate at each step.
+
+    def factor(self, index: int, rounds: int) -> float:
+        """Return `decay^floor(t / every)`."""
+        return float(self.decay ** (index // self.every))
+
+
 class StronglyConvexRate(Schedule):
     """The rate of theorem 1, 4 / (mu (t + a)) in round t from 1, with a = 100 (L / mu)^1.5 (FedAR, ECML PKDD 2024).
 
@@ -95,15 +120,20 @@ class StronglyConvexRate(Schedule):
         return (1.0 + self.delay) / (index + 1.0 + self.delay)
 
 
+NO_LOSSES = "a function of the round, such as step, as no schedule sees losses (stop.patience ends a run at a plateau)"
+
 SCHEDULES: Catalogue[Schedule] = Catalogue(
     noun="learning-rate schedule",
     members={
         "constant": "edgefl.learning.schedules:ConstantRate",
+        "cosine": "edgefl.learning.schedules:CosineRate",
         "exponential": "edgefl.learning.schedules:ExponentialRate",
         "inv_t": "edgefl.learning.schedules:InverseRate",
         "polynomial": "edgefl.learning.schedules:PolynomialRate",
+        "step": "edgefl.learning.schedules:StepRate",
         "strongly_convex": "edgefl.learning.schedules:StronglyConvexRate",
     },
     base=Schedule,
     kind="schedules",
+    elsewhere=dict.fromkeys(("plateau", "reduce_on_plateau", "ReduceLROnPlateau"), NO_LOSSES),
 )

@@ -58,6 +58,7 @@ SETUP_RUNS = "`devices.setup_s` or `devices.setup_j`"
 SEL_RUNS = "`report.models` with `sel`"
 TRAIN_RUNS = "`report.train_accuracy`"
 ALL_RUNS = "`report.models` with `all`"
+VALIDATION_RUNS = "`data.validation_share`"
 # Keys of rows that several files share
 SESSION = _count("session", "number of the session, from 1; always 1 without sessions")
 ROUND = _count("round", "number of the round in its session, from 1; extra rounds have 0 and less")
@@ -97,6 +98,8 @@ ROUND_COLUMNS = (
     _number("hr_10", "", "hit rate: share of users whose film is among their first 10", RANKING_RUNS),
     _number("ndcg_10", "", "normalised discounted cumulative gain at 10, mean over users", RANKING_RUNS),
     _number("test_auc_strict", "", "the same, where equal scores count nothing instead of half", "`report.strict_auc`"),
+    _number("validation_loss", "", "loss of the global model on the validation set", VALIDATION_RUNS),
+    _number("validation_accuracy", "", "accuracy of the global model on the validation set, 0 to 1", VALIDATION_RUNS),
     _number("sel_loss", "", "test loss of the mean of the round's local models", SEL_RUNS),
     _number("sel_accuracy", "", "test accuracy of the mean of the round's local models", SEL_RUNS),
     _number("all_loss", "", "test loss of the mean of all devices' last local models", ALL_RUNS),

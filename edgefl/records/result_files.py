@@ -79,6 +79,10 @@ RESULT_FILES = (
         "`model: {init: {kind: file, path: ...}}` starts from it",
     ),
     ResultFile(
+        "best_model.safetensors",
+        "the best evaluated model in the same format, with `report.best_model` (`docs/evaluation.md`)",
+    ),
+    ResultFile(
         "what_if.csv", "costs with other values of some keys, if any were priced (`docs/what-if.md`)", digested=False
     ),
     ResultFile("report.html", "one self-contained page (`docs/report.md`)", digested=False),

@@ -52,6 +52,10 @@ class Limits(Protocol):
     def energy_j(self) -> float | None:
         """Energy of all devices."""
 
+    @property
+    def patience(self) -> object | None:
+        """How long it may fail to improve."""
+
 
 class RemainingTime:
     """Estimates the wall-clock time that a run still takes, from its last rounds and its stop rule.
@@ -94,6 +98,8 @@ class RemainingTime:
         left_s = self.left_s
         if not left_s:
             return ""
+        if self._stop.patience is not None:
+            return f"at most about {seconds(left_s)} left"
         if self._stop.accuracy is None:
             return f"about {seconds(left_s)} left"
         # In which round that will be is not known.

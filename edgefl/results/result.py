@@ -22,8 +22,8 @@ from edgefl.records.result_files import CELL_LOAD, LABELS_BY_ROUND, ResultFile
 from edgefl.results.integrity import check_file
 from edgefl.results.reader import EVENTS_FILE, FINISHED_STATUS, Documents, read_documents
 from edgefl.results.result_tables import described_in, measured_tables
-from edgefl.results.run_folder import DEVICE_ACCURACY_FILE, MODEL_FILE
-from edgefl.results.saved_model import no_model, read_model
+from edgefl.results.run_folder import BEST_MODEL_FILE, DEVICE_ACCURACY_FILE, MODEL_FILE
+from edgefl.results.saved_model import no_best_model, no_model, read_model
 from edgefl.scenario import Scenario, dump, load_model
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Result:
     folder: Path | None = None  # that the run wrote to; None: it wrote nothing
     manifest: dict[str, Any] = field(default_factory=dict)  # as in manifest.json; digests only if from a folder
     # Of a run in memory; a folder has files for them
+    best: TrainedModel | None = None  # the best evaluated model, if the report asks for it
     resolved: Scenario | None = None  # the scenario with objects that were made in Python
     more_tables: Mapping[str, Callable[[], Columns]] = field(default_factory=dict)  # by file: labels, tracks, ...
 
@@ -81,9 +82,10 @@ class Result:
             return None
         return read_model(self.folder).flat()
 
-    def model(self) -> nn.Module:
+    def model(self, *, best: bool = False) -> nn.Module:
         """Return the final global model as a torch module in evaluation mode, with its statistics.
 
+        With `best`, it is the best evaluated model, which the run has kept with `report.best_model`.
         It takes normalised samples [B, *sample_shape], (x - mean) / std of the dataset. `saved_model().prepared` makes
         them from stored samples.
 
@@ -93,19 +95,30 @@ class Result:
         """
         from edgefl.learning.learner.networks.rebuilt import rebuilt  # imports torch
 
-        return rebuilt(self._model_section(), self.saved_model())
+        return rebuilt(self._model_section(), self.saved_model(best=best))
 
-    def saved_model(self) -> TrainedModel:
+    def saved_model(self, *, best: bool = False) -> TrainedModel:
         """Return the tensors of the final global model by name, from memory or from the result folder.
 
+        With `best`, they are those of the best evaluated model (`report.best_model`).
+
         Raises:
-            InputError: nothing was learned, or the model in the result folder is damaged.
+            InputError: there is no such model, or the file in the result folder is damaged.
         """
+        if best:
+            return self._best_model()
         if self.trained is not None:
             return self.trained
         if self.ledger is not None or self.folder is None:
             raise no_model(self._name)
         return read_model(self.folder)
+
+    def _best_model(self) -> TrainedModel:
+        if self.best is not None:
+            return self.best
+        if self.ledger is not None or self.folder is None:
+            raise no_best_model(self._name)
+        return read_model(self.folder, BEST_MODEL_FILE)
 
     def _model_section(self) -> Model:
         if self.resolved is not None:

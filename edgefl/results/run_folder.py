@@ -22,6 +22,7 @@ LABELS_FILE = "labels.csv"
 TRACKS_FILE = "tracks.csv"
 DEVICE_ACCURACY_FILE = "device_accuracy.csv"
 MODEL_FILE = "model.safetensors"
+BEST_MODEL_FILE = "best_model.safetensors"
 REPORT_FILE = "report.html"
 CHECKPOINTS = "checkpoints"  # folder of the record from which a run can be resumed
 LOCK = Path(CHECKPOINTS) / JOURNAL  # locked by the process that works in the folder: with a run, a sweep or a study
@@ -59,6 +60,7 @@ RESULT_MARKS: dict[str, Mark] = {  # of the files that a new run in the same fol
     "events.parquet": begins_with(b"PAR1"),
     SUMMARY_FILE: _begins_like(rb'\{\s*"rounds":\s*\d'),
     MODEL_FILE: _is_saved_model,
+    BEST_MODEL_FILE: _is_saved_model,
     WHAT_IF_FILE: first_line_has("key", "value", "refused"),
     REPORT_FILE: PAGE,
     **_marks_of([LABELS_BY_ROUND, *measured_tables()]),

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-def read_model(folder: Path) -> TrainedModel:
-    """Return the final model's tensors.
+def read_model(folder: Path, name: str = MODEL_FILE) -> TrainedModel:
+    """Return the tensors of the final model, or of the best one (`name` is `BEST_MODEL_FILE`).
 
     Raises:
-        InputError: nothing was learned, or the file is damaged.
+        InputError: the folder has no such model, or the file is damaged.
     """
-    path = folder / MODEL_FILE
+    path = folder / name
     if not path.exists():
-        raise no_model(str(folder))
-    check_file(folder, MODEL_FILE)
+        raise no_model(str(folder)) if name == MODEL_FILE else no_best_model(str(folder))
+    check_file(folder, name)
     try:
         return TrainedModel.from_bytes(read_bytes(path))
     except (OSError, ValueError) as error:
@@ -38,6 +38,11 @@ def read_model(folder: Path) -> TrainedModel:
 def no_model(run: str) -> InputError:
     """Return the error about a run without a model."""
     return InputError(f"{run}: has no model, as nothing was learned")
+
+
+def no_best_model(run: str) -> InputError:
+    """Return the error about a run that has not kept its best model."""
+    return InputError(f"{run}: has no best model: run it again with report.best_model: true")
 
 
 def read_module(folder: Path, scenario: Mapping[str, Any]) -> tuple[nn.Module, TrainedModel]:

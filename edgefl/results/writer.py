@@ -19,7 +19,6 @@ from edgefl.records.ledger import Columns, Ledger
 from edgefl.results import run_folder
 from edgefl.results.csv_format import csv_bytes, csv_pieces
 from edgefl.results.integrity import MANIFEST_FILE, WHAT_IF_DIGEST, WHAT_IF_FILE
-from edgefl.results.run_folder import MODEL_FILE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,13 +50,13 @@ def write_ledger(files: FileGroup, ledger: Ledger) -> None:
         _write_events(stream, ledger.event_blocks())
 
 
-def write_model(files: FileGroup, trained: TrainedModel, scenario: Mapping[str, Any]) -> None:
-    """Write the tensors of the final model by name."""
+def write_model(files: FileGroup, name: str, trained: TrainedModel, scenario: Mapping[str, Any]) -> None:
+    """Write the tensors of a model by their names to the file `name`."""
     # No times and no machines: equal runs give equal bytes.
     content = trained.to_bytes(
         version=edgefl_version(), scenario=str(scenario["name"]), model=str(scenario["model"]["kind"])
     )
-    files.write(MODEL_FILE, content)
+    files.write(name, content)
 
 
 def write_what_if(folder: Path, columns: Columns) -> None:

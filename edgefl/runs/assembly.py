@@ -75,6 +75,9 @@ def build(
             f"server.selection: {name} chooses by losses, which a run without learning does not have: "
             "run with learning, or choose another selection"
         )
+    if scenario.stop.patience is not None and not train and known is None:
+        text = "a run without learning does not improve"
+        raise InputError(f"stop.patience: {text}: run with learning, or leave it out (--set stop.patience=null)")
     streams = Streams(scenario.seed)
     held: HeldDecisions | None = None
     if decider_of(scenario) is not None:

@@ -15,7 +15,7 @@ from edgefl.learning.losses import LOSSES
 from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.imported import has_own_network
 from edgefl.learning.report_section import ReportSection
-from edgefl.scenario import Scenario
+from edgefl.scenario import Scenario, Stop
 
 
 def check(scenario: Scenario, data: Data) -> None:
@@ -28,6 +28,7 @@ def check(scenario: Scenario, data: Data) -> None:
     _check_model(scenario.model.with_loss(scenario.training.loss), data, Streams(scenario.seed))
     if data.regression:
         _check_regression(scenario)
+    _check_patience(scenario.stop, data)
     if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
         raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
     _check_report(scenario.report, data)
@@ -103,6 +104,14 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
     if loss is not None and loss.takes_log_probabilities and not has_own_network(model):
         text = f"nll_loss needs logarithms of probabilities, which {MODELS.name_of(model)} does not return"
         raise InputError(f"training.loss: {text}: leave it out, for the cross-entropy")
+
+
+def _check_patience(stop: Stop, data: Data) -> None:
+    if stop.patience is None or stop.patience.of is None or data.classes:
+        return
+    if stop.patience.of.endswith("_accuracy"):
+        text = "needs samples with classes, as no accuracy is measured for others"
+        raise InputError(f"stop.patience.of: {text}: set it to {stop.patience.of.replace('accuracy', 'loss')}")
 
 
 def _check_regression(scenario: Scenario) -> None:

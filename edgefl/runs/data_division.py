@@ -12,8 +12,8 @@ from edgefl.core.global_draws import watching_draws
 from edgefl.core.per_device import DATA_SHARE
 from edgefl.core.streams import Streams
 from edgefl.learning.datasets import Data
-from edgefl.learning.partitions import PARTITIONS
-from edgefl.learning.partitions.base import Labelled, check_parts, dividing_hook, keep, part_sizes
+from edgefl.learning.partitions import PARTITIONS, Partition
+from edgefl.learning.partitions.base import Labelled, check_parts, dividing_hook, keep, part_sizes, renumbered
 from edgefl.learning.redivision import Redivision
 from edgefl.records.ledger import Columns
 from edgefl.scenario import Scenario
@@ -25,7 +25,14 @@ class Divided(NamedTuple):
     data: Data
     parts: Sequence[Indices]  # [devices] the training samples of each device
     test_parts: Sequence[Indices] | None = None  # [devices] the test samples of each device; None: not divided
+    validation: Indices | None = None  # [n] the training samples that are held out, ascending; None: there are none
     redivision: Redivision | None = None  # divides the participants' samples again each round; None: they keep them
+
+    @property
+    def compared_by(self) -> str:
+        """The column of rounds.csv by which the run's models are compared, unless the scenario names another."""
+        evaluated_on = "test" if self.validation is None else "validation"
+        return f"{evaluated_on}_accuracy" if self.data.classes else f"{evaluated_on}_loss"
 
     @property
     def own_parts(self) -> Sequence[Indices]:
@@ -49,25 +56,78 @@ def divide(scenario: Scenario) -> Divided:
         if section.redivide is not None and (reason := section.redivide.check_classes()):
             raise InputError(f"data.redivide: {PARTITIONS.name_of(section.redivide)} {reason}")
         labels = np.zeros(len(labels), dtype=np.int64)  # partitions only need their number
-    partition = section.partition
-    with watching_draws(partition, dividing_hook(partition)):
-        parts = partition.assign(labels, data.owner, scenario.devices.count, streams.generator("partition"))
-    check_parts(partition, parts, scenario.devices.count, len(labels))
+    validation = None
+    if section.validation_share is not None:
+        validation = _held_out(section.validation_share, len(labels), streams)
+    parts = _parts(scenario, labels, data.owner, validation, streams)
     share = scenario.devices.draw("data_share", DATA_SHARE, streams)
     parts = keep(parts, share, partial(streams.generator, "data_share"))
     redivision = None
     if section.redivide is not None:
         redivision = Redivision(section.redivide, labels, parts, streams)
     if section.test_partition == "none":
-        return Divided(data, parts, redivision=redivision)
+        return Divided(data, parts, validation=validation, redivision=redivision)
     if not data.classes:
         raise InputError("data.test_partition: like_train needs samples with classes: leave it out")
+    test_parts = _test_parts(section.partition, data, parts, validation, streams)
+    return Divided(data, parts, test_parts, validation, redivision)
+
+
+def _held_out(share: float, samples: int, streams: Streams) -> Indices:
+    """Return a share of the numbers of samples, ascending: at least one of them, and not all."""
+    count = min(max(round(share * samples), 1), samples - 1)
+    if count < 1:
+        raise InputError(f"data.validation_share: needs 2 training samples at least, the data have {samples}")
+    # A greater share holds out all that a smaller one does.
+    return np.sort(streams.generator("validation").permutation(samples)[:count])
+
+
+def _parts(
+    scenario: Scenario, labels: Indices, owner: Indices | None, held_out: Indices | None, streams: Streams
+) -> Sequence[Indices]:
+    """Return the training samples of each device, none of which is held out.
+
+    Raises:
+        InputError: the samples cannot be divided in this way.
+    """
+    partition = scenario.data.partition
+    rng = streams.generator("partition")
+    remaining = None
+    if held_out is not None and partition.of_parts:
+        remaining = np.delete(np.arange(len(labels)), held_out)
+        labels = labels[remaining]
+        owner = None if owner is None else owner[remaining]
+    with watching_draws(partition, dividing_hook(partition)):
+        parts = partition.assign(labels, owner, scenario.devices.count, rng)
+    check_parts(partition, parts, scenario.devices.count, len(labels))
+    if held_out is None:
+        return parts
+    if remaining is not None:
+        return renumbered(parts, remaining)
+    # Such a partition names samples or their owners: each device loses those of its samples that are held out.
+    parts = [part[~np.isin(part, held_out)] for part in parts]
+    empty = [device for device, part in enumerate(parts) if not len(part)]
+    if empty:
+        text = (
+            f"leaves {len(empty)} devices without samples, the first of them device {empty[0]}: set it to a lower share"
+        )
+        raise InputError(f"data.validation_share: {text}")
+    return parts
+
+
+def _test_parts(
+    partition: Partition, data: Data, parts: Sequence[Indices], held_out: Indices | None, streams: Streams
+) -> Sequence[Indices]:
+    """Return the test samples of each device, divided as the training samples that are not held out."""
     train = Labelled(data.train_y, data.owner)
+    if held_out is not None:
+        divided = np.ones(len(data.train_y), dtype=bool)
+        divided[held_out] = False
+        train = Labelled(data.train_y[divided], None if data.owner is None else data.owner[divided])
+        parts = renumbered(parts, np.cumsum(divided) - 1)
     test = Labelled(data.test_y, data.test_owner)
-    rng = streams.generator("test_partition")
     with watching_draws(partition, "assign_test"):
-        test_parts = partition.assign_test(train, parts, test, rng)
-    return Divided(data, parts, test_parts, redivision)
+        return partition.assign_test(train, parts, test, streams.generator("test_partition"))
 
 
 def accuracy_columns(accuracies: Floats, own_parts: Sequence[Indices]) -> Columns:

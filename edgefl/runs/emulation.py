@@ -196,7 +196,9 @@ class Emulation:
             self._folder: ResultFolder | None = None
             if options.out is not None:
                 own = own_tables(scenario.report)
-                folder = ResultFolder(options.out, own, resume=options.resume, shared=options.shared)
+                folder = ResultFolder(
+                    options.out, own, resume=options.resume, shared=options.shared, shares=options.share
+                )
                 self._folder = undo.enter_context(closing(folder))
             cluster = joined(options.cluster, options.device, undo, train=options.train)
             self._begin(progress, control, env or clock.new_clock(), cluster)
@@ -377,7 +379,7 @@ class Emulation:
             if self._bug is not None:
                 raise self._bug
             if self._folder is not None and result.status == "finished" and not self.options.share:
-                self._folder.tidy_record(extendable=self._worth_keeping)
+                self._folder.tidy_record(extendable=self._worth_keeping, best=self.server.replay.best_key)
             return result
 
     def _collect(self) -> Result:
@@ -400,12 +402,17 @@ class Emulation:
             summary["storage"] = self._recorded.storage()
         if server.stopping.lifetime is not None:
             summary["lifetime_s"] = server.stopping.lifetime.ended_s
+        best = None
+        if server.replay.best is not None:
+            summary["best_model"] = server.replay.best.described(several_sessions=scenario.in_sessions.several)
+            best = server.replay.best.trained()
         server.replay.close()
         wall_s = divided_wall_s(time.perf_counter() - self._began_s, self._setup_s, server.replay.learning_s)
         result = Result(
             scenario=self._resolved.model_dump(mode="json"),
             summary={**summary, "wall_s": wall_s},
             trained=trained,
+            best=best,
             status=self.status,
             ledger=server.ledger,
             error=self.error,

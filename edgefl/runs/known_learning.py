@@ -16,6 +16,8 @@ from edgefl.server.global_model import NOT_EVALUATED
 
 LEARNED_COLUMNS = tuple(NOT_EVALUATED)  # of rounds.csv, on which the world may depend
 
+TESTED_COLUMNS = ("test_loss", "test_accuracy", "validation_loss", "validation_accuracy")  # on which its end may depend
+
 
 class KnownLearning(NamedTuple):
     """The outcome of a finished run's learning."""
@@ -70,7 +72,7 @@ class RowsOfRun(Record):
         if kind == "":
             return {"columns": {name: row.get(name) for name in LEARNED_COLUMNS}}
         if kind in {"test", "last"}:
-            return {name: row.get(name) for name in ("test_loss", "test_accuracy")}
+            return {name: row[name] for name in TESTED_COLUMNS if name in row}
         if kind == "devices":
             return {"accuracies": None}  # prices do not depend on them
         return None

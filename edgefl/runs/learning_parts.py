@@ -56,7 +56,7 @@ def replay_of_known(
     scenario: Scenario, known: KnownLearning, ledger: Ledger, streams: Streams, progress: RoundListener
 ) -> Replay:
     """Build the server's side of learning for a run that repeats the learning of another run."""
-    replay = partial(_replay, scenario, ledger, streams, progress)
+    replay = partial(_replay, scenario, ledger, streams, progress, compared_by="")
     return replay(refuse_to_learn, learning_rates="training.lr", keeping=(known.record, Pace()), base=known.base)
 
 
@@ -101,7 +101,15 @@ def replay_of(
         base, begins = _base(record, scenario, place, divided, probabilities.tolist())
     build = model if train else None
     replay = _replay(
-        scenario, ledger, streams, progress, build, learning_rates=learning_rates, keeping=keeping, base=base
+        scenario,
+        ledger,
+        streams,
+        progress,
+        build,
+        compared_by=divided.compared_by,
+        learning_rates=learning_rates,
+        keeping=keeping,
+        base=base,
     )
     if begins:
         replay.prepare()  # find faults of model and data before anything is written
@@ -115,6 +123,7 @@ def _replay(
     progress: RoundListener,
     build: Callable[[], GlobalModel] | None,
     *,
+    compared_by: str,
     learning_rates: str,
     keeping: Keeping | None,
     base: str,
@@ -128,6 +137,7 @@ def _replay(
         ledger=ledger,
         streams=streams,
         progress=progress,
+        compared_by=compared_by,
         edge_models=scenario.server.policy.edge_models,
         sectors=scenario.cells.sectors,
         learning_rates=learning_rates,
@@ -181,6 +191,7 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
         cut=cut,
         report=scenario.report,
         test_parts=divided.test_parts,
+        validation=divided.validation,
         redivision=divided.redivision,
         participants=expected_participants(scenario),
     )

@@ -38,16 +38,19 @@ class ResultFolder:
         own: tables of measures from outside that the run will write.
         resume: whether the run in the folder is continued.
         shared: result folders of other runs with records.
+        shares: whether other runs will read the record of this one.
 
     Raises:
         InputError: another process uses the record, or it cannot be read.
     """
 
-    def __init__(self, path: Path, own: Sequence[ResultFile], *, resume: bool, shared: tuple[Path, ...]) -> None:
+    def __init__(
+        self, path: Path, own: Sequence[ResultFile], *, resume: bool, shared: tuple[Path, ...], shares: bool
+    ) -> None:
         self.path = path
         self._own = own
         self._before = _state_of(path)
-        self.record = _journal(path, shared, resume=resume)
+        self.record = _journal(path, shared, resume=resume, shares=shares)
 
     def close(self) -> None:
         """Release the record."""
@@ -108,11 +111,14 @@ class ResultFolder:
         except InputError as error:
             raise RunError(f"{error}; the results of the run are lost") from None
 
-    def tidy_record(self, *, extendable: bool) -> None:
-        """Delete the record of a finished run, except for the state from which it can be extended."""
+    def tidy_record(self, *, extendable: bool, best: str | None) -> None:
+        """Delete the record of a finished run, except for the state from which it can be extended.
+
+        Its best model, under the key `best` of the record, may still be the best one then.
+        """
         if not self.record.holds_lock:
             return
-        if not extendable or not self.record.conclude():
+        if not extendable or not self.record.conclude(best):
             run_folder.remove_checkpoints(self.path)
 
 
@@ -198,13 +204,14 @@ def tidy_finished(folder: Path, *, keeps_record: bool) -> None:
 # Its record and its files
 
 
-def _journal(folder: Path, shared: tuple[Path, ...], *, resume: bool) -> Journal:
+def _journal(folder: Path, shared: tuple[Path, ...], *, resume: bool, shares: bool) -> Journal:
     # On a cluster, others may have learned on another type of processor: such learning is not shared.
     alike = [other for other in shared if is_of_this_processor(other)]
     if shared and not alike:
         log.warning("other runs have learned on another type of processor: their learning is repeated on this one")
     records_of_others = [other / run_folder.CHECKPOINTS for other in alike]
-    return Journal(folder / run_folder.CHECKPOINTS, fresh=not resume, others=records_of_others)
+    checkpoints = folder / run_folder.CHECKPOINTS
+    return Journal(checkpoints, fresh=not resume, others=records_of_others, shared=shares)
 
 
 def _state_of(folder: Path) -> FolderState:
@@ -226,7 +233,9 @@ def _write(folder: Path, result: Result) -> None:
             _write_beginnings_again(files, result)
             writer.write_ledger(files, result.ledger)
             if result.trained is not None:
-                writer.write_model(files, result.trained, result.scenario)
+                writer.write_model(files, run_folder.MODEL_FILE, result.trained, result.scenario)
+            if result.best is not None:
+                writer.write_model(files, run_folder.BEST_MODEL_FILE, result.best, result.scenario)
             for name, columns in result.more_tables.items():
                 if name != run_folder.LABELS_FILE:  # written at the beginning
                     files.write(name, csv_bytes(columns()))

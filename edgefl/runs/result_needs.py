@@ -133,6 +133,8 @@ def disk_needs(scenario: Scenario, divided: Divided, rows: Expected, *, train: b
     devices = len(divided.parts)
     part_takers = min(devices, rows.participants)
     state_bytes = model_bytes * (1 + vectors.kept + vectors.rows * devices + vectors.states * part_takers)
+    if scenario.report.best_model:
+        needs.append(DiskNeed("the best model", model_bytes, 2 * model_bytes))  # also on record until the run ends
     return [
         *needs,
         DiskNeed("the trained model", model_bytes, model_bytes),

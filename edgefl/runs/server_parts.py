@@ -31,6 +31,7 @@ from edgefl.server.held_samples import HeldSamples
 from edgefl.server.observers.battery_meter import BatteryMeter
 from edgefl.server.optimised_control import OptimisedControl
 from edgefl.server.participation import NO_METER
+from edgefl.server.plateau import Plateau
 from edgefl.server.reach import Reach
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
@@ -110,7 +111,7 @@ def server_of(
     rounds = RoundCounter(scenario.in_sessions)
     roster = Roster()
     attendance = Attendance(env, world, around.groups, rounds)
-    stopping = Stopping(env, scenario.stop, world.batteries)
+    stopping = Stopping(env, scenario.stop, world.batteries, _plateau(scenario, divided))
     selection = scenario.server.selection
     tracker = DeviceTracker(around.payload.samples, selection.memory_width, _labels_at_registration(scenario, divided))
     choosing = Choosing(
@@ -176,6 +177,13 @@ def server_of(
         under_way=under_way,
         observers=observers,
     )
+
+
+def _plateau(scenario: Scenario, divided: Divided) -> Plateau | None:
+    patience = scenario.stop.patience
+    if patience is None:
+        return None
+    return Plateau(patience, patience.of or divided.compared_by)
 
 
 def _radio(

@@ -2,7 +2,15 @@
 
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, Field, PositiveFloat, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from edgefl.coordination.policies import POLICIES
@@ -41,6 +49,16 @@ def _check_label(label: str) -> str:
     return label
 
 
+class Patience(Section):
+    """The end of a run whose model no longer improves (early stopping): how long it may wait for an improvement."""
+
+    rounds: Count  # Number of rounds without an improvement after which the run ends.
+    # The column of rounds.csv that is to improve. By default the accuracy, or the loss of a regression, on the
+    # validation set if there is one, otherwise on the test set.
+    of: Literal["validation_accuracy", "validation_loss", "test_accuracy", "test_loss", "train_loss"] | None = None
+    min_delta: NonNegativeFloat = 0.0  # Changes up to this size do not count as an improvement.
+
+
 class Stop(Section):
     """Conditions that end a run before its last round; checked after each round, and the first that holds counts.
 
@@ -50,7 +68,10 @@ class Stop(Section):
     accuracy: Accuracy | None = None  # Test accuracy at which the run ends, from 0 to 1.
     time_s: PositiveFloat | None = None  # Virtual time at which the run ends.
     energy_j: PositiveFloat | None = None  # Energy of all devices at which the run ends.
-    depleted: Count | None = None  # Number of devices that have run out of charge at once, at which the run ends.
+    # Number of devices that have run out of charge at once, at which the run ends.
+    depleted: Annotated[Count | None, Field(exclude_if=lambda depleted: depleted is None)] = None
+    # Ends a run that no longer improves.
+    patience: Annotated[Patience | None, Field(exclude_if=lambda patience: patience is None)] = None
 
 
 class Sections(Section):

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from edgefl.core.errors import DivergedError
 from edgefl.learning.record import Record
+from edgefl.learning.trained_model import TrainedModel
 from edgefl.records.ledger import Ledger
 from edgefl.scenario import RoundKey, Sessions
+from edgefl.server.best_model import BestModel
 
 if TYPE_CHECKING:
     from edgefl.learning.learner import Pending
 
 Evaluations = Mapping[str, "Pending"]  # by the model's name in columns: test (the global model), sel, all
 RoundListener = Callable[[Mapping[str, Any]], None]  # called with each finished round's row
+TENSORS = "tensors"  # ends the keys of models on record
 MOST_UNDER_WAY = 8  # rounds whose evaluations are under way, each of which holds a model
 
 
@@ -27,6 +30,7 @@ class ModelTest(NamedTuple):
     key: str
     columns: dict[str, Any] | None = None  # the result, if it is on record
     evaluations: Evaluations | None = None  # evaluations in the background, if it is not
+    model: Callable[[], TrainedModel] | None = None  # returns the evaluated model, if it is not
 
     def done(self) -> bool:
         """Return True if `result` would not have to wait."""
@@ -67,6 +71,7 @@ class Evaluation:
     ledger: Ledger  # records results
     record: Record  # keeps results for a resumed run
     progress: RoundListener  # called with each round's row once its evaluation is finished
+    best: BestModel | None  # keeps the best model; None: the report asks for none
 
     def __post_init__(self) -> None:
         self._several = self.sessions.several
@@ -99,9 +104,19 @@ class Evaluation:
         if loss is not None and not math.isfinite(loss):
             where = tested.round_key.named(several=self._several)
             raise diverged(where, "its test loss is NaN or infinite", self.learning_rates)
+        self._note_best(tested, columns)
+        self.ledger.enter_evaluation(tested.number, columns)
+
+    def _note_best(self, tested: TestedRound, columns: Mapping[str, Any]) -> None:
+        """Put an evaluation on record; before it the tensors of the best model, so that a resumed run has both."""
+        before = None if self.best is None else self.best.key
+        if self.best is not None:
+            key = f"{tested.test.key.rpartition('/')[0]}/{TENSORS}"
+            self.best.note(tested.round_key, key, columns, tested.test.model)
         if tested.test.evaluations:
             self.record.note(tested.test.key, columns)
-        self.ledger.enter_evaluation(tested.number, columns)
+        if self.best is not None and before is not None and self.best.key != before:
+            self.record.drop(before)
 
 
 def diverged(where: str, how: str, learning_rates: str) -> DivergedError:

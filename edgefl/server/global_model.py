@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -344,6 +345,9 @@ class GlobalModel:
         evaluate = self.learner.evaluator.evaluate
         statistics = self.learner.statistics
         pending = {"test": evaluate(self.state["w"], statistics, labels, self._tested_devices(round_key))}
+        held_out = self.learner.task.validation_of(labels)
+        if len(held_out):
+            pending["validation"] = self.learner.evaluator.evaluate_held_out(self.state["w"], statistics, held_out)
         for name, w in self.learner.mean_models(self._received).items():
             pending[name] = evaluate(w, statistics, labels)
         return pending
@@ -368,7 +372,11 @@ class GlobalModel:
 
     def trained(self) -> TrainedModel:
         """Return the global model, with the statistics that it is evaluated with."""
-        return self.learner.trained(self.state["w"])
+        return self.snapshot()()
+
+    def snapshot(self) -> Callable[[], TrainedModel]:
+        """Return a function that returns the present global model, whatever is learned until it is called."""
+        return partial(self.learner.trained, self.state["w"], self.learner.statistics)
 
     # Checkpoints
 

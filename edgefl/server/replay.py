@@ -21,6 +21,7 @@ from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.records.ledger import Ledger
 from edgefl.scenario import RoundKey, Sessions
+from edgefl.server.best_model import BestModel
 from edgefl.server.commands import (
     Arrival,
     Command,
@@ -33,7 +34,7 @@ from edgefl.server.commands import (
     Redivide,
     Send,
 )
-from edgefl.server.evaluation import NO_TEST, Evaluation, ModelTest, RoundListener, TestedRound
+from edgefl.server.evaluation import NO_TEST, TENSORS, Evaluation, ModelTest, RoundListener, TestedRound
 from edgefl.server.global_model import NOT_EVALUATED, GlobalModel
 from edgefl.server.measured_round import tables_of
 from edgefl.server.participation import Participation
@@ -62,6 +63,7 @@ class Replay:
     ledger: Ledger  # records evaluations and measurements
     streams: Streams
     progress: RoundListener  # called with each round's row once its evaluation is finished
+    compared_by: str  # the column of rounds.csv by which models are compared
     edge_models: bool  # whether each base station has a model of its own
     sectors: int  # of each base station, whose cells share its model
     learning_rates: str  # the keys that set a learning rate, as messages name them
@@ -82,6 +84,9 @@ class Replay:
         self._postponed: list[tuple[str, Command]] = []  # commands not yet applied to a model, with the key after each
         self._in_flight: dict[int, int] = {}  # by device: the stage of the model it received
         self._arrived: list[Arrival] = []  # updates that arrived since a command last took them
+        self.best: BestModel | None = None  # the best evaluated model; None: the report does not ask for it
+        if self.report.best_model:
+            self.best = BestModel(self.compared_by, self._record)
         self._evaluation = Evaluation(
             every=self.report.eval_every,
             sessions=self.sessions,
@@ -89,6 +94,7 @@ class Replay:
             ledger=self.ledger,
             record=self._record,
             progress=self.progress,
+            best=self.best,
         )
         self._learned_from: set[int] = set()  # devices whose update arrived since they last left
         self.losses: dict[int, float] = {}  # training losses of the last round, by device
@@ -96,6 +102,11 @@ class Replay:
         self._nesting = 0  # depth of calls whose wall-clock time is measured
         self._awaited = NO_IDS  # devices that the algorithm waits for before it changes the model
         self._await(NO_IDS, 0)
+
+    @property
+    def best_key(self) -> str | None:
+        """The key under which the best model is on record, if the report asks for it and there is one."""
+        return None if self.best is None else self.best.key
 
     @property
     def key(self) -> str:
@@ -274,7 +285,7 @@ class Replay:
         """Return the present model as evaluations use it, and put it on record; None without learning."""
         if self.build is None:
             return None
-        key = f"{self._key}/tensors"
+        key = f"{self._key}/{TENSORS}"
         found: list[TrainedModel] = []
 
         def load(file: BinaryIO) -> None:
@@ -348,7 +359,7 @@ class Replay:
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:
             return ModelTest(key, recorded)
-        return ModelTest(key, None, self.model.evaluations(round_key))
+        return ModelTest(key, None, self.model.evaluations(round_key), self.model.snapshot())
 
     def settle(self, *, wait: bool) -> None:
         """Enter finished evaluations into the ledger in order of their rounds; if `wait`, wait for all of them."""

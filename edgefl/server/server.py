@@ -144,13 +144,13 @@ class Server:
     def _goes_on(self) -> bool:
         """Return True if rounds are left and no stop condition holds."""
         # Models are evaluated in the background. The run waits for them only if the accuracy may end it.
-        self.replay.settle(wait=self.stopping.needs_accuracy)
+        self.replay.settle(wait=self.stopping.needs_tests)
         last_row = self.ledger.last_row
         if self.rounds.all_ended:
             return False
         if last_row is None or last_row["round"] < 1:  # extra rounds do not count
             return True
-        return not self.stopping.holds(last_row)
+        return not self.stopping.holds(self.ledger)
 
     def _begin_round(self, present: int) -> None:
         """Begin a round while `present` devices are present."""

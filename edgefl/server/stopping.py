@@ -1,13 +1,13 @@
 """The conditions that end a run before its last round."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import simpy
 
-from edgefl.scenario.sections import Stop
+from edgefl.records.ledger import Ledger
+from edgefl.scenario import Stop
+from edgefl.server.plateau import Plateau
 from edgefl.world.batteries import Batteries
 from edgefl.world.churn.base import Changes
 
@@ -47,6 +47,7 @@ class Stopping:
     env: simpy.Environment
     stop: Stop
     batteries: Batteries | None
+    plateau: Plateau | None  # None: the scenario has no patience
 
     def __post_init__(self) -> None:
         self.lifetime: Lifetime | None = None
@@ -59,18 +60,21 @@ class Stopping:
             self.time_is_up = self.env.timeout(max(self.stop.time_s - self.env.now, 0.0))
 
     @property
-    def needs_accuracy(self) -> bool:
-        """Return whether the accuracy of a round may end the run."""
-        return self.stop.accuracy is not None
+    def needs_tests(self) -> bool:
+        """Return whether a test of a round's model may end the run."""
+        return self.stop.accuracy is not None or (self.plateau is not None and self.plateau.needs_tests)
 
-    def holds(self, last_row: Mapping[str, Any]) -> bool:
-        """Return whether the run ends now, after the round with this row of rounds.csv."""
+    def holds(self, ledger: Ledger) -> bool:
+        """Return whether the run ends now, after the last round of the ledger, which has its tests if they matter."""
         stop = self.stop
+        last_row = ledger.row(ledger.finished - 1)
         if stop.time_s is not None and self.env.now >= stop.time_s:
             return True
         if stop.energy_j is not None and last_row["energy_j"] >= stop.energy_j:
             return True
         if self.lifetime is not None and self._depleted() >= self.lifetime.depleted:
+            return True
+        if self.plateau is not None and self.plateau.reached(ledger):
             return True
         accuracy = last_row["test_accuracy"]
         return stop.accuracy is not None and accuracy is not None and accuracy >= stop.accuracy

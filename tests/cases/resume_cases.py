@@ -80,6 +80,14 @@ CASES = {
         }
     },
     "tested seldom": {"report": {"eval_every": 5, "train_accuracy": "random"}},
+    "a best model": {"report": {"best_model": True}, "data": {**BASE["data"], "validation_share": 0.2}},
+    "a best model of sessions": {**SESSIONS, "report": {"best_model": True, "eval_every": 2}},
+    "a best model, compressed, under way": {
+        "training": {**BASE["training"], "codec": {"kind": "qsgd", "levels": 4}},
+        "server": {"participants": 4, "policy": "asynchronous"},
+        "report": {"best_model": True},
+    },
+    "patience": {"stop": {"patience": {"rounds": 7, "min_delta": 1.0}}},
     "candidates who are asked": {"server": {"participants": 3, "selection": "power_of_choice"}},
     "debts of energy": {
         "server": {"participants": 3, "csi": "perfect", "selection": {"kind": "lyapunov", "budget_j": 1e-3, "v": 1e-6}},

@@ -174,6 +174,11 @@ FEATURES: dict[str, Overlay] = {
     "losses of devices": {"report": {"device_losses": True}},
     "models": {"report": {"models": ["sel"]}},
     "geometry": {"report": {"geometry": True}},
+    "best model": {"report": {"best_model": True}},
+    # the end of a run, and what decides it
+    "patience": {"stop": {"patience": {"rounds": 3}}},
+    "patience with a validation set": {"stop": {"patience": {"rounds": 3, "of": "validation_loss"}}},
+    "validation set": {"data": {"validation_share": 0.1}},
 }
 
 

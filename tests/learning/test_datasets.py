@@ -264,6 +264,14 @@ def test_files_that_are_not_npz_are_refused(tmp_path, content):
         Npz(path=path).load()
 
 
+def test_names_of_keras_are_read_as_ours(tmp_path):
+    np.savez(tmp_path / "ours.npz", **ARRAYS)
+    np.savez(tmp_path / "keras.npz", **{"_".join(reversed(name.split("_"))): array for name, array in ARRAYS.items()})
+    with np.load(tmp_path / "keras.npz") as found:
+        assert sorted(found) == ["x_test", "x_train", "y_test", "y_train"]
+    assert Npz(path=tmp_path / "keras.npz").load().digest == Npz(path=tmp_path / "ours.npz").load().digest
+
+
 def test_missing_npz_and_missing_arrays(tmp_path):
     np.savez(tmp_path / "d.npz", train_x=ARRAYS["train_x"], train_y=ARRAYS["train_y"])
     with pytest.raises(InputError, match="lacks test_x, test_y; needed: train_x, train_y, test_x, test_y"):

@@ -94,7 +94,7 @@ def check_rounds(maker, plan, processes=0, lr=0.3):
             server = learner.aggregate(server, updates)
             assert loss == pytest.approx(plain.round(devices, index), rel=1e-9)
         expected = tensors_of(plain.module)
-        for name, tensor in learner.trained(server["w"]).tensors.items():
+        for name, tensor in learner.trained(server["w"], learner.statistics).tensors.items():
             assert tensor == pytest.approx(expected[name].detach().numpy(), rel=1e-9, abs=1e-12), name
         outputs = plain.outputs(torch.from_numpy(data.test_x))
         test_loss = torch.nn.functional.cross_entropy(outputs, torch.from_numpy(data.test_y))

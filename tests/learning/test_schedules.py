@@ -1,6 +1,8 @@
-"""Learning-rate schedules that follow from constants of the loss (FedAR paper, theorem 1)."""
+"""Learning-rate schedules: those that follow from constants of the loss (FedAR paper, theorem 1), and torch's."""
 
 import pytest
+import torch
+from torch.optim.lr_scheduler import CosineAnnealingLR, ExponentialLR, PolynomialLR, StepLR
 
 import edgefl
 from edgefl.core.errors import InputError
@@ -50,6 +52,33 @@ def test_another_first_rate_is_refused():
         InputError, match=r"training.lr: follows from the keys of lr_schedule: strongly_convex, as 0.00998"
     ):
         load(scenario(lr=0.1))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "torchs"),
+    [
+        ({"kind": "cosine"}, lambda optimizer: CosineAnnealingLR(optimizer, T_max=12)),
+        ({"kind": "cosine", "ratio": 0.25}, lambda optimizer: CosineAnnealingLR(optimizer, T_max=12, eta_min=0.05)),
+        ({"kind": "step", "every": 5, "decay": 0.5}, lambda optimizer: StepLR(optimizer, step_size=5, gamma=0.5)),
+        ({"kind": "exponential", "decay": 0.9}, lambda optimizer: ExponentialLR(optimizer, gamma=0.9)),
+        ({"kind": "polynomial", "power": 2, "ratio": 0}, lambda optimizer: PolynomialLR(optimizer, 12, power=2)),
+    ],
+    ids=["cosine", "cosine to a floor", "step", "exponential", "polynomial"],
+)
+def test_rates_are_those_of_torch(schedule, torchs):
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.2)
+    scheduler = torchs(optimizer)
+    training = load(scenario(schedule, lr=0.2)).training
+    for index in range(12):
+        assert training.rate(index, 12) == pytest.approx(scheduler.get_last_lr()[0], rel=1e-12)
+        optimizer.step()
+        scheduler.step()
+
+
+@pytest.mark.parametrize("name", ["plateau", "ReduceLROnPlateau"])
+def test_schedule_that_sees_losses_is_refused(name):
+    with pytest.raises(InputError, match=r"write a function of the round, .* no schedule sees losses \(stop\.patience"):
+        load(scenario(name))
 
 
 def test_smoothness_is_at_least_strong_convexity():

@@ -76,6 +76,7 @@ RUNS = {
         "mobility": {"kind": "manhattan", "speed_mps": 10},
     },
     "over the air": DIGITS | {"radio": {"uplink": "aircomp"}},
+    "validation": DIGITS | {"data": {"dataset": "digits", "validation_share": 0.1}},
     "geometry": DIGITS | {"report": {"geometry": True}},
     "block errors": DIGITS | {"radio": {"rate": "mcs", "errors": "bler"}},
     "batteries": DIGITS | {"devices": {"count": 6, "battery": {"capacity_j": 100}}},

@@ -47,3 +47,7 @@ def test_an_accuracy_leaves_only_a_bound(after):
 @pytest.mark.parametrize(("lengths_s", "rounds"), [([], 5), ([1.0], 5), ([1.0] * 5, 5), ([1.0] * 5, None)])
 def test_nothing_is_said_without_an_estimate(after, lengths_s, rounds):
     assert after(lengths_s, rounds).text == ""
+
+
+def test_patience_makes_the_time_an_upper_limit(after):
+    assert after([50.0, 2.0, 4.0], patience={"rounds": 5}).text == "at most about 4.85 min left"

@@ -1,6 +1,7 @@
 """Subtitles and differences."""
 
 import pytest
+from report_folders import with_summary
 
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import load
@@ -94,3 +95,34 @@ def test_rate_has_no_unit_of_time():
 )
 def test_values_have_the_unit_of_their_key(key, text, shown):
     assert describe.readable(key, [text]) == [shown]
+
+
+@pytest.mark.parametrize(
+    ("kept", "text"),
+    [
+        (
+            {"chosen_by": "validation_accuracy", "round": 22, "validation_accuracy": 0.97917, "test_accuracy": 0.93593},
+            "round 22, validation accuracy 97.9 %, test accuracy 93.6 %",
+        ),
+        ({"chosen_by": "test_accuracy", "round": 3, "test_accuracy": 0.5}, "round 3, test accuracy 50.0 %"),
+        (
+            {"chosen_by": "validation_loss", "session": 2, "round": 1, "validation_loss": 0.25, "test_loss": 0.5},
+            "session 2, round 1, validation loss 0.25, test loss 0.5",
+        ),
+        ({"chosen_by": 7}, "round None"),  # of another version
+        (None, ""),
+    ],
+    ids=["validation", "test", "regression", "other", "none"],
+)
+def test_best_model_is_told_with_its_test_result(result, kept, text):
+    folder = with_summary(result(), best_model=kept)
+    assert describe.best_model(load(folder)) == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "planned"),
+    [({"stop__accuracy": 0.9}, 60), ({"stop__patience": {"rounds": 5}}, 60), ({}, None)],
+    ids=["accuracy", "patience", "none"],
+)
+def test_run_that_a_condition_has_ended_knows_the_rounds_that_were_planned(result, changes, planned):
+    assert load(result(rounds=5, **changes)).stopped_before == planned

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from report_folders import loaded
+from report_folders import loaded, named, with_rounds
 
 from edgefl.results.report.comparison import learning_curves
 
@@ -16,6 +16,18 @@ def test_three_views_of_the_accuracy(result):
         assert figure["views"][view]["data"][0]["x"] == pytest.approx(rounds[column], rel=1e-4)
     titles = [view["layout"]["xaxis"]["title"]["text"] for view in figure["views"].values()]
     assert titles == ["round", "virtual time [s]", "energy of all devices [J]"]
+
+
+def test_curves_of_the_validation_set_stand_beside_those_of_the_test_set(result):
+    plain = loaded(result())
+    folder = with_rounds(result("other"), validation_accuracy=lambda n: n / 100, validation_loss=lambda n: 2.5 / n)
+    it = loaded(folder)
+    numbers = it.data.rounds["round"]
+    assert named(learning_curves.accuracy([it]), "validation accuracy")["y"] == pytest.approx(numbers, rel=1e-2)
+    assert named(learning_curves.loss([it]), "validation loss")["y"] == pytest.approx(2.5 / numbers, rel=1e-2)
+    for runs, names in (([it], ["test accuracy", "validation accuracy"]), ([plain, it], ["label 0", "label 0"])):
+        traces = learning_curves.accuracy(runs)["data"]
+        assert [trace["name"] for trace in traces if trace["mode"] == "lines"] == names
 
 
 def test_targets_are_lines_and_their_crossings_marked(result):

@@ -218,6 +218,32 @@ def test_a_run_begins_with_the_model_of_another(tmp_path):
         init.vector(len(first.parameters))
 
 
+@pytest.mark.parametrize("name", ["by hand", "batch normalisation", "batch normalisation that counts"])
+def test_a_run_begins_with_a_state_dict(name, tmp_path):
+    """Batch normalisation's statistics are not parameters: they are left out, as with the model of a run."""
+    import torch
+
+    first = edgefl.run(CASES[name], device="cpu")
+    torch.save(first.model().state_dict(), tmp_path / "weights.pt")
+    init = Init.model_validate({"kind": "file", "path": str(tmp_path / "weights.pt")})
+    assert np.array_equal(init.vector(len(first.parameters)).astype(np.float32), first.parameters)
+
+
+def test_file_without_a_state_dict_is_refused(tmp_path):
+    import torch
+
+    contents = {
+        "module": (torch.nn.Linear(2, 2), "is not the state_dict of a torch module"),
+        "checkpoint": ({"model": torch.nn.Linear(2, 2).state_dict(), "epoch": 3}, "holds more than the state_dict"),
+        "other": (torch.nn.Linear(2, 2).state_dict(), r"holds float32 \[6\], the model needs finite floats \[9\]"),
+    }
+    for name, (content, message) in contents.items():
+        path = tmp_path / f"{name}.pth"
+        torch.save(content, path)
+        with pytest.raises(InputError, match=rf"model\.init\.path: .*{message}"):
+            Init.model_validate({"kind": "file", "path": str(path)}).vector(9)
+
+
 def test_run_without_learning_has_no_model(tmp_path):
     result = edgefl.run(SMALL, train=False, out=tmp_path)
     assert not (tmp_path / "model.safetensors").exists()

@@ -22,6 +22,8 @@ MOST_DEFLATED = 1032  # times as long as its packed form is the longest text tha
 class Npz(Dataset):
     """Your own arrays: a NumPy .npz file with train_x, train_y, test_x, test_y (labels are integers from 0).
 
+    The names x_train, y_train, x_test and y_test, as Keras has them, do as well.
+
     Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression.
     """
 
@@ -47,7 +49,11 @@ def read_arrays(path: Path) -> Arrays:
     try:
         with opened(path) as stream, zipfile.ZipFile(stream) as archive:
             held = set(archive.namelist())
-            arrays = {name: _array(archive, name, path) for name in NAMES if f"{name}.npy" in held}
+            arrays = {}
+            for name in NAMES:
+                given = next((given for given in (name, _in_keras(name)) if f"{given}.npy" in held), None)
+                if given is not None:
+                    arrays[name] = _array(archive, given, path)
     except FileNotFoundError as error:
         raise Unavailable(f"data.path: {path}: {error.strerror}") from None
     except OSError as error:
@@ -62,6 +68,12 @@ def read_arrays(path: Path) -> Arrays:
     if missing:
         raise InputError(f"data.path: {path}: lacks {', '.join(missing)}; needed: {', '.join(NAMES)}")
     return arrays
+
+
+def _in_keras(name: str) -> str:
+    """Return what Keras calls an array: x_train for train_x."""
+    part, _, kind = name.partition("_")
+    return f"{kind}_{part}"
 
 
 def _array(archive: zipfile.ZipFile, name: str, path: Path) -> Array:

@@ -126,6 +126,21 @@ class Evaluator:
             return Pending(parts, finish)
         return Pending(parts, finish, self._on_training_samples(w, statistics, devices))
 
+    def evaluate_held_out(self, w: Tensor, statistics: Tensor, rows: Indices) -> Pending:
+        """Evaluate the model w [d] on training samples `rows` [n] that no device holds, in the background."""
+        tested = [
+            self._test_rows(w, statistics, part) for part in torch.split(torch.from_numpy(rows), EVALUATION_SAMPLES)
+        ]
+
+        def finish(parts: Sequence[Tested]) -> Evaluation:
+            loss = sum(part.loss_sum for part in parts) / len(rows)
+            accuracy = None
+            if self._data.classes:
+                accuracy = sum(part.hits for part in parts) / len(rows)
+            return Evaluation(loss, accuracy, {})
+
+        return Pending(tested, finish)
+
     def _on_training_samples(self, w: Tensor, statistics: Tensor, devices: Ids) -> list[Future[Tested]]:
         """Test the model w [d] on the training samples of devices [n], some of them at a time."""
         if not len(devices):

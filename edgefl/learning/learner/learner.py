@@ -319,9 +319,9 @@ class Learner:
         """Give the global model other statistics [b] of batch normalisation."""
         self.statistics = statistics
 
-    def trained(self, w: Tensor) -> TrainedModel:
-        """Return the model w [d] with the statistics of its evaluations."""
-        return trained_model(self._network, w, self.statistics, self.task.data)
+    def trained(self, w: Tensor, statistics: Tensor) -> TrainedModel:
+        """Return the model w [d] with the statistics [b] of its evaluations."""
+        return trained_model(self._network, w, statistics, self.task.data)
 
     # Evaluation
 

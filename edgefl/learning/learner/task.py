@@ -35,6 +35,9 @@ class LearningTask:
     cut: int | None = None  # parameters of the front in split learning, see Solver
     report: ReportSection = field(default_factory=ReportSection)  # which models and contributions are wanted
     test_parts: Sequence[Indices] | None = None  # [devices] test samples of each device, if the test set is divided
+    validation: Indices | None = (
+        None  # [n] training samples that are held out to choose models by; None: there are none
+    )
     redivision: Redivision | None = None  # divides the samples of a round's participants; None: they keep theirs
     participants: float | None = None  # expected number of participants of a round; None: not known
 
@@ -79,6 +82,14 @@ class LearningTask:
             work=self.training.work,
             devices=devices,
         )
+
+    def validation_of(self, classes: Sequence[int] | None) -> Indices:
+        """Return the samples [n] of the validation set, or those of some classes."""
+        if self.validation is None:
+            return np.empty(0, dtype=np.int64)
+        if classes is None:
+            return self.validation
+        return self.validation[np.isin(self.data.train_y[self.validation], classes)]
 
     def class_counts(self, parts: Sequence[Indices]) -> Ints:
         """Return the number of training samples of each class in each of `parts` [C]: [C, classes]."""

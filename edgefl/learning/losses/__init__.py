@@ -11,7 +11,7 @@ LOSSES: Catalogue[Loss] = Catalogue(
     },
     base=Loss,
     kind="losses",
-    adapter=Adapter("a function of outputs and labels", "edgefl.learning.losses.imported:imported"),
+    adapter=Adapter("a function of outputs and labels", "edgefl.learning.losses.torch_losses:adapted"),
 )
 
 __all__ = ["LOSSES", "Loss"]

@@ -35,13 +35,6 @@ class ImportedLoss(Loss):
         """Return the function."""
         return self._function
 
-    @property
-    def takes_log_probabilities(self) -> bool:
-        """True if the function is torch's negative log-likelihood, which falls without limit for other outputs."""
-        import torch
-
-        return self._function is torch.nn.functional.nll_loss
-
     def of_samples(self, outputs: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of each sample [...] from outputs [..., n] and labels [...] or [..., k]."""
         leading = outputs.shape[:-1]

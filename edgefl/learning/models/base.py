@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 Count = Annotated[float, Field(ge=0, le=1e18)]
+SUFFIXES = (".pt", ".pth")  # of a torch state_dict
 
 
 class ForwardCost(Section):
@@ -68,7 +69,8 @@ class Init(Section):
     # Where initial parameters come from; default is the layers' own initialisation.
     kind: Literal["default", "zeros", "value", "file"] = "default"
     value: float | None = None  # Initial value of every parameter.
-    path: UserFile | None = None  # File with the parameters, a flat vector as .npy, or the model.safetensors of a run.
+    # File with the parameters: a flat vector as .npy, the model.safetensors of a run, or a torch state_dict as .pt.
+    path: UserFile | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Init:
@@ -88,6 +90,8 @@ class Init(Section):
         if self.kind != "file":
             return np.full(count, self.value or 0.0)
         path = Path(str(self.path))
+        if path.suffix in SUFFIXES:
+            return self._checked(self._of_state_dict(path), count)
         try:
             check_plain(path)
             if path.suffix == ".safetensors":
@@ -99,6 +103,20 @@ class Init(Section):
                 vector = np.lib.format.open_memmap(path, mode="r")
         except (OSError, ValueError, EOFError):
             raise InputError(f"model.init.path: {path}: cannot be read as a .npy array or the model of a run") from None
+        return self._checked(vector, count)
+
+    @staticmethod
+    def _of_state_dict(path: Path) -> npt.NDArray[Any]:
+        from edgefl.learning.models.state_dict import parameters_of  # late: most scenarios name no file
+
+        try:
+            return parameters_of(path)
+        except OSError as error:
+            raise InputError(f"model.init.path: {path}: {error.strerror}") from None
+        except ValueError as error:
+            raise InputError(f"model.init.path: {path}: {error}") from None
+
+    def _checked(self, vector: npt.NDArray[Any], count: int) -> npt.NDArray[np.float64]:
         floats = np.issubdtype(vector.dtype, np.floating)
         if vector.shape != (count,) or not floats or not np.isfinite(vector).all():
             found = f"{vector.dtype} {list(vector.shape)}"

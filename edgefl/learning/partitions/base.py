@@ -136,6 +136,13 @@ def part_sizes(parts: Sequence[Indices]) -> Indices:
     return np.array([len(part) for part in parts], dtype=np.int64)
 
 
+def renumbered(parts: Sequence[Indices], numbers: Indices) -> Sequence[Indices]:
+    """Return parts whose samples, places in `numbers` [n], are named by these numbers."""
+    if isinstance(parts, Pieces):
+        return Pieces(numbers[parts.order], np.cumsum(parts.sizes))
+    return [numbers[part] for part in parts]
+
+
 def dividing_hook(partition: Partition) -> str:
     """Return the name of the method with which a partition divides the samples."""
     # The class of a member that was not imported has no such method.

@@ -98,6 +98,17 @@ redivides = Fact(
 )
 redivision_needs_whole_set = Fact("the partition in `data.redivide` needs the whole training set", _needs_whole_set)
 
+ends_without_improvement = Fact(
+    "the run ends when its model no longer improves", lambda scenario: scenario.stop.patience is not None
+)
+needs_validation = Fact(
+    "the run ends when its model no longer improves on the validation set",
+    lambda scenario: scenario.stop.patience is not None and (scenario.stop.patience.of or "").startswith("validation"),
+)
+has_no_validation = Fact(
+    "no training samples are held out as a validation set", lambda scenario: scenario.data.validation_share is None
+)
+
 # Reports
 
 

@@ -136,6 +136,7 @@ no_device_arrives = Fact(
     "no device arrives over time", lambda scenario: scenario.churn.always_present or scenario.churn.by_round
 )
 has_sessions = Fact("the run has sessions", lambda scenario: scenario.sessions is not None)
+has_several_sessions = Fact("the run has several sessions", lambda scenario: scenario.in_sessions.several)
 has_trigger = Fact(
     "arrivals of devices end a session",
     lambda scenario: scenario.sessions is not None and scenario.sessions.trigger is not None,

@@ -59,6 +59,18 @@ STORED_PLAYERS = (
     ),
 )
 
+VALIDATION = (
+    Rule(
+        "stop.patience.of",
+        (learning.needs_validation, learning.has_no_validation),
+        "needs a validation set",
+        (
+            set_to("data.validation_share", value=0.1),
+            leave_out("stop.patience.of", "leave it out, for the test set"),
+        ),
+    ),
+)
+
 POLLED_MODELS = (
     Rule(
         "report.models",

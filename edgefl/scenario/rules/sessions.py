@@ -59,6 +59,15 @@ SESSIONS = (
     ),
 )
 
+PATIENCE = (
+    Rule(
+        "stop.patience",
+        (learning.ends_without_improvement, server.has_several_sessions),
+        "would end the run in the first session that no longer improves",
+        (leave_out("stop.patience"), leave_out("sessions")),
+    ),
+)
+
 KEPT_STATE = (
     Rule(
         "algorithm",

@@ -39,6 +39,8 @@ RULES: tuple[Rule, ...] = (
     *sessions.STORED_UPDATES,
     *population.DEPARTED_STATE,
     *sessions.SESSIONS,
+    *sessions.PATIENCE,
+    *reports.VALIDATION,
     *sessions.KEPT_STATE,
     *sessions.SELECTION,
     *sessions.POLLED_TRAINING,

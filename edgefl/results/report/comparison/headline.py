@@ -40,7 +40,7 @@ def tiles(run: Run) -> Html:
         Tile(energy_of([run]).capitalize(), [quantity(energy_j, ENERGY)], _per_round(run, energy_j, ENERGY)),
         _base_station_tile(run),
         _battery_tile(run),
-        Tile("Rounds", [f"{run.length:,}"], _extra_rounds(run) + _traffic(run)),
+        Tile("Rounds", [f"{run.length:,}"], _stopped(run) + _extra_rounds(run) + _traffic(run)),
     ]
     general = [tile for tile in candidates if tile]
     targets = [_target_tile(target) for target in run.targets]
@@ -79,6 +79,8 @@ def _result_tile(run: Run) -> Tile | None:
         # A run leaves its last model; a better one on the way is worth a note.
         best = run.summary.get("best_accuracy")
         note = "" if best is None else f"best {score(best)}"
+        if kept := describe.best_model(run):
+            note = f"best model: {kept}"
         title = "Accuracy so far" if run.under_way else "Final accuracy"
         return Tile(title, [score(run.final_accuracy)], note)
     distance = run.last("distance_to_optimum")
@@ -110,6 +112,12 @@ def _base_station_tile(run: Run) -> Tile | None:
         return None
     load_j = run.sum("bs_load_energy_j") or 0.0
     return Tile("Energy of base stations", [quantity(static_j + load_j, ENERGY)], f"{quantity(load_j, ENERGY)} to send")
+
+
+def _stopped(run: Run) -> str:
+    if run.stopped_before is None:
+        return ""
+    return f"of {run.stopped_before:,}, ended by stop; "
 
 
 def _extra_rounds(run: Run) -> str:

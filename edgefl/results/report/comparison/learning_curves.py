@@ -39,7 +39,11 @@ class RoundMeasure(NamedTuple):
 ACCURACY = RoundMeasure("test_accuracy", "accuracy", "%{y:.1f} %", factor=100)
 TEST_LOSS = RoundMeasure("test_loss", "test loss", "%{y:.4~g}")
 TRAIN_LOSS = RoundMeasure("train_loss", "train loss", "%{y:.4~g}")
+VALIDATION_ACCURACY = RoundMeasure("validation_accuracy", "validation accuracy", "%{y:.1f} %", factor=100)
+VALIDATION_LOSS = RoundMeasure("validation_loss", "validation loss", "%{y:.4~g}")
 DISTANCE = RoundMeasure("distance_to_optimum", "distance to the optimum", "%{y:.4~g}", above=0)  # its axis is log
+DASHES = {"train": "dot", "validation": "dash"}
+LEGEND = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"}
 TITLES = {"accuracy": "Test accuracy", "distance": "Distance to the optimum", "loss": "Loss"}
 
 
@@ -67,45 +71,55 @@ def accuracy(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Fi
     alone = None
     if len(runs) == 1 and runs[0].data.length:  # with several runs the texts at the crossings would overlap
         alone = runs[0]
+    tested = _curves(runs, ACCURACY, groups)
+    beside = _beside(runs, tested, "test accuracy", [VALIDATION_ACCURACY])
     layout = {
-        "yaxis": {"title": {"text": "test accuracy [%]"}, "range": [0, ceiling]},
+        "yaxis": {"title": {"text": "accuracy [%]" if beside else "test accuracy [%]"}, "range": [0, ceiling]},
         "margin": {"r": 52},  # the targets are written there
     }
+    if beside:
+        layout |= {"showlegend": True, "legend": LEGEND}
     target_lines = partial(target_marks.lines, sorted(targets), alone, ceiling)
-    return views.figure(runs, _curves(runs, ACCURACY, groups) + marks, layout, target_lines)
+    return views.figure(runs, tested + beside + marks, layout, target_lines)
 
 
 def loss(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure:
-    """Return the test loss of every run, the training loss where no run was tested; of a single run both."""
-    test = _curves(runs, TEST_LOSS, groups)
-    train = _curves(runs, TRAIN_LOSS, groups)
-    both = len(runs) == 1 and bool(test) and bool(train)
-    if both:
-        _tell_apart(test[0], train[0])
+    """Return the test loss of every run, the training loss where no run was tested; of a single run all losses."""
+    curves = _curves(runs, TEST_LOSS, groups)
+    title = TEST_LOSS.name
+    beside = _beside(runs, curves, TEST_LOSS.name, [TRAIN_LOSS, VALIDATION_LOSS])
+    if beside:
         title = "loss"
-        curves = test + train
-    elif test:
-        title = TEST_LOSS.name
-        curves = test
-    else:
+        curves += beside
+    elif not curves:
+        curves = _curves(runs, TRAIN_LOSS, groups)
         title = TRAIN_LOSS.name
-        curves = train
     lowest = min(_drawn_values(curves), default=0)
     layout = {
         # The axis begins at 0, so that losses can be compared by height, unless one of them is negative.
         "yaxis": {"title": {"text": title}, "rangemode": "tozero" if lowest >= 0 else "normal"},
-        "showlegend": both,
-        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
+        "showlegend": bool(beside),
+        "legend": LEGEND,
     }
     return views.figure(runs, curves, layout)
 
 
-def _tell_apart(test: views.Curve, train: views.Curve) -> None:
-    """Name the two losses of one run, and make the training loss thinner and grey."""
-    test.trace["name"] = TEST_LOSS.name
-    train.trace["name"] = TRAIN_LOSS.name
-    train.trace["line"] = {"color": MUTED, "width": 1.6, "dash": "dot"}
-    train.trace["marker"] = {"color": MUTED, "size": 8}
+def _beside(
+    runs: Sequence[StyledRun], tested: Sequence[views.Curve], name: str, measures: Sequence[RoundMeasure]
+) -> list[views.Curve]:
+    """Return the curves of further measures of a single run, thinner and grey, and name them and the tested one."""
+    if len(runs) != 1 or not tested:
+        return []
+    found = []
+    for measure in measures:
+        for curve in _curves(runs, measure):
+            curve.trace["name"] = measure.name
+            curve.trace["line"] = {"color": MUTED, "width": 1.6, "dash": DASHES[measure.column.partition("_")[0]]}
+            curve.trace["marker"] = {"color": MUTED, "size": 8}
+            found.append(curve)
+    if found:
+        tested[0].trace["name"] = name
+    return found
 
 
 def distance(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure:

@@ -7,6 +7,7 @@ import numpy as np
 
 from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, as_number, digits, percent, quantity, score, spread
 from edgefl.results.report.run import plausibility, wasted_energy
+from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, energy_of, reached
 from edgefl.results.report.shared.style import StyledRun
 from edgefl.results.report.shared.tables import NOT_REACHED, number_or_dash
@@ -18,6 +19,8 @@ LAST_VALUES = {
     "test_loss": "test loss at the end",
     "parameter": "parameter at the end",
     "distance_to_optimum": "distance to the optimum",
+    "validation_loss": "validation loss at the end",
+    "validation_accuracy": "validation accuracy at the end",
     "train_accuracy": "accuracy on training samples",
     "sel_accuracy": "accuracy of the mean local model",
     "all_accuracy": "accuracy of all devices' mean model",
@@ -94,6 +97,8 @@ def _totals(run: Run, energy_name: str) -> Facts:
     if run.final_accuracy is not None:
         facts["final accuracy"] = score(run.final_accuracy)
         facts["best accuracy"] = score(run.summary.get("best_accuracy"))
+    if kept := describe.best_model(run):
+        facts["best model"] = kept
     for column, name in LAST_VALUES.items():
         value = run.last(column)
         if value is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgefl.core.units import HERTZ, NO_NUMBER, as_number, quantity
+from edgefl.core.units import HERTZ, NO_NUMBER, as_number, digits, quantity, score
 from edgefl.results.report.shared.read import Run
 from edgefl.results.scenario_tree import ScenarioTree, at, bare, flatten, leaf_text, with_units
 
@@ -15,6 +15,25 @@ __all__ = ["at", "bare", "flatten"]
 def name(run: Run) -> str:
     """Return the scenario's name."""
     return cut(str(at(run.scenario, "name") or "unnamed"))
+
+
+def best_model(run: Run) -> str:
+    """Return how the best evaluated model was chosen, and its test result; an empty text if the run kept none."""
+    best = run.summary.get("best_model")
+    if not isinstance(best, Mapping):
+        return ""
+    chosen_by = str(best.get("chosen_by"))
+    tested = "test_loss" if best.get("test_accuracy") is None else "test_accuracy"
+    texts = []
+    for column in dict.fromkeys([chosen_by, tested]):
+        value = as_number(best.get(column))
+        shown = score if column.endswith("_accuracy") else digits
+        if value is not None:  # a folder of another version may hold something else
+            texts.append(f"{column.replace('_', ' ')} {shown(value)}")
+    where = f"round {best.get('round')}"
+    if "session" in best:
+        where = f"session {best['session']}, {where}"
+    return ", ".join([where, *texts])
 
 
 def differences(scenarios: Sequence[ScenarioTree]) -> dict[str, list[str]]:

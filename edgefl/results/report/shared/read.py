@@ -19,6 +19,7 @@ from edgefl.results.participation import Updates, updates_of
 from edgefl.results.progress import is_under_way, is_unfinished
 from edgefl.results.reader import (
     EVENTS_FILE,
+    FINISHED_STATUS,
     ColumnArrays,
     Documents,
     arrays_from,
@@ -86,6 +87,17 @@ class Run:
     def length(self) -> int:
         """Number of rounds that ended."""
         return len(self.rounds["round"])
+
+    @property
+    def stopped_before(self) -> int | None:
+        """Number of rounds that the run would have had, if one of its conditions `stop` ended it earlier."""
+        stop = self.scenario.get("stop")
+        planned = self.scenario.get("rounds")
+        if not isinstance(stop, Mapping) or not any(stop.values()) or not isinstance(planned, int):
+            return None
+        if self.manifest.get("status") != FINISHED_STATUS or self.length >= planned:
+            return None
+        return planned
 
     @cached_property
     def updates(self) -> Updates:

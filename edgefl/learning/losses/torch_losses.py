@@ -1,0 +1,108 @@
+"""PyTorch's own losses: `loss: torch.nn:CrossEntropyLoss`, or a function of torch.nn.functional."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ValidationInfo
+
+from edgefl.core.section import fault_at, shown
+from edgefl.learning.losses.base import Loss
+from edgefl.learning.losses.imported import TRIED, ImportedLoss, imported
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+MODULES = ("torch.nn.functional", "torch.nn.modules.loss")
+ABOUT_MEANS = ("reduction", "reduce", "size_average")  # arguments that say how losses of samples become one number
+
+
+class TorchLoss(ImportedLoss):
+    """A loss of PyTorch, taken of each sample: the mean over the numbers of its label, where it has several.
+
+    Lists among the keys, such as the `weight` of each class, become tensors. edgefl takes the mean over samples, each
+    of which counts once: PyTorch's mean divides by the sum of the weights of classes instead.
+    """
+
+    @property
+    def takes_log_probabilities(self) -> bool:
+        """True for the negative log-likelihood, which falls without limit for other outputs."""
+        import torch
+
+        return self._function in (torch.nn.functional.nll_loss, torch.nn.NLLLoss)
+
+    def refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
+        """Return why the loss does not suit outputs and labels, tried on a few samples; None if it does."""
+        reason = super().refusal(outputs, labels)
+        if reason is None:
+            return None
+        if np.issubdtype(labels.dtype, np.integer):
+            if super().refusal(1, labels.astype(np.float32)) is None:
+                return f"{self.import_path} takes floating-point labels, these are classes: say y.astype(np.float32)"
+        elif super().refusal(2, np.zeros(TRIED, dtype=np.int64)) is None:
+            return f"{self.import_path} takes classes, these labels are floating-point numbers: say y.astype(int)"
+        return reason
+
+    def _called(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        if labels.is_floating_point() and labels.ndim < outputs.ndim and outputs.shape[-1] == 1:
+            outputs = outputs.squeeze(-1)  # torch wants both in one shape
+        keys = {name: _as_tensor(value, outputs) for name, value in self._keys.items()}
+        loss = partial(self._function, **keys, reduction="none")
+        if inspect.isclass(self._function):
+            loss = loss()
+        losses: Tensor = loss(outputs, labels)
+        if losses.ndim > 1:
+            losses = losses.flatten(1).mean(1)
+        return losses
+
+    @property
+    def _keys(self) -> Mapping[str, Any]:
+        return {name: value for name, value in (self.model_extra or {}).items() if name != "reduction"}
+
+
+def adapted(path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> Loss | None:
+    """Return a loss that wraps a loss of PyTorch or a user's function; None for anything else.
+
+    Nothing is called; raises pydantic's errors about the keys.
+    """
+    return _torch_loss(path, found, keys, info) or imported(path, found, keys, info)
+
+
+def _torch_loss(path: str, found: Callable[..., Any], keys: dict[str, Any], info: ValidationInfo) -> TorchLoss | None:
+    """Return a loss that wraps one of PyTorch's; None for anything else. Raises pydantic's errors about the keys."""
+    if getattr(found, "__module__", None) not in MODULES:
+        return None
+    names = inspect.signature(found).parameters
+    if "reduction" not in names:
+        return None
+    keys = {name: _as_list(value) for name, value in keys.items()}
+    for name, value in keys.items():
+        if name in ABOUT_MEANS:
+            if value != "none":
+                raise fault_at((name,), f"must be 'none', as edgefl takes the mean itself, got {shown(value)}")
+        elif name not in names or name in ("input", "target"):
+            _refuse_key(path, name, names)
+    loss = TorchLoss.model_validate({**keys, "import_path": path}, context=info.context)
+    loss._function = found  # noqa: SLF001 - its own class's
+    return loss
+
+
+def _refuse_key(path: str, name: str, names: Mapping[str, inspect.Parameter]) -> NoReturn:
+    known = [known for known in names if known not in ("self", "input", "target", *ABOUT_MEANS)]
+    raise fault_at((name,), f"{path} has no such argument; its arguments: {', '.join(known) or 'none'}")
+
+
+def _as_list(value: Any) -> Any:
+    """Return the numbers of an array or a tensor, so that scenario.yaml has them, too."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _as_tensor(value: Any, like: Tensor) -> Any:
+    if isinstance(value, list | tuple):
+        return like.new_tensor(value)
+    return value
