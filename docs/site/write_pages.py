@@ -8,6 +8,7 @@ from pathlib import Path
 
 from site_pages import (
     calibration_picture,
+    flower_apps_page,
     keys_page,
     reproduction_pages,
     results_readme,
@@ -28,6 +29,7 @@ CALIBRATION = "third-party/3gpp-calibration"
 def pages(library: Library) -> dict[str, str]:
     """Return the texts of the committed pages by their paths in the repository."""
     return {
+        "docs/flower-apps.md": flower_apps_page.text(ROOT),
         "docs/keys.md": keys_page.text(),
         "docs/reproductions.md": reproduction_pages.overview(library),
         "results/README.md": results_readme.text(),
