@@ -387,13 +387,16 @@ class VirtualGrid(Grid):
 
     # Rounds
 
-    def _enter_round(self, group: str = "") -> None:
+    def _enter_round(self, group: str) -> None:
         """Begin a round with the next train messages, of a group, unless they belong to the open round."""
         is_same_group = group != "" and group == self._round_group
         if self._round_is_open and (is_same_group or not self._round_may_end):
             return
         self._close_round()
         self._metrics.take()  # a test before the first round belongs to no round
+        self._begin_round(group)
+
+    def _begin_round(self, group: str = "") -> None:
         self._advance(self._clock.process(self._server.ready()))
         self._round_is_open = True
         self._round_group = group
@@ -415,8 +418,8 @@ class VirtualGrid(Grid):
         Messages other than training that belong to no round get a separate round, so that their cost is recorded.
         """
         running = self._emulation.status == "running"
-        if running and self._has_unrecorded and self._server.ledger.last_row is None:
-            self._enter_round()
+        if running and self._has_unrecorded and not self._round_is_open and self._server.ledger.last_row is None:
+            self._begin_round()
         self._waiting.clear()
         if self._round_is_open and (self._round_may_end or not self._round_has_trained):
             self._close_round()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from flwr.app import Message, RecordDict
+from flwr.common.secure_aggregation.secaggplus_constants import RECORD_KEY_CONFIGS
 
 from edgefl.core.errors import RunError
 from edgefl.flower.message_size import parameters_in
@@ -120,10 +121,10 @@ class PricedOperations(Operations):
     Args:
         payload: what a participant computes.
         workload: how much it trains.
-        any_arrays: whether messages may have arrays of any size, as the world names the cost of its model.
+        any_arrays: whether messages may have arrays of any size or none, as the world names the cost of its model.
     """
 
-    FREE = "had no arrays, nor had their replies, and cost 0 operations"
+    FREE = "exchanged keys of secure aggregation and cost 0 operations"
 
     def __init__(self, payload: Payload, workload: Workload, *, any_arrays: bool) -> None:
         super().__init__()
@@ -137,10 +138,9 @@ class PricedOperations(Operations):
         asked = category(message)
         if asked not in (TRAIN, EVALUATE):
             return reply, 0.0
-        model = _first_with_arrays(message, reply)
-        if model is None:  # a stage of secure aggregation, which exchanges keys
+        if _only_exchanges_keys(message):
             return reply, None
-        self._check_size(model)
+        self._check_size(message.content)
         ids = np.array([device])
         if asked == TRAIN:
             flops = self._payload.flops_in(ids, 0, self._workload)
@@ -158,14 +158,10 @@ class PricedOperations(Operations):
         if sent != self._parameters and not self._any_arrays:
             raise RunError(
                 f"the app's model has {sent:,} parameters, the world's {self._parameters:,}: make them the same model, "
-                "name its cost in the world's model.cost, or leave out --operations world"
+                "give its cost as the world's model.cost, or leave out --operations world"
             )
 
 
-def _first_with_arrays(message: Message, reply: Any) -> RecordDict | None:
-    """Return the content of a message if it has arrays, otherwise that of its reply if that has; None if none has."""
-    if message.content.array_records:
-        return message.content
-    if isinstance(reply, Message) and reply.has_content() and reply.content.array_records:
-        return reply.content
-    return None
+def _only_exchanges_keys(message: Message) -> bool:
+    """Return whether a message is a stage of Flower's secure aggregation in which devices do not train."""
+    return RECORD_KEY_CONFIGS in message.content.config_records and not message.content.array_records

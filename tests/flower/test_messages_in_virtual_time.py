@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgefl.core.errors import InputError
-from tests.cases.flower_cases import WORLD, emulated, write_app
+from tests.cases.flower_cases import CLIENT, WORLD, emulated, write_app
 
 # One transfer at a time takes about a second; computing takes next to nothing.
 SLOW = {**WORLD, "radio": {"sharing": "processor", "bandwidth_hz": 3000}}
@@ -21,11 +21,11 @@ nodes = list(grid.get_node_ids())
 """
 
 
-def noted(folder, main, world=SLOW, **options):
+def noted(folder, main, world=SLOW, client=CLIENT, **options):
     """Return the notes of a ServerApp's main function, by `note(...)`, each with its virtual time; and the result."""
     file = folder / "notes.json"
     body = indent(HEAD.format(file=str(file)) + main, "    ")
-    app = write_app(folder / "app", f"app_{folder.name}", body)
+    app = write_app(folder / "app", f"app_{folder.name}", body, client)
     result = emulated(app, world, **options)
     notes = json.loads(file.read_text()) if file.exists() else []
     return notes, result
@@ -201,6 +201,27 @@ def test_messages_besides_training_leave_the_draws_of_training_as_they_are(tmp_p
         devices = result.devices
         results.append(devices[devices["status"] == "received"][["download_s", "upload_s"]].to_numpy())
     np.testing.assert_array_equal(*results)
+
+
+def test_an_app_that_only_evaluates_has_one_round_with_its_metrics(tmp_path):
+    _, result = noted(tmp_path, "for _ in range(2):\n    grid.send_and_receive(ask(nodes[1:4:2], 'evaluate'))\n")
+    [row] = result.rounds[["selected", "answered", "test_accuracy", "test_loss"]].to_numpy()
+    np.testing.assert_allclose(row, [0, 4, np.average([0.1, 0.3], weights=[2, 4]), 0.5])
+
+
+@pytest.mark.parametrize("rounds_before", [0, 1])
+def test_messages_that_are_cut_off_at_the_end_count_for_the_last_round(tmp_path, rounds_before):
+    main = f"""
+for _ in range({rounds_before}):
+    grid.send_and_receive(ask(nodes[:1]))
+grid.push_messages(ask(nodes[:1]))
+time.sleep(0.2)
+grid.push_messages(ask(nodes[1:4]))
+time.sleep(0.8)
+"""
+    _, result = noted(tmp_path, main)
+    assert result.rounds[["selected", "received"]].to_numpy().tolist() == [[1, 1]] * rounds_before + [[4, 1]]
+    assert list(result.devices["status"])[rounds_before:] == ["received", *["unfinished"] * 3]
 
 
 def test_fixed_shares_refuse_messages_that_overlap(tmp_path):

@@ -6,7 +6,7 @@ import logging
 import numpy as np
 
 import edgefl
-from tests.cases.flower_cases import WORLD, emulated, write_app
+from tests.cases.flower_cases import CLIENT, WORLD, emulated, write_app
 
 # The shape of Flower's flower-secure-aggregation: a workflow of the older interface, whose stages are train messages.
 SECURE_SERVER = """
@@ -126,7 +126,7 @@ def test_stages_of_secure_aggregation_are_one_round_and_only_the_trained_one_com
     computing = devices["compute_s"].to_numpy().reshape(2, 5, STAGES) > 0
     assert computing.tolist() == [[[False, False, True, False]] * 5] * 2
     assert warnings_of(caplog) == [
-        "warning: 30 of 40 train messages had no arrays, nor had their replies, and cost 0 operations"
+        "warning: 30 of 40 train messages exchanged keys of secure aggregation and cost 0 operations"
     ]
 
 
@@ -190,9 +190,24 @@ def test_trees_are_refused_where_the_world_has_another_model(tmp_path):
     result, _ = trees(tmp_path)
     assert result.status == "failed"
     assert result.error == (
-        "the app's model has 0 parameters, the world's 650: make them the same model, name its cost in the world's "
+        "the app's model has 0 parameters, the world's 650: make them the same model, give its cost as the world's "
         "model.cost, or leave out --operations world"
     )
+
+
+def test_a_model_that_travels_as_bytes_is_priced_by_the_cost_that_the_world_names(tmp_path):
+    main = """
+    for message in (messages := ask([1000, 1001])):
+        message.content = RecordDict({"config": ConfigRecord({"model": b"x" * 500})})
+    replies = grid.send_and_receive(messages)
+    assert len(replies) == 2
+"""
+    client = CLIENT.replace('message.content["arrays"]["w"].numpy()', "np.zeros(5)")
+    result = emulated(write_app(tmp_path / "app", "bytes_app", main, client), {**WORLD, "model": COST})
+    assert result.error is None
+    ours = edgefl.run({**WORLD, "model": COST}, train=False).devices.query("round == 1 and device < 2")
+    np.testing.assert_array_equal(result.devices["compute_s"], ours["compute_s"])
+    assert result.devices["bytes_down"].tolist() == [500, 500]
 
 
 def test_an_app_that_computes_nothing_with_torch_costs_no_operations_with_one_warning(tmp_path, caplog):

@@ -1,5 +1,7 @@
 """Apps of Flower's older interface: strategies and clients with parameters in place of messages."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -120,6 +122,46 @@ def test_an_older_strategy_that_would_wait_for_ever_fails_with_a_reason(tmp_path
     result, _ = older(tmp_path, {**WORLD, "devices": {"count": 1}})
     assert result.status == "failed"
     assert "waits for more devices than the 1 that are present" in result.error
+
+
+def test_a_server_of_the_app_gives_each_round_its_own_timeout(tmp_path):
+    own = """
+from flwr.server import Server, SimpleClientManager
+
+class Patient(Server):
+    def fit_round(self, server_round, timeout):
+        return super().fit_round(server_round, timeout=float(server_round))
+
+    def evaluate_round(self, server_round, timeout):
+        return None
+
+def server_fn(context):
+"""
+    server = SERVER.replace("\ndef server_fn(context):\n", own)
+    made = "server=Patient(client_manager=SimpleClientManager(), strategy=strategy)"
+    server = server.replace("strategy=strategy", made)
+    world = {**WORLD, "radio": {"sharing": "processor", "bandwidth_hz": 1000}}
+    result, _ = older(tmp_path, world, server=server)
+    assert result.error is None
+    assert result.rounds["duration_s"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_client_that_cannot_give_initial_parameters_ends_the_run_with_its_line(tmp_path):
+    server = SERVER.replace("initial_parameters=start, ", "")
+    given = "    def get_parameters(self, config):\n        raise NotImplementedError\n\n"
+    result, _ = older(tmp_path, client=CLIENT.replace("    def fit(", f"{given}    def fit("), server=server)
+    assert result.status == "failed"
+    where = r"device \d, which is partition-id \d; get_parameters message of round 1"
+    assert re.search(rf"client.py:11: NotImplementedError \({where}\)", result.error)
+
+
+def test_wrappers_for_differential_privacy_train_and_test(tmp_path):
+    imported = "from flwr.server.strategy import DifferentialPrivacyServerSideFixedClipping as Private\n"
+    server = imported + SERVER.replace("(strategy=strategy", "(strategy=Private(strategy, 0.1, 5.0, 8)")
+    client = CLIENT.replace("self.partition / 8", "(1 + self.partition) / 8")  # Flower cannot clip an update of zeros
+    result, _ = older(tmp_path, tested=True, server=server, client=client)
+    assert result.error is None
+    assert result.rounds["test_accuracy"].tolist() == [0.1, 0.2, 0.3]
 
 
 def test_a_grid_in_several_threads_is_refused(tmp_path):

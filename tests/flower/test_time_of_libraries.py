@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.cases.flower_cases import WORLD, emulated, write_app
+from tests.cases.flower_cases import CLIENT, WORLD, emulated, write_app
 from tests.flower.test_messages_in_virtual_time import noted
 
 # As a tracker does it: start something beside the app, and look for its answer until a time limit.
@@ -110,3 +110,16 @@ def test_the_apps_own_sleep_costs_virtual_seconds_and_no_real_ones(tmp_path, mon
         seconds_ns,
     ]
     assert not [seconds for seconds in slept if seconds >= 1]
+
+
+def test_clients_have_the_time_of_this_machine(tmp_path):
+    client = CLIENT.replace('"num-examples": 4})', '"num-examples": 4, "ended": __import__("time").time()})')
+    main = """
+[reply] = grid.send_and_receive(ask(nodes[:1]))
+note(time.time(), reply.content["metrics"]["ended"])
+"""
+    began = time.time()
+    notes, _ = noted(tmp_path, main, client=client)
+    [[_, server_s, client_s]] = notes
+    assert server_s < 946_684_800 + 60
+    assert began <= client_s <= time.time()
