@@ -1,4 +1,4 @@
-"""Small apps of the shapes of Flower's examples: nested configuration, actions, answers that the server does not await."""
+"""Small apps of the shapes of Flower's examples: nested keys, actions, replies that nothing awaits, data loaders."""
 
 import json
 
@@ -8,6 +8,7 @@ from edgefl.core.errors import InputError
 from tests.cases.flower_cases import CLIENT, emulated, write_app
 
 DEVICES = {"devices": {"count": 3}, "model": "logistic", "training": {"local_epochs": 1}, "rounds": 3}
+ASK = "    grid.send_and_receive(ask(grid.get_node_ids()))\n"
 NOTES_CONFIG = """
     import json
     with open("{folder}/config.json", "w") as file:
@@ -57,8 +58,7 @@ def test_actions_count_as_messages_of_their_kind_and_those_under_way_at_the_end_
 
 def test_a_key_that_a_node_lacks_is_named_with_the_line_of_the_app(tmp_path):
     client = CLIENT.replace('context.node_config["partition-id"] / 8', 'context.node_config["dataset-path"]')
-    app = write_app(tmp_path / "app", "disk_app", "    grid.send_and_receive(ask(grid.get_node_ids()))\n", client=client)
-    result = emulated(app, DEVICES)
+    result = emulated(write_app(tmp_path / "app", "disk_app", ASK, client=client), DEVICES)
     assert result.status == "failed"
     assert "client.py" in result.error
     assert "KeyError: 'dataset-path'" in result.error

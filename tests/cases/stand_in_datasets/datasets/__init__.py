@@ -72,12 +72,12 @@ class Dataset:
         return Dataset({name: self.columns[name] for name in names}, self.kind, self.transform)
 
     def shuffle(self, seed=None):
-        return self.select(np.random.default_rng(seed).permutation(len(self)))
+        return self.select(_chance(seed).permutation(len(self)))
 
     def train_test_split(self, test_size=None, train_size=None, seed=None, *, shuffle=True):
         order = np.arange(len(self))
         if shuffle:
-            np.random.default_rng(seed).shuffle(order)
+            _chance(seed).shuffle(order)
         share = 1 - train_size if test_size is None else test_size
         count = share if isinstance(share, int) else int(np.ceil(share * len(self)))
         parts = {"train": order[: len(self) - count], "test": order[len(self) - count :]}
@@ -127,6 +127,11 @@ def _plain(values):
     if values.dtype == object:
         return list(values)
     return values.tolist()
+
+
+def _chance(seed):
+    """Return a generator; without a seed it follows from NumPy's global one, as in Hugging Face's datasets."""
+    return np.random.default_rng(np.random.randint(2**31) if seed is None else seed)  # noqa: NPY002
 
 
 def load_dataset(name, subset=None, split=None):
