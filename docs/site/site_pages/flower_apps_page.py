@@ -26,8 +26,8 @@ OUTRO = """
 *0 operations*: the app computes with another library than torch, so its computing takes no time, with a warning; let
 `model.cost` and `--operations world` price it ([Flower apps](flower.md#what-is-priced)).
 
-The commit is that of an example's `pyproject.toml`; templates are those of flwr {templates}. The libraries were
-{libraries}.
+The examples were taken file by file from copies of the repository's history, not from one clone: the commit is that of
+`pyproject.toml`. Templates are those of flwr {templates}. The libraries were {libraries}.
 
 Not tried: examples that download a model (FlowerTune, Whisper, ViT, LeRobot, FedRAG, MONAI), ask a database
 (federated-analytics), read data that the configuration of a node names (embedded-devices, supernode-authentication), or
