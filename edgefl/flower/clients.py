@@ -1,5 +1,6 @@
 """The ClientApp on each device: its context, its random numbers, and what it computes."""
 
+import traceback
 from collections import Counter
 from copy import copy, deepcopy
 from datetime import UTC, datetime
@@ -25,6 +26,10 @@ EMPTY_SIGNS = ("num_samples=0", "n_samples=0", "0 sample(s)", "zero-size", "at l
 EMPTY_REMEDY = (
     "; if the device has no samples, divide the app's data so that each one has some, or let the client return the "
     "model as it came, with num-examples 0"
+)
+NODE_REMEDY = (
+    "; a node's configuration has partition-id and num-partitions only: let the app have a default for other keys, or "
+    "read them from context.run_config"
 )
 
 
@@ -115,8 +120,7 @@ class Clients:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # even a `SystemExit`
-                line = f"{fault_in_app(error, self._folder)} ({where})"
-                raise RunError(f"{line}{EMPTY_REMEDY if _may_be_empty(error) else ''}") from error
+                raise RunError(f"{fault_in_app(error, self._folder)} ({where}){_remedy(error)}") from error
 
         with seeded(self._streams, device + 1, number):
             reply, flops = self._operations.of(device, received, work)
@@ -147,11 +151,15 @@ class Clients:
         return self._contexts[device]
 
 
-def _may_be_empty(error: BaseException) -> bool:
-    """Return whether an exception is one that code often raises if it has no samples."""
-    if isinstance(error, (ZeroDivisionError, StopIteration)):
-        return True
-    return any(sign in str(error) for sign in EMPTY_SIGNS)
+def _remedy(error: BaseException) -> str:
+    """Return what to do about an exception of the ClientApp; "" if that is not known."""
+    lines = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, KeyError) and "node_config" in (lines[-1].line or ""):
+        return NODE_REMEDY
+    # Exceptions that code often raises if it has no samples.
+    if isinstance(error, (ZeroDivisionError, StopIteration)) or any(sign in str(error) for sign in EMPTY_SIGNS):
+        return EMPTY_REMEDY
+    return ""
 
 
 def _as_received(message: Message) -> Message:

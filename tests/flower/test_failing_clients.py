@@ -1,4 +1,4 @@
-"""A client without samples: which device it is, and what to do."""
+"""Clients that fail, often because they have no samples: which device it is, and what to do."""
 
 import pytest
 
@@ -46,6 +46,14 @@ def test_other_exceptions_name_the_device_without_that_remedy(tmp_path):
     client = CLIENT.replace('partition = context.node_config["partition-id"]', 'partition = {}["x"]')
     result = emulated(write_app(tmp_path / "app", "broken_app", FEDAVG.replace("EVALUATED", "1.0"), client))
     assert result.error.endswith(": KeyError: 'x' (device 0, which is partition-id 0; evaluate message of round 1)")
+
+
+def test_a_key_that_nodes_do_not_have_is_told(tmp_path):
+    client = CLIENT.replace('context.node_config["partition-id"] / 8', 'context.node_config["dataset-path"]')
+    result = emulated(write_app(tmp_path / "app", "keyed_app", FEDAVG.replace("EVALUATED", "0.0"), client))
+    line, _, remedy = result.error.partition(" (device 0, which is partition-id 0; train message of round 1); ")
+    assert line.endswith("client.py:11: KeyError: 'dataset-path'")
+    assert remedy.startswith("a node's configuration has partition-id and num-partitions only: let the app")
 
 
 def test_a_client_that_returns_something_else_names_its_device(tmp_path):
