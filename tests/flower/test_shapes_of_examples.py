@@ -8,7 +8,6 @@ from edgefl.core.errors import InputError
 from tests.cases.flower_cases import CLIENT, emulated, write_app
 
 DEVICES = {"devices": {"count": 3}, "model": "logistic", "training": {"local_epochs": 1}, "rounds": 3}
-ASK = "    grid.send_and_receive(ask(grid.get_node_ids()))\n"
 NOTES_CONFIG = """
     import json
     with open("{folder}/config.json", "w") as file:
@@ -54,11 +53,3 @@ def test_actions_count_as_messages_of_their_kind_and_those_under_way_at_the_end_
     # A node answers one message after the other: before it answers the second query it has trained.
     assert result.rounds["received"].sum() == 3
     assert result.summary["drops"]["unfinished"] == 3
-
-
-def test_a_key_that_a_node_lacks_is_named_with_the_line_of_the_app(tmp_path):
-    client = CLIENT.replace('context.node_config["partition-id"] / 8', 'context.node_config["dataset-path"]')
-    result = emulated(write_app(tmp_path / "app", "disk_app", ASK, client=client), DEVICES)
-    assert result.status == "failed"
-    assert "client.py" in result.error
-    assert "KeyError: 'dataset-path'" in result.error
