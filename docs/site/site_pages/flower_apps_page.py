@@ -31,9 +31,10 @@ The examples were taken file by file from copies of the repository's history, no
 scikit-learn, JAX and baselines run too; only JAX of 1.11 does not, as it calls a function that JAX has removed. The
 libraries were {libraries}.
 
-Not tried: examples that download a model (FlowerTune, Whisper, ViT, LeRobot, FedRAG, MONAI), ask a database
-(federated-analytics), read data that the configuration of a node names (embedded-devices, supernode-authentication), or
-have no ServerApp (decentralized).
+Not tried: examples that download a model (FlowerTune, Whisper, ViT, LeRobot, FedRAG, MONAI, Hugging Face), ask a
+database (federated-analytics), read data that the configuration of a node names (embedded-devices,
+supernode-authentication), have no ServerApp (decentralized), need TensorFlow, MLX or fastai, or had files missing in the
+copies (app-pytorch, custom-mods, federated-vae, fl-dp-sa).
 """
 
 
