@@ -32,7 +32,7 @@ scikit-learn, JAX and baselines run too; only JAX of 1.11 does not, as it calls 
 libraries were {libraries}.
 
 Not tried: examples that download a model (FlowerTune, Whisper, ViT, LeRobot, FedRAG, MONAI, Hugging Face), ask a
-database (federated-analytics), read data that a node's configuration names (embedded-devices, supernode-authentication),
+database (federated-analytics), read data that a node's configuration names (embedded-devices, and for authentication),
 have no ServerApp (decentralized), need TensorFlow, MLX or fastai, or had files missing in the copies (app-pytorch,
 custom-mods, federated-vae, fl-dp-sa).
 """
