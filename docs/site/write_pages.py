@@ -9,6 +9,7 @@ from pathlib import Path
 from site_pages import (
     calibration_picture,
     cases_page,
+    flower_apps_page,
     keys_page,
     reproduction_pages,
     results_readme,
@@ -30,6 +31,7 @@ def pages(library: Library) -> dict[str, str]:
     """Return the texts of the committed pages by their paths in the repository."""
     return {
         "docs/cases.md": cases_page.text(),
+        "docs/flower-apps.md": flower_apps_page.text(ROOT),
         "docs/keys.md": keys_page.text(),
         "docs/reproductions.md": reproduction_pages.overview(library),
         "results/README.md": results_readme.text(),

@@ -16,7 +16,7 @@ MOVES = frozenset(  # functions that create, copy or pick elements, and compute 
         "_local_scalar_dense", "_to_copy", "arange", "cat", "clone", "copy", "empty", "empty_like", "empty_strided",
         "expand_copy", "fill", "flip", "full", "full_like", "gather", "index", "index_put", "index_select",
         "lift_fresh", "masked_fill", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros", "ones",
-        "ones_like", "repeat", "roll", "scalar_tensor", "scatter", "stack", "zero", "zeros", "zeros_like",
+        "ones_like", "repeat", "roll", "scalar_tensor", "scatter", "set", "stack", "zero", "zeros", "zeros_like",
     )
 )  # fmt: skip
 PER_ELEMENT = {  # operations for each element, if these are more than one

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -93,6 +94,8 @@ def test_both_ways_to_count_agree_on_every_shipped_algorithm(case, d):
         (lambda x: torch.outer(x[:10], x[:3]).new_zeros(3), 0.03),
         (lambda x: torch.cat([x.reshape(-1, 2).T[0], x[::2]]).detach().clone(), 0),
         (lambda x: torch.ones_like(x).expand(3, -1), 0),
+        (deepcopy, 0),
+        (lambda x: torch.tensor([]).set_(x.untyped_storage(), 0, x.shape), 0),  # as data of another process arrive
     ],
 )
 def test_operations_an_element(function, operations):
