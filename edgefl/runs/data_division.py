@@ -43,12 +43,15 @@ def divide(scenario: Scenario) -> Divided:
     streams = Streams(scenario.seed)
     data = section.load()
     labels = data.train_y
-    if data.regression:
+    test_labels = data.test_y
+    if data.regression or data.several_labels:
         if reason := section.partition.check_classes():
             raise InputError(f"data.partition: {PARTITIONS.name_of(section.partition)} {reason}")
         if section.redivide is not None and (reason := section.redivide.check_classes()):
             raise InputError(f"data.redivide: {PARTITIONS.name_of(section.redivide)} {reason}")
-        labels = np.zeros(len(labels), dtype=np.int64)  # partitions only need their number
+        # Partitions only need their number, and a test set is divided like samples of a single class.
+        labels = np.zeros(len(labels), dtype=np.int64)
+        test_labels = np.zeros(len(test_labels), dtype=np.int64)
     partition = section.partition
     with watching_draws(partition, dividing_hook(partition)):
         parts = partition.assign(labels, data.owner, scenario.devices.count, streams.generator("partition"))
@@ -60,10 +63,10 @@ def divide(scenario: Scenario) -> Divided:
         redivision = Redivision(section.redivide, labels, parts, streams)
     if section.test_partition == "none":
         return Divided(data, parts, redivision=redivision)
-    if not data.classes:
-        raise InputError("data.test_partition: like_train needs samples with classes: leave it out")
-    train = Labelled(data.train_y, data.owner)
-    test = Labelled(data.test_y, data.test_owner)
+    if not data.classes and not data.regression:
+        raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
+    train = Labelled(labels, data.owner)
+    test = Labelled(test_labels, data.test_owner)
     rng = streams.generator("test_partition")
     with watching_draws(partition, "assign_test"):
         test_parts = partition.assign_test(train, parts, test, rng)

@@ -28,10 +28,11 @@ class Npz(Dataset):
     path: UserFile  # The .npz file.
     # Number of classes, K; by default one more than the highest label.
     classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)] | None = None
+    ignore_index: int | None = None  # Label of tokens or pixels that do not count, besides -100.
 
     def load(self) -> Data:
         """Read the arrays; uint8 samples are standardised over all training values, others are taken as they are."""
-        found = {**read_arrays(self.path), "classes": self.classes}
+        found = {**read_arrays(self.path), "classes": self.classes, "ignore_index": self.ignore_index}
         return own_data(found, f"data.path: {self.path}", "set data.classes to {}")
 
 
