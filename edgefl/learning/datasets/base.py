@@ -252,7 +252,7 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
         ),
         (
             lambda: y.shape == x.shape[:1],
-            f"y must be one label a sample, [{len(x) if x.ndim else 0}], got {y.shape}{_flattening(y)}",
+            f"y must be one label a sample, [{len(x) if x.ndim else 0}], got {y.shape}{flattening(y)}",
         ),
         (lambda: np.issubdtype(y.dtype, np.integer), f"y must hold integer labels, got {y.dtype}{_numbering(y)}"),
         (lambda: y.min() >= 0, "labels count from 0, got a negative one"),
@@ -266,7 +266,7 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
     return None
 
 
-def _flattening(y: Array) -> str:
+def flattening(y: Array) -> str:
     """Return how labels [n, k] become [n], for a message; empty if that is not known."""
     if y.ndim != 2 or y.dtype.kind not in "biu":
         return ""

@@ -9,7 +9,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from edgefl.core.errors import InputError
-from edgefl.learning.datasets.base import IGNORED, LARGEST, MOST_CLASSES, Array, Arrays, Data, measured, problem
+from edgefl.learning.datasets.base import (
+    IGNORED,
+    LARGEST,
+    MOST_CLASSES,
+    Array,
+    Arrays,
+    Data,
+    flattening,
+    measured,
+    problem,
+)
 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
 MORE_NAMES = ("classes", "mean", "std", "owner", "test_owner")
@@ -128,7 +138,8 @@ def _checked(arrays: Mapping[str, Array], where: str) -> Arrays:
         alike = train.dtype.kind == test.dtype.kind and train.shape[1:] == test.shape[1:]
         if not alike:
             kinds = f"{train.dtype} {list(train.shape)} and {test.dtype} {list(test.shape)}"
-            _refuse(where, f"train and test {what} must be of one kind, got {kinds}")
+            remedy = flattening(train) or flattening(test) if name == "y" else ""
+            _refuse(where, f"train and test {what} must be of one kind, got {kinds}{remedy}")
     return checked
 
 

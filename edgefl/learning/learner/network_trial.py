@@ -215,7 +215,7 @@ class _NetworkTrial:
 
     def _compare_layers(self, gradients: dict[str, Tensor | None]) -> None:
         """Compare gradients by hand with those of autograd if the module is a plain stack of layers."""
-        if not LayersGradient.fits(self.network, self.model, self.data):
+        if not LayersGradient.fits(self.network, self.model, several_labels=self.data.several_labels):
             return
         into = torch.empty_like(self.w)[None]
         kernel = LayersGradient(self.network, self.model, FedAvg())

@@ -8,7 +8,6 @@ from torch import Tensor
 from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
 from edgefl.learning.algorithms.base import AddedLoss
 from edgefl.learning.algorithms.properties import has_loss_by_hand
-from edgefl.learning.datasets import Data
 from edgefl.learning.learner.kernels.gradients import References, Step
 from edgefl.learning.learner.kernels.image_layout import channels_last
 from edgefl.learning.learner.kernels.layers import Convolution, Dropout, Linear, Saved, layers_of
@@ -25,9 +24,9 @@ class LayersGradient:
     """
 
     @staticmethod
-    def fits(network: Network, model: Model, data: Data) -> bool:
+    def fits(network: Network, model: Model, *, several_labels: bool = False) -> bool:
         """Return True if the module is a stack of known layers, whose outputs [B, n] are of one label each."""
-        return bool(layers_of(network.module)) and not model.has_own_loss and not data.several_labels
+        return bool(layers_of(network.module)) and not model.has_own_loss and not several_labels
 
     def __init__(self, network: Network, model: Model, algorithm: Algorithm) -> None:
         self.network = network

@@ -55,7 +55,9 @@ class Trainer:
         self.solver = Solver(task.algorithm, task.training, task.cut)
         self._cohorts = CohortBuilder(task, network, train)
         self._layers: LayersGradient | None = None
-        if LayersGradient.fits(network, task.model, task.data):  # then it is also the faster way to test
+        if LayersGradient.fits(
+            network, task.model, several_labels=task.data.several_labels
+        ):  # then it is also the faster way to test
             self._layers = LayersGradient(network, task.model, task.algorithm)
         if record is None and self.device.type == "cuda":
             record = CudaGraphs(self.device)
