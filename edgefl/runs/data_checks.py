@@ -12,6 +12,7 @@ from edgefl.learning.data_section import IMAGE_AXES
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.base import IGNORED, is_one_hot, telling_rows
 from edgefl.learning.losses import LOSSES
+from edgefl.learning.losses.imported import ignored_label
 from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.imported import has_own_network
 from edgefl.learning.report_section import ReportSection
@@ -127,6 +128,9 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
         labels = labels[labels != IGNORED]  # a loss takes one label after another
     if loss is not None and (reason := loss.refusal(data.outputs, labels)):
         raise InputError(f"training.loss: {reason}")
+    if loss is not None and data.several_labels and (ignored := ignored_label(loss, data.outputs, labels)) is not None:
+        text = f"{LOSSES.name_of(loss)} gives the label {ignored} no loss, and means and accuracies would count it"
+        raise InputError(f"training.loss: {text}: give ignore_index={ignored} with the data")
     # The output of a user's network is tried instead.
     if loss is not None and loss.takes_log_probabilities and not has_own_network(model):
         text = f"nll_loss needs logarithms of probabilities, which {MODELS.name_of(model)} does not return"

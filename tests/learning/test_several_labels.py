@@ -516,3 +516,41 @@ def test_a_run_without_learning_and_its_files(tmp_path):
     assert not (tmp_path / "out" / "labels.csv").exists()
     page = edgefl.report([tmp_path / "out"], out=tmp_path / "page.html")
     assert "accuracy" in page.read_text().lower()
+
+
+LOSSES = """
+from torch import nn
+from torch.nn.functional import cross_entropy, multi_margin_loss
+
+def padding(outputs, labels):
+    return cross_entropy(outputs, labels, ignore_index=0, reduction="none")
+
+def margin(outputs, labels):  # 0 wherever the margin is kept
+    return multi_margin_loss(outputs, labels, reduction="none")
+
+class Padding(nn.CrossEntropyLoss):
+    pass
+
+made = nn.CrossEntropyLoss(ignore_index=0, reduction="none")
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        ("padded_losses:padding", "padding gives the label 0 no loss, .*: give ignore_index=0 with the data"),
+        ("padded_losses:Padding", "is a module of torch, and a loss is a function: name one that calls it"),
+        ("padded_losses:made", "is a module of torch, and a loss is a function: name one that calls it"),
+    ],
+)
+def test_a_loss_with_an_ignored_label_of_its_own_is_refused(tmp_path, loss, message):
+    """Its zeros would count in the means, and its labels in the accuracy."""
+    (tmp_path / "padded_losses.py").write_text(LOSSES)
+    with pytest.raises(InputError, match=message):
+        edgefl.run(scenario(loss=loss) | {"import_from": [str(tmp_path)]}, train=False)
+
+
+def test_a_loss_that_may_be_zero_is_no_loss_that_ignores_labels(tmp_path):
+    (tmp_path / "padded_losses.py").write_text(LOSSES)
+    wanted = scenario(loss="padded_losses:margin") | {"import_from": [str(tmp_path)]}
+    assert np.isfinite(edgefl.run({**wanted, "rounds": 1}).rounds["test_loss"].iloc[-1])
