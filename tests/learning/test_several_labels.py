@@ -550,7 +550,7 @@ def test_a_loss_with_an_ignored_label_of_its_own_is_refused(tmp_path, loss, mess
         edgefl.run(scenario(loss=loss) | {"import_from": [str(tmp_path)]}, train=False)
 
 
-def test_a_loss_that_may_be_zero_is_no_loss_that_ignores_labels(tmp_path):
+def test_a_loss_that_may_be_zero_does_not_count_as_one_that_ignores_labels(tmp_path):
     (tmp_path / "padded_losses.py").write_text(LOSSES)
     wanted = scenario(loss="padded_losses:margin") | {"import_from": [str(tmp_path)]}
     assert np.isfinite(edgefl.run({**wanted, "rounds": 1}).rounds["test_loss"].iloc[-1])
