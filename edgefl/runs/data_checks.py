@@ -19,6 +19,9 @@ from edgefl.learning.report_section import ReportSection
 from edgefl.scenario import Scenario
 
 
+COLOURS = (3, 4)  # numbers of a pixel of an image
+
+
 def check(scenario: Scenario, data: Data) -> None:
     """Check that the data suit the scenario.
 
@@ -75,6 +78,8 @@ def _remedy_of_labels(data: Data) -> str:
     if 1 in data.label_shape:
         axis = 1 + data.label_shape.index(1)
         return f"; labels have an axis of length 1: without it, y.squeeze({axis}), they are {_squeezed(data)}"
+    if len(data.label_shape) == len(data.shape) == 3 and data.label_shape[-1] in COLOURS:
+        return "; a mask in colours must become the number of a class for each pixel"
     if len(data.label_shape) == 1 and is_one_hot(data.train_y):
         return "; labels look one-hot: np.argmax(y, axis=1) makes one label a sample of them"
     return ""

@@ -149,6 +149,8 @@ def _problem_of_numbers(x: Array, y: Array) -> str | None:
         remedy = ""
         if y.ndim > 2 and y.shape[0] == len(x):
             remedy = ": say y.reshape(len(y), -1), and flatten the network's output"
+            if (y == np.floor(y)).all():
+                remedy = ": say y.astype(int) if these are classes"
         return f"y must be one number a sample, [{len(x)}], or several, [{len(x)}, k], got {list(y.shape)}{remedy}"
     # Comparisons with NaN are false, so this one finds it, too.
     if not -LARGEST <= y.min() <= y.max() <= LARGEST:
@@ -194,6 +196,7 @@ def _classes(arrays: Mapping[str, Array], given: Any, where: str, giving_classes
         remedy = "number the labels of both sets together with np.unique(labels, return_inverse=True)[1]"
         remedy = f"{remedy}, or {giving_classes.format(highest + 1)} if most classes have no sample"
         if several:
+            remedy = remedy.replace("[1]", "[1].reshape(labels.shape)")
             remedy = f"give {IGNORE}={highest} if that marks labels that do not count, or {remedy}"
         _refuse(where, f"{text}: {remedy}")
     if lowest > 0 and not several:  # the first id of a vocabulary may be padding
@@ -232,7 +235,11 @@ def _array(value: Any, name: str, where: str) -> Array:
         array = np.array(None)
     if array.dtype == object:
         text = f"{name} must be an array of numbers, got a {type(value).__name__} of Python objects or rows"
-        _refuse(where, f"{text}: make it one array of a numeric type")
+        remedy = "make it one array of a numeric type"
+        if len({len(part) for part in parts if hasattr(part, "__len__")}) > 1:
+            text = f"{name} has rows of unequal lengths"
+            remedy = f"pad them to one length, labels of tokens with {IGNORED}"
+        _refuse(where, f"{text}: {remedy}")
     if array.dtype.kind == "c":
         _refuse(where, f"{name} holds complex numbers: give .real and .imag as values of their own, or take abs()")
     return array
