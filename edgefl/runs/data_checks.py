@@ -18,7 +18,6 @@ from edgefl.learning.models.imported import has_own_network
 from edgefl.learning.report_section import ReportSection
 from edgefl.scenario import Scenario
 
-
 COLOURS = (3, 4)  # numbers of a pixel of an image
 
 

@@ -403,29 +403,33 @@ def test_keys_that_need_one_class_a_sample_are_refused(changes, message):
         edgefl.run(wanted, train=False)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"train_y": np.full((4, 3), IGNORED)}, "train: no label counts: all are -100"),
-        ({"train_y": np.full((4, 3), -1)}, "got -1: if that marks them, give ignore_index=-1"),
-        ({"train_y": np.zeros((5, 3), int)}, r"train: y must be one label a sample, \[4\], or those of its tokens"),
-        ({"train_y": np.zeros((4, 3), bool)}, r"got bool: say y.astype\(int\)"),
-        ({"train_y": np.zeros((4, 2), int)}, "train and test labels must be of one kind"),
-        ({"train_y": np.full((4, 3), 255)}, "give ignore_index=255 if that marks labels that do not count"),
-        ({"train_y": np.full((4, 3), 100_000)}, "labels must be less than 100000"),
-        ({"classes": 1}, "classes must be a whole number from 2, as the highest label is 1"),
-        ({"ignore_index": 0.5}, "ignore_index must be a whole number, got 0.5"),
-        (
-            {"train_y": np.zeros(4, int), "ignore_index": 0},
-            r"ignore_index is for the labels of tokens or pixels, .* train_y is int64 \[4\]: leave it out",
-        ),
-        (
-            {"train_y": np.zeros((4, 3, 3)), "test_y": np.zeros((4, 3, 3))},
-            r"say y.reshape\(len\(y\), -1\), and flatten",
-        ),
-    ],
-    ids=str,
-)
+WRONG = {
+    "none counts": ({"train_y": np.full((4, 3), IGNORED)}, "train: no label counts: all are -100"),
+    "-1": ({"train_y": np.full((4, 3), -1)}, "got -1: if that marks them, give ignore_index=-1"),
+    "too many": (
+        {"train_y": np.zeros((5, 3), int)},
+        r"train: y must be one label a sample, \[4\], or those of its tokens",
+    ),
+    "true or false": ({"train_y": np.zeros((4, 3), bool)}, r"got bool: say y.astype\(int\)"),
+    "too few a sample": ({"train_y": np.zeros((4, 2), int)}, "train and test labels must be of one kind"),
+    "255": ({"train_y": np.full((4, 3), 255)}, "give ignore_index=255 if that marks labels .*, or number the labels"),
+    "a large number": ({"train_y": np.full((4, 3), 100_000)}, "labels must be less than 100000"),
+    "one class": ({"classes": 1}, "classes must be a whole number from 2, as the highest label is 1"),
+    "a half ignored": ({"ignore_index": 0.5}, "ignore_index must be a whole number, got 0.5"),
+    "one label a sample": (
+        {"train_y": np.zeros(4, int), "ignore_index": 0},
+        r"ignore_index is for the labels of tokens or pixels, .* train_y is int64 \[4\]: leave it out",
+    ),
+    "numbers of pixels": ({"train_y": np.full((4, 3, 3), 0.5)}, r"say y.reshape\(len\(y\), -1\), and flatten"),
+    "floating-point classes": ({"train_y": np.ones((4, 3, 3))}, r"say y.astype\(int\) if these are classes"),
+    "unequal lengths": (
+        {"train_y": [[0, 1], [0, 1, 1]]},
+        "train_y has rows of unequal lengths: pad them .* labels of tokens with -100",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG.values(), ids=WRONG)
 def test_wrong_labels_of_tokens_are_refused_in_one_line(changes, message):
     x = np.arange(12).reshape(4, 3)
     given = {"train_x": x, "train_y": x % 2, "test_x": x, "test_y": x % 2, **changes}
@@ -554,3 +558,21 @@ def test_a_loss_that_may_be_zero_does_not_count_as_one_that_ignores_labels(tmp_p
     (tmp_path / "padded_losses.py").write_text(LOSSES)
     wanted = scenario(loss="padded_losses:margin") | {"import_from": [str(tmp_path)]}
     assert np.isfinite(edgefl.run({**wanted, "rounds": 1}).rounds["test_loss"].iloc[-1])
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((12, 1, 4, 5), r"without it, y.squeeze\(1\), they are \[n, 4, 5\]"),
+        ((12, 4, 5, 1), r"without it, y.squeeze\(3\), they are \[n, 4, 5\]"),
+        ((12, 4, 5, 3), "a mask in colours must become the number of a class for each pixel"),
+    ],
+    ids=str,
+)
+def test_masks_of_another_shape_are_refused_with_a_remedy(shape, message):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, (12, 3, 4, 5), dtype=np.uint8)
+    y = rng.integers(0, 2, shape, dtype=np.uint8)
+    wanted = {"data": {"dataset": edgefl.arrays(x, y, x, y)}, "model": {"kind": Pixelwise}, "devices": {"count": 2}}
+    with pytest.raises(InputError, match=message):
+        edgefl.run(wanted, train=False)
