@@ -51,7 +51,7 @@ def compared(model: Model, outputs: Tensor, y: Tensor, *, classes: bool) -> Comp
     losses = _of_labels(model, outputs, y, 1).double()
     right = model.predicted(classes_last(outputs, 1)) == y
     counts = y != IGNORED
-    return Compared(*(values.flatten(1).sum(1) for values in (losses, right & counts, counts)))
+    return Compared(*(values.flatten(1).sum(1) for values in (losses, right, counts)))
 
 
 def classes_last(outputs: Tensor, leading: int) -> Tensor:
