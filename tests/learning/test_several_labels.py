@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import cross_entropy
 
@@ -12,9 +14,11 @@ from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.base import IGNORED
+from edgefl.learning.learner.kernels.compared import compared, sample_losses
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.memory_needs import memory_needs
 from edgefl.learning.models.imported import Imported
+from edgefl.learning.models.logistic import Logistic
 from edgefl.learning.training_section import Training
 from tests.cases.learner_cases import learners, parts_in_order, train_round
 from tests.cases.plain_torch import PlainFedAvg, tensors_of
@@ -576,3 +580,45 @@ def test_masks_of_another_shape_are_refused_with_a_remedy(shape, message):
     wanted = {"data": {"dataset": edgefl.arrays(x, y, x, y)}, "model": {"kind": Pixelwise}, "devices": {"count": 2}}
     with pytest.raises(InputError, match=message):
         edgefl.run(wanted, train=False)
+
+
+@given(
+    clients=st.integers(1, 3),
+    samples=st.integers(1, 4),
+    shape=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    seed=st.integers(0, 1000),
+)
+def test_losses_and_hits_of_samples_are_those_of_torch(clients, samples, shape, seed):
+    """A sample's loss is torch's mean over its labels; weighted by labels, samples give the mean over all."""
+    rng = np.random.default_rng(seed)
+    outputs = torch.from_numpy(rng.normal(size=(clients, samples, 3, *shape)))
+    y = torch.from_numpy(rng.integers(-1, 3, (clients, samples, *shape)))
+    y[y < 0] = IGNORED
+    losses = sample_losses(Logistic(), outputs, y, leading=2)
+    assert losses.shape == (clients, samples)
+    for client in range(clients):
+        counts = (y[client] != IGNORED).flatten(1).sum(1)
+        sums = cross_entropy(outputs[client], y[client], reduction="none").flatten(1).sum(1)
+        assert torch.allclose(losses[client] * counts, sums)
+        found = compared(Logistic(), outputs[client], y[client], classes=True)
+        assert torch.allclose(found.losses, sums)
+        assert torch.equal(found.labels, counts)
+        assert torch.equal(found.hits, (outputs[client].argmax(1) == y[client]).flatten(1).sum(1))
+
+
+def test_workers_test_and_train_as_one_process():
+    model = Imported(import_path="tests.learning.test_several_labels:Tagger")
+    model._maker = Tagger
+    x, y = sequences(sum(SIZES) + 10)
+    data = Data(x[:-10], y[:-10], x[-10:], y[-10:], classes=4)
+    found = []
+    with learners() as make:
+        for processes in (0, 2):
+            learner = make(model, FedAvg(), data=data, parts=parts_in_order(SIZES), batch_size=4, processes=processes)
+            server = learner.begin(1, len(SIZES))
+            updates, loss = train_round(learner, range(len(SIZES)), 0, server["w"])
+            w = learner.aggregate(server, updates)["w"]
+            test = learner.evaluate(w).result()
+            own = learner.evaluator.accuracies(w, learner.statistics)
+            found.append((w.tolist(), loss, test.loss, test.accuracy, own.tolist()))
+    assert found[0] == found[1]
