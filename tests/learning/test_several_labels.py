@@ -488,15 +488,21 @@ def test_classes_that_occur_in_no_label_are_named_by_the_networks_outputs():
     assert edgefl.run({**wanted, "rounds": 1}).parameters.shape == (4 * VOCABULARY + 35 + 8 * VOCABULARY,)
 
 
-def test_npz_files_name_the_ignored_label(tmp_path):
+def test_npz_files_have_owners_and_an_ignored_label(tmp_path):
     x, y = sequences(30)
     padded = np.where(y == IGNORED, 9, y)
-    np.savez(tmp_path / "d.npz", train_x=x[:20], train_y=padded[:20], test_x=x[20:], test_y=padded[20:])
+    owner = np.arange(20) % 2
+    np.savez(tmp_path / "d.npz", train_x=x[:20], train_y=padded[:20], test_x=x[20:], test_y=padded[20:], owner=owner)
     wanted = scenario(dataset="npz")
-    wanted["data"] = {"dataset": "npz", "path": str(tmp_path / "d.npz"), "ignore_index": 9}
-    named = edgefl.run(wanted)
-    dataset = edgefl.arrays(x[:20], y[:20], x[20:], y[20:])
-    assert (named.parameters == edgefl.run({**wanted, "data": {"dataset": dataset}}).parameters).all()
+    data = {"partition": "natural", "test_partition": "like_train"}
+    named = edgefl.run(
+        {**wanted, "data": {"dataset": "npz", "path": str(tmp_path / "d.npz"), "ignore_index": 9, **data}}
+    )
+    given = edgefl.run(
+        {**wanted, "data": {"dataset": edgefl.arrays(x[:20], y[:20], x[20:], y[20:], owner=owner), **data}}
+    )
+    assert (named.parameters == given.parameters).all()
+    assert named.device_accuracy.equals(given.device_accuracy)
 
 
 def test_labels_of_pixels_count_as_memory():

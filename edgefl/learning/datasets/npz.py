@@ -2,7 +2,7 @@
 
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from edgefl.core.paths import UserFile
 from edgefl.learning.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, problem
 from edgefl.learning.datasets.own import NAMES, channels_first, own_data
 
+OWNERS = ("owner", "test_owner")
 ENCRYPTED = 1  # the bit of a member's flags, in PKWARE's APPNOTE 4.4.4
 MOST_DEFLATED = 1032  # times as long as its packed form is the longest text that deflate can stand for
 
@@ -22,7 +23,8 @@ MOST_DEFLATED = 1032  # times as long as its packed form is the longest text tha
 class Npz(Dataset):
     """Your own arrays: a NumPy .npz file with train_x, train_y, test_x, test_y (labels are integers from 0).
 
-    Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression.
+    Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression. The file may also
+    hold owner and test_owner.
     """
 
     path: UserFile  # The .npz file.
@@ -32,7 +34,7 @@ class Npz(Dataset):
 
     def load(self) -> Data:
         """Read the arrays; uint8 samples are standardised over all training values, others are taken as they are."""
-        found = {**read_arrays(self.path), "classes": self.classes, "ignore_index": self.ignore_index}
+        found = {**read_arrays(self.path, OWNERS), "classes": self.classes, "ignore_index": self.ignore_index}
         return own_data(found, f"data.path: {self.path}", "set data.classes to {}")
 
 
@@ -43,12 +45,12 @@ def read_npz(path: Path, most_classes: int) -> Arrays:
     return checked({**arrays, **images}, path, most_classes)
 
 
-def read_arrays(path: Path) -> Arrays:
-    """Return the four arrays of a file; raises an InputError if it is missing or wrong."""
+def read_arrays(path: Path, more: Sequence[str] = ()) -> Arrays:
+    """Return the four arrays of a file, and those of `more` that it holds; raises an InputError if it is wrong."""
     try:
         with opened(path) as stream, zipfile.ZipFile(stream) as archive:
             held = set(archive.namelist())
-            arrays = {name: _array(archive, name, path) for name in NAMES if f"{name}.npy" in held}
+            arrays = {name: _array(archive, name, path) for name in (*NAMES, *more) if f"{name}.npy" in held}
     except FileNotFoundError as error:
         raise Unavailable(f"data.path: {path}: {error.strerror}") from None
     except OSError as error:
