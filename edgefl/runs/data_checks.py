@@ -10,7 +10,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.data_section import IMAGE_AXES
 from edgefl.learning.datasets import Data
-from edgefl.learning.datasets.base import IGNORED, is_one_hot, telling_rows
+from edgefl.learning.datasets.base import IGNORED, telling_rows
 from edgefl.learning.losses import LOSSES
 from edgefl.learning.losses.imported import ignored_label
 from edgefl.learning.models import MODELS, Model
@@ -79,8 +79,6 @@ def _remedy_of_labels(data: Data) -> str:
         return f"; labels have an axis of length 1: without it, y.squeeze({axis}), they are {_squeezed(data)}"
     if len(data.label_shape) == len(data.shape) == 3 and data.label_shape[-1] in COLOURS:
         return "; a mask in colours must become the number of a class for each pixel"
-    if len(data.label_shape) == 1 and is_one_hot(data.train_y):
-        return "; labels look one-hot: np.argmax(y, axis=1) makes one label a sample of them"
     return ""
 
 

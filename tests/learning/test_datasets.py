@@ -215,7 +215,7 @@ WRONG = {
     "too many classes": ({"test_y": np.full(7, 2**40)}, "test: labels must be less than 100000"),
     "beyond int64": ({"test_y": np.full(7, 2**63, np.uint64)}, "test: labels must be less than 100000"),
     "labels of another number": ({"train_y": np.zeros(29, int)}, "train: y must be one label a sample"),
-    "labels in a column": ({"train_y": np.zeros((30, 1), int)}, "train and test labels must be of one kind, got int64"),
+    "labels in a column": ({"train_y": np.zeros((30, 1), int)}, "train: y must be one label a sample"),
     "scalar samples": ({"train_x": np.zeros(30, np.uint8)}, "train: x must be [samples, ...]"),
     "a number": ({"train_x": np.uint8(3)}, "train: x must be [samples, ...]"),
     "no samples": ({"test_x": np.zeros((0, 28, 28), np.uint8), "test_y": np.zeros(0, int)}, "test: x must be"),

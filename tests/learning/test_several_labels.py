@@ -454,20 +454,30 @@ class Ten(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"),
+    ("labels", "remedy"),
     [
-        (np.arange(20)[:, None] % 10, r"labels have an axis of length 1: without it, y.squeeze\(1\), they are \[n\]"),
-        (np.eye(10, dtype=int)[np.arange(20) % 10], r"labels look one-hot: np.argmax\(y, axis=1\) makes one label"),
+        (np.arange(20)[:, None] % 10, r"say np.ravel\(y\)"),
+        (np.eye(10, dtype=int)[np.arange(20) % 10], r"say np.argmax\(y, axis=1\)"),
+        (np.eye(10, dtype=bool)[np.arange(20) % 10], r"say np.argmax\(y, axis=1\)"),
     ],
-    ids=["a column", "one-hot"],
+    ids=["a column", "one-hot", "one-hot truths"],
 )
-def test_labels_that_mean_one_class_a_sample_are_refused_with_a_remedy(labels, message):
+def test_labels_that_mean_one_class_a_sample_are_refused_with_a_remedy(labels, remedy):
     x, _ = sequences(20)
+    with pytest.raises(InputError, match=rf"y must be one label a sample, \[20\], .* got \(20, 10?\): {remedy}$"):
+        edgefl.arrays(x, labels, x, labels)
+    # Labels of tokens may have the same form: then the number of classes is given.
+    if labels.dtype == int:
+        assert edgefl.arrays(x, labels, x, labels, classes=10).load().several_labels
+
+
+def test_a_column_of_labels_is_refused_by_a_network_that_gives_one_class_a_sample():
+    x, _ = sequences(20)
+    labels = np.arange(20)[:, None] % 10
+    dataset = edgefl.arrays(x, labels, x, labels, classes=10)
     for kind in (Ten, "fasttext"):
-        wanted = {"data": {"dataset": edgefl.arrays(x, labels, x, labels)}, "model": {"kind": kind}}
-        wanted["devices"] = {"count": 2}
-        with pytest.raises(InputError, match=message):
-            edgefl.run(wanted, train=False)
+        with pytest.raises(InputError, match=r"without it, y.squeeze\(1\), they are \[n\]"):
+            edgefl.run({"data": {"dataset": dataset}, "model": {"kind": kind}, "devices": {"count": 2}}, train=False)
 
 
 def test_classes_that_occur_in_no_label_are_named_by_the_networks_outputs():

@@ -272,14 +272,9 @@ def flattening(y: Array) -> str:
         return ""
     if y.shape[1] == 1:
         return ": say np.ravel(y)"
-    if y.size and is_one_hot(y):
+    if y.size and (np.count_nonzero(y, axis=1) == 1).all() and y.max() == 1:
         return ": say np.argmax(y, axis=1)"
     return ""
-
-
-def is_one_hot(y: Array) -> bool:
-    """Return whether each row of labels [n, k] has one 1 and zeros."""
-    return bool((np.count_nonzero(y, axis=1) == 1).all()) and y.max() == 1
 
 
 def _numbering(y: Array) -> str:

@@ -55,7 +55,7 @@ def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MA
     arrays: Arrays = {name: _array(found[name], name, where) for name in NAMES}
     if found.get(IGNORE) is not None:
         arrays = _without_ignored(arrays, found[IGNORE], where)
-    arrays = _checked(arrays, where)
+    arrays = _checked(arrays, found.get("classes"), where)
     more: dict[str, Any] = {}
     if arrays["train_x"].dtype == np.uint8:  # the user has chosen the scale of floats
         more = measured(arrays["train_x"])
@@ -107,8 +107,8 @@ def _without_ignored(arrays: Mapping[str, Array], label: Any, where: str) -> Arr
     return marked
 
 
-def _checked(arrays: Mapping[str, Array], where: str) -> Arrays:
-    """Return the four arrays in the types that training wants."""
+def _checked(arrays: Mapping[str, Array], classes: Any, where: str) -> Arrays:
+    """Return the four arrays in the types that training wants; `classes` is their number if it is given."""
     checked = dict(arrays)
     for part in ("train", "test"):
         x = channels_first(arrays[f"{part}_x"])
@@ -117,7 +117,8 @@ def _checked(arrays: Mapping[str, Array], where: str) -> Arrays:
             reason = problem(x, np.zeros(x.shape[:1], dtype=np.int64)) or _problem_of_numbers(x, y)
             y = y.astype(np.float32, copy=False)
         elif y.ndim > 1:
-            reason = problem(x, np.zeros(x.shape[:1], dtype=np.int64)) or _problem_of_several(x, y)
+            reason = problem(x, np.zeros(x.shape[:1], dtype=np.int64))
+            reason = reason or _slip(x, y, classes) or _problem_of_several(x, y)
         else:
             reason = problem(x, y)
         if reason:
@@ -138,8 +139,7 @@ def _checked(arrays: Mapping[str, Array], where: str) -> Arrays:
         alike = train.dtype.kind == test.dtype.kind and train.shape[1:] == test.shape[1:]
         if not alike:
             kinds = f"{train.dtype} {list(train.shape)} and {test.dtype} {list(test.shape)}"
-            remedy = flattening(train) or flattening(test) if name == "y" else ""
-            _refuse(where, f"train and test {what} must be of one kind, got {kinds}{remedy}")
+            _refuse(where, f"train and test {what} must be of one kind, got {kinds}")
     return checked
 
 
@@ -156,6 +156,14 @@ def _problem_of_numbers(x: Array, y: Array) -> str | None:
     if not -LARGEST <= y.min() <= y.max() <= LARGEST:
         return "y holds NaN or values that are too large for 32 bits"
     return None
+
+
+def _slip(x: Array, y: Array, classes: Any) -> str | None:
+    """Return that labels [n, k] mean one label a sample, if they look so and the number of classes is not given."""
+    remedy = flattening(y)
+    if classes is not None or not remedy:
+        return None
+    return f"y must be one label a sample, [{len(x)}], or of tokens, with classes, got {y.shape}{remedy}"
 
 
 def _problem_of_several(x: Array, y: Array) -> str | None:
