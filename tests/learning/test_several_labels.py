@@ -416,7 +416,7 @@ WRONG = {
     ),
     "true or false": ({"train_y": np.zeros((4, 3), bool)}, r"got bool: say y.astype\(int\)"),
     "too few a sample": ({"train_y": np.zeros((4, 2), int)}, "train and test labels must be of one kind"),
-    "255": ({"train_y": np.full((4, 3), 255)}, "give ignore_index=255 if that marks labels .*, or number the labels"),
+    "255": ({"train_y": np.full((4, 3), 255)}, "give ignore_index=255 if that marks labels .*, or give it classes=256"),
     "a large number": ({"train_y": np.full((4, 3), 100_000)}, "labels must be less than 100000"),
     "one class": ({"classes": 1}, "classes must be a whole number from 2, as the highest label is 1"),
     "a half ignored": ({"ignore_index": 0.5}, "ignore_index must be a whole number, got 0.5"),

@@ -201,11 +201,11 @@ def _classes(arrays: Mapping[str, Array], given: Any, where: str, giving_classes
     if highest - lowest + 1 > 2 * len(used) + MOST_UNUSED:
         some = ", ".join(str(label) for label in used[:3])
         text = f"labels must be 0 to K-1, got {len(used)} numbers between {lowest} and {highest}, such as {some}"
+        if several:
+            remedy = f"give {IGNORE}={highest} if that marks labels that do not count, or"
+            _refuse(where, f"{text}: {remedy} {giving_classes.format(highest + 1)} if most classes have no label")
         remedy = "number the labels of both sets together with np.unique(labels, return_inverse=True)[1]"
         remedy = f"{remedy}, or {giving_classes.format(highest + 1)} if most classes have no sample"
-        if several:
-            remedy = remedy.replace("[1]", "[1].reshape(labels.shape)")
-            remedy = f"give {IGNORE}={highest} if that marks labels that do not count, or {remedy}"
         _refuse(where, f"{text}: {remedy}")
     if lowest > 0 and not several:  # the first id of a vocabulary may be padding
         _refuse(where, f"labels count from {lowest}, must be 0 to K-1: subtract {lowest}")
