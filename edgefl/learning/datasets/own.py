@@ -2,7 +2,7 @@
 
 import operator
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NoReturn
 
@@ -242,15 +242,18 @@ def _array(value: Any, name: str, where: str) -> Array:
     except (ValueError, TypeError, RuntimeError):  # rows of unequal lengths, or a list of a GPU's tensors
         array = np.array(None)
     if array.dtype == object:
-        text = f"{name} must be an array of numbers, got a {type(value).__name__} of Python objects or rows"
-        remedy = "make it one array of a numeric type"
-        if len({len(part) for part in parts if hasattr(part, "__len__")}) > 1:
-            text = f"{name} has rows of unequal lengths"
-            remedy = f"pad them to one length, labels of tokens with {IGNORED}"
-        _refuse(where, f"{text}: {remedy}")
+        _refuse(where, f"{name} {_problem_of_objects(value, parts)}")
     if array.dtype.kind == "c":
         _refuse(where, f"{name} holds complex numbers: give .real and .imag as values of their own, or take abs()")
     return array
+
+
+def _problem_of_objects(value: Any, parts: Sequence[Any]) -> str:
+    """Return why a value with these parts is not an array of numbers, and what to do."""
+    if len({len(part) for part in parts if hasattr(part, "__len__")}) > 1:
+        return f"has rows of unequal lengths: pad them to one length, labels of tokens with {IGNORED}"
+    text = f"must be an array of numbers, got a {type(value).__name__} of Python objects or rows"
+    return f"{text}: make it one array of a numeric type"
 
 
 def _problem_of_tensor(tensor: Any, torch: Any) -> str | None:
