@@ -32,7 +32,9 @@ def is_outside(definition: Any) -> bool:
 
 
 def path_of(definition: Any) -> str:
-    """Return "package.module:Class" of a class or function."""
+    """Return "package.module:Class" of a class or function, or of another object's class."""
+    if not hasattr(definition, "__qualname__"):  # such as a functools.partial
+        definition = type(definition)
     return f"{definition.__module__}:{definition.__qualname__}"
 
 

@@ -5,6 +5,7 @@ The sum is a lower bound: activations in training, and clients that are trained 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -90,7 +91,9 @@ def memory_needs(
     kept, rows, states, sent = vectors_of(algorithm)
     own = 3 + states + _moments(training)  # the client's model, its gradient, and its move
     width = training.width or 1
-    sample_arrays = (data.train_x, data.test_x)
+    sample_arrays = [data.train_x, data.test_x]
+    if data.several_labels:  # a label for each pixel is as large as the image
+        sample_arrays += [data.train_y, data.test_y]
     needs = [
         Need(SAMPLES, float(sum(array.nbytes for array in sample_arrays)), "use a smaller dataset"),
         Need(MODEL, MODEL_COPIES * (vector_bytes + frozen_bytes), smaller),
@@ -175,8 +178,8 @@ def vectors_of(algorithm: Algorithm) -> Vectors:
 
 
 def _widest(model: Model, data: Data) -> float:
-    """Return the number of outputs of the widest layer for one sample; of the last layer if that is not known."""
+    """Return how many numbers the widest layer puts out for one sample; the last layer if that is not known."""
     try:
         return float(max(layer.outputs for layer in model.layers(data.shape, data.outputs)))
     except NotImplementedError:
-        return float(data.outputs)
+        return float(math.prod(data.output_shape))

@@ -10,12 +10,15 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.data_section import IMAGE_AXES
 from edgefl.learning.datasets import Data
-from edgefl.learning.datasets.base import telling_rows
+from edgefl.learning.datasets.base import IGNORED, telling_rows
 from edgefl.learning.losses import LOSSES
+from edgefl.learning.losses.imported import ignored_label
 from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.imported import has_own_network
 from edgefl.learning.report_section import ReportSection
 from edgefl.scenario import Scenario, Stop
+
+COLOURS = (3, 4)  # numbers of a pixel of an image
 
 
 def check(scenario: Scenario, data: Data) -> None:
@@ -28,15 +31,17 @@ def check(scenario: Scenario, data: Data) -> None:
     _check_model(scenario.model.with_loss(scenario.training.loss), data, Streams(scenario.seed))
     if data.regression:
         _check_regression(scenario)
+    if data.several_labels:
+        _check_several_labels(scenario)
     _check_patience(scenario.stop, data)
     if scenario.data.augmentation and len(data.shape) not in IMAGE_AXES:
         raise InputError(f"data.augmentation: needs images, got samples of shape {list(data.shape)}")
     _check_report(scenario.report, data)
-    if scenario.server.selection.needs_labels and not data.classes:
+    if scenario.server.selection.needs_labels and not data.one_class_each:
         name = SELECTIONS.name_of(scenario.server.selection)
-        raise InputError(f"server.selection: {name} needs the classes of samples, and these have none: choose another")
-    if scenario.learning.sent_once() and (data.ranked or not data.classes):
-        raise InputError("sessions.initialisation: continuous needs samples with classes to distil")
+        raise InputError(f"server.selection: {name} needs samples with one class each: choose another")
+    if scenario.learning.sent_once() and (data.ranked or not data.one_class_each):
+        raise InputError("sessions.initialisation: continuous needs samples with one class each to distil")
     if scenario.model.init.kind != "default":
         # A wrong length is an error even without learning.
         vector = scenario.model.init.vector(scenario.model.parameters(data.shape, data.outputs))
@@ -47,11 +52,17 @@ def _check_model(model: Model, data: Data, streams: Streams) -> None:
     """Check that the model can learn from the data; a user's network is tried."""
     # A regression has no classes: the model is checked for the smallest number.
     classes = 2 if data.regression else data.classes
+    if data.several_labels and not has_own_network(model):
+        name = MODELS.name_of(model)
+        text = f"{name} gives the class of a sample, and each sample has labels {list(data.label_shape)}"
+        wanted = ", ".join(map(str, data.output_shape))
+        remedy = f"use a network of your own that gives [B, {wanted}]"
+        raise InputError(f"model.kind: {text}: {remedy}{_remedy_of_labels(data)}")
     for samples in (data.train_x, data.test_x):
         reason = model.misfit(samples, classes)
-        reason = reason or model.refusal(data.normalised(samples[telling_rows(samples, 2)]), data.outputs)
+        reason = reason or model.refusal(data.normalised(samples[telling_rows(samples, 2)]), data.output_shape)
         if reason:
-            raise InputError(f"model.kind: {reason}")
+            raise InputError(f"model.kind: {reason}{_remedy_of_labels(data)}")
     if reason := model.global_draw(data.shape, data.outputs):
         raise InputError(f"model.kind: {reason}")
     if has_own_network(model):
@@ -62,14 +73,31 @@ def _check_model(model: Model, data: Data, streams: Streams) -> None:
             raise InputError(f"model.kind: {reason}")
 
 
+def _remedy_of_labels(data: Data) -> str:
+    """Return how several labels of a sample become one, if they look like one; otherwise ''."""
+    if 1 in data.label_shape:
+        axis = 1 + data.label_shape.index(1)
+        return f"; labels have an axis of length 1: without it, y.squeeze({axis}), they are {_squeezed(data)}"
+    if len(data.label_shape) == len(data.shape) == 3 and data.label_shape[-1] in COLOURS:
+        return "; a mask in colours must become the number of a class for each pixel"
+    return ""
+
+
+def _squeezed(data: Data) -> str:
+    """Return the shape of labels without their first axis of length 1."""
+    shape = list(data.label_shape)
+    shape.remove(1)
+    return f"[{', '.join(['n', *map(str, shape)])}]"
+
+
 def _check_report(report: ReportSection, data: Data) -> None:
     for key, asked in report.asked:
         if reason := asked.refusal(data):
             raise InputError(f"{dotted(key)}: {reason}: leave it out, or use other data")
     if report.train_accuracy and not data.classes:
         raise InputError("report.train_accuracy: needs samples with classes: leave it out")
-    if report.labels_by_round and not data.classes:
-        raise InputError("report.labels_by_round: needs samples with classes: leave it out")
+    if report.labels_by_round and not data.one_class_each:
+        raise InputError("report.labels_by_round: needs samples with one class each: leave it out")
     if report.strict_auc and not data.ranked:
         raise InputError("report.strict_auc: needs a dataset of rankings (movielens): leave it out")
 
@@ -98,8 +126,14 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
     if wanted == "numbers" and not data.regression:
         text = f"{LOSSES.name_of(loss or model.loss)} needs floating-point labels, these are {data.classes} classes"
         raise InputError(f"training.loss: {text}: leave it out, or make the labels floating-point numbers")
-    if loss is not None and (reason := loss.refusal(data.outputs, data.train_y)):
+    labels = data.train_y
+    if data.several_labels:
+        labels = labels[labels != IGNORED]  # a loss takes one label after another
+    if loss is not None and (reason := loss.refusal(data.outputs, labels)):
         raise InputError(f"training.loss: {reason}")
+    if loss is not None and data.several_labels and (ignored := ignored_label(loss, data.outputs, labels)) is not None:
+        text = f"{LOSSES.name_of(loss)} gives the label {ignored} no loss, and means and accuracies would count it"
+        raise InputError(f"training.loss: {text}: give ignore_index={ignored} with the data")
     # The output of a user's network is tried instead.
     if loss is not None and loss.takes_log_probabilities and not has_own_network(model):
         text = f"nll_loss needs logarithms of probabilities, which {MODELS.name_of(model)} does not return"
@@ -126,3 +160,15 @@ def _check_regression(scenario: Scenario) -> None:
         raise InputError(f"algorithm: {name} needs classes, and labels of a regression are numbers: choose another")
     if scenario.churn.by_classes:
         raise InputError("churn.p_min: labels of a regression are numbers, not classes: set churn.probability")
+
+
+def _check_several_labels(scenario: Scenario) -> None:
+    """Check that nothing in the scenario needs one class a sample, where tokens or pixels have classes."""
+    text = "each sample has several labels"
+    if scenario.data.augmentation:
+        raise InputError(f"data.augmentation: {text}, which do not move with the pixels: leave it out")
+    if scenario.learning.needs_classes:
+        name = ALGORITHMS.name_of(scenario.algorithm)
+        raise InputError(f"algorithm: {name} needs the class of a sample, and {text}: choose another")
+    if scenario.churn.by_classes:
+        raise InputError(f"churn.p_min: depends on the class of a sample, and {text}: set churn.probability")

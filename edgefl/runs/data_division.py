@@ -50,12 +50,15 @@ def divide(scenario: Scenario) -> Divided:
     streams = Streams(scenario.seed)
     data = section.load()
     labels = data.train_y
-    if data.regression:
+    test_labels = data.test_y
+    if data.regression or data.several_labels:
         if reason := section.partition.check_classes():
             raise InputError(f"data.partition: {PARTITIONS.name_of(section.partition)} {reason}")
         if section.redivide is not None and (reason := section.redivide.check_classes()):
             raise InputError(f"data.redivide: {PARTITIONS.name_of(section.redivide)} {reason}")
-        labels = np.zeros(len(labels), dtype=np.int64)  # partitions only need their number
+        # Partitions only need their number, and a test set is divided like samples of a single class.
+        labels = np.zeros(len(labels), dtype=np.int64)
+        test_labels = np.zeros(len(test_labels), dtype=np.int64)
     validation = None
     if section.validation_share is not None:
         validation = _held_out(section.validation_share, len(labels), streams)
@@ -67,9 +70,11 @@ def divide(scenario: Scenario) -> Divided:
         redivision = Redivision(section.redivide, labels, parts, streams)
     if section.test_partition == "none":
         return Divided(data, parts, validation=validation, redivision=redivision)
-    if not data.classes:
-        raise InputError("data.test_partition: like_train needs samples with classes: leave it out")
-    test_parts = _test_parts(section.partition, data, parts, validation, streams)
+    if not data.classes and not data.regression:
+        raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
+    train = Labelled(labels, data.owner)
+    test = Labelled(test_labels, data.test_owner)
+    test_parts = _test_parts(section.partition, train, parts, test, validation, streams)
     return Divided(data, parts, test_parts, validation, redivision)
 
 
@@ -116,16 +121,19 @@ def _parts(
 
 
 def _test_parts(
-    partition: Partition, data: Data, parts: Sequence[Indices], held_out: Indices | None, streams: Streams
+    partition: Partition,
+    train: Labelled,
+    parts: Sequence[Indices],
+    test: Labelled,
+    held_out: Indices | None,
+    streams: Streams,
 ) -> Sequence[Indices]:
     """Return the test samples of each device, divided as the training samples that are not held out."""
-    train = Labelled(data.train_y, data.owner)
     if held_out is not None:
-        divided = np.ones(len(data.train_y), dtype=bool)
+        divided = np.ones(len(train.labels), dtype=bool)
         divided[held_out] = False
-        train = Labelled(data.train_y[divided], None if data.owner is None else data.owner[divided])
+        train = Labelled(train.labels[divided], None if train.owner is None else train.owner[divided])
         parts = renumbered(parts, np.cumsum(divided) - 1)
-    test = Labelled(data.test_y, data.test_owner)
     with watching_draws(partition, "assign_test"):
         return partition.assign_test(train, parts, test, streams.generator("test_partition"))
 

@@ -85,7 +85,7 @@ class Recorded:
         data = self._divided.data
         if accuracies is not None:
             tables[run_folder.DEVICE_ACCURACY_FILE] = partial(accuracy_columns, accuracies, self._divided.own_parts)
-        if data.classes:
+        if data.one_class_each:
             tables[run_folder.LABELS_FILE] = partial(holdings, data.train_y, self._divided.parts)
         if self._scenario.mobility.moves:
             ledger = self._server.ledger

@@ -77,7 +77,7 @@ class ResultFolder:
             # The manifest appears first: a folder with nothing else belongs to a run that was killed here.
             files.write(MANIFEST_FILE, _manifest(self.path, running))
             files.write(run_folder.SCENARIO_FILE, dump(scenario).encode())
-            if divided.data.classes:
+            if divided.data.one_class_each:
                 files.write(run_folder.LABELS_FILE, csv_bytes(holdings(divided.data.train_y, divided.parts)))
 
     def _lock(self) -> None:

@@ -59,7 +59,8 @@ def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Con
         heights=_heights(scenario),
     )
     first_group = scenario.in_sessions.first_group - 1
-    groups = SessionGroups.divide(scenario.groups, first_group, data.train_y, data.test_y, parts, data.classes)
+    classes = data.classes if data.one_class_each else 0
+    groups = SessionGroups.divide(scenario.groups, first_group, data.train_y, data.test_y, parts, classes)
     payload, split, cut = _payloads(scenario, data, part_sizes(parts))
     payload = timed(payload, scenario, data, world, streams)
     _check_devices(scenario, world, payload)
@@ -122,8 +123,8 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, 
 
 
 def _lowest_labels(data: Data, parts: Sequence[Indices]) -> Indices:
-    """Return the lowest class [devices] of each device's samples; 0 without labels."""
-    if not data.classes:
+    """Return the lowest class [devices] of each device's samples; 0 where samples do not have one class each."""
+    if not data.one_class_each:
         return np.zeros(len(parts), dtype=np.int64)
     labels = data.train_y[joined(parts)]
     # All labels together: a loop would be slow with a million devices.

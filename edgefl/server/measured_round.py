@@ -72,7 +72,7 @@ class MeasuredRound(LearnedRound):
 
     @cached_property
     def _outputs(self) -> ModelOutputs:
-        given = self.learner.evaluator.outputs(self.after, self.learner.statistics, "test")
+        given = self.learner.evaluator.outputs(self.after, self.learner.statistics, "test").one_by_one()
         if self.tested_classes is None:
             return given
         return given.only(np.isin(given.labels, self.tested_classes))
@@ -81,7 +81,7 @@ class MeasuredRound(LearnedRound):
         given, parts = self._own_outputs
         for device in self.members.tolist():
             if len(parts[device]):
-                yield device, given.only(parts[device])
+                yield device, given.only(parts[device]).one_by_one()
 
     @cached_property
     def _own_outputs(self) -> tuple[ModelOutputs, Sequence[Indices]]:

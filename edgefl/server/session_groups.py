@@ -34,7 +34,7 @@ class SessionGroups:
             train_y: [n] classes of the training samples.
             test_y: [m] classes of the test samples.
             parts: [devices] the training samples of each device.
-            classes: number of classes in the data; 0 without labels.
+            classes: number of classes in the data; 0 where samples do not have one class each.
 
         Raises:
             InputError: no test sample is of a class that a group has.

@@ -1,8 +1,10 @@
 """The check of a model."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -33,6 +35,8 @@ def check_model(
     *,
     shape: tuple[int, ...] = (FEATURES,),
     classes: int = CLASSES,
+    labels: tuple[int, ...] = (),
+    vocabulary: int | None = None,
     **keys: Any,
 ) -> Report:
     """Check that a model trains as the learner expects of it, and return the report.
@@ -41,13 +45,16 @@ def check_model(
         model: a torch module's class, a function that makes one, or a `Model`.
         shape: of a sample, such as (1, 28, 28).
         classes: how many classes there are.
+        labels: the shape of a sample's labels where tokens (T,) or pixels (H, W) have classes.
+        vocabulary: how many token ids there are, for samples that are rows of ids.
         keys: the keys with which the class or the function is checked.
     """
     subject = _model(model, keys)
     name = subject.import_path if isinstance(subject, Imported) else path_of(type(subject))
     report = Report(name)
-    data = problem("float64", SIZES, shape, classes)
-    fits = report.begin("fits", f"gives {classes} finite numbers for each sample {list(shape)}")
+    data = problem("float64", SIZES, shape, classes, labels, vocabulary)
+    given = " x ".join(map(str, data.output_shape))
+    fits = report.begin("fits", f"gives {given} finite numbers for each sample {list(shape)}")
     with noting(fits, "building the module"):
         _check_fit(fits, subject, data)
     if report.ok:
@@ -92,7 +99,10 @@ def _model(model: Any, keys: dict[str, Any]) -> Model:
 
 
 def _in_single_precision(data: Data) -> Data:
-    return problem("float32", SIZES, data.shape, data.classes)
+    if data.tokens:
+        return replace(data, dtype="float32")
+    samples = {name: getattr(data, name).astype(np.float32) for name in ("train_x", "test_x")}
+    return replace(data, dtype="float32", **samples)
 
 
 def _module(model: Model, data: Data) -> nn.Module:
@@ -100,7 +110,9 @@ def _module(model: Model, data: Data) -> nn.Module:
 
 
 def _check_fit(check: Check, model: Model, data: Data) -> None:
-    reason = model.check(data.shape, data.classes)
+    reason = model.misfit(data.train_x, data.classes)
+    if reason is None and not data.several_labels and not data.tokens:
+        reason = model.check(data.shape, data.classes)
     if reason:
         check.fault(f"{reason} (samples {list(data.shape)}, {data.classes} classes: give `shape` and `classes`)")
         return
@@ -108,8 +120,8 @@ def _check_fit(check: Check, model: Model, data: Data) -> None:
         check.fault(reason)
         return
     found = _outputs(_module(model, data), data.train_x[:4])
-    if tuple(found.shape) != (4, data.classes):
-        check.fault(f"gives {list(found.shape)} for 4 samples, expected [4, {data.classes}]")
+    if tuple(found.shape) != (4, *data.output_shape):
+        check.fault(f"gives {list(found.shape)} for 4 samples, expected {[4, *data.output_shape]}")
     elif not bool(found.isfinite().all()):
         check.fault("gives NaN or infinity for plain samples")
 
@@ -151,8 +163,8 @@ def _check_counts(check: Check, model: Model, data: Data) -> None:
     claimed = model.parameters(data.shape, data.classes)
     if found != claimed:
         check.fault(f"the module has {found} parameters to train, and `parameters` says {claimed}")
-    products = model.multiplications(data.shape, data.classes)
-    counted = multiplications(module.float(), data.shape, tokens=model.tokens)
+    products = model.multiplications_on(data.shape, data.classes, tokens=data.tokens)
+    counted = multiplications(module.float(), data.shape, tokens=data.tokens)
     if products <= 0:
         check.fault(f"`multiplications` says {products}: training would take no time")
     elif counted and abs(products - counted) > COUNTED * counted:

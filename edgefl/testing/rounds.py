@@ -14,6 +14,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.algorithms.watched import AWAITED
 from edgefl.learning.datasets import Data
+from edgefl.learning.datasets.base import IGNORED
 from edgefl.learning.learner import Learner, LearningTask
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models import Model
@@ -40,14 +41,36 @@ class Round:
     loss: float  # mean training loss
 
 
-def problem(dtype: Dtype, sizes: Sequence[int], shape: tuple[int, ...] = (FEATURES,), classes: int = CLASSES) -> Data:
-    """Return samples of overlapping classes, most of which a linear classifier separates."""
+def problem(
+    dtype: Dtype,
+    sizes: Sequence[int],
+    shape: tuple[int, ...] = (FEATURES,),
+    classes: int = CLASSES,
+    labels: tuple[int, ...] = (),
+    vocabulary: int | None = None,
+) -> Data:
+    """Return samples of overlapping classes, most of which a linear classifier separates.
+
+    With `labels` each of a sample's tokens or pixels, in this shape, has a class, and the first one does not count.
+    With a `vocabulary` samples are rows of ids below it, most of which follow from the class.
+    """
     rng = np.random.default_rng(SEED)
     count = sum(sizes)
-    labels = rng.integers(0, classes, count + 30)
-    centres = rng.normal(size=(classes, *shape))
-    samples = (centres[labels] + rng.normal(size=(count + 30, *shape))).astype(dtype)
-    return Data(samples[:count], labels[:count], samples[count:], labels[count:], classes, dtype=dtype)
+    axes = len(labels)
+    by_place = shape[len(shape) - axes :] == labels  # each place in a sample follows the class of its own label
+    places = labels if by_place else ()
+    y = rng.integers(0, classes, (count + 30, *places))
+    centres = rng.normal(size=(classes, *shape[: len(shape) - len(places)]))
+    noise = rng.normal(size=(count + 30, *shape))
+    clean = np.moveaxis(centres[y], range(1, 1 + len(places)), range(-len(places), 0))
+    x = (clean + noise).astype(dtype)
+    if vocabulary is not None:
+        of_class = np.broadcast_to(y.reshape(len(y), *(1,) * (len(shape) - len(places)), *places), x.shape)
+        x = np.where(noise > -1, of_class, rng.integers(0, vocabulary, x.shape)) % vocabulary
+    if labels:
+        y = np.broadcast_to(y.reshape(len(y), *(1,) * (axes - len(places)), *places), (len(y), *labels)).copy()
+        y.reshape(len(y), -1)[:, 0] = IGNORED
+    return Data(x[:count], y[:count], x[count:], y[count:], classes, dtype=dtype)
 
 
 class Rounds:

@@ -121,7 +121,7 @@ def test_samples_without_classes_are_one_line():
         "devices": {"count": 2},
         "server": {"selection": "data_diversity"},
     }
-    with pytest.raises(edgefl.InputError, match=r"server.selection: data_diversity needs the classes of samples"):
+    with pytest.raises(edgefl.InputError, match=r"server.selection: data_diversity needs samples with one class each"):
         edgefl.run(scenario, train=False)
 
 

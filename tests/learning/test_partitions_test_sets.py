@@ -180,5 +180,5 @@ def test_same_seed_same_division_other_seed_another():
 
 
 def test_samples_without_labels_cannot_be_divided():
-    with pytest.raises(InputError, match=r"data\.test_partition: like_train needs samples with classes"):
+    with pytest.raises(InputError, match=r"data\.test_partition: like_train needs samples with labels"):
         edgefl.run({"data": {"dataset": "quadratic", "coefficients": [[1, 0, 0]], "test_partition": "like_train"}})

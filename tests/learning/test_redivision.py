@@ -267,5 +267,5 @@ class TestBadInput:
         with pytest.raises(InputError, match=r"data\.redivide: dirichlet_by_class divides by classes"):
             edgefl.run({**keys, "rounds": 1, "devices": {"count": 3}}, train=False)
         even = {**keys, "data": {"dataset": arrays, "redivide": "iid"}, "report": {"labels_by_round": True}}
-        with pytest.raises(InputError, match=r"report\.labels_by_round: needs samples with classes"):
+        with pytest.raises(InputError, match=r"report\.labels_by_round: needs samples with one class each"):
             edgefl.run({**even, "rounds": 1, "devices": {"count": 3}}, train=False)

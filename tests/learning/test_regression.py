@@ -1,5 +1,7 @@
 """Regression and losses of one's own: against closed forms, a bare loop and the losses that come with the package."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,8 @@ import yaml
 import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.algorithms.fedavg import FedAvg
+from edgefl.runs.data_division import divide
+from edgefl.scenario import load
 
 RNG = np.random.default_rng(3)
 N = 24
@@ -262,7 +266,6 @@ def test_models_with_a_separate_loss_take_no_other():
         ({"data": {"partition": "dirichlet"}}, "data.partition: dirichlet divides by classes, .* iid, quantity_skew"),
         ({"data": {"partition": "shards"}}, "data.partition: shards divides by classes"),
         ({"data": {"partition": {"kind": "iid", "stratified": True}}}, "data.partition: iid stratified needs classes"),
-        ({"data": {"test_partition": "like_train"}}, "data.test_partition: like_train needs samples with classes"),
     ],
     ids=str,
 )
@@ -293,3 +296,55 @@ def test_labels_of_a_regression_are_priced_as_floats():
     of_classes = edgefl.run({**scenario(classes, loss=None), **split}, train=False)
     more_bits = STEPS * N * (3 * 32 - 8)
     assert numbers.rounds["bytes_up"].sum() - of_classes.rounds["bytes_up"].sum() == more_bits / 8
+
+
+@pytest.mark.parametrize("outputs", [None, 2])
+def test_errors_by_device_are_those_on_its_owners_test_samples(outputs):
+    train_x, train_y, test_x, test_y = linear_data(outputs)
+    owner = np.arange(N) % 3
+    test_owner = np.array([2, 0, 1, 0, 2, 2, 1, 0, -1])
+    wanted = scenario((train_x, train_y, test_x, test_y))
+    wanted["data"] = {
+        "dataset": edgefl.arrays(train_x, train_y, test_x, test_y, owner=owner, test_owner=test_owner),
+        "partition": "natural",
+        "test_partition": "like_train",
+    }
+    wanted["devices"] = {"count": 3}
+    wanted["server"] = {"participants": 3}
+    wanted["report"] = {"measures": [{"kind": "r2", "by_device": True}, {"kind": "mae", "by_device": True}]}
+    result = edgefl.run(wanted)
+    width = outputs or 1
+    weights = result.parameters[: FEATURES * width].reshape(width, FEATURES)
+    guesses = test_x @ weights.T + result.parameters[FEATURES * width :]
+    truths = test_y.reshape(-1, width)
+    r2 = result.table("r2").set_index("device")
+    mae = result.table("mae").set_index("device")
+    for device in range(3):
+        own = test_owner == device
+        errors = truths[own] - guesses[own]
+        deviations = truths[own] - truths[own].mean(axis=0)
+        expected = np.mean(1 - (errors**2).sum(axis=0) / (deviations**2).sum(axis=0))
+        assert r2.loc[device, "r2"] == pytest.approx(expected, rel=1e-5)
+        assert mae.loc[device, "mae"] == pytest.approx(np.abs(errors).mean(), rel=1e-5)
+        assert mae.loc[device, "samples"] == own.sum()
+    assert result.rounds["mae"].iloc[-1] == pytest.approx(np.abs(truths - guesses).mean(), rel=1e-5)
+    assert result.summary["fairness"] is None  # it is one of accuracies
+
+
+@pytest.mark.parametrize("partition", ["iid", "quantity_skew"])
+def test_test_samples_of_a_regression_are_divided_in_proportion_to_training_samples(partition):
+    wanted = scenario(linear_data())
+    wanted["data"] |= {"partition": partition, "test_partition": "like_train"}
+    wanted["devices"] = {"count": 4}
+    wanted["server"] = {"participants": 4}
+    divided = divide(load(wanted))
+    sizes = np.array([len(part) for part in divided.parts])
+    tested = np.array([len(part) for part in divided.test_parts])
+    assert sorted(np.concatenate(divided.test_parts)) == list(range(9))
+    assert (abs(tested - sizes * 9 / N) <= 1).all()
+
+
+@pytest.mark.parametrize("loss", [torch.nn.MSELoss(), partial(torch.nn.functional.mse_loss)])
+def test_an_object_that_is_not_a_function_is_refused_as_a_loss(loss):
+    with pytest.raises(InputError, match=r"training\.loss: "):
+        edgefl.run(scenario(linear_data(), loss=loss), train=False)

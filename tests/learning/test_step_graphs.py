@@ -15,12 +15,14 @@ from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.data_section import Augmentation
+from edgefl.learning.datasets.base import IGNORED
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
 from edgefl.learning.learner.engines import step_graphs
 from edgefl.learning.learner.jobs import JobKey
 from edgefl.learning.learner.plans.plan import Plan
 from edgefl.learning.models.cnn import CnnMnist
 from edgefl.learning.models.fcn import Fcn, Mlp
+from edgefl.learning.models.imported import Imported
 
 LAYERS = Plan("batched", "layers", 8)
 VMAP = Plan("batched", "vmap", 8)
@@ -201,3 +203,18 @@ def test_devices_with_other_numbers_of_samples():
     assert recorder.records == 1
     for name, value in found[0].items():
         assert torch.allclose(found[1][name], value, rtol=1e-9, atol=1e-12), name
+
+
+def test_labels_of_pixels_of_which_some_do_not_count():
+    model = Imported(import_path="test_step_graphs:pixelwise")
+    model._maker = pixelwise
+    task = small_task(model=model, shape=(2, 3, 4))
+    y = np.random.default_rng(0).integers(-2, 3, (sum(SIZES), 3, 4))
+    y[y < 0] = IGNORED
+    test_y = np.zeros((len(task.data.test_y), 3, 4), np.int64)
+    task = replace(task, data=replace(task.data, train_y=y, test_y=test_y))
+    assert check_replays(task, VMAP).replays == FULL_STEPS
+
+
+def pixelwise(classes):
+    return torch.nn.Conv2d(2, classes, 1)

@@ -531,7 +531,7 @@ def test_the_teacher_is_the_last_session_s_model_wherever_a_session_starts():
 
 
 def test_distillation_needs_classes():
-    with pytest.raises(InputError, match="continuous needs samples with classes"):
+    with pytest.raises(InputError, match="continuous needs samples with one class each"):
         scalar({"count": 2, "rounds": 1, "initialisation": {"kind": "continuous"}})
 
 

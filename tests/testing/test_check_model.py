@@ -33,6 +33,36 @@ def made_by_function(shape, classes, width):
     return nn.Sequential(nn.Flatten(), nn.Linear(int(np.prod(shape)), width), nn.ReLU(), nn.Linear(width, classes))
 
 
+class Tagger(nn.Module):
+    """The class of each token."""
+
+    def __init__(self, classes):
+        super().__init__()
+        self.embedding = nn.Embedding(9, 4)
+        self.last = nn.Linear(4, classes)
+
+    def forward(self, x):
+        return self.last(self.embedding(x)).movedim(-1, 1)
+
+
+class ClassesLast(Tagger):
+    def forward(self, x):
+        return super().forward(x).movedim(1, -1)
+
+
+def pixelwise(shape, classes):
+    return nn.Sequential(nn.Conv2d(shape[0], 5, 3, padding=1), nn.ReLU(), nn.Conv2d(5, classes, 1))
+
+
+def test_networks_for_labels_of_tokens_and_pixels_conform():
+    assert check_model(Tagger, shape=(6,), classes=4, labels=(6,), vocabulary=9).ok
+    assert check_model(pixelwise, shape=(2, 6, 5), classes=4, labels=(6, 5)).ok
+    with pytest.raises(ConformanceError, match=r"gives \[4, 6, 4\] for 4 samples, expected \[4, 4, 6\]"):
+        check_model(ClassesLast, shape=(6,), classes=4, labels=(6,), vocabulary=9)
+    with pytest.raises(ConformanceError, match="IndexError"):
+        check_model(Tagger, shape=(6,), classes=4, labels=(6,), vocabulary=12)
+
+
 def test_a_torch_module_a_function_and_our_models_conform():
     assert check_model(Net, width=4).ok
     assert check_model(made_by_function, shape=(2, 3), classes=4, width=6).ok

@@ -16,10 +16,12 @@ from my_algorithm import Capped
 from my_allocation import WeakFirst
 from my_mobility import Circling
 from my_model import Small
+from my_text import NextLetter
 
 for member in (Capped, WeakFirst, Circling):
     assert check(member).ok
 assert check(Small, shape=(1, 8, 8), classes=10).ok
+assert check(NextLetter, shape=(12,), classes=27, labels=(12,), vocabulary=27).ok
 """
 
 

@@ -45,12 +45,14 @@ def arrays(
     std: npt.ArrayLike | None = None,
     owner: npt.ArrayLike | None = None,
     test_owner: npt.ArrayLike | None = None,
+    ignore_index: int | None = None,
 ) -> ArraysDataset:
     """Return a dataset of your own arrays, for the key `data.dataset` of a scenario in Python.
 
     Args:
         train_x: samples [n, ...]: uint8, floating point, or int64 token ids.
-        train_y: labels [n]: classes from 0 to K-1, or the numbers [n] or [n, k] of a regression as floating point.
+        train_y: labels [n]: classes from 0 to K-1, or the numbers [n] or [n, k] of a regression as floating point; or
+            classes [n, T] or [n, H, W] of each token or pixel, -100 where none counts.
         test_x: samples [m, ...] for testing.
         test_y: their labels.
         classes: K; one more than the highest label if not given.
@@ -58,12 +60,14 @@ def arrays(
         std: likewise; by default bytes are standardised over all training values, and numbers taken as they are.
         owner: [n] owner of each training sample, from 0, for the partition `natural`.
         test_owner: [m] owner of each test sample.
+        ignore_index: another label of tokens or pixels that do not count, such as 255.
 
     Raises:
         InputError: they are not samples and labels.
     """
     given = {"train_x": train_x, "train_y": train_y, "test_x": test_x, "test_y": test_y}
     more = {"classes": classes, "mean": mean, "std": std, "owner": owner, "test_owner": test_owner}
+    more["ignore_index"] = ignore_index
     data = own_data({**given, **more}, "edgefl.arrays", "give it classes={}")
     dataset = ArraysDataset.model_construct(path=None, sha256=data.digest)
     dataset._data = data  # noqa: SLF001 - its own class's

@@ -25,6 +25,7 @@ log = logging.getLogger("edgefl")
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Any]  # arrays of a `Data`, by name
+IGNORED = -100  # label of a token or pixel that does not count, such as padding, as torch's cross_entropy has it
 DIGESTED = ("train_x", "train_y", "test_x", "test_y", "owner", "test_owner", "mean", "std", "classes")
 
 
@@ -33,9 +34,11 @@ class Data:
     """One dataset in memory; samples are kept as they are stored and normalised as (x - mean) / std for training."""
 
     train_x: Array  # [n, ...]
-    train_y: Array  # [n] classes from 0, int64; or the float32 numbers [n] or [n, k] that regression predicts
+    # [n] classes from 0, int64; [n, T], [n, H, W]: of each token or pixel, `IGNORED` where none counts; or the float32
+    # numbers [n] or [n, k] that regression predicts
+    train_y: Array
     test_x: Array  # [m, ...]
-    test_y: Array  # [m] or [m, k] likewise
+    test_y: Array  # [m, ...] likewise
     classes: int  # 0 where samples have no classes
     mean: float | npt.NDArray[np.float64] = 0.0  # in the units of x as stored; or by channel, [channels, 1, 1]
     std: float | npt.NDArray[np.float64] = 1.0
@@ -56,11 +59,33 @@ class Data:
         return bool(np.issubdtype(self.train_y.dtype, np.floating))
 
     @property
+    def several_labels(self) -> bool:
+        """True if a sample has several labels, each a class: those of its tokens or pixels."""
+        return not self.regression and self.train_y.ndim > 1
+
+    @property
+    def one_class_each(self) -> bool:
+        """True if each sample has one class, by which samples can be counted and divided."""
+        return bool(self.classes) and not self.several_labels
+
+    @property
+    def label_shape(self) -> tuple[int, ...]:
+        """The shape of one sample's labels where it has several, such as (T,) or (H, W); otherwise ()."""
+        if self.several_labels:
+            return self.train_y.shape[1:]
+        return ()
+
+    @property
     def outputs(self) -> int:
-        """The number of a model's outputs for a sample: one for each class, or as many as a label has."""
+        """The number of a model's outputs for a label: one for each class, or as many as a regression predicts."""
         if self.regression:
             return int(np.prod(self.train_y.shape[1:], dtype=np.int64))
         return self.classes
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """The shape of a network's outputs for one sample: (n,), or (n, T) or (n, H, W) where it has several labels."""
+        return (self.outputs, *self.label_shape)
 
     @cached_property
     def digest(self) -> str:
@@ -85,6 +110,16 @@ class Data:
         if self.tokens:
             return np.array(x)
         return np.asarray((x - self.mean) / self.std, dtype=self.dtype)
+
+
+def counted_labels(y: Array) -> npt.NDArray[np.int64] | None:
+    """Return how many labels of each sample count [n]: those of its tokens or pixels that are not `IGNORED`.
+
+    None: samples have one label each, or numbers.
+    """
+    if y.ndim == 1 or np.issubdtype(y.dtype, np.floating):
+        return None
+    return np.asarray(np.count_nonzero(y.reshape(len(y), -1) != IGNORED, axis=1), dtype=np.int64)
 
 
 def telling_rows(x: Array, count: int) -> npt.NDArray[np.int64]:
@@ -217,7 +252,7 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
         ),
         (
             lambda: y.shape == x.shape[:1],
-            f"y must be one label a sample, [{len(x) if x.ndim else 0}], got {y.shape}{_flattening(y)}",
+            f"y must be one label a sample, [{len(x) if x.ndim else 0}], got {y.shape}{flattening(y)}",
         ),
         (lambda: np.issubdtype(y.dtype, np.integer), f"y must hold integer labels, got {y.dtype}{_numbering(y)}"),
         (lambda: y.min() >= 0, "labels count from 0, got a negative one"),
@@ -231,7 +266,7 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
     return None
 
 
-def _flattening(y: Array) -> str:
+def flattening(y: Array) -> str:
     """Return how labels [n, k] become [n], for a message; empty if that is not known."""
     if y.ndim != 2 or y.dtype.kind not in "biu":
         return ""

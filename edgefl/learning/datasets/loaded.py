@@ -58,7 +58,7 @@ class Loaded(Dataset):
 
 def imported(path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> Dataset | None:
     """Return a dataset that wraps a function; None for anything else. Nothing is called; raises pydantic's errors."""
-    if not callable(found) or inspect.isclass(found):
+    if not callable(found) or inspect.isclass(found) or not hasattr(found, "__qualname__"):
         return None
     given = {key: value for key, value in keys.items() if value is not None or key not in Dataset.model_fields}
     # Tried without being called, so that a missing or unknown key is a fault of the scenario, with its line.

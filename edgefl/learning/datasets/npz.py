@@ -2,7 +2,7 @@
 
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from edgefl.core.paths import UserFile
 from edgefl.learning.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, problem
 from edgefl.learning.datasets.own import NAMES, channels_first, own_data
 
+OWNERS = ("owner", "test_owner")
 ENCRYPTED = 1  # the bit of a member's flags, in PKWARE's APPNOTE 4.4.4
 MOST_DEFLATED = 1032  # times as long as its packed form is the longest text that deflate can stand for
 
@@ -22,18 +23,18 @@ MOST_DEFLATED = 1032  # times as long as its packed form is the longest text tha
 class Npz(Dataset):
     """Your own arrays: a NumPy .npz file with train_x, train_y, test_x, test_y (labels are integers from 0).
 
-    The names x_train, y_train, x_test and y_test, as Keras has them, do as well.
-
-    Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression.
+    The names x_train, y_train, x_test and y_test, as Keras has them, do as well. The file may also hold owner and
+    test_owner. Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression.
     """
 
     path: UserFile  # The .npz file.
     # Number of classes, K; by default one more than the highest label.
     classes: Annotated[int, Field(ge=1, le=MOST_CLASSES)] | None = None
+    ignore_index: int | None = None  # Label of tokens or pixels that do not count, besides -100.
 
     def load(self) -> Data:
         """Read the arrays; uint8 samples are standardised over all training values, others are taken as they are."""
-        found = {**read_arrays(self.path), "classes": self.classes}
+        found = {**read_arrays(self.path, OWNERS), "classes": self.classes, "ignore_index": self.ignore_index}
         return own_data(found, f"data.path: {self.path}", "set data.classes to {}")
 
 
@@ -44,13 +45,13 @@ def read_npz(path: Path, most_classes: int) -> Arrays:
     return checked({**arrays, **images}, path, most_classes)
 
 
-def read_arrays(path: Path) -> Arrays:
-    """Return the four arrays of a file; raises an InputError if it is missing or wrong."""
+def read_arrays(path: Path, more: Sequence[str] = ()) -> Arrays:
+    """Return the four arrays of a file, and those of `more` that it holds; raises an InputError if it is wrong."""
     try:
         with opened(path) as stream, zipfile.ZipFile(stream) as archive:
             held = set(archive.namelist())
             arrays = {}
-            for name in NAMES:
+            for name in (*NAMES, *more):
                 given = next((given for given in (name, _in_keras(name)) if f"{given}.npy" in held), None)
                 if given is not None:
                     arrays[name] = _array(archive, given, path)

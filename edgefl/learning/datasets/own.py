@@ -2,17 +2,29 @@
 
 import operator
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NoReturn
 
 import numpy as np
 
 from edgefl.core.errors import InputError
-from edgefl.learning.datasets.base import LARGEST, MOST_CLASSES, Array, Arrays, Data, measured, problem
+from edgefl.learning.datasets.base import (
+    IGNORED,
+    LARGEST,
+    MOST_CLASSES,
+    Array,
+    Arrays,
+    Data,
+    flattening,
+    measured,
+    problem,
+)
 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
 MORE_NAMES = ("classes", "mean", "std", "owner", "test_owner")
+IGNORE = "ignore_index"  # the label of tokens or pixels that do not count, as torch's cross_entropy calls it
+KNOWN = (*NAMES, *MORE_NAMES, IGNORE)
 CHANNELS = (1, 3)  # gray, colour
 MOST_UNUSED = 10  # classes without a sample that pass where half of the classes have none
 IN_A_MAPPING = "return a mapping with classes: {}"  # how a function gives the number of classes
@@ -23,10 +35,11 @@ def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MA
 
     Bytes are standardised over all training values unless `mean` and `std` are given; floating-point samples are taken
     as they are, and int64 ones are token ids. Images [n, H, W, 1 or 3] get their channels first. Integer labels are
-    classes from 0, floating-point ones the numbers of a regression.
+    classes from 0, one for each sample or for each of its tokens or pixels; floating-point ones are the numbers of a
+    regression.
 
     Args:
-        found: train_x, train_y, test_x and test_y, and any of `MORE_NAMES`.
+        found: train_x, train_y, test_x and test_y, and any other of `KNOWN`.
         where: begins a message, such as "data.path: data.npz".
         giving_classes: how to give the number of classes, {}, for a message.
 
@@ -36,10 +49,13 @@ def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MA
     missing = [name for name in NAMES if name not in found]
     if missing:
         _refuse(where, f"lacks {', '.join(missing)}; needed: {', '.join(NAMES)}")
-    unknown = [str(name) for name in found if name not in (*NAMES, *MORE_NAMES)]
+    unknown = [str(name) for name in found if name not in KNOWN]
     if unknown:
-        _refuse(where, f"has an unknown {unknown[0]}; known: {', '.join((*NAMES, *MORE_NAMES))}")
-    arrays = _checked({name: _array(found[name], name, where) for name in NAMES}, where)
+        _refuse(where, f"has an unknown {unknown[0]}; known: {', '.join(KNOWN)}")
+    arrays: Arrays = {name: _array(found[name], name, where) for name in NAMES}
+    if found.get(IGNORE) is not None:
+        arrays = _without_ignored(arrays, found[IGNORE], where)
+    arrays = _checked(arrays, found.get("classes"), where)
     more: dict[str, Any] = {}
     if arrays["train_x"].dtype == np.uint8:  # the user has chosen the scale of floats
         more = measured(arrays["train_x"])
@@ -75,8 +91,24 @@ def channels_first(x: Array) -> Array:
     return np.ascontiguousarray(np.moveaxis(x, -1, 1))
 
 
-def _checked(arrays: Mapping[str, Array], where: str) -> Arrays:
-    """Return the four arrays in the types that training wants."""
+def _without_ignored(arrays: Mapping[str, Array], label: Any, where: str) -> Arrays:
+    """Return the four arrays with `IGNORED` in place of a label of tokens or pixels that does not count."""
+    try:
+        label = operator.index(label)
+    except TypeError:
+        _refuse(where, f"{IGNORE} must be a whole number, got {label!r}")
+    marked = dict(arrays)
+    for name in ("train_y", "test_y"):
+        y = arrays[name]
+        if y.ndim < 2 or y.dtype.kind not in "iu":
+            text = f"{IGNORE} is for the labels of tokens or pixels, [n, ...] whole numbers"
+            _refuse(where, f"{text}, and {name} is {y.dtype} {list(y.shape)}: leave it out")
+        marked[name] = np.where(y == label, IGNORED, y.astype(np.int64))
+    return marked
+
+
+def _checked(arrays: Mapping[str, Array], classes: Any, where: str) -> Arrays:
+    """Return the four arrays in the types that training wants; `classes` is their number if it is given."""
     checked = dict(arrays)
     for part in ("train", "test"):
         x = channels_first(arrays[f"{part}_x"])
@@ -84,6 +116,9 @@ def _checked(arrays: Mapping[str, Array], where: str) -> Arrays:
         if np.issubdtype(y.dtype, np.floating):
             reason = problem(x, np.zeros(x.shape[:1], dtype=np.int64)) or _problem_of_numbers(x, y)
             y = y.astype(np.float32, copy=False)
+        elif y.ndim > 1:
+            reason = problem(x, np.zeros(x.shape[:1], dtype=np.int64))
+            reason = reason or _slip(x, y, classes) or _problem_of_several(x, y)
         else:
             reason = problem(x, y)
         if reason:
@@ -111,10 +146,41 @@ def _checked(arrays: Mapping[str, Array], where: str) -> Arrays:
 def _problem_of_numbers(x: Array, y: Array) -> str | None:
     """Return what is wrong with the labels of a regression, or None."""
     if y.ndim not in {1, 2} or y.shape[0] != len(x) or y.size == 0:
-        return f"y must be one number a sample, [{len(x)}], or several, [{len(x)}, k], got {list(y.shape)}"
+        remedy = ""
+        if y.ndim > 2 and y.shape[0] == len(x):
+            remedy = ": say y.reshape(len(y), -1), and flatten the network's output"
+            if (y == np.floor(y)).all():
+                remedy = ": say y.astype(int) if these are classes"
+        return f"y must be one number a sample, [{len(x)}], or several, [{len(x)}, k], got {list(y.shape)}{remedy}"
     # Comparisons with NaN are false, so this one finds it, too.
     if not -LARGEST <= y.min() <= y.max() <= LARGEST:
         return "y holds NaN or values that are too large for 32 bits"
+    return None
+
+
+def _slip(x: Array, y: Array, classes: Any) -> str | None:
+    """Return that labels [n, k] mean one label a sample, if they look so and the number of classes is not given."""
+    remedy = flattening(y)
+    if classes is not None or not remedy:
+        return None
+    return f"y must be one label a sample, [{len(x)}], or of tokens, with classes, got {y.shape}{remedy}"
+
+
+def _problem_of_several(x: Array, y: Array) -> str | None:
+    """Return what is wrong with labels of tokens or pixels, or None."""
+    if y.shape[0] != len(x) or y.size == 0:
+        wanted = f"one label a sample, [{len(x)}], or those of its tokens or pixels, [{len(x)}, ...]"
+        return f"y must be {wanted}, got {y.shape}"
+    if y.dtype.kind not in "iu":
+        return problem(x, y.reshape(len(y), -1)[:, 0])  # which names the type
+    counted = y[y != IGNORED]
+    if not len(counted):
+        return f"no label counts: all are {IGNORED}"
+    if counted.min() < 0:
+        text = f"labels count from 0, and {IGNORED} marks those that do not count, got {counted.min()}"
+        return f"{text}: if that marks them, give {IGNORE}={counted.min()}"
+    if counted.max() >= MOST_CLASSES:
+        return f"labels must be less than {MOST_CLASSES}, the number of classes, got {counted.max()}"
     return None
 
 
@@ -123,6 +189,9 @@ def _classes(arrays: Mapping[str, Array], given: Any, where: str, giving_classes
     labels = (arrays["train_y"], arrays["test_y"])
     if np.issubdtype(labels[0].dtype, np.floating):
         return 0
+    several = labels[0].ndim > 1
+    if several:
+        labels = tuple(y[y != IGNORED] for y in labels)
     highest = int(max(y.max() for y in labels))
     if given is not None:
         return _given_classes(given, highest, where)
@@ -132,10 +201,13 @@ def _classes(arrays: Mapping[str, Array], given: Any, where: str, giving_classes
     if highest - lowest + 1 > 2 * len(used) + MOST_UNUSED:
         some = ", ".join(str(label) for label in used[:3])
         text = f"labels must be 0 to K-1, got {len(used)} numbers between {lowest} and {highest}, such as {some}"
+        if several:
+            remedy = f"give {IGNORE}={highest} if that marks labels that do not count, or"
+            _refuse(where, f"{text}: {remedy} {giving_classes.format(highest + 1)} if most classes have no label")
         remedy = "number the labels of both sets together with np.unique(labels, return_inverse=True)[1]"
         remedy = f"{remedy}, or {giving_classes.format(highest + 1)} if most classes have no sample"
         _refuse(where, f"{text}: {remedy}")
-    if lowest > 0:
+    if lowest > 0 and not several:  # the first id of a vocabulary may be padding
         _refuse(where, f"labels count from {lowest}, must be 0 to K-1: subtract {lowest}")
     return highest + 1
 
@@ -170,11 +242,18 @@ def _array(value: Any, name: str, where: str) -> Array:
     except (ValueError, TypeError, RuntimeError):  # rows of unequal lengths, or a list of a GPU's tensors
         array = np.array(None)
     if array.dtype == object:
-        text = f"{name} must be an array of numbers, got a {type(value).__name__} of Python objects or rows"
-        _refuse(where, f"{text}: make it one array of a numeric type")
+        _refuse(where, f"{name} {_problem_of_objects(value, parts)}")
     if array.dtype.kind == "c":
         _refuse(where, f"{name} holds complex numbers: give .real and .imag as values of their own, or take abs()")
     return array
+
+
+def _problem_of_objects(value: Any, parts: Sequence[Any]) -> str:
+    """Return why a value with these parts is not an array of numbers, and what to do."""
+    if len({len(part) for part in parts if hasattr(part, "__len__")}) > 1:
+        return f"has rows of unequal lengths: pad them to one length, labels of tokens with {IGNORED}"
+    text = f"must be an array of numbers, got a {type(value).__name__} of Python objects or rows"
+    return f"{text}: make it one array of a numeric type"
 
 
 def _problem_of_tensor(tensor: Any, torch: Any) -> str | None:

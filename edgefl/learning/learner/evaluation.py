@@ -14,6 +14,7 @@ from torch import Tensor
 
 from edgefl.core.arrays import Floats, Ids, Indices, Ints
 from edgefl.learning.algorithms import Updates
+from edgefl.learning.datasets.base import counted_labels
 from edgefl.learning.learner.calls import CallResult, Workers, as_is
 from edgefl.learning.learner.ranking import ranking
 from edgefl.learning.learner.task import LearningTask
@@ -27,21 +28,21 @@ class Tested(NamedTuple):
     """The result of testing a model on some samples."""
 
     loss_sum: float
-    hits: int  # samples that are classified correctly
-    samples: int
+    hits: int  # labels that are predicted right
+    labels: int  # labels that count: one of each sample, or those of its tokens or pixels
     scores: npt.NDArray[np.floating] = np.empty(0)  # [samples], empty unless they are ranked
 
     @property
     def mean_loss(self) -> float:
-        """The mean loss of the samples."""
-        return self.loss_sum / self.samples
+        """The mean loss of the labels; 0 if none counts."""
+        return self.loss_sum / max(self.labels, 1)
 
 
 class OutputsPart(NamedTuple):
     """Outputs of a model for some samples."""
 
-    outputs: npt.NDArray[np.floating]  # [n, k]
-    predicted: npt.NDArray[np.int64]  # [n] classes, empty if samples have none
+    outputs: npt.NDArray[np.floating]  # [n, k], or [n, ..., k] of several labels
+    predicted: npt.NDArray[np.int64]  # [n] or [n, ...] classes, empty if samples have none
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,10 @@ class Pending:
         if self._on_training is None:
             return evaluation
         tested = [part.result() for part in self._on_training]
-        samples = sum(part.samples for part in tested)
+        labels = sum(part.labels for part in tested)
         accuracy = None
-        if samples:
-            accuracy = sum(part.hits for part in tested) / samples
+        if labels:
+            accuracy = sum(part.hits for part in tested) / labels
         return replace(evaluation, extra={**evaluation.extra, "train_accuracy": accuracy})
 
 
@@ -107,12 +108,9 @@ class Evaluator:
         With `devices` [n], its accuracy on their training samples is measured, too.
         """
         data = self._data
-        count = len(data.test_y)
-        counted = count  # samples over which loss and accuracy are means
-        if classes is not None:
-            counted = int(np.isin(data.test_y, classes).sum())
 
         def finish(parts: Sequence[Tested]) -> Evaluation:
+            counted = sum(part.labels for part in parts)  # labels over which loss and accuracy are means
             loss = sum(part.loss_sum for part in parts) / counted
             accuracy = None
             if data.classes:
@@ -121,7 +119,7 @@ class Evaluator:
                 return Evaluation(loss, accuracy, self._ranked(np.concatenate([part.scores for part in parts])))
             return Evaluation(loss, accuracy, self._scalar(w))
 
-        parts = self._in_parts(count, "test", (w, statistics), _tested, data.ranked, classes)
+        parts = self._in_parts(len(data.test_y), "test", (w, statistics), _tested, data.ranked, classes)
         if devices is None:
             return Pending(parts, finish)
         return Pending(parts, finish, self._on_training_samples(w, statistics, devices))
@@ -133,10 +131,11 @@ class Evaluator:
         ]
 
         def finish(parts: Sequence[Tested]) -> Evaluation:
-            loss = sum(part.loss_sum for part in parts) / len(rows)
+            counted = sum(part.labels for part in parts)
+            loss = sum(part.loss_sum for part in parts) / counted
             accuracy = None
             if self._data.classes:
-                accuracy = sum(part.hits for part in parts) / len(rows)
+                accuracy = sum(part.hits for part in parts) / counted
             return Evaluation(loss, accuracy, {})
 
         return Pending(tested, finish)
@@ -155,9 +154,9 @@ class Evaluator:
     def _test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Future[Tested]:
         """Test the model w [d] on some training samples [n]."""
 
-        def take(result: tuple[Tensor, Tensor]) -> Tested:
-            loss_sum, hits = result
-            return Tested(float(loss_sum), int(hits), len(rows))
+        def take(result: tuple[Tensor, Tensor, Tensor]) -> Tested:
+            loss_sum, hits, labels = result
+            return Tested(float(loss_sum), int(hits), int(labels))
 
         return self._workers.submit("test_rows", partial(as_is, (w, statistics, rows)), take)
 
@@ -179,12 +178,18 @@ class Evaluator:
         return self.outputs(w, statistics, self._own_set), self._own_parts
 
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
-        """Return the accuracy of the model w [d] on the samples of each device that has any; None without labels."""
+        """Return the accuracy of the model w [d] on the samples of each device that has any; None without classes.
+
+        It is the share of a device's labels that are predicted right, or 0 if none counts.
+        """
         if not self._data.classes or not any(len(part) for part in self._own_parts):
             return None
-        tested, parts = self.own_outputs(w, statistics)
-        correct = tested.classes == tested.labels
-        return np.array([correct[part].mean() for part in parts if len(part)])
+        count = len(self._data.test_y if self._own_set == "test" else self._data.train_y)
+        pending = self._in_parts(count, "hits", (w, statistics), _hits_copied, self._own_set)
+        tested = [part.result() for part in pending]
+        hits, labels = (np.concatenate(values) for values in zip(*tested, strict=True))
+        own = [part for part in self._own_parts if len(part)]
+        return np.array([hits[part].sum() / max(labels[part].sum(), 1) for part in own])
 
     def losses(self, w: Tensor, statistics: Tensor, ids: Ids, samples: Ints, index: int) -> Floats:
         """Return the mean loss [n] of the model w [d] on training samples of each of the devices [n].
@@ -216,7 +221,7 @@ class Evaluator:
         return rows
 
     def squared_gradient_norm(self, w: Tensor, statistics: Tensor, ids: Ids) -> float:
-        """Return `|grad F(w)|^2` of the mean loss F over all training samples of devices `ids` [n].
+        """Return `|grad F(w)|^2` of the mean loss F over all labels of the training samples of devices `ids` [n].
 
         F has no regularisers, no terms of the algorithm, no dropout and no augmentation.
         """
@@ -224,7 +229,9 @@ class Evaluator:
         arguments = [partial(as_is, (w, statistics, some)) for some in torch.split(rows, GRADIENT_SAMPLES)]
         pending = [self._workers.submit("gradient", each, Tensor.clone) for each in arguments]
         gradient = torch.stack([part.result().to(w.device) for part in pending]).sum(dim=0)
-        return float(((gradient / len(rows)) ** 2).sum())
+        counted = counted_labels(self._data.train_y[rows.numpy()])
+        labels = len(rows) if counted is None else max(int(counted.sum()), 1)
+        return float(((gradient / labels) ** 2).sum())
 
     def _some_samples(self, device: int, count: int, index: int) -> Indices:
         """Return `count` of a device's training samples, or all of them if it has no more."""
@@ -269,10 +276,15 @@ class Evaluator:
         return {"parameter": x, "distance_to_optimum": distance}
 
 
-def _tested(result: tuple[Tensor, Tensor, Tensor]) -> Tested:
-    loss_sum, hits, scores = result
+def _tested(result: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tested:
+    loss_sum, hits, labels, scores = result
     # a copy, as the worker's next message overwrites the memory
-    return Tested(float(loss_sum), int(hits), 0, _copied(scores))
+    return Tested(float(loss_sum), int(hits), int(labels), _copied(scores))
+
+
+def _hits_copied(result: tuple[Tensor, Tensor]) -> tuple[Ints, Ints]:
+    hits, labels = result
+    return _copied(hits), _copied(labels)
 
 
 def _both_copied(result: tuple[Tensor, Tensor]) -> OutputsPart:

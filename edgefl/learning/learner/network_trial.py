@@ -21,6 +21,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.base import telling_rows
+from edgefl.learning.learner.kernels.compared import sample_losses
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.networks.attributes import attributes, changed
 from edgefl.learning.learner.networks.dropout import KEY, keyed_draws, keyed_dropouts, replace_dropout
@@ -150,16 +151,16 @@ class _NetworkTrial:
             if generator != TORCH:
                 raise _WrongError(f"draws from {generator} in training: draw with torch, whose draws are keyed")
         self._check_outputs(outputs, "in training ")
-        loss = self.model.sample_losses(outputs, batch.y).mean()
+        loss = sample_losses(self.model, outputs, batch.y).mean()
         parameters = trained_parameters(plain)
         gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
         return outputs, loss, dict(zip(parameters, gradients, strict=True))
 
     def _check_outputs(self, outputs: Any, when: str) -> None:
-        wanted = (TRIED, self.data.outputs)
+        wanted = (TRIED, *self.data.output_shape)
         got = getattr(outputs, "shape", None)
         if not isinstance(outputs, Tensor) or got != wanted:
-            text = f"{when}must give [B, {wanted[1]}]"
+            text = f"{when}must give [B, {', '.join(map(str, self.data.output_shape))}]"
             if got is None:
                 raise _WrongError(f"{text}, got {type(outputs).__name__} for B = {TRIED}: switch auxiliary outputs off")
             raise _WrongError(f"{text}, got {list(got)} for B = {TRIED}")
@@ -196,7 +197,7 @@ class _NetworkTrial:
             raise _WrongError(f"its outputs in training differ from those of the module alone: {HIDDEN}")
         into = torch.empty_like(self.w)
         targets = network.parameters.views(into)
-        own_loss = self.model.sample_losses(found, self.first.y).mean()
+        own_loss = sample_losses(self.model, found, self.first.y).mean()
         unused = write_gradient(own_loss, leaves, targets)
         for number, name in enumerate(network.parameters.names):
             right = gradients[name]
@@ -214,7 +215,7 @@ class _NetworkTrial:
 
     def _compare_layers(self, gradients: dict[str, Tensor | None]) -> None:
         """Compare gradients by hand with those of autograd if the module is a plain stack of layers."""
-        if not LayersGradient.fits(self.network, self.model):
+        if not LayersGradient.fits(self.network, self.model, several_labels=self.data.several_labels):
             return
         into = torch.empty_like(self.w)[None]
         kernel = LayersGradient(self.network, self.model, FedAvg())
@@ -252,7 +253,7 @@ class _NetworkTrial:
         with torch.no_grad():
             single = plain(x[:1])
         if single.shape != outputs[:1].shape:
-            text = f"gives {list(single.shape)} for a single sample, must give [1, {self.data.outputs}]"
+            text = f"gives {list(single.shape)} for a single sample, must give {[1, *self.data.output_shape]}"
             raise _WrongError(f"{text}: name the axis in squeeze")
         self._check_scale(outputs)
 

@@ -96,7 +96,7 @@ class LearningTask:
         return np.array([self._samples_by_class(self.data.train_y[part]) for part in parts])
 
     def _samples_by_class(self, labels: Ints) -> Ints:
-        classes = self.data.classes
-        if not classes:  # labels of regression cannot be counted, and those of data without labels are 0 throughout
+        # labels of regression cannot be counted, and those of data without labels are 0 throughout
+        if not self.data.one_class_each:
             return np.zeros(0, dtype=np.int64)
-        return np.bincount(labels, minlength=classes)
+        return np.bincount(labels, minlength=self.data.classes)

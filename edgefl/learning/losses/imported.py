@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 TRIED = 4  # samples of the trial
 FUNCTION = "a loss must be a function of outputs and labels, or no run could be repeated"
+MOST_TRIED = 1000  # labels of which it is tried whether the function ignores them
+DRAWS = 8
 SAME = 1e-4  # relative difference below which two ways to compute a loss agree in single precision
 
 
@@ -89,9 +92,40 @@ def _no_losses(found: Any) -> str | None:
     return None
 
 
+def ignored_label(loss: Loss, outputs: int, labels: npt.NDArray[np.generic]) -> int | None:
+    """Return a label that a user's function gives no loss, whatever the outputs: its `ignore_index`; None if none."""
+    import torch
+
+    if not isinstance(loss, ImportedLoss):
+        return None
+    classes = np.unique(labels)[:MOST_TRIED]
+    rng = np.random.default_rng(0)
+    largest = np.zeros(len(classes))
+    # Several draws, as a margin may be kept by chance.
+    for _ in range(DRAWS):
+        guesses = torch.from_numpy(rng.normal(size=(len(classes), outputs))).float()
+        losses = loss.of_samples(guesses, torch.from_numpy(classes)).detach().abs()
+        largest = np.maximum(largest, losses.numpy())
+    if largest.all():
+        return None
+    return int(classes[largest.argmin()])
+
+
+def _is_module(found: Any) -> bool:
+    """Return whether something is a class or an object of torch's modules, such as CrossEntropyLoss."""
+    torch = sys.modules.get("torch")
+    if torch is None:  # then no module can have been defined
+        return False
+    kind = found if inspect.isclass(found) else type(found)
+    return issubclass(kind, torch.nn.Module)
+
+
 def imported(path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> Loss | None:
     """Return a loss that wraps a function; None for anything else. Nothing is called; raises pydantic's errors."""
-    if not callable(found) or inspect.isclass(found):
+    if _is_module(found):
+        text = "is a module of torch, and a loss is a function: name one that calls it"
+        raise fault(f"{path} {text}, with reduction='none'")
+    if not callable(found) or inspect.isclass(found) or not hasattr(found, "__qualname__"):
         return None
     # Tried without being called, so that a missing or unknown key is a fault of the scenario, with its line.
     try:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.arrays import Indices
+from edgefl.learning.datasets.base import IGNORED
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ModelOutputs(NamedTuple):
-    """Outputs of a model for some samples, with their labels."""
+    """Outputs of a model for some samples, with their labels; a measure sees each token or pixel as a sample."""
 
     outputs: npt.NDArray[np.floating]  # [n, k] what the network gives, such as logits of k classes
     labels: npt.NDArray[Any]  # [n] classes, or [n] or [n, k] numbers
@@ -29,6 +30,15 @@ class ModelOutputs(NamedTuple):
         if self.predicted is not None:
             predicted = self.predicted[rows]
         return ModelOutputs(self.outputs[rows], self.labels[rows], predicted)
+
+    def one_by_one(self) -> ModelOutputs:
+        """Return each label that counts as a sample of its own, where samples have several: those of tokens or pixels.
+
+        Their outputs are [n, ..., k], labels and predicted classes [n, ...].
+        """
+        if self.predicted is None or self.labels.ndim == 1:
+            return self
+        return self.only(self.labels != IGNORED)
 
     @property
     def classes(self) -> Indices:

@@ -178,8 +178,11 @@ class Model(Member):
                 return f"needs token ids from 0 to {limits.max() - 1} or less, the samples hold {x.min()} to {x.max()}"
         return None
 
-    def refusal(self, samples: npt.NDArray[Any], classes: int) -> str | None:
-        """Return why the network refuses samples [2, ...] in the form of training; None if it takes them."""
+    def refusal(self, samples: npt.NDArray[Any], outputs: tuple[int, ...]) -> str | None:
+        """Return why the network refuses samples [2, ...] in the form of training, or gives other outputs than these.
+
+        None if it takes them and gives [2, *outputs].
+        """
         return None  # edgefl's models need no trial
 
     def global_draw(self, shape: tuple[int, ...], classes: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ class Imported(Model):
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
         """Return why the module cannot be used; None if it has something to train, and a number for each class."""
-        return super().check(shape, classes) or self.refusal(np.zeros((2, *shape), dtype=np.float32), classes)
+        return super().check(shape, classes) or self.refusal(np.zeros((2, *shape), dtype=np.float32), (classes,))
 
     def misfit(self, x: npt.NDArray[Any], classes: int) -> str | None:
         """Return why the module cannot learn from samples x [n, ...], as far as that is known without a trial."""
@@ -122,19 +123,22 @@ class Imported(Model):
             self._counts[key] = training_multiplications(self._aside(shape, classes), shape, tokens=tokens)
         return self._counts[key] / self.multiplications_on(shape, classes, tokens=tokens)
 
-    def refusal(self, samples: npt.NDArray[Any], classes: int) -> str | None:
-        """Return why the module cannot be used on samples [2, ...] in the form of training; None if it can."""
+    def refusal(self, samples: npt.NDArray[Any], outputs: tuple[int, ...]) -> str | None:
+        """Return why the module cannot be used on samples [2, ...] in the form of training; None if it can.
+
+        It must give the `outputs` [2, *outputs]: one for each class, or one for each class of each label.
+        """
         import torch
         from torch import nn
 
         shape = samples.shape[1:]
-        outputs: Any = None
+        found: Any = None
         module: Any = None  # a function may give anything
         try:
-            module = self._aside(shape, classes)
+            module = self._aside(shape, outputs[0])
             if isinstance(module, nn.Module):
                 with torch.no_grad(), torch.random.fork_rng(devices=[]):
-                    outputs = module(torch.from_numpy(np.ascontiguousarray(samples)))
+                    found = module(torch.from_numpy(np.ascontiguousarray(samples)))
         except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
             where = f"{self.import_path} on samples of shape {list(shape)}"
             place = place_within(error, self.made_from())
@@ -143,11 +147,16 @@ class Imported(Model):
             return f"{self.import_path} gives a {type(module).__name__}, must give a torch.nn.Module"
         if not any(parameter.requires_grad for parameter in module.parameters()):
             return f"{self.import_path} has no parameters to train"
-        if getattr(outputs, "shape", None) != (len(samples), classes):
-            got = list(outputs.shape) if hasattr(outputs, "shape") else type(outputs).__name__
-            wanted = f"{self.import_path} must give [B, {classes}] for samples [B, ...]"
-            return f"{wanted}, got {got} for B = {len(samples)}{_remedy(module, samples)}"
+        got = getattr(found, "shape", None)
+        if got is None:
+            return f"{self._wanted(outputs)}, got {type(found).__name__} for B = {len(samples)}"
+        if got != (len(samples), *outputs):
+            remedy = _remedy_of_outputs(tuple(got), len(samples), outputs) or _remedy(module, samples)
+            return f"{self._wanted(outputs)}, got {list(got)} for B = {len(samples)}{remedy}"
         return None
+
+    def _wanted(self, outputs: tuple[int, ...]) -> str:
+        return f"{self.import_path} must give [B, {', '.join(map(str, outputs))}] for samples [B, ...]"
 
     def global_draw(self, shape: tuple[int, ...], classes: int) -> str | None:
         """Return that building the module draws from a generator without a key; None if it does not."""
@@ -195,6 +204,20 @@ def _remedy(module: object, samples: npt.NDArray[Any]) -> str:
     convolves = isinstance(module, nn.Module) and any(weight.ndim == 4 for weight in module.parameters())
     if convolves and len(shape) == 2:
         return f"; gray images have no channel of their own: data.channel_axis: true makes them {[1, *shape]}"
+    return ""
+
+
+def _remedy_of_outputs(got: tuple[int, ...], samples: int, wanted: tuple[int, ...]) -> str:
+    """Return a remedy for outputs of the shape `got` in place of [samples, *wanted], if one is known; otherwise ''."""
+    classes, *labels = wanted
+    if labels and got == (samples, *labels, classes):
+        return ": put the classes behind the samples, as torch's cross_entropy has them: .movedim(-1, 1)"
+    if labels and got == (samples * math.prod(labels), classes):
+        return ": keep the labels of a sample together, without .view(-1, classes)"
+    if labels and got == (samples, classes):
+        return f"; each sample has labels {labels}"
+    if got[:1] == (samples,) and got[2:] == tuple(labels) and len(got) > 1 and got[1] > classes:
+        return f"; give classes: {got[1]} with the data if the last classes occur in no label"
     return ""
 
 

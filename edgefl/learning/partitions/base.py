@@ -19,6 +19,7 @@ from edgefl.core.returns import check_array, check_type, is_trusted, wrong
 Drawn = TypeVar("Drawn")
 
 MAX_DRAWS = 2000  # a draw that has to meet a condition is given up after so many attempts
+NOT_ONE_CLASS = "these samples have numbers or several labels each, not one class"
 ROUNDING = 1e-9  # a product this close below an integer counts as that integer
 
 
@@ -87,9 +88,9 @@ class Partition(Member):
         raise NotImplementedError
 
     def check_classes(self) -> str | None:
-        """Return why samples without classes cannot be divided this way; None if they can."""
+        """Return why samples that do not have one class each cannot be divided this way; None if they can."""
         if self.by_labels:
-            return "divides by classes, and labels of a regression are numbers: set it to iid, quantity_skew or file"
+            return f"divides by classes, and {NOT_ONE_CLASS}: set it to iid, quantity_skew, natural or file"
         return None
 
     def assign(self, labels: Indices, owner: Indices | None, count: int, rng: np.random.Generator) -> Sequence[Indices]:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from edgefl.core.arrays import Indices
-from edgefl.learning.partitions.base import Partition, Pieces, by_class, quotas
+from edgefl.learning.partitions.base import NOT_ONE_CLASS, Partition, Pieces, by_class, quotas
 
 
 class Iid(Partition):
@@ -18,9 +18,9 @@ class Iid(Partition):
     by_labels: ClassVar[bool] = False
 
     def check_classes(self) -> str | None:
-        """Return why samples without classes cannot be divided this way; None if they can."""
+        """Return why samples that do not have one class each cannot be divided this way; None if they can."""
         if self.stratified:
-            return "stratified needs classes, and labels of a regression are numbers: leave it out"
+            return f"stratified needs classes, and {NOT_ONE_CLASS}: leave it out"
         return None
 
     def split(self, labels: Indices, count: int, rng: np.random.Generator) -> Sequence[Indices]:

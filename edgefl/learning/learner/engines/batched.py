@@ -82,7 +82,7 @@ class BatchedEngine(TrainingEngine):
         statistics = cohort.statistics.clone()  # every forward pass updates them, and this one must leave no trace
         gradients = ClientGradients(self.kernel, w, statistics, None)
         total = torch.zeros_like(w)
-        weights = w.new_tensor(shares(stack(cohort.batches)))
+        weights = w.new_tensor(shares(stack(cohort.batches), self.samples.counted))
         losses = w.new_empty(len(w))
         batches = self._batches(cohort)
         for step in range(batches.steps):

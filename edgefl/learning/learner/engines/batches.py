@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from edgefl.core.arrays import Floats, Indices
+from edgefl.core.arrays import Floats, Indices, Ints
 from edgefl.learning.training_section import Training
 from edgefl.learning.workload import local_steps
 
@@ -66,10 +66,22 @@ def paired(batches: Indices) -> Indices:
     return np.concatenate([batches[:, :1], second[:, None], batches[:, 2:]], axis=1)
 
 
-def shares(batches: Indices) -> Floats:
-    """Return the share [C, K] of each mini-batch [C, K, B] in its client's samples."""
-    sizes = (batches != PAD).sum(axis=2)
-    return np.asarray(sizes / sizes.sum(axis=1, keepdims=True))
+def label_counts(batches: Indices, counted: Ints | None) -> Ints:
+    """Return how many labels of each sample of mini-batches [..., B] count: 0 for padding, else 1 or `counted` [n].
+
+    A sample's weight in the loss of its mini-batch is its part of these labels.
+    """
+    is_sample = batches != PAD
+    counts: Ints = is_sample.astype(np.int64)
+    if counted is not None:
+        counts *= counted[batches]
+    return counts
+
+
+def shares(batches: Indices, counted: Ints | None) -> Floats:
+    """Return the share [C, K] of each mini-batch [C, K, B] in its client's labels, see `label_counts`."""
+    sizes = label_counts(batches, counted).sum(axis=2)
+    return np.asarray(sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1))
 
 
 def stack(batches: Sequence[Indices]) -> Indices:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from edgefl.core.arrays import Floats, Ints
 from edgefl.learning.data_section import Augmentation
+from edgefl.learning.datasets.base import counted_labels
 
 
 class Samples:
@@ -20,7 +21,7 @@ class Samples:
 
     Args:
         x: [n, ...] as stored.
-        y: [n] labels, or [n, k] numbers.
+        y: [n] labels, [n, ...] those of tokens or pixels, or [n, k] numbers.
         mean: of normalisation, in the units of x; one for all, or broadcastable to a sample ([channels, 1, 1]).
         std: of normalisation, likewise.
         device: where they are kept.
@@ -47,6 +48,7 @@ class Samples:
         # on a CPU these share the arrays' memory: forked workers and all cohorts read the same copy
         self.x = _shared(x).to(device)
         self.y = _shared(y).to(device)
+        self.counted = counted_labels(y)  # [n] labels of each sample that count; None: one each
         self.shape = self.x.shape[1:]
         self.dtype = dtype
         self.augmentation = augmentation
@@ -72,7 +74,7 @@ class Samples:
         return picked.view(*rows.shape, *self.shape)
 
     def labels(self, rows: Tensor) -> Tensor:
-        """Return the labels [...] of rows [...], or the numbers [..., k]."""
+        """Return the labels [..., *] of rows [...], or the numbers [..., k]."""
         return self.y.index_select(0, rows.flatten()).view(*rows.shape, *self.y.shape[1:])
 
     def part(self, begin: int, end: int) -> Tensor:

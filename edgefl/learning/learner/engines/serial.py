@@ -8,6 +8,7 @@ from torch import Tensor
 from edgefl.learning.algorithms import Batch, ForwardPass
 from edgefl.learning.learner.engines.batches import PAD, shares
 from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, select_clients
+from edgefl.learning.learner.kernels.compared import sample_losses
 from edgefl.learning.learner.kernels.gradients import References, autocast
 from edgefl.learning.learner.kernels.image_layout import fastest_layout
 from edgefl.learning.learner.networks.dropout import step_keys
@@ -19,7 +20,8 @@ class MiniBatch(NamedTuple):
     """The samples of one client in one step."""
 
     x: Tensor  # [B, ...] samples
-    y: Tensor  # [B] labels
+    y: Tensor  # [B, ...] labels
+    counts: Tensor | None  # [B] labels of each sample that count; None: one each
     key: Tensor | None  # of dropout
 
 
@@ -61,7 +63,7 @@ class SerialEngine(TrainingEngine):
         statistics = cohort.statistics[0].clone()  # every forward pass updates them, and this one must leave no trace
         total = torch.zeros_like(w)
         gradient = torch.empty_like(w)
-        for step, share in enumerate(shares(batches[None])[0]):
+        for step, share in enumerate(shares(batches[None], self.samples.counted)[0]):
             self._gradient(w, statistics, self._mini_batch(cohort, step), None, gradient)
             total.add_(gradient, alpha=float(share))
         return total[None]
@@ -78,18 +80,21 @@ class SerialEngine(TrainingEngine):
         if cohort.keys is not None:
             key = step_keys(cohort.keys, step)[0]
         x = fastest_layout(self.samples.batch(numbers, draws), self.model, self.network)
-        return MiniBatch(x, self.samples.y[numbers], key)
+        counts = None
+        if self.samples.counted is not None:
+            counts = torch.from_numpy(self.samples.counted[batch[is_sample]]).to(device, cohort.start.dtype)
+        return MiniBatch(x, self.samples.y[numbers], counts, key)
 
     def _gradient(
         self, w: Tensor, statistics: Tensor, batch: MiniBatch, references: References | None, into: Tensor
     ) -> tuple[Tensor, Unused]:
-        """Write the gradient of a mini-batch's mean loss into a flat vector, and update the statistics.
+        """Write the gradient of a mini-batch's mean loss over labels into a flat vector, and update the statistics.
 
         Returns:
             The loss, and the numbers of the parameters on which it does not depend.
         """
         network = self.network
-        x, y, key = batch
+        x, y, counts, key = batch
         leaves = as_leaves(network.parameters.views(w))
         buffers = network.statistics.views(statistics)
         bfloat16 = self.solver.training.precision == "bfloat16"
@@ -102,12 +107,16 @@ class SerialEngine(TrainingEngine):
                 stacked = references.forward(network, x[None])
                 others = {name: ForwardPass(each.outputs[0], each.z[0]) for name, each in stacked.items()}
                 outputs = own.outputs
-        losses = self.model.sample_losses(outputs.to(w.dtype), y)
+        losses = sample_losses(self.model, outputs.to(w.dtype), y)
         if references is not None:
             # the mean of the mini-batch, written as weights for losses that are more than a sum over samples
-            same_weights = torch.full_like(losses, 1 / len(y))
+            weights = torch.full_like(losses, 1 / len(y))
+            if counts is not None:
+                weights = counts / counts.sum().clamp(min=1)
             received = references.rows(0).received
-            losses = self.solver.algorithm.loss(losses, own, others, Batch(y, same_weights, received))
+            losses = self.solver.algorithm.loss(losses, own, others, Batch(y, weights, received))
         loss = losses.mean()
+        if counts is not None:
+            loss = (losses * counts).sum() / counts.sum().clamp(min=1)
         unused = write_gradient(loss, leaves, network.parameters.views(into))
         return loss.detach(), unused

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from edgefl.learning.learner.engines.batches import PAD, stack
+from edgefl.learning.learner.engines.batches import PAD, label_counts, stack
 from edgefl.learning.learner.engines.engine import Cohort
 from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.networks.dropout import step_keys
@@ -21,7 +21,7 @@ class MiniBatch(NamedTuple):
 
     group: slice  # which of the clients
     x: Tensor  # [G, B, ...] samples
-    y: Tensor  # [G, B] labels
+    y: Tensor  # [G, B, ...] labels
     weight: Tensor  # [G, B] of each sample in its client's loss; 0 for padding
     keys: Tensor | None  # [G] of dropout
 
@@ -78,8 +78,8 @@ class StackedBatches:
         device = cohort.start.device
         # padding gathers sample 0, which has weight 0 in its batch
         self._rows = torch.from_numpy(self._indices).clamp(min=0).to(device)
-        valid = torch.from_numpy(is_sample).to(device, cohort.start.dtype)
-        self._weights = valid / valid.sum(dim=2, keepdim=True).clamp(min=1)
+        counts = torch.from_numpy(label_counts(self._indices, samples.counted)).to(device, cohort.start.dtype)
+        self._weights = counts / counts.sum(dim=2, keepdim=True).clamp(min=1)
         # all indices of the round go to the device at once: a transfer at every step would stall a GPU
         self._draws: Tensor | None = None
         if cohort.draws is not None:

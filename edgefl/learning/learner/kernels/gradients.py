@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from edgefl.learning.algorithms import Algorithm, Batch, ForwardPass
+from edgefl.learning.learner.kernels.compared import sample_losses
 from edgefl.learning.learner.networks.network import Network, Unused, as_leaves, write_gradient
 from edgefl.learning.models import Model
 
@@ -49,9 +50,9 @@ class GradientKernel(Protocol):
     def bind(self, w: Tensor, statistics: Tensor, into: Tensor, references: References | None) -> Step:
         """Return a function that does one step's work on these vectors, which stay the same objects from step to step.
 
-        It takes samples [C, B, ...], labels [C, B], each sample's weight [C, B] in its client's loss (0 for padding),
-        and the clients' keys [C] for dropout. It returns each client's loss [C], writes the gradients of w [C, d]
-        `into` [C, d], and updates the statistics [C, b] in place.
+        It takes samples [C, B, ...], labels [C, B, ...], each sample's weight [C, B] in its client's loss (0 for
+        padding), and the clients' keys [C] for dropout. It returns each client's loss [C], writes the gradients of
+        w [C, d] `into` [C, d], and updates the statistics [C, b] in place.
         """
 
 
@@ -87,7 +88,7 @@ class VmapGradient:
                     own = network.many(network.represent, leaves, buffers, x, keys)
                     outputs = own.outputs
                     others = references.forward(network, x)
-            losses = self.model.sample_losses(outputs.to(w.dtype), y)
+            losses = sample_losses(self.model, outputs.to(w.dtype), y, leading=2)
             if references is not None:
                 losses = self.algorithm.loss(losses, own, others, Batch(y, weight, references.received))
             losses = (losses * weight).sum(dim=1)

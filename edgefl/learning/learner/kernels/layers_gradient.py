@@ -24,9 +24,9 @@ class LayersGradient:
     """
 
     @staticmethod
-    def fits(network: Network, model: Model) -> bool:
-        """Return True if the module is a stack of known layers, and its outputs are [B, n]."""
-        return bool(layers_of(network.module)) and not model.has_own_loss
+    def fits(network: Network, model: Model, *, several_labels: bool = False) -> bool:
+        """Return True if the module is a stack of known layers, whose outputs [B, n] are of one label each."""
+        return bool(layers_of(network.module)) and not model.has_own_loss and not several_labels
 
     def __init__(self, network: Network, model: Model, algorithm: Algorithm) -> None:
         self.network = network

@@ -97,7 +97,9 @@ def _work_of_rule(task: LearningTask, network: Network, workers: Workers, device
 def _by_hand(task: LearningTask, network: Network) -> bool:
     """Return whether the model's layers have gradients by hand."""
     # layers by hand know no autocast: bfloat16 needs torch's own operations
-    return task.training.precision != "bfloat16" and LayersGradient.fits(network, task.model)
+    return task.training.precision != "bfloat16" and LayersGradient.fits(
+        network, task.model, several_labels=task.data.several_labels
+    )
 
 
 def _measured(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:

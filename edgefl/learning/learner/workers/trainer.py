@@ -20,6 +20,7 @@ from edgefl.learning.learner.engines.serial import SerialEngine
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.step_graphs import Recorder, StepGraphs
 from edgefl.learning.learner.jobs import JobKey
+from edgefl.learning.learner.kernels.compared import Compared, classes_last, compared, sample_losses
 from edgefl.learning.learner.kernels.gradients import GradientKernel, VmapGradient
 from edgefl.learning.learner.kernels.image_layout import fastest_layout
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
@@ -54,7 +55,9 @@ class Trainer:
         self.solver = Solver(task.algorithm, task.training, task.cut)
         self._cohorts = CohortBuilder(task, network, train)
         self._layers: LayersGradient | None = None
-        if LayersGradient.fits(network, task.model):  # then it is also the faster way to test
+        if LayersGradient.fits(
+            network, task.model, several_labels=task.data.several_labels
+        ):  # then it is also the faster way to test
             self._layers = LayersGradient(network, task.model, task.algorithm)
         if record is None and self.device.type == "cuda":
             record = CudaGraphs(self.device)
@@ -193,58 +196,63 @@ class Trainer:
         end: int,
         ranked: bool,  # noqa: FBT001
         classes: tuple[int, ...] | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Test the model w [d] on the test samples [begin, end).
 
-        Return the sum of the losses, how many samples are classified correctly, and scores [samples] if `ranked`, else
-        an empty tensor. With `classes` losses and hits are only of samples of these.
+        Return the sum of the losses of labels, how many are predicted right, how many there are, and scores [samples]
+        if `ranked`, else an empty tensor. With `classes` only samples of these count.
         """
-        samples = self.samples["test"]
-        model = self.task.model
-        outputs = self._outputs(w, statistics, samples, begin, end)
-        y = samples.y[begin:end]
-        losses = model.sample_losses(outputs, y).double()  # their sum over a large test set needs the digits
-        right = torch.zeros_like(losses, dtype=torch.bool)
-        if self.task.data.classes:
-            right = model.predicted(outputs) == y
-        scores = losses.new_empty(0)
-        if ranked:
-            scores = model.scores(outputs)
+        y = self.samples["test"].y[begin:end]
+        parts = []
+        scores = []
+        for outputs, labels in self._tested(w, statistics, "test", begin, end):
+            parts.append(self._compared(outputs, labels))
+            if ranked:
+                scores.append(self.task.model.scores(outputs))
+        losses, hits, counts = (torch.cat(values) for values in zip(*parts, strict=True))
         if classes is not None:
-            counts = torch.isin(y, y.new_tensor(classes))
-            losses = losses[counts]
-            right = right[counts]
-        return losses.sum(), right.sum(), scores
+            wanted = torch.isin(y, y.new_tensor(classes))
+            losses, hits, counts = losses[wanted], hits[wanted], counts[wanted]
+        return losses.sum(), hits.sum(), counts.sum(), torch.cat([losses.new_empty(0), *scores])
+
+    def hits(self, w: Tensor, statistics: Tensor, begin: int, end: int, which: str) -> tuple[Tensor, Tensor]:
+        """Return how many labels [n] of each of the samples [begin, end) of a set are predicted right, of how many."""
+        parts = [self._compared(*part) for part in self._tested(w, statistics, which, begin, end)]
+        return torch.cat([part.hits for part in parts]), torch.cat([part.labels for part in parts])
 
     def outputs(self, w: Tensor, statistics: Tensor, begin: int, end: int, which: str) -> tuple[Tensor, Tensor]:
         """Return outputs [n, k] and predicted classes [n] of the samples [begin, end) of a set, `train` or `test`.
 
-        Without classes the second tensor is empty.
+        Where samples have several labels these are [n, ..., k] and [n, ...]. Without classes the second tensor is
+        empty.
         """
-        outputs = self._outputs(w, statistics, self.samples[which], begin, end)
+        outputs = torch.cat([part for part, _ in self._tested(w, statistics, which, begin, end)])
+        if self.task.data.several_labels:
+            outputs = classes_last(outputs, 1)
         predicted = torch.empty(0, dtype=torch.int64)
         if self.task.data.classes:
             predicted = self.task.model.predicted(outputs)
         return outputs, predicted
 
-    def test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sum of the losses of the training samples `rows` [n], and how many are classified correctly."""
+    def test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the sum of the losses of the labels of training samples `rows` [n], and how many are right, of all."""
         w = w.to(self.device)
         statistics = statistics.to(self.device)
         samples = self.samples["train"]
         loss = w.new_zeros((), dtype=torch.float64)
         hits = torch.zeros((), dtype=torch.int64, device=w.device)
+        labels = torch.zeros_like(hits)
         with torch.no_grad():
             for chunk in torch.split(rows.to(self.device), TESTED[w.device.type]):
                 outputs = self._forward(w, statistics, samples.batch(chunk))
-                y = samples.labels(chunk)
-                loss += self.task.model.sample_losses(outputs, y).double().sum()
-                if self.task.data.classes:
-                    hits += (self.task.model.predicted(outputs) == y).sum()
-        return loss, hits
+                part = self._compared(outputs, samples.labels(chunk))
+                loss += part.losses.sum()
+                hits += part.hits.sum()
+                labels += part.labels.sum()
+        return loss, hits, labels
 
     def gradient(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Tensor:
-        """Return the gradient [d] of the sum of the losses of the training samples `rows` [n], in double precision.
+        """Return the gradient [d] of the sum of the losses of the labels of training samples `rows` [n], in double.
 
         The network is in evaluation mode: no dropout, and batch normalisation keeps its statistics.
         """
@@ -255,16 +263,29 @@ class Trainer:
         total = torch.zeros_like(leaf, dtype=torch.float64)
         for chunk in torch.split(rows.to(self.device), TESTED[leaf.device.type]):
             outputs = self.network.test(parameters, buffers, samples.batch(chunk))
-            loss = self.task.model.sample_losses(outputs, samples.labels(chunk)).sum()
+            losses = sample_losses(self.task.model, outputs, samples.labels(chunk))
+            if samples.counted is not None:  # they are means over labels
+                losses = losses * torch.from_numpy(samples.counted[chunk.cpu().numpy()]).to(losses)
+            loss = losses.sum()
             total += torch.autograd.grad(loss, leaf, retain_graph=True)[0].double()
         return total
 
-    def _outputs(self, w: Tensor, statistics: Tensor, samples: Samples, begin: int, end: int) -> Tensor:
+    def _tested(
+        self, w: Tensor, statistics: Tensor, which: str, begin: int, end: int
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the outputs and the labels of the samples [begin, end) of a set, some of them at a time."""
+        samples = self.samples[which]
         w = w.to(self.device)
         statistics = statistics.to(self.device)
         edges = [*range(begin, end, TESTED[w.device.type]), end]
+        for first, last in pairwise(edges):
+            with torch.no_grad():
+                outputs = self._forward(w, statistics, samples.part(first, last))
+            yield outputs, samples.y[first:last]
+
+    def _compared(self, outputs: Tensor, y: Tensor) -> Compared:
         with torch.no_grad():
-            return torch.cat([self._forward(w, statistics, samples.part(*edge)) for edge in pairwise(edges)])
+            return compared(self.task.model, outputs, y, classes=bool(self.task.data.classes))
 
     def _forward(self, w: Tensor, statistics: Tensor, x: Tensor) -> Tensor:
         if self._layers is not None:  # no graph and no copies
