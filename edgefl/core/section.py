@@ -177,7 +177,7 @@ class Section(BaseModel):
     @classmethod
     def _raise_sentences(cls, value: Any, handler: ModelWrapValidatorHandler[Section]) -> Section:
         if isinstance(value, dict):
-            value = cls._with_tuples(cls._without_empty_keys(value))
+            value = cls._fitted(cls._without_empty_keys(value))
         try:
             return handler(value)
         except ValidationError as error:
@@ -191,12 +191,12 @@ class Section(BaseModel):
         return {key: value for key, value in values.items() if key not in empty}
 
     @classmethod
-    def _with_tuples(cls, values: dict[Any, Any]) -> dict[Any, Any]:
-        """Return the values with tuples instead of lists for keys that hold tuples, as YAML has only lists."""
+    def _fitted(cls, values: dict[Any, Any]) -> dict[Any, Any]:
+        """Return the values with those of another type that YAML or Python writes instead in the type of their key."""
         changed = {}
         for key, value in values.items():
-            if key in cls.model_fields and isinstance(value, list):
-                changed[key] = _as_tuple(value, cls.model_fields[key].annotation)
+            if key in cls.model_fields and isinstance(value, list | float):
+                changed[key] = _fitted(value, cls.model_fields[key].annotation)
         return {**values, **changed}
 
     @classmethod
@@ -234,13 +234,17 @@ class Section(BaseModel):
         return f"; its keys: {', '.join(keys[:SHOWN_KEYS])}{more}"
 
 
-def _as_tuple(value: Any, annotation: Any) -> Any:
-    """Return a list as a tuple if the annotation is one, also inside it; return anything else unchanged."""
+def _fitted(value: Any, annotation: Any) -> Any:
+    """Return a list as a tuple, and 1000.0 as 1000, if the annotation wants it, also inside a list.
+
+    YAML has only lists, and in Python 1e3 is a float. Anything else is returned unchanged.
+    """
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     if get_origin(annotation) in {Union, UnionType}:
-        alternatives = [choice for choice in get_args(annotation) if get_origin(choice) in {tuple, list}]
-        if len(alternatives) != 1:
-            return value  # it is ambiguous
-        annotation = alternatives[0]
+        annotation = _alternative(value, get_args(annotation))
+    if annotation is int and isinstance(value, float) and value.is_integer():
+        return int(value)
     if not isinstance(value, list) or get_origin(annotation) is not tuple:
         return value
     parts = get_args(annotation)
@@ -248,7 +252,16 @@ def _as_tuple(value: Any, annotation: Any) -> Any:
         parts = (parts[0],) * len(value)
     if len(parts) != len(value):
         return tuple(value)
-    return tuple(_as_tuple(item, part) for item, part in zip(value, parts, strict=True))
+    return tuple(_fitted(item, part) for item, part in zip(value, parts, strict=True))
+
+
+def _alternative(value: Any, choices: Iterable[Any]) -> Any:
+    """Return which of several types a list or a float is meant as; None if that is ambiguous or unknown."""
+    plain = [get_args(choice)[0] if get_origin(choice) is Annotated else choice for choice in choices]
+    if isinstance(value, float):
+        return int if int in plain and float not in plain else None
+    sequences = [choice for choice in plain if get_origin(choice) in {tuple, list}]
+    return sequences[0] if len(sequences) == 1 else None
 
 
 def _without_echoes(items: list[ErrorDetails]) -> list[ErrorDetails]:

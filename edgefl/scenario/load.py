@@ -22,6 +22,7 @@ from edgefl.scenario.key_words import with_place
 from edgefl.scenario.number_forms import with_remedy
 from edgefl.scenario.overlays import extended, read_extended
 from edgefl.scenario.overrides import Override, list_of_overrides, parse_override, replaced
+from edgefl.scenario.python_values import as_in_yaml
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.sections import EXTENDS
 from edgefl.scenario.source import Source
@@ -70,7 +71,7 @@ def load_with_source(
     here = here or Path.cwd()  # before any code that the scenario names, which may change it
     overrides = list_of_overrides(overrides)
     if isinstance(source, Mapping):
-        raw, origin = extended(source, here)
+        raw, origin = extended(as_in_yaml(source, "scenario"), here)
         base = here
     else:
         path = shipped.find(source)
@@ -87,7 +88,7 @@ def load_with_source(
         if keys[0] == EXTENDS:
             raise InputError(f"{where}: {EXTENDS} is read from the file alone: write it there")
         # Before validation, so that an override meets the same checks as a key of the file.
-        raw = replaced(raw, keys, value, where)
+        raw = replaced(raw, keys, as_in_yaml(value, where), where)
         origin.overrides[keys] = where
     origin.presets = presets.named_in(raw)
     context = _context(raw, [base, *origin.folders], access or Access()) | {"here": here, CHECKED: needs_files}

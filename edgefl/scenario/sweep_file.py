@@ -20,6 +20,7 @@ from edgefl.scenario import shipped
 from edgefl.scenario.key_words import in_sweep
 from edgefl.scenario.load import load
 from edgefl.scenario.overrides import Override, list_of_overrides
+from edgefl.scenario.python_values import as_in_yaml
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.source import Source, read
@@ -228,6 +229,8 @@ def load_sweep(
     """
     overrides = list_of_overrides(overrides)
     here = Path.cwd()  # before any code that a point names, which may change it
+    if isinstance(source, Mapping):
+        source = as_in_yaml(source, "sweep")
     raw, origin, path = _content(source, here)
     _check_base(raw, origin)
     base: Path | Mapping[str, Any] | None = None
