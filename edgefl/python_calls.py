@@ -30,7 +30,9 @@ def _is_flag(value: Any) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not _is_flag(value)
+    # The rows of a table in pandas have whole numbers as floats.
+    is_whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
+    return is_whole and not _is_flag(value)
 
 
 def _is_path(value: Any) -> bool:
@@ -97,9 +99,12 @@ def from_python(function: Callable[Parameters, Returned]) -> Callable[Parameters
     def called(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Returned:
         bound = signature.bind(*arguments, **keywords)
         for name, value in bound.arguments.items():
-            _check(function.__name__, name, value, signature.parameters[name].default)
+            if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                bound.arguments[name] = {key: _checked(function.__name__, key, more) for key, more in value.items()}
+            else:
+                bound.arguments[name] = _checked(function.__name__, name, value, signature.parameters[name].default)
         try:
-            return function(*arguments, **keywords)
+            return function(*bound.args, **bound.kwargs)
         except InputError as error:
             error.reword(as_python)
             raise
@@ -107,16 +112,18 @@ def from_python(function: Callable[Parameters, Returned]) -> Callable[Parameters
     return called
 
 
-def _check(function: str, name: str, value: Any, default: Any) -> None:
-    """Check an argument.
+def _checked(function: str, name: str, value: Any, default: Any = None) -> Any:
+    """Return an argument; a whole number as an int.
 
     Raises:
         InputError: it is of another kind than the function takes.
     """
     kind = _KINDS.get(f"{function} {name}") or _KINDS.get(name)
-    if kind is None or value is default or kind.is_right(value):
-        return
-    raise InputError(f"{function}: {name}: {kind.wanted}, got {shown(value)}")
+    if kind is None or value is default:
+        return value
+    if not kind.is_right(value):
+        raise InputError(f"{function}: {name}: {kind.wanted}, got {shown(value)}")
+    return int(value) if kind is _WHOLE else value
 
 
 def as_python(line: str) -> str:

@@ -316,7 +316,7 @@ def _as_keys(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as in a YAML file, on one line, shortened if it is long."""
+    """Return a value as in a YAML file, on one line, shortened if it is long; one that YAML lacks with its type."""
     if value is None:
         return "nothing"
     if isinstance(value, str):
@@ -327,8 +327,15 @@ def shown(value: Any) -> str:
         text = str(list(value))
     else:
         text = str(value)
+        if _is_from_library(value):
+            text = f"{type(value).__module__.partition('.')[0]}.{type(value).__qualname__}({text})"
     if not text.isprintable():
         text = text.encode("unicode_escape").decode()  # a line break would split the message
     if len(text) <= LONGEST_VALUE:
         return text
     return f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def _is_from_library(value: Any) -> bool:
+    """Return whether the type of a value is one of another package, whose text may look like a number: <NA>, 0:05."""
+    return type(value).__module__.partition(".")[0] not in {"builtins", "edgefl"}

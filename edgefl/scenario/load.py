@@ -120,7 +120,7 @@ def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Acc
         if keys[-1] == "preset":
             text = "a loaded scenario has the keys of its preset already: set the keys, or the preset before loading"
             raise InputError(f"{where}: {'.'.join(keys)}: {text}")
-    return load(_content(scenario), overrides, access)
+    return load(content(scenario), overrides, access)
 
 
 def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
@@ -129,23 +129,24 @@ def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
     Raises:
         InputError: one finished line for every fault.
     """
-    content = _content(scenario)
+    raw = content(scenario)
     for *sections, key in keys:
-        node: Any = content
+        node: Any = raw
         for section in sections:
             node = node[section]
         node.pop(key, None)  # a dataset that exists only in Python has no key there
-    return load(content)
+    return load(raw)
 
 
-def _content(scenario: Scenario) -> dict[str, Any]:
-    content = scenario.model_dump(mode="json")
+def content(scenario: Scenario) -> dict[str, Any]:
+    """Return a loaded scenario as the mapping that `load` reads."""
+    raw = scenario.model_dump(mode="json")
     dataset = scenario.data.dataset
     if dataset.only_in_python:
         own_keys = type(dataset).model_fields
-        rest = {key: value for key, value in content["data"].items() if key not in own_keys}
-        content["data"] = {**rest, "dataset": dataset}
-    return content
+        rest = {key: value for key, value in raw["data"].items() if key not in own_keys}
+        raw["data"] = {**rest, "dataset": dataset}
+    return raw
 
 
 def _context(raw: Mapping[str, Any], folders: Sequence[Path], access: Access) -> dict[str, Any]:
