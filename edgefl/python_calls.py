@@ -67,6 +67,9 @@ _KINDS = {
     "resume": _FLAG,
     "overwrite": _FLAG,
     "extendable": _FLAG,
+    "new_worlds": _FLAG,
+    "flat": _FLAG,
+    "max_episode_steps": _WHOLE,
     "progress": _Kind(callable, "must be a function, which is called with each finished round's row"),
     "over": _Kind(
         lambda value: isinstance(value, Mapping),

@@ -1,6 +1,6 @@
 """Values of Python and its libraries in mappings: what YAML has in another type is accepted, and gives the same."""
 
-import datetime
+import datetime as dt
 import enum
 from collections import UserDict
 from decimal import Decimal
@@ -112,7 +112,7 @@ def test_scalars_of_numpy_become_those_of_yaml(value):
     [
         (np.datetime64("2026-01-01"), "numpy.datetime64(2026-01-01)"),
         (np.timedelta64(5, "s"), "numpy.timedelta64(5 seconds)"),
-        (datetime.timedelta(seconds=5), "datetime.timedelta(0:00:05)"),
+        (dt.timedelta(seconds=5), "datetime.timedelta(0:00:05)"),
         (pd.NA, "pandas.NAType(<NA>)"),
         (Path("a"), "pathlib.PosixPath(a)"),
         (np.float64(5.5), "5.5"),
