@@ -81,6 +81,10 @@ BitRate = Annotated[float, Field(ge=1, le=1e15)]
 """Bits per second; transfers at lower rates would not end."""
 
 
+class OneOrThousand(float):
+    """A number that a file has as 1.000 or the like: one, and in some countries a thousand."""
+
+
 def fault(text: str) -> PydanticCustomError:
     """Return a sentence about the value that is being validated, as an error to raise."""
     return PydanticCustomError(FAULT, "{text}", {"text": text})
@@ -237,14 +241,15 @@ class Section(BaseModel):
 def _fitted(value: Any, annotation: Any) -> Any:
     """Return a list as a tuple, and 1000.0 as 1000, if the annotation wants it, also inside a list.
 
-    YAML has only lists, and in Python 1e3 is a float. Anything else is returned unchanged.
+    YAML has only lists, and in Python 1e3 is a float. Anything else is returned unchanged, also 1.000 from a file.
     """
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in {Union, UnionType}:
         annotation = _alternative(value, get_args(annotation))
-    if annotation is int and isinstance(value, float) and value.is_integer():
-        return int(value)
+    if isinstance(value, float):
+        is_whole = value.is_integer() and not isinstance(value, OneOrThousand)
+        return int(value) if annotation is int and is_whole else value
     if not isinstance(value, list) or get_origin(annotation) is not tuple:
         return value
     parts = get_args(annotation)

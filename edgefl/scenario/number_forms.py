@@ -6,80 +6,51 @@ in its name.
 
 import math
 import re
-from typing import Any, NamedTuple
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
 
-from edgefl.core.section import shown
+from edgefl.core.section import OneOrThousand, shown
+from edgefl.scenario.written_units import PREFIXES, UnitOfKey, meanings_of_unit, unit_of_key
 
 # The beginnings of messages about wrong numbers.
 A_NUMBER = "must be a number"
 A_WHOLE_NUMBER = "must be a whole number"
+A_TRUTH = "must be true or false"
+A_TEXT = "must be text"
+OTHER_NUMBERS = ("must be an accuracy", "must be a finite number")
 
 COUNTS = {"participants", "count"}  # keys with a number of devices, often mistaken for a share of them
 
-_DIGITS = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_DIGITS = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _NUMBER = re.compile(_DIGITS)
-_WITH_UNIT = re.compile(rf"({_DIGITS})\s*([A-Za-zµ%].*)")
+_WITH_UNIT = re.compile(r"(.*?[\d.])\s*((?![eE](?:[-+.\d]|$))(?:[A-Za-zµ°%]|/[A-Za-z]).*|1/[A-Za-z]+)")
 _GROUPED = re.compile(r"[-+]?\d{1,3}(?:([ _,'’])\d{3})(?:\1\d{3})*(?:\.\d+)?")
+_GROUPED_BY_POINTS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3}){2,}|[-+]?\d{1,3}(?:[. ]\d{3})+,\d+")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
-_QUOTED = re.compile(rf"[\"'“”„‘’«»]\s*({_DIGITS})\s*[\"'“”„‘’«»]|({_DIGITS})\s*[;,]")
+_QUOTED = re.compile(rf"[\"'“”„‘’«»]\s*({_DIGITS})\s*[\"'“”„‘’«»]|({_DIGITS})\s*[;,]|[~≈=]\s*({_DIGITS})")
 _FRACTION = re.compile(rf"({_DIGITS})\s*/\s*({_DIGITS})")
-_POWER_OF_TEN = re.compile(rf"({_DIGITS})\s*[*x×]\s*10\s*(?:\^|\*\*)\s*([-+]?\d+)")
+_POWER_OF_TEN = re.compile(rf"(?:({_DIGITS})\s*[*x]\s*)?10\s*(?:\^|\*\*)\s*([-+]?\d+)")
+_POWER_OF_TWO = re.compile(r"2\s*(?:\^|\*\*)\s*(\d{1,2})")
+_FORTRAN = re.compile(r"([-+]?\d+\.?\d*)[dD]([-+]?\d+)")
+_OTHER_BASE = re.compile(r"[-+]?0(?:[oO][0-7]+|[bB][01]+|[xX][0-9a-fA-F]+)")
+_OF_LIBRARY = re.compile(rf"(?:np|numpy|torch|jnp)\.\w+\(({_DIGITS})(?:,.*)?\)|tensor\(({_DIGITS})(?:,.*)?\)")
+_CLOCK = re.compile(r"(\d+):(\d\d)(?::(\d\d))?")
 _BETWEEN = re.compile(rf"({_DIGITS})\s*(?:-|–|\.\.|to)\s*({_DIGITS})")
 
-# Units of which no multiples are known: only the number alone can be written
-_COMPOUND = {
-    "dbm_hz": "dBm/Hz", "dbi": "dBi", "deg": "degrees", "j_per_mbit": "J/Mbit", "flops_per_s": "operations/s",
-    "bytes_per_s": "B/s", "per_s": "1/s", "bps_hz": "bit/s/Hz", "ms": "ms", "ns": "ns", "px": "pixels",
-}  # fmt: skip
-
-_PREFIXES = {"": 1.0, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-LARGE_PREFIXES = {"k", "M", "G", "T"}  # alone, they stand for no unit
-_PREFIXED = {"hz": "Hz", "s": "s", "m": "m", "w": "W", "j": "J", "bits": "bit", "bps": "bit/s"}
-
+_TRUTHS = {"yes": "true", "on": "true", "y": "true", "1": "true", "1.0": "true", "true": "true"}
+_TRUTHS |= {"no": "false", "off": "false", "n": "false", "0": "false", "0.0": "false", "false": "false"}
+_NOT_FINITE = {"inf", "infinity", "nan", "infinite"}
+_NOTHING = {"none", "nan", "na", "n/a", ".nan"}  # as Python and tables have it; YAML's is null
+_OTHER_SIGNS = str.maketrans({"−": "-", "–": "-", "—": "-", "×": "*", "·": "*", "⋅": "*", "μ": "µ", "⁄": "/", "٫": "."})
+_SUPERSCRIPT = str.maketrans("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789")
 
 LONGEST_DECIMAL = 8  # characters of a fraction that is written as a decimal number
-WATTS = {"W": 1.0, "mW": 1e-3, "kW": 1e3, "µW": 1e-6}  # people know powers in them
-
-
-class _UnitOfKey(NamedTuple):
-    """The unit that the ending of a key names."""
-
-    name: str
-    sizes: dict[str, float]  # the units that people write, in units of the key
-
-
-def _unit_of(key: str) -> _UnitOfKey | None:
-    """Return the unit that the ending of a key names; None if it names none."""
-    for compound, name in _COMPOUND.items():
-        if key.endswith(f"_{compound}"):
-            return _UnitOfKey(name, {})
-    _, underscore, ending = key.rpartition("_")
-    if not underscore:
-        return None
-    if ending in _PREFIXED:
-        symbol = _PREFIXED[ending]
-        sizes = {f"{prefix}{symbol}": size for prefix, size in _PREFIXES.items()}
-        # Others write "20MHZ", "3 sec" or "5 min" for the same.
-        if ending == "s":
-            sizes |= {"sec": 1.0, "second": 1.0, "seconds": 1.0}
-            sizes |= {"min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}
-        if ending == "bps":
-            sizes |= {f"{prefix}bps": size for prefix, size in _PREFIXES.items()}
-        if ending == "j":
-            sizes |= {"Wh": 3600.0, "kWh": 3.6e6}
-        return _UnitOfKey(symbol, sizes)
-    others = {
-        "h": _UnitOfKey("h", {"h": 1.0, "hours": 1.0, "min": 1 / 60}),
-        "mps": _UnitOfKey("m/s", {"m/s": 1.0, "km/h": 1 / 3.6, "kmh": 1 / 3.6}),
-        "dbm": _UnitOfKey("dBm", {"dBm": 1.0, "dbm": 1.0}),
-        "db": _UnitOfKey("dB", {"dB": 1.0, "db": 1.0}),
-    }
-    return others.get(ending)
 
 
 def unit_of(key: str) -> str:
     """Return the unit that the ending of a key names, such as Hz; "" if it names none."""
-    unit = _unit_of(key)
+    unit = unit_of_key(key)
     return "" if unit is None else unit.name
 
 
@@ -93,24 +64,36 @@ def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:
     """
     if re.match(r"must be (?:<=|from \S+ to) 1, got", text) and isinstance(value, int | float) and 1 < value <= 100:
         return f"{text}: {value:g} % are written {_plain(value / 100)}"
-    if not text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
+    if text.startswith(A_TRUTH) and str(value).lower() in _TRUTHS:
+        return f"{text}: write {_TRUTHS[str(value).lower()]}"
+    if text.startswith(A_TEXT) and isinstance(value, bool | int | float):
+        return f"{text}: write it in quotes, as in '{shown(value)}'"
+    if not text.startswith((A_NUMBER, A_WHOLE_NUMBER, *OTHER_NUMBERS)):
         return text
-    if "{uniform" in text:
-        bounds = _bounds(value)
-        if bounds is not None:
-            return f"must be a number or a distribution, got {shown(value)}: write {{uniform: [{bounds}]}}"
-    if isinstance(value, list) and text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
-        return f"{text}: one value is needed; a sweep file runs several{_in_sweep(path)}"
+    is_distribution = "{uniform" in text
+    bounds = _bounds(value) if is_distribution else None
     names = [part for part in path if isinstance(part, str)]
-    # The key that names the unit may have numbers in a list or in a distribution below it.
-    key = next((name for name in reversed(names) if _unit_of(name)), "")
     instead = None
-    if isinstance(value, str):
+    if bounds is not None:
+        instead = f"write {{uniform: [{bounds}]}}"
+    elif isinstance(value, list) and is_distribution:
+        instead = (
+            f"write {{choice: [..]}} to draw one of several, or {{file: x.csv, column: {names[-1]}}} for all devices"
+        )
+    elif isinstance(value, list) and text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
+        instead = f"one value is needed; a sweep file runs several{_in_sweep(path)}"
+    elif isinstance(value, str):
+        # The key that names the unit may have numbers in a list or in a distribution below it.
+        key = next((name for name in reversed(names) if unit_of_key(name)), "")
         instead = remedy(value.strip(), key, whole=text.startswith(A_WHOLE_NUMBER))
+    elif isinstance(value, OneOrThousand):
+        instead = f"write {value:.0f}, or {1000 * value:.0f} if the point separates thousands"
     elif isinstance(value, float) and names[-1:] and names[-1] in COUNTS and 0 < value < 1:
         instead = f"it is a number of devices, not a share: of 100 devices {value:g} are {100 * value:g}"
     if instead is None:
         return text
+    if is_distribution:  # all forms of one would be a long line
+        text = f"must be a number or a distribution, got {shown(value)}"
     return f"{text}: {instead}"
 
 
@@ -141,64 +124,173 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
         key: the name of its key, whose ending names the unit; "" if it has none.
         whole: only whole numbers are allowed.
     """
-    if _NUMBER.fullmatch(text):  # in quotes, or from a reader that takes 20e6 for text, as PyYAML does
+    plain = _in_ascii(text)
+    if _NUMBER.fullmatch(plain):
+        if plain != text:
+            return f"write {plain}"
+        # In quotes, or from a reader that takes 20e6 for text, as PyYAML does.
         return f"it is text: write {text} without quotes, or convert what yaml.safe_load has read as text to a number"
-    meant = _meant(text)
+    if plain.lower() in _NOTHING:
+        return "write null, or leave the key out"
+    if plain.lower().lstrip("+-.") in _NOT_FINITE:
+        return "write a finite number"
+    unit = unit_of_key(key)
+    if unit is not None and unit.unit.quantity == "time" and not whole and (match := _CLOCK.fullmatch(plain)):
+        return _without_colons(match, unit)
+    meant = _meant(plain)
     if meant is not None:
-        return f"write {meant}"
-    with_commas = _with_commas(text, whole=whole)
+        return f"write {meant}" if _suits(float(meant), whole=whole) else None
+    with_commas = _with_commas(plain, whole=whole)
     if with_commas is not None:
         return with_commas
-    match = _WITH_UNIT.fullmatch(text)
+    match = _WITH_UNIT.fullmatch(plain)
     if match is None:
         return None
-    return _without_unit(float(match[1]), match[2].strip(), _unit_of(key), whole=whole)
+    number = _number(match[1].strip())
+    if number is None:
+        return _generally(unit) if _GROUPED.fullmatch(match[1].strip()) else None
+    return _without_unit(number, match[2].strip(), unit, whole=whole)
+
+
+def _in_ascii(text: str) -> str:
+    """Return a text with ASCII's digits, signs and spaces in place of those of other alphabets and typography."""
+    text = re.sub("10([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda found: f"10^{found[1].translate(_SUPERSCRIPT)}", text)
+    characters = []
+    for character in text.translate(_OTHER_SIGNS):
+        digit = unicodedata.decimal(character, None)
+        if digit is not None:
+            characters.append(str(digit))
+        elif character.isspace():
+            characters.append(" ")
+        elif "！" <= character <= "～":  # as wide as Chinese characters
+            characters.append(unicodedata.normalize("NFKC", character))
+        else:
+            characters.append(character)
+    return "".join(characters).strip()
+
+
+def _suits(value: float, *, whole: bool) -> bool:
+    """Return whether a key can have a number."""
+    return math.isfinite(value) and (not whole or value.is_integer())
 
 
 def _meant(text: str) -> str | None:
-    """Return the number that a text stands for: in quotes, before a semicolon, a fraction, a power of ten."""
-    if match := _QUOTED.fullmatch(text):
-        return match[1] or match[2]
+    """Return the number that a text stands for, if it is not in the decimal system, or has something around it."""
+    for form in (_QUOTED, _OF_LIBRARY):
+        if match := form.fullmatch(text):
+            return next(part for part in match.groups() if part)
     if match := _POWER_OF_TEN.fullmatch(text):
+        return f"{match[1] or 1}e{int(match[2])}"
+    if match := _FORTRAN.fullmatch(text):
         return f"{match[1]}e{match[2]}"
+    if match := _POWER_OF_TWO.fullmatch(text):
+        return str(2 ** int(match[1]))
+    if _OTHER_BASE.fullmatch(text):
+        return str(int(text, 0))
+    if len(text) == 1 and unicodedata.numeric(text, None) is not None:  # ½
+        return f"{unicodedata.numeric(text):.6g}"
     match = _FRACTION.fullmatch(text)
     if match is None or float(match[2]) == 0:
         return None
     value = _plain(float(match[1]) / float(match[2]))
-    return value if len(value) <= LONGEST_DECIMAL else None  # 1/3 has no end
+    return value if len(value) <= LONGEST_DECIMAL else f"{float(value):.6g}"  # 1/3 has no end
+
+
+def _without_colons(match: re.Match[str], unit: UnitOfKey) -> str:
+    """Return what to write in place of a time such as 00:01:30."""
+    first, second, third = int(match[1]), int(match[2]), match[3]
+    if third is not None:
+        written = _plain(unit.unit.from_base(3600.0 * first + 60.0 * second + int(third)))
+        return f"the key is in {unit.name}: write {written}"
+    short = _plain(unit.unit.from_base(60.0 * first + second))
+    long = _plain(unit.unit.from_base(3600.0 * first + 60.0 * second))
+    return f"the key is in {unit.name}: write {short} for minutes and seconds, or {long} for hours and minutes"
 
 
 def _with_commas(text: str, *, whole: bool) -> str | None:
     """Return what to write in place of a number with separators or a decimal comma; None for others."""
     if _GROUPED.fullmatch(text):
         digits = re.sub(r"[ _,'’]", "", text)
+        if not _suits(float(digits), whole=whole):
+            return None
         if text.count(",") == 1 and "." not in text and not whole:  # in some countries 1,000 means one
             return f"write {digits}, or {text.replace(',', '.')} if the comma begins the decimals"
         return f"write {digits}"
+    if _GROUPED_BY_POINTS.fullmatch(text):
+        digits = re.sub("[. ]", "", text).replace(",", ".")
+        return f"write {digits}" if _suits(float(digits), whole=whole) else None
     if _DECIMAL_COMMA.fullmatch(text):
-        return f"decimals begin with a point: write {text.replace(',', '.')}"
+        digits = text.replace(",", ".")
+        return f"decimals begin with a point: write {digits}" if _suits(float(digits), whole=whole) else None
     return None
 
 
-def _without_unit(number: float, written: str, unit: _UnitOfKey | None, *, whole: bool) -> str:
+def _number(text: str) -> float | None:
+    """Return the number before a unit; None if the text is none, or may mean two, as 1,000."""
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    if _GROUPED.fullmatch(text) and "," not in text:
+        return float(re.sub(r"[ _'’]", "", text))
+    if _DECIMAL_COMMA.fullmatch(text) and not _GROUPED.fullmatch(text):
+        return float(text.replace(",", "."))
+    meant = _meant(text)
+    return None if meant is None else float(meant)
+
+
+def _without_unit(number: float, written: str, unit: UnitOfKey | None, *, whole: bool) -> str | None:
     """Return what to write in place of a number with a unit."""
+    if unit is None:
+        return _for_key_without_unit(number, written, whole=whole)
+    in_unit = f"the key is in {unit.name}"
+    if written == "%":
+        return f"{in_unit}, and not a share"
+    if unit.unit.quantity == "time" and written == "m" and not whole:
+        return f"{in_unit}: write {_plain(unit.unit.from_base(60 * number))} for {number:g} minutes"
+    meanings = meanings_of_unit(written, unit.unit.quantity)
+    quantities = sorted({meaning.quantity for meaning in meanings})
+    if quantities == [unit.unit.quantity] and len(meanings) == 1:
+        found = number
+        if meanings[0] != unit.unit:
+            found = unit.unit.from_base(meanings[0].in_base(number))
+        if unit.unit.is_level or meanings[0].is_level:
+            found = float(f"{found:.4g}")
+        if _suits(found, whole=whole):
+            return f"{in_unit}: write {_plain(found)}"
+    if quantities == ["charge"] and unit.unit.quantity == "energy":
+        joules = _plain(meanings[0].in_base(number))
+        return f"{in_unit}: {number:g} {written} hold {joules} J for each volt: write {joules} times the voltage"
+    if quantities and unit.unit.quantity not in quantities:
+        return f"{in_unit}, and {_stands_for(written, quantities)}"
+    return _generally(unit)  # unknown, or a milliwatt and a megawatt in the same letters
+
+
+def _generally(unit: UnitOfKey | None) -> str:
+    """Return what to write in place of a number with a unit that is unclear."""
+    if unit is None:
+        return "the key has no unit: write the number alone"
+    return f"the key is in {unit.name}: write the number in that unit, without the unit"
+
+
+def _stands_for(unit: str, quantities: Sequence[str]) -> str:
+    articles = {quantity: "an" if quantity[0] in "aeiou" else "a" for quantity in quantities}
+    return f"{unit} stands for {' or '.join(f'{article} {quantity}' for quantity, article in articles.items())}"
+
+
+def _for_key_without_unit(number: float, written: str, *, whole: bool) -> str | None:
     if written == "%":
         if whole:
             return f"it is a number, not a share: {number:g} % of 100 are {number:g}"
         return f"write {_plain(number / 100)}"
-    if unit is None:
-        return f"the key has no unit: write the number alone, such as {_plain(number)}"
-    if unit.name == "dBm" and written in WATTS and number > 0:
-        return f"the key is in dBm: write {_plain(round(10 * math.log10(number * WATTS[written]) + 30, 2))}"
-    alike = [name for name in unit.sizes if name.lower() == written.lower()]
-    if written in unit.sizes:
-        alike = [written]
-    elif written in LARGE_PREFIXES and f"{written}{unit.name}" in unit.sizes:  # 20M
-        alike = [f"{written}{unit.name}"]
-    if len(alike) == 1:
-        return f"the key is in {unit.name}: write {_plain(number * unit.sizes[alike[0]])}"
-    # Unknown, or a milliwatt and a megawatt in the same letters.
-    return f"the key is in {unit.name}: write the number in that unit, without the unit"
+    prefix = "k" if written == "K" else written
+    if prefix in PREFIXES:
+        multiple = number * PREFIXES[prefix]
+        return f"write {_plain(multiple)}" if _suits(multiple, whole=whole) else None
+    quantities = sorted({meaning.quantity for meaning in meanings_of_unit(written)})
+    if quantities:
+        return f"the key has no unit, and {_stands_for(written, quantities)}"
+    if _suits(number, whole=whole):
+        return f"{_generally(None)}, such as {_plain(number)}"
+    return _generally(None)
 
 
 def _plain(number: float) -> str:

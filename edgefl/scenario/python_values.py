@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.errors import InputError
-from edgefl.core.section import KeyPath, dotted, shown
+from edgefl.core.section import KeyPath, OneOrThousand, dotted, shown
 
-_PLAIN = {str, bool, int, float, type(None)}
+_PLAIN = {str, bool, int, float, type(None), OneOrThousand}
 _TIMES = {"m", "M"}  # NumPy's kinds of durations and dates, of which it makes mere whole numbers
 
 

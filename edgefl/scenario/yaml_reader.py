@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from edgefl.core.section import KeyPath
+from edgefl.core.section import KeyPath, OneOrThousand
 from edgefl.scenario.yaml_faults import RefusedNode, explained, odd_key
 
 Lines = dict[KeyPath, int]
@@ -68,6 +68,8 @@ def _decimal_number(text: str) -> int | float:
     value = float(re.sub(r"\.inf$", "inf", text.lower()))
     if "e" in text.lower() and value.is_integer():
         return int(Decimal(text))  # exact where a float is not, such as 1e23
+    if re.fullmatch(r"[-+]?[1-9]\d{0,2}\.000", text):
+        return OneOrThousand(value)
     return value
 
 
