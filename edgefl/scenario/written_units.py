@@ -16,7 +16,7 @@ class Unit(NamedTuple):
     def in_base(self, number: float) -> float:
         """Return a number in this unit in the base unit of its quantity."""
         if self.is_level:
-            return self.size * 10.0 ** (number / 10)
+            return self.size * math.pow(10, number / 10)
         return self.size * number
 
     def from_base(self, amount: float) -> float:
@@ -73,7 +73,7 @@ def unit_of_key(key: str) -> UnitOfKey | None:
 
 
 def meanings_of_unit(written: str, quantity: str = "") -> list[Unit]:
-    """Return the units that a text may mean: as it is written if there is one, or else whatever the case of its letters.
+    """Return the units that a text may mean: the one that is written so, or else all that differ in case alone.
 
     Args:
         written: the text, such as mhz.
