@@ -73,6 +73,9 @@ def _decimal_number(text: str) -> int | float:
     return value
 
 
+yaml.SafeDumper.add_representer(OneOrThousand, yaml.SafeDumper.represent_float)  # as values of sweeps are written
+
+
 def _whole_number(text: str) -> int:
     # int() of a long text takes quadratic time.
     if len(text) > MOST_DIGITS:

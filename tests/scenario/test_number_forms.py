@@ -5,11 +5,13 @@ import math
 import re
 
 import pytest
+import yaml
 
 from edgefl.core.errors import InputError
 from edgefl.scenario import load
 from edgefl.scenario.key_index import keys_of_members, keys_of_sections
 from edgefl.scenario.number_forms import remedy, unit_of, with_remedy
+from edgefl.scenario.yaml_reader import parse
 
 # What a text means, by the unit of the key: worked out by hand, not by the code that is tested.
 MEANT = {
@@ -163,6 +165,12 @@ def test_a_point_before_three_zeros_may_separate_thousands(text, least):
     ending = f"write {least}, or {1000 * least} if the point separates thousands"
     assert error.value.faults[0].endswith(ending)
     assert load({}, [f"radio.bandwidth_hz={text}"]).radio.bandwidth_hz == least
+
+
+def test_a_sweep_writes_a_number_with_three_zeros_as_any_other():
+    value = parse("1.000")[0]
+    assert yaml.safe_dump({"lr": value}) == "lr: 1.0\n"
+    assert yaml.safe_dump(load({}, ["training.lr=1.000"]).model_dump(mode="json")["training"]["lr"]) == "1.0\n...\n"
 
 
 def test_units_that_differ_by_case_alone_are_not_guessed():
