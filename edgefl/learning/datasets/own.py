@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from edgefl.core.errors import InputError
+from edgefl.learning.datasets.array_forms import NUMBERING
 from edgefl.learning.datasets.base import LARGEST, MOST_CLASSES, Array, Arrays, Data, measured, problem
 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
@@ -132,9 +133,7 @@ def _classes(arrays: Mapping[str, Array], given: Any, where: str, giving_classes
     if highest - lowest + 1 > 2 * len(used) + MOST_UNUSED:
         some = ", ".join(str(label) for label in used[:3])
         text = f"labels must be 0 to K-1, got {len(used)} numbers between {lowest} and {highest}, such as {some}"
-        remedy = "number the labels of both sets together with np.unique(labels, return_inverse=True)[1]"
-        remedy = f"{remedy}, or {giving_classes.format(highest + 1)} if most classes have no sample"
-        _refuse(where, f"{text}: {remedy}")
+        _refuse(where, f"{text}: {giving_classes.format(highest + 1)} if most classes have no sample, or {NUMBERING}")
     if lowest > 0:
         _refuse(where, f"labels count from {lowest}, must be 0 to K-1: subtract {lowest}")
     return highest + 1
@@ -169,6 +168,8 @@ def _array(value: Any, name: str, where: str) -> Array:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError):  # rows of unequal lengths, or a list of a GPU's tensors
         array = np.array(None)
+    if array.dtype == object and array.size and all(isinstance(item, str) for item in array.flat):
+        array = array.astype(str)  # texts of pandas, which are told as all texts
     if array.dtype == object:
         text = f"{name} must be an array of numbers, got a {type(value).__name__} of Python objects or rows"
         _refuse(where, f"{text}: make it one array of a numeric type")
