@@ -12,7 +12,7 @@ from os import PathLike
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from edgefl.core.errors import InputError
-from edgefl.core.section import shown
+from edgefl.core.section import nearest, nearest_name, shown
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
@@ -100,6 +100,7 @@ def from_python(function: Callable[Parameters, Returned]) -> Callable[Parameters
 
     @wraps(function)
     def called(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Returned:
+        _check_names(function.__name__, signature, keywords)
         bound = signature.bind(*arguments, **keywords)
         for name, value in bound.arguments.items():
             if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
@@ -113,6 +114,24 @@ def from_python(function: Callable[Parameters, Returned]) -> Callable[Parameters
             raise
 
     return called
+
+
+def _check_names(function: str, signature: inspect.Signature, keywords: Mapping[str, Any]) -> None:
+    """Check that a function takes all keywords; a key of the scenario is set with `overrides`.
+
+    Raises:
+        InputError: it does not.
+    """
+    known = signature.parameters
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values()):
+        return  # the function checks them
+    for name in keywords:
+        if name in known:
+            continue
+        text = f"unknown argument{nearest(name, known)}"
+        if "overrides" in known and nearest_name(name, known) is None:
+            text = f'{text}: keys of the scenario are set with overrides=["{name}={keywords[name]}"]'
+        raise InputError(f"{function}: {name}: {text}; known: {', '.join(known)}")
 
 
 def _checked(function: str, name: str, value: Any, default: Any = None) -> Any:

@@ -26,6 +26,7 @@ _WITH_UNIT = re.compile(r"(.*?[\d.])\s*((?![eE](?:[-+.\d]|$))(?:[A-Za-zµ°%]|/[
 _CLOCK = re.compile(r"(\d+):(\d\d)(?::(\d\d))?")
 _BETWEEN = re.compile(rf"({DIGITS})\s*(?:-|–|\.\.|to)\s*({DIGITS})")
 
+_TEMPLATE = re.compile(r"\$\{|\$\w|\{\{|%\w+%")
 _TRUTHS = {"yes": "true", "on": "true", "y": "true", "1": "true", "1.0": "true", "true": "true"}
 _TRUTHS |= {"no": "false", "off": "false", "n": "false", "0": "false", "0.0": "false", "false": "false"}
 _WORDS = dict.fromkeys(("none", "nan", ".nan", "na", "n/a"), "write null, or leave the key out")
@@ -117,6 +118,8 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
         NUMBER.fullmatch(text) and text.isascii()
     ):  # in quotes, or from a reader that takes 20e6 for text, as PyYAML does
         return f"it is text: write {text} without quotes, or convert what yaml.safe_load has read as text to a number"
+    if _TEMPLATE.search(text):
+        return "variables and templates are not filled in: write the value itself"
     text = in_ascii(text)
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

@@ -12,6 +12,7 @@ ONE_COMMA = re.compile(r"[-+]?\d{1,3},\d{3}")  # in some countries 1,000 means o
 
 _GROUPED_BY_POINTS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3}){2,}|[-+]?\d{1,3}(?:[. ]\d{3})+,\d+")
 _QUOTED = re.compile(rf"[\"'“”„‘’«»]\s*({DIGITS})\s*[\"'“”„‘’«»]|({DIGITS})\s*[;,]|[~≈=]\s*({DIGITS})")
+_BEFORE_COMMENT = re.compile(rf"({DIGITS})#.*")
 _OF_LIBRARY = re.compile(rf"(?:np|numpy|torch|jnp)\.\w+\(({DIGITS})(?:,.*)?\)|tensor\(({DIGITS})(?:,.*)?\)")
 _POWER_OF_TEN = re.compile(rf"(?:({DIGITS})\s*[*x]\s*)?10\s*(?:\^|\*\*)\s*([-+]?\d+)")
 _POWER_OF_TWO = re.compile(r"2\s*(?:\^|\*\*)\s*(\d{1,2})")
@@ -78,6 +79,7 @@ _NOTATIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]],
     (NUMBER, lambda match: match[0]),
     (_QUOTED, _first_group),
     (_OF_LIBRARY, _first_group),
+    (_BEFORE_COMMENT, lambda match: match[1]),
     (_POWER_OF_TEN, lambda match: f"{match[1] or 1}e{int(match[2])}"),
     (_POWER_OF_TWO, lambda match: str(2 ** int(match[1]))),
     (_FORTRAN, lambda match: f"{match[1]}e{match[2]}"),

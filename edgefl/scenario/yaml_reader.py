@@ -45,7 +45,9 @@ class _Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise RefusedNode("a key must be plain text", key)
+                template = isinstance(key, yaml.MappingNode) and key.flow_style and node.flow_style
+                hint = ": templates such as {{ rounds }} are not filled in: write the value itself" if template else ""
+                raise RefusedNode(f"a key must be plain text{hint}", key)
             if key.value in seen:
                 problem = f"the key {key.value} is here twice: remove one"
                 if key.value.isdecimal():  # {bandwidth_hz: 20,000,000}
@@ -123,6 +125,8 @@ def parse(text: str) -> tuple[Any, Lines]:
     """
     lines: Lines = {}
     data = None
+    if text.lstrip().startswith("{"):  # tabs indent JSON, and nothing else in YAML
+        text = re.sub(r"^[\t ]+", lambda found: found[0].replace("\t", " "), text, flags=re.MULTILINE)
     try:
         loader = _Loader(text)
         try:
