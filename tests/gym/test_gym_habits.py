@@ -1,5 +1,7 @@
 """Environments as users of Gymnasium and PettingZoo call them: render modes, seeds, wrappers, vectors."""
 
+import copy
+
 import gymnasium
 import numpy as np
 import pytest
@@ -146,3 +148,13 @@ def test_a_scenario_with_numbers_of_numpy_is_the_same_world():
         env.reset()
         times.append(env.step(env.follow())[4]["time_s"])
     assert times[0] == times[1]
+
+
+def test_an_environment_under_way_cannot_be_copied():
+    env = edgefl.gym.make(WORLD)
+    env.reset(seed=3)
+    with pytest.raises(TypeError):
+        copy.deepcopy(env)
+    twin = edgefl.gym.make(WORLD)  # what a tree search makes in its place
+    twin.reset(seed=3)
+    assert env.step(env.follow())[1] == twin.step(twin.follow())[1]
