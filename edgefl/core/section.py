@@ -108,7 +108,7 @@ def key_path(name: str) -> KeyPath:
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return ' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
     match = nearest_name(name, names)
-    return "" if match is None else f' (did you mean "{match}"?)'
+    return "" if match is None else f" (did you mean {shown(match)}?)"
 
 
 def nearest_name(name: object, names: Iterable[str]) -> str | None:

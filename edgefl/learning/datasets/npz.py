@@ -70,7 +70,8 @@ def _others(held: Sequence[str]) -> str:
     """Return what an archive with these members holds instead, as the end of a message; "" if it is empty."""
     if any(name.endswith("data.pkl") for name in held):
         return PICKLE
-    others = [name.removesuffix(".npy") for name in held if name.removesuffix(".npy") not in NAMES]
+    found = [name.removesuffix(".npy") for name in held]
+    others = [name for name in found if name not in NAMES and name.isidentifier()]
     if not others:
         return ""
     more = ", ..." if len(others) > MOST_NAMED else ""
