@@ -32,6 +32,7 @@ KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 
 FAULT = "fault"  # pydantic's error type of messages that are sentences already
 LONGEST_VALUE = 60  # characters of a wrong value in a sentence
+LONGEST_BOUND = 10**15  # that all digits of a message show
 SHORTEST_PART = 4  # letters of a name that may stand for a longer one
 SHOWN_KEYS = 8  # of a section in a sentence
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d+)?")
@@ -40,10 +41,10 @@ _KEY_WITHOUT_SPACE = re.compile(r"(\w+):([^\s:]\S*)")
 
 _SENTENCES = {
     "missing": "is required",
-    "greater_than": "must be > {gt:.15g}, got {value}",
-    "greater_than_equal": "must be >= {ge:.15g}, got {value}",
-    "less_than": "must be < {lt:.15g}, got {value}",
-    "less_than_equal": "must be <= {le:.15g}, got {value}",
+    "greater_than": "must be > {gt}, got {value}",
+    "greater_than_equal": "must be >= {ge}, got {value}",
+    "less_than": "must be < {lt}, got {value}",
+    "less_than_equal": "must be <= {le}, got {value}",
     "finite_number": "must be a finite number, got {value}",
     "int_type": "must be a whole number, got {value}",
     "int_from_float": "must be a whole number, got {value}",
@@ -287,8 +288,18 @@ def sentence(item: ErrorDetails) -> str:
     template = _SENTENCES.get(item["type"])
     if template is None:
         return item["msg"].removeprefix("Value error, ")
-    text = template.format(value=shown(item["input"]), **item.get("ctx", {}))
+    context = {name: _bound(value) for name, value in item.get("ctx", {}).items()}
+    text = template.format(value=shown(item["input"]), **context)
     return f"{text}{_instead(item)}"
+
+
+def _bound(value: Any) -> Any:
+    """Return a bound as a message has it: 2^63 in place of 9223372036854775808; other values unchanged."""
+    if not isinstance(value, int | float):
+        return value
+    if isinstance(value, int) and value > LONGEST_BOUND and value.bit_count() == 1:
+        return f"2^{value.bit_length() - 1}"
+    return f"{value:.15g}"
 
 
 def _instead(item: ErrorDetails) -> str:

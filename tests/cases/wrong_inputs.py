@@ -250,6 +250,7 @@ KEYS = {
     "a dotted key": scenario("radio.bandwidth_hz: 20e6\n", "s.yaml:1", "write radio: {bandwidth_hz: 20000000}"),
     "an anchor at the top": scenario("x-all: &all {count: 6}\ndevices: *all\n", "s.yaml:1: x-all", "first used"),
     "defaults of Hydra": scenario("defaults: [base]\nrounds: 2\n", "s.yaml:1: defaults", "extends"),
+    "a seed of 64 bits": scenario("seed: 18446744073709551615\n", "s.yaml:1: seed", "must be < 2^63"),
     "a seed in quotes": scenario('seed: "0"\n', "s.yaml:1: seed", "write 0 without quotes"),
     "an octal number": scenario("rounds: 0o10\n", "s.yaml:1: rounds", "write 8"),
     "points between thousands": scenario("devices: {count: 10.000}\n", "devices.count", "write 10, or 10000"),

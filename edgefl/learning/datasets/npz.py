@@ -80,8 +80,11 @@ def _others(held: Sequence[str]) -> str:
 
 def _kind(path: Path) -> str:
     """Return what a file is instead, and what to do with it, as the end of a message; "" if that is unknown."""
-    with opened(path) as stream:
-        begin = stream.read(256)
+    try:
+        with opened(path) as stream:
+            begin = stream.read(256)
+    except (OSError, ValueError):  # a name that no file can have
+        return ""
     if begin.startswith(np.lib.format.MAGIC_PREFIX):
         return f": it is a single array: save all with np.savez({', '.join(f'{name}=...' for name in NAMES)})"
     if begin.startswith(b"\x80"):
