@@ -34,6 +34,7 @@ from edgefl.runs.sweep_index import INDEX
 from edgefl.runs.sweeps import SweepOptions
 from edgefl.scenario import Scenario, changed, load, load_sweep
 from edgefl.scenario.overrides import with_seed
+from edgefl.scenario.python_values import as_in_yaml
 from edgefl.server.evaluation import RoundListener
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def what_if(
 
     listed: dict[str, Sequence[Any]] = {}
     for key, values in over.items():
-        listed[key] = values
+        listed[key] = as_in_yaml(values, "over", (key,))
         if isinstance(values, str):
             listed[key] = what_if_points.parse_over(f"{key}={values}")[1]
     path = Path(folder).absolute()  # code from outside may change the working directory

@@ -12,7 +12,7 @@ from os import PathLike
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from edgefl.core.errors import InputError
-from edgefl.core.section import shown
+from edgefl.core.section import nearest, nearest_name, shown
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
@@ -30,7 +30,9 @@ def _is_flag(value: Any) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not _is_flag(value)
+    # The rows of a table in pandas have whole numbers as floats.
+    is_whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
+    return is_whole and not _is_flag(value)
 
 
 def _is_path(value: Any) -> bool:
@@ -65,6 +67,9 @@ _KINDS = {
     "resume": _FLAG,
     "overwrite": _FLAG,
     "extendable": _FLAG,
+    "new_worlds": _FLAG,
+    "flat": _FLAG,
+    "max_episode_steps": _WHOLE,
     "progress": _Kind(callable, "must be a function, which is called with each finished round's row"),
     "over": _Kind(
         lambda value: isinstance(value, Mapping),
@@ -95,11 +100,15 @@ def from_python(function: Callable[Parameters, Returned]) -> Callable[Parameters
 
     @wraps(function)
     def called(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Returned:
+        _check_names(function.__name__, signature, keywords)
         bound = signature.bind(*arguments, **keywords)
         for name, value in bound.arguments.items():
-            _check(function.__name__, name, value, signature.parameters[name].default)
+            if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                bound.arguments[name] = {key: _checked(function.__name__, key, more) for key, more in value.items()}
+            else:
+                bound.arguments[name] = _checked(function.__name__, name, value, signature.parameters[name].default)
         try:
-            return function(*arguments, **keywords)
+            return function(*bound.args, **bound.kwargs)
         except InputError as error:
             error.reword(as_python)
             raise
@@ -107,16 +116,36 @@ def from_python(function: Callable[Parameters, Returned]) -> Callable[Parameters
     return called
 
 
-def _check(function: str, name: str, value: Any, default: Any) -> None:
-    """Check an argument.
+def _check_names(function: str, signature: inspect.Signature, keywords: Mapping[str, Any]) -> None:
+    """Check that a function takes all keywords; a key of the scenario is set with `overrides`.
+
+    Raises:
+        InputError: it does not.
+    """
+    known = signature.parameters
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values()):
+        return  # the function checks them
+    for name in keywords:
+        if name in known:
+            continue
+        text = f"unknown argument{nearest(name, known)}"
+        if "overrides" in known and nearest_name(name, known) is None:
+            text = f'{text}: keys of the scenario are set with overrides=["{name}={keywords[name]}"]'
+        raise InputError(f"{function}: {name}: {text}; known: {', '.join(known)}")
+
+
+def _checked(function: str, name: str, value: Any, default: Any = None) -> Any:
+    """Return an argument; a whole number as an int.
 
     Raises:
         InputError: it is of another kind than the function takes.
     """
     kind = _KINDS.get(f"{function} {name}") or _KINDS.get(name)
-    if kind is None or value is default or kind.is_right(value):
-        return
-    raise InputError(f"{function}: {name}: {kind.wanted}, got {shown(value)}")
+    if kind is None or value is default:
+        return value
+    if not kind.is_right(value):
+        raise InputError(f"{function}: {name}: {kind.wanted}, got {shown(value)}")
+    return int(value) if kind is _WHOLE else value
 
 
 def as_python(line: str) -> str:

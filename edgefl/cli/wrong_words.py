@@ -8,6 +8,7 @@ from difflib import get_close_matches
 SCENARIO_SUFFIXES = (".yaml", ".yml")
 CLOSE = 0.7  # ratio of equal letters from which an option is a known one, mistyped
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)")
+_DASHES = "–—−"  # which editors and web pages make of two hyphens
 _TYPE = re.compile(r"(argument \S+): invalid (int|float) value: '(.*)'")
 _NUMBERS = {"int": "must be a whole number", "float": "must be a number"}
 
@@ -15,12 +16,26 @@ _NUMBERS = {"int": "must be a whole number", "float": "must be a number"}
 def in_words(message: str) -> str:
     """Return a message of argparse, more helpful where that is possible."""
     if found := _TYPE.fullmatch(message):
-        return f'{found[1]}: {_NUMBERS[found[2]]}, got "{found[3]}"'
+        from edgefl.scenario.number_forms import remedy
+
+        instead = remedy(found[3], "", whole=found[2] == "int")
+        if instead is None or "without quotes" in instead:  # 1e3, of which argparse makes no whole number
+            instead = _as_whole(found[3])
+        return f'{found[1]}: {_NUMBERS[found[2]]}, got "{found[3]}"{instead and f": {instead}"}'
     if found := _CHOICE.fullmatch(message):
         close = get_close_matches(found[2], re.findall(r"'(.*?)'", found[3]), n=1)
         hint = f' (did you mean "{close[0]}"?)' if close else ""
         return f"argument {found[1]}: invalid choice: '{found[2]}'{hint} (choose from {found[3]})"
     return message
+
+
+def _as_whole(text: str) -> str:
+    """Return what to write in place of a number such as 1e3; "" if it is not whole."""
+    try:
+        value = float(text)
+    except ValueError:
+        return ""
+    return f"write {value:.0f}" if value.is_integer() else ""
 
 
 def unknown_verb(word: str, verbs: Sequence[str]) -> str:
@@ -44,6 +59,8 @@ def unknown_words(verb: str, parser: argparse.ArgumentParser, words: Sequence[st
 
     first = words[0]
     see = f"see edgefl {verb} --help"
+    if first.startswith(tuple(_DASHES)):
+        return f"{first}: options begin with two hyphens: write --{first.lstrip(_DASHES)}; {see}"
     if not first.startswith("-"):
         advice = "a setting is one word without spaces, such as --set rounds=5"
         if first.endswith(SCENARIO_SUFFIXES):

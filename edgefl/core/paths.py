@@ -1,6 +1,7 @@
 """Paths in a scenario: a relative path is searched beside the scenario file, then in the working directory."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -111,6 +112,8 @@ class NamedPath:
             if self.further is not list:
                 folders = f"{folders}, nor in the folder that EDGEFL_DATA names or in ~/.cache/edgefl"
             text = f"{text} {folders}"
+        if re.search(r"\$|%\w+%", str(value)):
+            text = f"{text}: variables such as $HOME are not replaced: write the path itself, or ~ for your home folder"
         raise fault(text)
 
 

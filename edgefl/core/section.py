@@ -32,6 +32,7 @@ KeyPath = tuple[str | int, ...]  # keys, and numbers of list entries
 
 FAULT = "fault"  # pydantic's error type of messages that are sentences already
 LONGEST_VALUE = 60  # characters of a wrong value in a sentence
+LONGEST_BOUND = 10**15  # that all digits of a message show
 SHORTEST_PART = 4  # letters of a name that may stand for a longer one
 SHOWN_KEYS = 8  # of a section in a sentence
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][-+]?\d+)?")
@@ -40,10 +41,10 @@ _KEY_WITHOUT_SPACE = re.compile(r"(\w+):([^\s:]\S*)")
 
 _SENTENCES = {
     "missing": "is required",
-    "greater_than": "must be > {gt:.15g}, got {value}",
-    "greater_than_equal": "must be >= {ge:.15g}, got {value}",
-    "less_than": "must be < {lt:.15g}, got {value}",
-    "less_than_equal": "must be <= {le:.15g}, got {value}",
+    "greater_than": "must be > {gt}, got {value}",
+    "greater_than_equal": "must be >= {ge}, got {value}",
+    "less_than": "must be < {lt}, got {value}",
+    "less_than_equal": "must be <= {le}, got {value}",
     "finite_number": "must be a finite number, got {value}",
     "int_type": "must be a whole number, got {value}",
     "int_from_float": "must be a whole number, got {value}",
@@ -81,6 +82,10 @@ BitRate = Annotated[float, Field(ge=1, le=1e15)]
 """Bits per second; transfers at lower rates would not end."""
 
 
+class OneOrThousand(float):
+    """A number that a file has as 1.000 or the like: one, and in some countries a thousand."""
+
+
 def fault(text: str) -> PydanticCustomError:
     """Return a sentence about the value that is being validated, as an error to raise."""
     return PydanticCustomError(FAULT, "{text}", {"text": text})
@@ -104,7 +109,7 @@ def key_path(name: str) -> KeyPath:
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return ' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
     match = nearest_name(name, names)
-    return "" if match is None else f' (did you mean "{match}"?)'
+    return "" if match is None else f" (did you mean {shown(match)}?)"
 
 
 def nearest_name(name: object, names: Iterable[str]) -> str | None:
@@ -177,7 +182,7 @@ class Section(BaseModel):
     @classmethod
     def _raise_sentences(cls, value: Any, handler: ModelWrapValidatorHandler[Section]) -> Section:
         if isinstance(value, dict):
-            value = cls._with_tuples(cls._without_empty_keys(value))
+            value = cls._fitted(cls._without_empty_keys(value))
         try:
             return handler(value)
         except ValidationError as error:
@@ -191,12 +196,12 @@ class Section(BaseModel):
         return {key: value for key, value in values.items() if key not in empty}
 
     @classmethod
-    def _with_tuples(cls, values: dict[Any, Any]) -> dict[Any, Any]:
-        """Return the values with tuples instead of lists for keys that hold tuples, as YAML has only lists."""
+    def _fitted(cls, values: dict[Any, Any]) -> dict[Any, Any]:
+        """Return the values with those of another type that YAML or Python writes instead in the type of their key."""
         changed = {}
         for key, value in values.items():
-            if key in cls.model_fields and isinstance(value, list):
-                changed[key] = _as_tuple(value, cls.model_fields[key].annotation)
+            if key in cls.model_fields and isinstance(value, list | float):
+                changed[key] = _fitted(value, cls.model_fields[key].annotation)
         return {**values, **changed}
 
     @classmethod
@@ -234,13 +239,18 @@ class Section(BaseModel):
         return f"; its keys: {', '.join(keys[:SHOWN_KEYS])}{more}"
 
 
-def _as_tuple(value: Any, annotation: Any) -> Any:
-    """Return a list as a tuple if the annotation is one, also inside it; return anything else unchanged."""
+def _fitted(value: Any, annotation: Any) -> Any:
+    """Return a list as a tuple, and 1000.0 as 1000, if the annotation wants it, also inside a list.
+
+    YAML has only lists, and in Python 1e3 is a float. Anything else is returned unchanged, also 1.000 from a file.
+    """
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     if get_origin(annotation) in {Union, UnionType}:
-        alternatives = [choice for choice in get_args(annotation) if get_origin(choice) in {tuple, list}]
-        if len(alternatives) != 1:
-            return value  # it is ambiguous
-        annotation = alternatives[0]
+        annotation = _alternative(value, get_args(annotation))
+    if isinstance(value, float):
+        is_whole = value.is_integer() and not isinstance(value, OneOrThousand)
+        return int(value) if annotation is int and is_whole else value
     if not isinstance(value, list) or get_origin(annotation) is not tuple:
         return value
     parts = get_args(annotation)
@@ -248,7 +258,16 @@ def _as_tuple(value: Any, annotation: Any) -> Any:
         parts = (parts[0],) * len(value)
     if len(parts) != len(value):
         return tuple(value)
-    return tuple(_as_tuple(item, part) for item, part in zip(value, parts, strict=True))
+    return tuple(_fitted(item, part) for item, part in zip(value, parts, strict=True))
+
+
+def _alternative(value: Any, choices: Iterable[Any]) -> Any:
+    """Return which of several types a list or a float is meant as; None if that is ambiguous or unknown."""
+    plain = [get_args(choice)[0] if get_origin(choice) is Annotated else choice for choice in choices]
+    if isinstance(value, float):
+        return int if int in plain and float not in plain else None
+    sequences = [choice for choice in plain if get_origin(choice) in {tuple, list}]
+    return sequences[0] if len(sequences) == 1 else None
 
 
 def _without_echoes(items: list[ErrorDetails]) -> list[ErrorDetails]:
@@ -269,8 +288,18 @@ def sentence(item: ErrorDetails) -> str:
     template = _SENTENCES.get(item["type"])
     if template is None:
         return item["msg"].removeprefix("Value error, ")
-    text = template.format(value=shown(item["input"]), **item.get("ctx", {}))
+    context = {name: _bound(value) for name, value in item.get("ctx", {}).items()}
+    text = template.format(value=shown(item["input"]), **context)
     return f"{text}{_instead(item)}"
+
+
+def _bound(value: Any) -> Any:
+    """Return a bound as a message has it: 2^63 in place of 9223372036854775808; other values unchanged."""
+    if not isinstance(value, int | float):
+        return value
+    if isinstance(value, int) and value > LONGEST_BOUND and value.bit_count() == 1:
+        return f"2^{value.bit_length() - 1}"
+    return f"{value:.15g}"
 
 
 def _instead(item: ErrorDetails) -> str:
@@ -303,7 +332,7 @@ def _as_keys(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as in a YAML file, on one line, shortened if it is long."""
+    """Return a value as in a YAML file, on one line, shortened if it is long; one that YAML lacks with its type."""
     if value is None:
         return "nothing"
     if isinstance(value, str):
@@ -314,8 +343,15 @@ def shown(value: Any) -> str:
         text = str(list(value))
     else:
         text = str(value)
+        if _is_from_library(value):
+            text = f"{type(value).__module__.partition('.')[0]}.{type(value).__qualname__}({text})"
     if not text.isprintable():
         text = text.encode("unicode_escape").decode()  # a line break would split the message
     if len(text) <= LONGEST_VALUE:
         return text
     return f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def _is_from_library(value: Any) -> bool:
+    """Return whether the type of a value is one of another package, whose text may look like a number: <NA>, 0:05."""
+    return type(value).__module__.partition(".")[0] not in {"builtins", "edgefl"}

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 
 from edgefl.gym.actions import Actions
-from edgefl.gym.episodes import Episodes, Worlds
+from edgefl.gym.episodes import NO_PICTURES, Episodes, Worlds
 from edgefl.gym.observations import Observation, observed, space_of
 from edgefl.gym.rewards import Reward
 from edgefl.results.result import Result
@@ -43,10 +43,11 @@ class WorldEnv(gymnasium.Env[Any, Any]):
             options: not used.
 
         Raises:
+            InputError: the seed is not one; the episode under way goes on.
             RunError: the run failed before its first decision.
         """
-        super().reset(seed=seed)
         episode = self._episodes.begin(seed)
+        super().reset(seed=None if seed is None else int(seed))
         return observed(self._entries, episode.moment), {"seed": episode.seed, "time_s": 0.0, "energy_j": 0.0}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -97,6 +98,10 @@ class WorldEnv(gymnasium.Env[Any, Any]):
             ResetNeeded: none has ended.
         """
         return self._episodes.result
+
+    def render(self) -> None:
+        """Warn that worlds have no pictures."""
+        gymnasium.logger.warn(f"render: {NO_PICTURES}")
 
     def close(self) -> None:
         """Abandon the episode under way."""

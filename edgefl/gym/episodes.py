@@ -3,19 +3,23 @@
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.error import ResetNeeded
 
 from edgefl.core.errors import InputError
 from edgefl.core.files import new_folder
+from edgefl.core.section import shown
 from edgefl.gym.decisions import Decision
 from edgefl.gym.episode import Episode, Step
 from edgefl.radio.allocation import ALLOCATIONS
 from edgefl.results.result import Result
 from edgefl.runs.emulation import Options
 from edgefl.scenario import Scenario
+
+NO_PICTURES = "worlds have no pictures; `result()` has an episode's tables, of which `edgefl.report` draws a page"
+SEEDS = 2**63  # as many as a scenario's key has
 
 RESOURCES = {"bandwidth", "clocks", "powers"}  # parts of an action that an optimiser would decide
 
@@ -112,8 +116,11 @@ class Episodes:
         """Begin the next episode, in the world of a seed if one is given.
 
         Raises:
+            InputError: the seed is not one; the episode under way goes on.
             RunError: the run failed before its first decision.
         """
+        if seed is not None:
+            seed = checked_seed(seed)
         self.give_up()
         self._number += 1
         if seed is not None:
@@ -156,6 +163,19 @@ class Episodes:
     def _note_end(self, episode: Episode) -> None:
         if episode.result is not None:
             self._result = episode.result
+
+
+def checked_seed(seed: Any) -> int:
+    """Return the seed of a world, which may be a whole number of NumPy's.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
+        raise InputError(f"reset: seed: must be a whole number or None, got {shown(seed)}")
+    if not 0 <= seed < SEEDS:
+        raise InputError(f"reset: seed: must be from 0 to 2^63 - 1, got {seed}")
+    return int(seed)
 
 
 def world_seed(first: int, episode: int) -> int:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from edgefl import api
 from edgefl.core.errors import InputError
 from edgefl.core.extras import require
+from edgefl.core.section import nearest, shown
 from edgefl.gym.actions import Actions, checked_parts
 from edgefl.gym.environment import WorldEnv
-from edgefl.gym.episodes import Worlds
+from edgefl.gym.episodes import NO_PICTURES, Worlds
 from edgefl.gym.observations import CSI, checked_entries
 from edgefl.gym.rewards import Reward, RewardRule
 from edgefl.python_calls import from_python
@@ -33,6 +34,7 @@ class EpisodeOptions(TypedDict, total=False):
     device: str
     new_worlds: bool
     max_episode_steps: int | None
+    render_mode: None
 
 
 @from_python
@@ -67,11 +69,13 @@ def make(
             device is chosen above 0, and other parts are scaled to their bounds.
         new_worlds: whether each episode has a new world; if not, all have the first one's.
         max_episode_steps: number of steps after which an episode is cut off (`truncated`); None: never.
+        render_mode: None, as `gymnasium.make` may pass it on: worlds have no pictures.
 
     Raises:
         InputError: the input is wrong.
     """
     parts = checked_parts(action)
+    _check_names(episodes)
     worlds = _worlds(scenario, **episodes)
     worlds.check(parts)
     entries = _entries(observation, worlds)
@@ -101,10 +105,23 @@ def parallel(
     from edgefl.gym.parallel_environment import ParallelWorldEnv
 
     parts = checked_parts(action)
+    _check_names(episodes)
     worlds = _worlds(scenario, **episodes)
     worlds.check(parts)
     actions = Actions(parts, worlds.scenario.devices.count, flat=flat)
     return ParallelWorldEnv(worlds, actions, _entries(observation, worlds), Reward(reward, ("time", "energy")))
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    """Check the names of further arguments.
+
+    Raises:
+        InputError: one is unknown.
+    """
+    known = ["action", "observation", "reward", "flat", *EpisodeOptions.__annotations__]
+    for name in options:
+        if name not in known:
+            raise InputError(f"{name}: unknown argument{nearest(name, known)}; known: {', '.join(known)}")
 
 
 def _worlds(
@@ -117,7 +134,10 @@ def _worlds(
     device: str = "auto",
     new_worlds: bool = True,
     max_episode_steps: int | None = None,
+    render_mode: None = None,
 ) -> Worlds:
+    if render_mode is not None:
+        raise InputError(f"render_mode: must be None, got {shown(render_mode)}: {NO_PICTURES}")
     if max_episode_steps is not None and max_episode_steps < 1:
         raise InputError(f"max_episode_steps: must be >= 1, got {max_episode_steps}")
     folder = None

@@ -9,7 +9,7 @@ from pettingzoo import ParallelEnv
 
 from edgefl.gym.actions import Actions
 from edgefl.gym.episode import Episode
-from edgefl.gym.episodes import Episodes, Worlds
+from edgefl.gym.episodes import NO_PICTURES, Episodes, Worlds
 from edgefl.gym.observations import ENTRIES, Observation, observed, space_of
 from edgefl.gym.rewards import Reward, Row
 from edgefl.records.columns import ENERGY_COLUMNS
@@ -55,6 +55,7 @@ class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
         """Begin an episode in the world of a seed, as `WorldEnv.reset` does; all agents are present until it ends.
 
         Raises:
+            InputError: the seed is not one; the episode under way goes on.
             RunError: the run failed before its first decision.
         """
         episode = self._episodes.begin(seed)
@@ -106,6 +107,10 @@ class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
             ResetNeeded: none has ended.
         """
         return self._episodes.result
+
+    def render(self) -> None:
+        """Warn that worlds have no pictures."""
+        gymnasium.logger.warn(f"render: {NO_PICTURES}")
 
     def close(self) -> None:
         """Abandon the episode under way."""

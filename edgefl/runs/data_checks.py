@@ -10,6 +10,7 @@ from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.data_section import IMAGE_AXES
 from edgefl.learning.datasets import Data
+from edgefl.learning.datasets.array_forms import floats_as_classes
 from edgefl.learning.datasets.base import IGNORED, telling_rows
 from edgefl.learning.losses import LOSSES
 from edgefl.learning.losses.imported import ignored_label
@@ -122,7 +123,8 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
     if data.regression and wanted == "classes":
         where = "data.dataset" if loss is None else "training.loss"
         text = "labels are floating-point numbers, and the loss is the cross-entropy of classes"
-        raise InputError(f"{where}: {text}: for a regression set training.loss to mse, otherwise use whole numbers")
+        remedy = f"for a regression set training.loss to mse, for classes {floats_as_classes(data.train_y)}"
+        raise InputError(f"{where}: {text}: {remedy}")
     if wanted == "numbers" and not data.regression:
         text = f"{LOSSES.name_of(loss or model.loss)} needs floating-point labels, these are {data.classes} classes"
         raise InputError(f"training.loss: {text}: leave it out, or make the labels floating-point numbers")

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from edgefl.core.section import KeyPath, dotted
+from edgefl.core.section import KeyPath, dotted, shown
 from edgefl.scenario.key_index import Key, keys_of_members, keys_of_sections, places
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.yaml_reader import parse
@@ -116,7 +116,7 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
         value: its value.
     """
     if text.startswith(UNKNOWN_KEY):
-        return _placed(text, path, value)
+        return _written_otherwise(str(path[-1]), value) or _placed(text, path, value)
     if text.startswith(A_MAPPING):
         return _with_inner_key(text, path, value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -131,6 +131,19 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
             known = f'unknown {match["noun"]} "{match["name"]}" (did you mean "{name}"?)'
             return known + text[match.end() :]
     return text
+
+
+def _written_otherwise(name: str, value: Any) -> str | None:
+    """Return a message about a dotted key, or one with an anchor alone; None for other keys."""
+    if name.startswith("x-"):
+        return f"{UNKNOWN_KEY}: put an anchor (&name) where it is first used, or the keys into a file for `extends`"
+    if "." not in name or name not in keys_of_sections():
+        return None
+    *sections, leaf = name.split(".")
+    nested = f"{leaf}: {shown(value)}"
+    for section in reversed(sections):
+        nested = f"{section}: {{{nested}}}"
+    return f"{UNKNOWN_KEY}: dots stand for sections only in settings and sweeps: write {nested}"
 
 
 def _placed(text: str, path: KeyPath, value: Any) -> str:

@@ -22,6 +22,7 @@ from edgefl.scenario.key_words import with_place
 from edgefl.scenario.number_forms import with_remedy
 from edgefl.scenario.overlays import extended, read_extended
 from edgefl.scenario.overrides import Override, list_of_overrides, parse_override, replaced
+from edgefl.scenario.python_values import as_in_yaml
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.sections import EXTENDS
 from edgefl.scenario.source import Source
@@ -70,7 +71,7 @@ def load_with_source(
     here = here or Path.cwd()  # before any code that the scenario names, which may change it
     overrides = list_of_overrides(overrides)
     if isinstance(source, Mapping):
-        raw, origin = extended(source, here)
+        raw, origin = extended(as_in_yaml(source, "scenario"), here)
         base = here
     else:
         path = shipped.find(source)
@@ -87,7 +88,7 @@ def load_with_source(
         if keys[0] == EXTENDS:
             raise InputError(f"{where}: {EXTENDS} is read from the file alone: write it there")
         # Before validation, so that an override meets the same checks as a key of the file.
-        raw = replaced(raw, keys, value, where)
+        raw = replaced(raw, keys, as_in_yaml(value, where), where)
         origin.overrides[keys] = where
     origin.presets = presets.named_in(raw)
     context = _context(raw, [base, *origin.folders], access or Access()) | {"here": here, CHECKED: needs_files}
@@ -119,7 +120,7 @@ def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Acc
         if keys[-1] == "preset":
             text = "a loaded scenario has the keys of its preset already: set the keys, or the preset before loading"
             raise InputError(f"{where}: {'.'.join(keys)}: {text}")
-    return load(_content(scenario), overrides, access)
+    return load(content(scenario), overrides, access)
 
 
 def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
@@ -128,23 +129,24 @@ def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
     Raises:
         InputError: one finished line for every fault.
     """
-    content = _content(scenario)
+    raw = content(scenario)
     for *sections, key in keys:
-        node: Any = content
+        node: Any = raw
         for section in sections:
             node = node[section]
         node.pop(key, None)  # a dataset that exists only in Python has no key there
-    return load(content)
+    return load(raw)
 
 
-def _content(scenario: Scenario) -> dict[str, Any]:
-    content = scenario.model_dump(mode="json")
+def content(scenario: Scenario) -> dict[str, Any]:
+    """Return a loaded scenario as the mapping that `load` reads."""
+    raw = scenario.model_dump(mode="json")
     dataset = scenario.data.dataset
     if dataset.only_in_python:
         own_keys = type(dataset).model_fields
-        rest = {key: value for key, value in content["data"].items() if key not in own_keys}
-        content["data"] = {**rest, "dataset": dataset}
-    return content
+        rest = {key: value for key, value in raw["data"].items() if key not in own_keys}
+        raw["data"] = {**rest, "dataset": dataset}
+    return raw
 
 
 def _context(raw: Mapping[str, Any], folders: Sequence[Path], access: Access) -> dict[str, Any]:

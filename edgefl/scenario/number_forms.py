@@ -6,84 +6,40 @@ in its name.
 
 import math
 import re
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
-from edgefl.core.section import shown
+from edgefl.core.section import KeyPath, OneOrThousand, shown
+from edgefl.scenario.written_numbers import DECIMAL_COMMA, DIGITS, GROUPED, NUMBER, ONE_COMMA, in_ascii, in_yaml, plain
+from edgefl.scenario.written_units import PREFIXES, Unit, UnitOfKey, meanings_of_unit, unit_of_key
 
-# The beginnings of messages about wrong numbers.
+# The beginnings of messages about wrong numbers, and about values that are numbers or were meant as one.
 A_NUMBER = "must be a number"
 A_WHOLE_NUMBER = "must be a whole number"
+A_TRUTH = "must be true or false"
+A_TEXT = "must be text"
+NUMBERS = (A_NUMBER, A_WHOLE_NUMBER, "must be an accuracy", "must be a finite number")
 
 COUNTS = {"participants", "count"}  # keys with a number of devices, often mistaken for a share of them
 
-_DIGITS = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_NUMBER = re.compile(_DIGITS)
-_WITH_UNIT = re.compile(rf"({_DIGITS})\s*([A-Za-zµ%].*)")
-_GROUPED = re.compile(r"[-+]?\d{1,3}(?:([ _,'’])\d{3})(?:\1\d{3})*(?:\.\d+)?")
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
-_QUOTED = re.compile(rf"[\"'“”„‘’«»]\s*({_DIGITS})\s*[\"'“”„‘’«»]|({_DIGITS})\s*[;,]")
-_FRACTION = re.compile(rf"({_DIGITS})\s*/\s*({_DIGITS})")
-_POWER_OF_TEN = re.compile(rf"({_DIGITS})\s*[*x×]\s*10\s*(?:\^|\*\*)\s*([-+]?\d+)")
-_BETWEEN = re.compile(rf"({_DIGITS})\s*(?:-|–|\.\.|to)\s*({_DIGITS})")
+_WITH_UNIT = re.compile(r"(.*?[\d.])\s*((?![eE](?:[-+.\d]|$))(?:[A-Za-zµ°%]|/[A-Za-z]).*|1/[A-Za-z]+)")
+_CLOCK = re.compile(r"(\d+):(\d\d)(?::(\d\d))?")
+_BETWEEN = re.compile(rf"({DIGITS})\s*(?:-|–|\.\.|to)\s*({DIGITS})")
 
-# Units of which no multiples are known: only the number alone can be written
-_COMPOUND = {
-    "dbm_hz": "dBm/Hz", "dbi": "dBi", "deg": "degrees", "j_per_mbit": "J/Mbit", "flops_per_s": "operations/s",
-    "bytes_per_s": "B/s", "per_s": "1/s", "bps_hz": "bit/s/Hz", "ms": "ms", "ns": "ns", "px": "pixels",
-}  # fmt: skip
-
-_PREFIXES = {"": 1.0, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-LARGE_PREFIXES = {"k", "M", "G", "T"}  # alone, they stand for no unit
-_PREFIXED = {"hz": "Hz", "s": "s", "m": "m", "w": "W", "j": "J", "bits": "bit", "bps": "bit/s"}
-
-
-LONGEST_DECIMAL = 8  # characters of a fraction that is written as a decimal number
-WATTS = {"W": 1.0, "mW": 1e-3, "kW": 1e3, "µW": 1e-6}  # people know powers in them
-
-
-class _UnitOfKey(NamedTuple):
-    """The unit that the ending of a key names."""
-
-    name: str
-    sizes: dict[str, float]  # the units that people write, in units of the key
-
-
-def _unit_of(key: str) -> _UnitOfKey | None:
-    """Return the unit that the ending of a key names; None if it names none."""
-    for compound, name in _COMPOUND.items():
-        if key.endswith(f"_{compound}"):
-            return _UnitOfKey(name, {})
-    _, underscore, ending = key.rpartition("_")
-    if not underscore:
-        return None
-    if ending in _PREFIXED:
-        symbol = _PREFIXED[ending]
-        sizes = {f"{prefix}{symbol}": size for prefix, size in _PREFIXES.items()}
-        # Others write "20MHZ", "3 sec" or "5 min" for the same.
-        if ending == "s":
-            sizes |= {"sec": 1.0, "second": 1.0, "seconds": 1.0}
-            sizes |= {"min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0}
-        if ending == "bps":
-            sizes |= {f"{prefix}bps": size for prefix, size in _PREFIXES.items()}
-        if ending == "j":
-            sizes |= {"Wh": 3600.0, "kWh": 3.6e6}
-        return _UnitOfKey(symbol, sizes)
-    others = {
-        "h": _UnitOfKey("h", {"h": 1.0, "hours": 1.0, "min": 1 / 60}),
-        "mps": _UnitOfKey("m/s", {"m/s": 1.0, "km/h": 1 / 3.6, "kmh": 1 / 3.6}),
-        "dbm": _UnitOfKey("dBm", {"dBm": 1.0, "dbm": 1.0}),
-        "db": _UnitOfKey("dB", {"dB": 1.0, "db": 1.0}),
-    }
-    return others.get(ending)
+_TEMPLATE = re.compile(r"\$\{|\$\w|\{\{|%\w+%")
+_TRUTHS = {"yes": "true", "on": "true", "y": "true", "1": "true", "1.0": "true", "true": "true"}
+_TRUTHS |= {"no": "false", "off": "false", "n": "false", "0": "false", "0.0": "false", "false": "false"}
+_WORDS = dict.fromkeys(("none", "nan", ".nan", "na", "n/a"), "write null, or leave the key out")
+_WORDS |= dict.fromkeys(("inf", "+inf", "-inf", "infinity", "-infinity", "infinite"), "write a finite number")
 
 
 def unit_of(key: str) -> str:
     """Return the unit that the ending of a key names, such as Hz; "" if it names none."""
-    unit = _unit_of(key)
+    unit = unit_of_key(key)
     return "" if unit is None else unit.name
 
 
-def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:
+def with_remedy(text: str, path: KeyPath, value: Any) -> str:
     """Return a message about a wrong number with what to write instead, if that is known; other messages unchanged.
 
     Args:
@@ -92,26 +48,43 @@ def with_remedy(text: str, path: tuple[str | int, ...], value: Any) -> str:
         value: the value in the file.
     """
     if re.match(r"must be (?:<=|from \S+ to) 1, got", text) and isinstance(value, int | float) and 1 < value <= 100:
-        return f"{text}: {value:g} % are written {_plain(value / 100)}"
-    if not text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
-        return text
-    if "{uniform" in text:
-        bounds = _bounds(value)
-        if bounds is not None:
-            return f"must be a number or a distribution, got {shown(value)}: write {{uniform: [{bounds}]}}"
-    if isinstance(value, list) and text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
-        return f"{text}: one value is needed; a sweep file runs several{_in_sweep(path)}"
-    names = [part for part in path if isinstance(part, str)]
-    # The key that names the unit may have numbers in a list or in a distribution below it.
-    key = next((name for name in reversed(names) if _unit_of(name)), "")
-    instead = None
-    if isinstance(value, str):
-        instead = remedy(value.strip(), key, whole=text.startswith(A_WHOLE_NUMBER))
-    elif isinstance(value, float) and names[-1:] and names[-1] in COUNTS and 0 < value < 1:
-        instead = f"it is a number of devices, not a share: of 100 devices {value:g} are {100 * value:g}"
+        return f"{text}: {value:g} % are written {plain(value / 100)}"
+    if text.startswith(A_TRUTH) and str(value).lower() in _TRUTHS:
+        return f"{text}: write {_TRUTHS[str(value).lower()]}"
+    if text.startswith(A_TEXT) and isinstance(value, bool | int | float):
+        return f"{text}: write it in quotes, as in '{shown(value)}'"
+    instead = _instead(text, path, value) if text.startswith(NUMBERS) else None
     if instead is None:
         return text
+    if "{uniform" in text:  # all forms of a distribution would be a long line
+        text = f"must be a number or a distribution, got {shown(value)}"
     return f"{text}: {instead}"
+
+
+def _instead(text: str, path: KeyPath, value: Any) -> str | None:
+    """Return what to write in place of a wrong number; None if that is unknown."""
+    names = [part for part in path if isinstance(part, str)]
+    if "{uniform" in text and (bounds := _bounds(value)):
+        return f"write {{uniform: [{bounds}]}}"
+    if isinstance(value, list):
+        return _in_place_of_list(text, path)
+    if isinstance(value, str):
+        # The key that names the unit may have numbers in a list or in a distribution below it.
+        key = next((name for name in reversed(names) if unit_of_key(name)), "")
+        return remedy(value.strip(), key, whole=text.startswith(A_WHOLE_NUMBER))
+    if isinstance(value, OneOrThousand):
+        return f"write {value:.0f}, or {1000 * value:.0f} if the point separates thousands"
+    if isinstance(value, float) and names[-1:] and names[-1] in COUNTS and 0 < value < 1:
+        return f"it is a number of devices, not a share: of 100 devices {value:g} are {100 * value:g}"
+    return None
+
+
+def _in_place_of_list(text: str, path: KeyPath) -> str | None:
+    if "{uniform" in text:
+        return f"write {{choice: [..]}} to draw one of several, or {{file: x.csv, column: {path[-1]}}} for all devices"
+    if text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
+        return f"one value is needed; a sweep file runs several{_in_sweep(path)}"
+    return None
 
 
 def _bounds(value: Any) -> str | None:
@@ -121,10 +94,10 @@ def _bounds(value: Any) -> str | None:
     is_pair = isinstance(value, list | tuple) and len(value) == 2
     if not is_pair or not all(type(bound) in {int, float} for bound in value):
         return None
-    return ", ".join(_plain(bound) for bound in sorted(value))
+    return ", ".join(plain(bound) for bound in sorted(value))
 
 
-def _in_sweep(path: tuple[str | int, ...]) -> str:
+def _in_sweep(path: KeyPath) -> str:
     """Return the key under which a sweep file has several values of a key."""
     if path == ("seed",):
         return ", as seeds: [...]"
@@ -141,70 +114,118 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
         key: the name of its key, whose ending names the unit; "" if it has none.
         whole: only whole numbers are allowed.
     """
-    if _NUMBER.fullmatch(text):  # in quotes, or from a reader that takes 20e6 for text, as PyYAML does
+    if (
+        NUMBER.fullmatch(text) and text.isascii()
+    ):  # in quotes, or from a reader that takes 20e6 for text, as PyYAML does
         return f"it is text: write {text} without quotes, or convert what yaml.safe_load has read as text to a number"
-    meant = _meant(text)
-    if meant is not None:
-        return f"write {meant}"
-    with_commas = _with_commas(text, whole=whole)
-    if with_commas is not None:
-        return with_commas
+    if _TEMPLATE.search(text):
+        return "variables and templates are not filled in: write the value itself"
+    text = in_ascii(text)
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    unit = unit_of_key(key)
+    if unit is not None and unit.unit.quantity == "time" and not whole and (match := _CLOCK.fullmatch(text)):
+        return _without_colons(match, unit)
+    number = in_yaml(text)
+    if number is not None:
+        return _in_another_notation(text, number, whole=whole)
     match = _WITH_UNIT.fullmatch(text)
-    if match is None:
+    return None if match is None else _without_unit(match[1].strip(), match[2].strip(), unit, whole=whole)
+
+
+def _suits(value: float, *, whole: bool) -> bool:
+    """Return whether a key can have a number."""
+    return math.isfinite(value) and (not whole or value.is_integer())
+
+
+def _in_another_notation(text: str, number: str, *, whole: bool) -> str | None:
+    """Return what to write in place of a text that stands for a number; None if the key cannot have it."""
+    if not _suits(float(number), whole=whole):
         return None
-    return _without_unit(float(match[1]), match[2].strip(), _unit_of(key), whole=whole)
+    if ONE_COMMA.fullmatch(text) and not whole:
+        return f"write {number}, or {text.replace(',', '.')} if the comma begins the decimals"
+    if DECIMAL_COMMA.fullmatch(text) and not GROUPED.fullmatch(text):
+        return f"decimals begin with a point: write {number}"
+    return f"write {number}"
 
 
-def _meant(text: str) -> str | None:
-    """Return the number that a text stands for: in quotes, before a semicolon, a fraction, a power of ten."""
-    if match := _QUOTED.fullmatch(text):
-        return match[1] or match[2]
-    if match := _POWER_OF_TEN.fullmatch(text):
-        return f"{match[1]}e{match[2]}"
-    match = _FRACTION.fullmatch(text)
-    if match is None or float(match[2]) == 0:
-        return None
-    value = _plain(float(match[1]) / float(match[2]))
-    return value if len(value) <= LONGEST_DECIMAL else None  # 1/3 has no end
+def _without_colons(match: re.Match[str], unit: UnitOfKey) -> str:
+    """Return what to write in place of a time such as 00:01:30."""
+    first = int(match[1])
+    second = int(match[2])
+    long_s = 3600.0 * first + 60.0 * second
+    if match[3] is not None:
+        return f"the key is in {unit.name}: write {plain(unit.unit.from_base(long_s + int(match[3])))}"
+    short = plain(unit.unit.from_base(60.0 * first + second))
+    long = plain(unit.unit.from_base(long_s))
+    return f"the key is in {unit.name}: write {short} for minutes and seconds, or {long} for hours and minutes"
 
 
-def _with_commas(text: str, *, whole: bool) -> str | None:
-    """Return what to write in place of a number with separators or a decimal comma; None for others."""
-    if _GROUPED.fullmatch(text):
-        digits = re.sub(r"[ _,'’]", "", text)
-        if text.count(",") == 1 and "." not in text and not whole:  # in some countries 1,000 means one
-            return f"write {digits}, or {text.replace(',', '.')} if the comma begins the decimals"
-        return f"write {digits}"
-    if _DECIMAL_COMMA.fullmatch(text):
-        return f"decimals begin with a point: write {text.replace(',', '.')}"
-    return None
-
-
-def _without_unit(number: float, written: str, unit: _UnitOfKey | None, *, whole: bool) -> str:
+def _without_unit(digits: str, written: str, unit: UnitOfKey | None, *, whole: bool) -> str | None:
     """Return what to write in place of a number with a unit."""
-    if written == "%":
-        if whole:
-            return f"it is a number, not a share: {number:g} % of 100 are {number:g}"
-        return f"write {_plain(number / 100)}"
+    number = in_yaml(digits)
+    if number is None or ONE_COMMA.fullmatch(digits):
+        return None if number is None else _generally(unit)
     if unit is None:
-        return f"the key has no unit: write the number alone, such as {_plain(number)}"
-    if unit.name == "dBm" and written in WATTS and number > 0:
-        return f"the key is in dBm: write {_plain(round(10 * math.log10(number * WATTS[written]) + 30, 2))}"
-    alike = [name for name in unit.sizes if name.lower() == written.lower()]
-    if written in unit.sizes:
-        alike = [written]
-    elif written in LARGE_PREFIXES and f"{written}{unit.name}" in unit.sizes:  # 20M
-        alike = [f"{written}{unit.name}"]
-    if len(alike) == 1:
-        return f"the key is in {unit.name}: write {_plain(number * unit.sizes[alike[0]])}"
-    # Unknown, or a milliwatt and a megawatt in the same letters.
+        return _for_key_without_unit(float(number), written, whole=whole)
+    if written == "%":
+        return f"the key is in {unit.name}, and not a share"
+    meanings = meanings_of_unit(written, unit.unit.quantity)
+    return _converted(float(number), meanings, unit, whole=whole) or _in_other_words(number, written, meanings, unit)
+
+
+def _converted(number: float, meanings: Sequence[Unit], unit: UnitOfKey, *, whole: bool) -> str | None:
+    """Return what to write in place of a number in another unit of the same quantity; None if that is unclear."""
+    if len(meanings) != 1 or meanings[0].quantity != unit.unit.quantity:
+        return None  # unknown, or a milliwatt and a megawatt in the same letters
+    found = number
+    if meanings[0] != unit.unit:
+        found = unit.unit.from_base(meanings[0].in_base(number))
+    if unit.unit.is_level or meanings[0].is_level:
+        found = float(f"{found:.4g}")
+    return f"the key is in {unit.name}: write {plain(found)}" if _suits(found, whole=whole) else None
+
+
+def _in_other_words(number: str, written: str, meanings: Sequence[Unit], unit: UnitOfKey) -> str:
+    """Return a remark on a number with a unit that cannot be converted to that of the key."""
+    quantities = sorted({meaning.quantity for meaning in meanings})
+    if unit.unit.quantity == "time" and written == "m":
+        minutes = plain(unit.unit.from_base(60 * float(number)))
+        return f"the key is in {unit.name}: write {minutes} for {number} minutes"
+    if quantities == ["charge"] and unit.unit.quantity == "energy":
+        joules = plain(meanings[0].in_base(float(number)))
+        held = f"{number} {written} hold {joules} J for each volt"
+        return f"the key is in J: {held}: write {joules} times the voltage; batteries take capacity_mah and voltage_v"
+    if quantities and unit.unit.quantity not in quantities:
+        return f"the key is in {unit.name}, and {_stands_for(written, quantities)}"
+    return _generally(unit)
+
+
+def _generally(unit: UnitOfKey | None) -> str:
+    """Return what to write in place of a number with a unit that is unclear."""
+    if unit is None:
+        return "the key has no unit: write the number alone"
     return f"the key is in {unit.name}: write the number in that unit, without the unit"
 
 
-def _plain(number: float) -> str:
-    """Return a number as a scenario has it: 20e6 in place of 20000000.0."""
-    for exponent in (12, 9, 6):
-        mantissa = f"{number / 10**exponent:.12g}"
-        if abs(number) >= 10**exponent and float(f"{mantissa}e{exponent}") == number:
-            return f"{mantissa}e{exponent}"
-    return f"{number:.12g}"
+def _stands_for(unit: str, quantities: Sequence[str]) -> str:
+    with_articles = [f"an {quantity}" if quantity[0] in "aeiou" else f"a {quantity}" for quantity in quantities]
+    return f"{unit} stands for {' or '.join(with_articles)}"
+
+
+def _for_key_without_unit(number: float, written: str, *, whole: bool) -> str | None:
+    """Return what to write in place of a number with a unit where the key has none."""
+    if written == "%":
+        if whole:
+            return f"it is a number, not a share: {number:g} % of 100 are {number:g}"
+        return f"write {plain(number / 100)}"
+    prefix = "k" if written == "K" else written
+    if prefix in PREFIXES:
+        multiple = number * PREFIXES[prefix]
+        return f"write {plain(multiple)}" if _suits(multiple, whole=whole) else None
+    quantities = sorted({meaning.quantity for meaning in meanings_of_unit(written)})
+    if quantities:
+        return f"the key has no unit, and {_stands_for(written, quantities)}"
+    if _suits(number, whole=whole):
+        return f"{_generally(None)}, such as {plain(number)}"
+    return _generally(None)

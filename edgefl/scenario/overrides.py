@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from edgefl.core.errors import InputError
 from edgefl.core.section import shown
+from edgefl.scenario.python_values import as_in_yaml
 from edgefl.scenario.yaml_reader import NotYaml, parse
 
 Given = TypeVar("Given")  # texts, or texts and `Override`s
@@ -51,7 +52,7 @@ def list_of_overrides(overrides: Iterable[Given]) -> list[Given]:
     if isinstance(overrides, str):  # also a sequence, but of letters
         raise InputError(f"{wanted}, got a single text: write [{shown(overrides)}]")
     if isinstance(overrides, Mapping):
-        instead = ", ".join(shown(f"{key}={value}") for key, value in overrides.items())
+        instead = ", ".join(shown(f"{key}={value}") for key, value in as_in_yaml(overrides, "overrides").items())
         raise InputError(f"{wanted}, got a mapping: write [{instead}]")
     given = list(overrides)  # before they are checked: a generator can be read only once
     for override in given:

@@ -56,6 +56,8 @@ def find(source: str | Path, folder: Path | None = None) -> Path:
     """
     path = (folder or Path()) / source
     name = str(source)
+    if "://" in name:
+        raise InputError(f"{name}: name a file on this machine: download it first")
     # A missing file is reported when it is read.
     if path.is_file() or path.suffix in SUFFIXES or Path(name).name != name:
         return path

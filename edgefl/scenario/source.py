@@ -122,6 +122,8 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
         raise InputError(f"{path}:{error.line}: not valid YAML: {error.problem}") from None
     if not isinstance(raw, dict):
         fault = None
+        if isinstance(raw, list):
+            raise InputError(f'{path}:1: must be a mapping of keys to values: leave out the "- " before its keys')
         if isinstance(raw, str):
             fault = no_mapping(text)
         if fault is not None:

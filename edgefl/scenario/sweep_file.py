@@ -18,8 +18,9 @@ from edgefl.core.section import KeyPath, Section, dotted, fault, fault_at, shown
 from edgefl.core.value_ranges import is_range, values_of_range
 from edgefl.scenario import shipped
 from edgefl.scenario.key_words import in_sweep
-from edgefl.scenario.load import load
+from edgefl.scenario.load import content, load
 from edgefl.scenario.overrides import Override, list_of_overrides
+from edgefl.scenario.python_values import as_in_yaml
 from edgefl.scenario.scenario import Scenario
 from edgefl.scenario.sections import Sections
 from edgefl.scenario.source import Source, read
@@ -219,7 +220,7 @@ def load_sweep(
 
     Args:
         source: path of the file, or its content as nested mappings, whose paths are relative to the working directory
-            and whose `base` may be the mapping of a scenario.
+            and whose `base` may be the mapping of a scenario, or a loaded scenario.
         overrides: "dotted.key=value" each, for all points.
         access: whether code from outside that points name is imported; notes what was not.
 
@@ -231,8 +232,8 @@ def load_sweep(
     raw, origin, path = _content(source, here)
     _check_base(raw, origin)
     base: Path | Mapping[str, Any] | None = None
-    if isinstance(source, Mapping) and isinstance(source.get("base"), Mapping):
-        base = source["base"]
+    if isinstance(source, Mapping) and isinstance(raw.get("base"), Mapping):
+        base = raw["base"]
         raw["base"] = "mapping"  # in place of a file's name
     try:
         file = SweepFile.model_validate(raw)
@@ -279,7 +280,12 @@ def _content(source: str | Path | Mapping[str, Any], here: Path) -> tuple[dict[s
         InputError: it cannot be read, or is a scenario.
     """
     if isinstance(source, Mapping):
-        return dict(source), Source("sweep"), here / "sweep"
+        raw = as_in_yaml(source, "sweep")
+        if isinstance(raw.get("base"), Path):
+            raw["base"] = str(raw["base"])
+        if isinstance(raw.get("base"), Scenario):
+            raw["base"] = content(raw["base"])
+        return raw, Source("sweep"), here / "sweep"
     path = shipped.find(source)
     raw, origin = read(path)
     # A file with keys of a scenario and none of a sweep gets a single fault.

@@ -11,8 +11,9 @@ import yaml
 
 _OPEN = {"[": "]", "{": "}"}
 _KEY_WITHOUT_SPACE = re.compile(r"([A-Za-z_][\w.-]*):([^\s:/\\].*)")
-_KEY = re.compile(r"""\s*(?:- +)*(?:"[^"]*"|'[^']*'|[^\s"'#\[\]{},][^#]*?):(?:\s|$)""")
+_KEY = re.compile(r"""\s*(?:- +)*(?:"[^"]*"|'[^']*'|[^\s"'#\[\]{},][^#]*?):(?:[ \t]|$)""")
 _INI = re.compile(r"([A-Za-z_][\w.-]*)\s*=\s*(.*)")
+_HARD_SPACE = re.compile(r"([A-Za-z_][\w.-]*):[\u00a0\u2007\u202f\u3000]\s*(.*)")
 _WIDE_COLON = re.compile(r"([A-Za-z_][\w.-]*)\s*\uff1a\s*(.*)")
 
 UNKNOWN = "cannot be read: look at the indentation, the quotes and the brackets of this line and the one above"
@@ -105,6 +106,7 @@ def _line(lines: list[str], number: int) -> str:
 
 _WRITTEN_OTHERWISE = (
     (_KEY_WITHOUT_SPACE, "a space is missing after the colon"),
+    (_HARD_SPACE, "a hard space follows the colon, as copied from a web page"),
     (_WIDE_COLON, "the colon is a wide one (U+FF1A)"),
     (_INI, "a colon and a space end a key, not an equals sign"),
 )
@@ -291,6 +293,12 @@ def _tag(stop: _Stop) -> YamlFault | None:
     if found is None:
         return None
     tag = found[1].replace("tag:yaml.org,2002:", "!!")
+    if "numpy" in tag:
+        return YamlFault(stop.at, "a number of NumPy: write the number, or convert it with .item() before yaml.dump")
+    if tag.endswith(("/tuple", "!!set")):
+        return YamlFault(stop.at, f"the tag {tag} is unknown: write a list, as list(...) and yaml.safe_dump do")
+    if "pathlib" in tag:
+        return YamlFault(stop.at, "a path of Python: write it as text, or convert it with str() before yaml.dump")
     return YamlFault(stop.at, f"the tag {tag} is unknown: only plain values are read; leave it out")
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from edgefl.core.section import KeyPath
+from edgefl.core.section import KeyPath, OneOrThousand
 from edgefl.scenario.yaml_faults import RefusedNode, explained, odd_key
 
 Lines = dict[KeyPath, int]
@@ -45,7 +45,9 @@ class _Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise RefusedNode("a key must be plain text", key)
+                template = isinstance(key, yaml.MappingNode) and key.flow_style and node.flow_style
+                hint = ": templates such as {{ rounds }} are not filled in: write the value itself" if template else ""
+                raise RefusedNode(f"a key must be plain text{hint}", key)
             if key.value in seen:
                 problem = f"the key {key.value} is here twice: remove one"
                 if key.value.isdecimal():  # {bandwidth_hz: 20,000,000}
@@ -68,7 +70,12 @@ def _decimal_number(text: str) -> int | float:
     value = float(re.sub(r"\.inf$", "inf", text.lower()))
     if "e" in text.lower() and value.is_integer():
         return int(Decimal(text))  # exact where a float is not, such as 1e23
+    if re.fullmatch(r"[-+]?[1-9]\d{0,2}\.000", text):
+        return OneOrThousand(value)
     return value
+
+
+yaml.SafeDumper.add_representer(OneOrThousand, yaml.SafeDumper.represent_float)  # as values of sweeps are written
 
 
 def _whole_number(text: str) -> int:
@@ -118,6 +125,8 @@ def parse(text: str) -> tuple[Any, Lines]:
     """
     lines: Lines = {}
     data = None
+    if text.lstrip().startswith("{"):  # tabs indent JSON, and nothing else in YAML
+        text = re.sub(r"^[\t ]+", lambda found: found[0].replace("\t", " "), text, flags=re.MULTILINE)
     try:
         loader = _Loader(text)
         try:

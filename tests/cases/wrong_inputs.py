@@ -170,6 +170,16 @@ YAML = {
     ),
     "no space after a dash": scenario("targets:\n  - 0.8\n  -0.9\n", "s.yaml:3", "write - 0.9"),
     "a quote within quotes": scenario('name: "it"s"\n', "s.yaml:1", "quote within it"),
+    "a hard space after a colon": scenario("seed: 1\nrounds:\u00a05\n", "s.yaml:2", "hard space", "rounds: 5"),
+    "a template": scenario("rounds: {{ rounds }}\n", "s.yaml:1", "{{ rounds }} are not filled in"),
+    "a number that NumPy wrote": scenario(
+        "rounds: !!python/object/apply:numpy._core.multiarray.scalar [5]\n", "s.yaml:1", "NumPy", ".item()"
+    ),
+    "a tuple that PyYAML wrote": scenario("targets: !!python/tuple [0.5]\n", "s.yaml:1", "write a list"),
+    "a path that PyYAML wrote": scenario(
+        "data: {path: !!python/object/apply:pathlib.PosixPath [a]}\n", "s.yaml:1", "as text", "str()"
+    ),
+    "a list of keys": scenario("- rounds: 5\n- seed: 1\n", "s.yaml:1", "mapping", 'leave out the "- "'),
     "a key twice in braces": scenario("training: {lr: 0.1, lr: 0.2}\n", "s.yaml:1", "lr", "remove one"),
 }
 """Faults of the YAML itself."""
@@ -231,6 +241,45 @@ KEYS = {
     "one hidden layer": scenario("model: {kind: mlp, hidden: 64}\n", "s.yaml:1: model.hidden", "write [64]"),
     "one value of a what-if": scenario(
         "report: {what_if: {radio.bandwidth_hz: 5e6}}\n", "report.what_if", "5e6..100e6"
+    ),
+    "a comment without a space": scenario("rounds: 5#five\n", "s.yaml:1: rounds", "write 5"),
+    "a variable of a template": scenario("rounds: ${rounds}\n", "s.yaml:1: rounds", "not filled in"),
+    "a variable in a path": scenario(
+        "data: {dataset: npz, path: $HOME/x.npz}\n", "s.yaml:1: data.path", "$HOME are not replaced"
+    ),
+    "a dotted key": scenario("radio.bandwidth_hz: 20e6\n", "s.yaml:1", "write radio: {bandwidth_hz: 20000000}"),
+    "an anchor at the top": scenario("x-all: &all {count: 6}\ndevices: *all\n", "s.yaml:1: x-all", "first used"),
+    "defaults of Hydra": scenario("defaults: [base]\nrounds: 2\n", "s.yaml:1: defaults", "extends"),
+    "a seed of 64 bits": scenario("seed: 18446744073709551615\n", "s.yaml:1: seed", "must be < 2^63"),
+    "a seed in quotes": scenario('seed: "0"\n', "s.yaml:1: seed", "write 0 without quotes"),
+    "an octal number": scenario("rounds: 0o10\n", "s.yaml:1: rounds", "write 8"),
+    "points between thousands": scenario("devices: {count: 10.000}\n", "devices.count", "write 10, or 10000"),
+    "points between millions": scenario("radio: {bandwidth_hz: 20.000.000}\n", "radio.bandwidth_hz", "write 20000000"),
+    "a minus sign of typography": scenario("radio: {noise_dbm_hz: \u2212174}\n", "radio.noise_dbm_hz", "write -174"),
+    "wide digits": scenario("rounds: \uff16\uff10\n", "s.yaml:1: rounds", "write 60"),
+    "a density with its unit": scenario("radio: {noise_dbm_hz: -174 dBm/Hz}\n", "radio.noise_dbm_hz", "write -174"),
+    "a power with its unit": scenario("devices: {tx_power_dbm: 23dBm}\n", "devices.tx_power_dbm", "write 23"),
+    "dBm for watts": scenario("devices: {rx_power_w: 30 dBm}\n", "devices.rx_power_w", "write 1"),
+    "a time for a frequency": scenario("radio: {bandwidth_hz: 20 ms}\n", "radio.bandwidth_hz", "ms stands for a time"),
+    "a frequency for a time": scenario(
+        "server: {policy: deadline, deadline_s: 2 MHz}\n", "server.deadline_s", "MHz stands for a frequency"
+    ),
+    "a share for a frequency": scenario(
+        "radio: {bandwidth_hz: 50 %}\n", "radio.bandwidth_hz", "in Hz, and not a share"
+    ),
+    "a charge for an energy": scenario(
+        "devices: {battery: {capacity_j: 4000 mAh}}\n", "devices.battery.capacity_j", "14400 times the voltage"
+    ),
+    "a unit for a count": scenario("rounds: 20 MHz\n", "s.yaml:1: rounds", "the key has no unit"),
+    "a thousand as a letter": scenario("devices: {count: 10k}\n", "s.yaml:1: devices.count", "write 10000"),
+    "a clock time": scenario("server: {policy: deadline, deadline_s: 00:01:30}\n", "server.deadline_s", "write 90"),
+    "an infinite number": scenario("training: {lr: inf}\n", "s.yaml:1: training.lr", "a finite number"),
+    "Python's None": scenario("training: {clip_norm: None}\n", "s.yaml:1: training.clip_norm", "write null"),
+    "NumPy's name of a number": scenario("training: {lr: np.float64(0.1)}\n", "s.yaml:1: training.lr", "write 0.1"),
+    "a number as a name": scenario("name: 2026\n", "s.yaml:1: name", "quotes", "'2026'"),
+    "a percent sign in a list": scenario("targets: [80 %]\n", "s.yaml:1: targets.0", "write 0.8"),
+    "a value for each device": scenario(
+        "devices: {count: 3, cpu_hz: [1e9, 2e9, 3e9]}\n", "devices.cpu_hz", "{file: x.csv, column: cpu_hz}"
     ),
     "kilometres an hour": scenario("mobility: {kind: static, speed_mps: 36 km/h}\n", "mobility.speed_mps", "write 10"),
 }
@@ -373,6 +422,9 @@ COMMANDS = {
     "a setting with a unit": command("run s.yaml --set radio.bandwidth_hz=20MHz", "--set", "20e6"),
     "a setting of a mistyped key": command("run s.yaml --set radio.bandwith_hz=20e6", "bandwidth_hz"),
     "a setting with a colon": command("run s.yaml --set rounds:5", "rounds=5"),
+    "a seed with an exponent": command("run s.yaml --seed 1e3", "--seed", "write 1000"),
+    "a dash of typography": command("run s.yaml \u2014no-train", "write --no-train"),
+    "an address": command("run https://example.org/s.yaml", "https://example.org/s.yaml", "download it first"),
     "half a seed": command("run s.yaml --seed 1.5", "--seed", "whole number"),
     "another word for a GPU": command("run s.yaml --device gpu", "--device", "auto"),
     "a GPU that is not there": command("run s.yaml --device cuda:9", "--device", "cpu"),
@@ -444,6 +496,13 @@ PYTHON = {
         lambda: edgefl.sweep({"base": "s.yaml", "grid": [{"rounds": [1]}]}), "sweep: grid", "key: value"
     ),
     "no sweep": python(lambda: edgefl.sweep(None), "source", "a sweep file or a mapping"),
+    "a key as an argument": python(lambda: edgefl.run("s.yaml", lr=0.1), "lr", 'overrides=["lr=0.1"]'),
+    "a mistyped argument": python(lambda: edgefl.run("s.yaml", trian=False), "trian", '"train"'),
+    "a date of NumPy": python(
+        lambda: edgefl.run({"rounds": np.datetime64("2026-01-01")}), "rounds", "numpy.datetime64(2026-01-01)"
+    ),
+    "a set": python(lambda: edgefl.run({"targets": {0.5, 0.6}}), "scenario: targets", "list", "no order"),
+    "a float between whole numbers": python(lambda: edgefl.run("s.yaml", seed=1.5), "seed", "whole number, got 1.5"),
     "a number to load": python(lambda: edgefl.load(5), "source", "the name of a scenario"),
 }
 """Calls from Python."""

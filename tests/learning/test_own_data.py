@@ -232,13 +232,13 @@ WRONG = {
     "named labels": (
         {"train_y": Y[:30] * 100, "test_y": Y[30:] * 100},
         (
-            r"labels must be 0 to K-1, got 4 numbers between 0 and 300, such as 0, 100, 200: number .* of both sets "
-            r"together with np.unique\(labels, return_inverse=True\)\[1\], or return a mapping with classes: 301 if"
+            r"labels must be 0 to K-1, got 4 numbers between 0 and 300, such as 0, 100, 200: return a mapping with "
+            r"classes: 301 if most classes have no sample, or number those of both sets together: train_y, test_y = "
         ),
     ),
     "named labels from 100": (
         {"train_y": Y[:30] * 100 + 100, "test_y": Y[30:] * 100 + 100},
-        "labels must be 0 to K-1, got 4 numbers between 100 and 400, such as 100, 200, 300: number",
+        "labels must be 0 to K-1, got 4 numbers between 100 and 400, such as 100, 200, 300: return",
     ),
     "one-hot labels": (
         {"train_y": np.eye(4, dtype=int)[Y[:30]]},
@@ -246,8 +246,8 @@ WRONG = {
     ),
     "a column of labels": ({"train_y": Y[:30, None]}, r".* got \(30, 1\): say np.ravel\(y\)"),
     "labels that are true or false": ({"train_y": Y[:30] > 1}, r".* integer labels, got bool: say y.astype\(int\)"),
-    "words as labels": ({"train_y": Y[:30].astype(str)}, r".* integer labels, got <U21: number those of both sets"),
-    "samples of 16 bits": ({"train_x": X[:30].astype(np.uint16)}, r"train: x must be .*: say .astype\(np.float32\)"),
+    "numbers as texts": ({"train_y": Y[:30].astype(str)}, r".* integer labels, got <U21: say y.astype\(int\)"),
+    "samples of 16 bits": ({"train_x": X[:30].astype(np.uint16)}, r"train: x must be .*: say x.astype\(np.float32\)"),
 }
 
 
@@ -288,22 +288,22 @@ def test_a_set_may_lack_classes():
     changes["train_y"] = np.append(Y[:29], 20)
     for given in (21, np.array(21), torch.tensor(21)):
         assert own_data({**FOUR, **changes, "classes": given}, "here").classes == 21
-    with pytest.raises(InputError, match=r"got 5 numbers between 0 and 20, such as 0, 1, 2: number"):
+    with pytest.raises(InputError, match=r"got 5 numbers between 0 and 20, such as 0, 1, 2: return"):
         own_data({**FOUR, **changes}, "here")
 
 
 def test_each_kind_of_own_data_says_how_classes_are_given(folder):
     sparse = {**FOUR, "train_y": 100 * Y[:30], "test_y": 100 * Y[30:]}
     np.savez(folder / "sparse.npz", **sparse)
-    with pytest.raises(InputError, match=r"or give it classes=301 if"):
+    with pytest.raises(InputError, match=r": give it classes=301 if"):
         edgefl.arrays(**sparse)
     assert edgefl.arrays(**sparse, classes=301).load().classes == 301
     data = {"dataset": "npz", "path": "sparse.npz"}
-    with pytest.raises(InputError, match=r"or set data.classes to 301 if"):
+    with pytest.raises(InputError, match=r": set data.classes to 301 if"):
         run(folder, data)
     assert run(folder, {**data, "classes": 301}).status == "finished"
     data = {"dataset": "loaders:of_path", "path": "sparse.npz", "rows": 30}
-    with pytest.raises(InputError, match=r"or return a mapping with classes: 301 if"):
+    with pytest.raises(InputError, match=r": return a mapping with classes: 301 if"):
         run(folder, data)
     np.savez(folder / "sparse.npz", **sparse, classes=301)
     with np.load(folder / "sparse.npz") as file:

@@ -1,5 +1,7 @@
 """Faults of YAML are told in words of their author, never in the parser's, at a line that has the fault."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,10 @@ def test_byte_order_mark_is_accepted(tmp_path):
     path = tmp_path / "s.yaml"
     path.write_bytes("rounds: 5\n".encode("utf-8-sig"))
     assert read(path)[0] == {"rounds": 5}
+
+
+def test_json_may_be_indented_by_tabs_and_keeps_its_lines():
+    content = {"rounds": 5, "devices": {"count": 6, "cpu_hz": {"uniform": [1e9, 2e9]}}, "name": "a b"}
+    data, lines = parse(json.dumps(content, indent="\t"))
+    assert data == content
+    assert lines["devices", "count"] == 4

@@ -20,6 +20,7 @@ from edgefl.core.catalogue import Member
 from edgefl.core.errors import Unavailable
 from edgefl.core.paths import UserPath, data_folders
 from edgefl.core.streams import Streams
+from edgefl.learning.datasets.array_forms import NUMBERING, as_classes, as_labels, as_samples
 
 log = logging.getLogger("edgefl")
 
@@ -240,22 +241,22 @@ LARGEST = np.finfo(np.float32).max  # training is in 32 bits
 
 def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
     """Return what is wrong with samples and labels, or None."""
-    remedy = ""
-    if x.dtype.kind in "biuf":  # a remedy that works
-        remedy = ": say .astype(np.float32)"
     # Lazy, because each check relies on those before it.
     checks: list[tuple[Callable[[], bool], str]] = [
-        (lambda: x.ndim >= 2 and x.size > 0, f"x must be [samples, ...] with at least one sample, got shape {x.shape}"),
+        (
+            lambda: x.ndim >= 2 and x.size > 0,
+            f"x must be [samples, ...] with at least one sample, got shape {x.shape}{as_samples(x)}",
+        ),
         (
             lambda: x.dtype in SAMPLES,
-            f"x must be uint8, floating point of 16 to 64 bits, or int64 (token ids), got {x.dtype}{remedy}",
+            f"x must be uint8, floating point of 16 to 64 bits, or int64 (token ids), got {x.dtype}{as_samples(x)}",
         ),
         (
             lambda: y.shape == x.shape[:1],
-            f"y must be one label a sample, [{len(x) if x.ndim else 0}], got {y.shape}{flattening(y)}",
+            f"y must be one label a sample, [{len(x) if x.ndim else 0}], got {y.shape}{as_labels(x, y)}",
         ),
-        (lambda: np.issubdtype(y.dtype, np.integer), f"y must hold integer labels, got {y.dtype}{_numbering(y)}"),
-        (lambda: y.min() >= 0, "labels count from 0, got a negative one"),
+        (lambda: np.issubdtype(y.dtype, np.integer), f"y must hold integer labels, got {y.dtype}{as_classes(y)}"),
+        (lambda: y.min() >= 0, f"labels count from 0, got a negative one: {NUMBERING}"),
         (lambda: y.max() < most_classes, f"labels must be less than {most_classes}, the number of classes"),
         # Comparisons with NaN are false, so this one finds it, too.
         (lambda: -LARGEST <= x.min() <= x.max() <= LARGEST, "x holds NaN or values that are too large for 32 bits"),
@@ -264,26 +265,6 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
         if not holds():
             return text
     return None
-
-
-def flattening(y: Array) -> str:
-    """Return how labels [n, k] become [n], for a message; empty if that is not known."""
-    if y.ndim != 2 or y.dtype.kind not in "biu":
-        return ""
-    if y.shape[1] == 1:
-        return ": say np.ravel(y)"
-    if y.size and (np.count_nonzero(y, axis=1) == 1).all() and y.max() == 1:
-        return ": say np.argmax(y, axis=1)"
-    return ""
-
-
-def _numbering(y: Array) -> str:
-    """Return how labels of another type become integers, for a message; empty if that is not known."""
-    if y.dtype.kind == "b":
-        return ": say y.astype(int)"
-    if y.dtype.kind in "US":
-        return ": number those of both sets together with np.unique(labels, return_inverse=True)[1]"
-    return ""
 
 
 def standardisation(means: Sequence[float], stds: Sequence[float]) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from edgefl.learning.datasets.own import NAMES, channels_first, own_data
 
 OWNERS = ("owner", "test_owner")
 ENCRYPTED = 1  # the bit of a member's flags, in PKWARE's APPNOTE 4.4.4
+MOST_NAMED = 8  # of other arrays, in a message
+PICKLE = ": it is a pickle, such as of torch.save: load it in a function of your own (docs/your-own.md)"
 MOST_DEFLATED = 1032  # times as long as its packed form is the longest text that deflate can stand for
 
 
@@ -49,7 +51,7 @@ def read_arrays(path: Path, more: Sequence[str] = ()) -> Arrays:
     """Return the four arrays of a file, and those of `more` that it holds; raises an InputError if it is wrong."""
     try:
         with opened(path) as stream, zipfile.ZipFile(stream) as archive:
-            held = set(archive.namelist())
+            held = archive.namelist()
             arrays = {}
             for name in (*NAMES, *more):
                 given = next((given for given in (name, _in_keras(name)) if f"{given}.npy" in held), None)
@@ -64,10 +66,10 @@ def read_arrays(path: Path, more: Sequence[str] = ()) -> Arrays:
     except MemoryError:
         raise InputError(f"data.path: {path}: its arrays do not fit into the memory") from None
     except Exception:  # noqa: BLE001 - a damaged archive can raise anything
-        raise InputError(f"data.path: {path}: is not a .npz file of plain arrays") from None
+        raise InputError(f"data.path: {path}: is not a .npz file of plain arrays{_kind(path)}") from None
     missing = [name for name in NAMES if name not in arrays]
     if missing:
-        raise InputError(f"data.path: {path}: lacks {', '.join(missing)}; needed: {', '.join(NAMES)}")
+        raise InputError(f"data.path: {path}: lacks {', '.join(missing)}; needed: {', '.join(NAMES)}{_others(held)}")
     return arrays
 
 
@@ -75,6 +77,34 @@ def _in_keras(name: str) -> str:
     """Return what Keras calls an array: x_train for train_x."""
     part, _, kind = name.partition("_")
     return f"{kind}_{part}"
+
+
+def _others(held: Sequence[str]) -> str:
+    """Return what an archive with these members holds instead, as the end of a message; "" if it is empty."""
+    if any(name.endswith("data.pkl") for name in held):
+        return PICKLE
+    found = [name.removesuffix(".npy") for name in held]
+    others = [name for name in found if name not in NAMES and name.isidentifier()]
+    if not others:
+        return ""
+    more = ", ..." if len(others) > MOST_NAMED else ""
+    return f"; rename those that it has: {', '.join(others[:MOST_NAMED])}{more}"
+
+
+def _kind(path: Path) -> str:
+    """Return what a file is instead, and what to do with it, as the end of a message; "" if that is unknown."""
+    try:
+        with opened(path) as stream:
+            begin = stream.read(256)
+    except (OSError, ValueError):  # a name that no file can have
+        return ""
+    if begin.startswith(np.lib.format.MAGIC_PREFIX):
+        return f": it is a single array: save all with np.savez({', '.join(f'{name}=...' for name in NAMES)})"
+    if begin.startswith(b"\x80"):
+        return PICKLE
+    if begin and begin.isascii() and begin.decode().replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
+        return ": it is text: read it in a function of your own, such as with pandas.read_csv (docs/your-own.md)"
+    return ""
 
 
 def _array(archive: zipfile.ZipFile, name: str, path: Path) -> Array:
@@ -95,7 +125,8 @@ def _array(archive: zipfile.ZipFile, name: str, path: Path) -> Array:
             read_header = np.lib.format.read_array_header_2_0
         shape, _, dtype = read_header(file)
         if dtype.hasobject:
-            raise ValueError(name)
+            text = f"is not a .npz file of plain arrays: {name} has Python objects"
+            raise InputError(f"data.path: {path}: {text}: save numbers, or texts with {name}.astype(str)")
         promised_bytes = file.tell() + math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or promised_bytes != member.file_size or promised_bytes > most_bytes:
         raise InputError(f"data.path: {path}: is damaged: {name} is not as long as its header says")

@@ -9,17 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from edgefl.core.errors import InputError
-from edgefl.learning.datasets.base import (
-    IGNORED,
-    LARGEST,
-    MOST_CLASSES,
-    Array,
-    Arrays,
-    Data,
-    flattening,
-    measured,
-    problem,
-)
+from edgefl.learning.datasets.array_forms import NUMBERING, as_labels
+from edgefl.learning.datasets.base import IGNORED, LARGEST, MOST_CLASSES, Array, Arrays, Data, measured, problem
 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
 MORE_NAMES = ("classes", "mean", "std", "owner", "test_owner")
@@ -160,7 +151,7 @@ def _problem_of_numbers(x: Array, y: Array) -> str | None:
 
 def _slip(x: Array, y: Array, classes: Any) -> str | None:
     """Return that labels [n, k] mean one label a sample, if they look so and the number of classes is not given."""
-    remedy = flattening(y)
+    remedy = as_labels(x, y)
     if classes is not None or not remedy:
         return None
     return f"y must be one label a sample, [{len(x)}], or of tokens, with classes, got {y.shape}{remedy}"
@@ -204,9 +195,7 @@ def _classes(arrays: Mapping[str, Array], given: Any, where: str, giving_classes
         if several:
             remedy = f"give {IGNORE}={highest} if that marks labels that do not count, or"
             _refuse(where, f"{text}: {remedy} {giving_classes.format(highest + 1)} if most classes have no label")
-        remedy = "number the labels of both sets together with np.unique(labels, return_inverse=True)[1]"
-        remedy = f"{remedy}, or {giving_classes.format(highest + 1)} if most classes have no sample"
-        _refuse(where, f"{text}: {remedy}")
+        _refuse(where, f"{text}: {giving_classes.format(highest + 1)} if most classes have no sample, or {NUMBERING}")
     if lowest > 0 and not several:  # the first id of a vocabulary may be padding
         _refuse(where, f"labels count from {lowest}, must be 0 to K-1: subtract {lowest}")
     return highest + 1
@@ -241,6 +230,8 @@ def _array(value: Any, name: str, where: str) -> Array:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError):  # rows of unequal lengths, or a list of a GPU's tensors
         array = np.array(None)
+    if array.dtype == object and array.size and all(isinstance(item, str) for item in array.flat):
+        array = array.astype(str)  # texts of pandas, which are told as all texts
     if array.dtype == object:
         _refuse(where, f"{name} {_problem_of_objects(value, parts)}")
     if array.dtype.kind == "c":

@@ -168,10 +168,10 @@ class Model(Member):
         if reason:
             return reason
         if np.issubdtype(x.dtype, np.signedinteger) != self.tokens:
-            wanted = "no token ids"
             if self.tokens:
-                wanted = "rows of token ids"
-            return f"needs {wanted}, the samples are {x.dtype}"
+                return f"needs rows of token ids, the samples are {x.dtype}"
+            remedy = "say x.astype(np.uint8) for the bytes of images, x.astype(np.float32) for other numbers"
+            return f"needs no token ids, the samples are {x.dtype}: {remedy}"
         if self.tokens:
             limits = self.token_limits(x.shape[1])
             if ((x < 0) | (x >= limits)).any():

@@ -1,0 +1,167 @@
+"""Arrays in other forms than a dataset's: the message has a piece of Python, and with it the arrays are accepted."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import edgefl
+from edgefl.core.errors import InputError
+from edgefl.learning.datasets.npz import Npz
+from edgefl.learning.datasets.own import own_data
+
+X = np.random.default_rng(0).random((40, 4), dtype=np.float32)
+CLASSES = np.arange(40) % 4
+NAMES = np.array(["cat", "dog", "eel", "fox"])  # sorted, so that the classes stay as they are
+TEXTS = NAMES[CLASSES]
+
+# Samples and labels of both sets, and the classes that they mean.
+FORMS = {
+    "texts": (X, TEXTS, CLASSES),
+    "texts in bytes": (X, TEXTS.astype(bytes), CLASSES),
+    "a list of texts": (X, TEXTS.tolist(), CLASSES),
+    "texts of pandas": (X, pd.Series(TEXTS), CLASSES),
+    "categories of pandas": (X, pd.Series(TEXTS, dtype="category"), CLASSES),
+    "texts as objects": (X, TEXTS.astype(object), CLASSES),
+    "numbers as texts": (X, CLASSES.astype(str), CLASSES),
+    "true and false": (X, CLASSES > 1, CLASSES > 1),
+    "minus and plus one": (X, np.where(CLASSES > 1, 1, -1), CLASSES > 1),
+    "a column": (X, CLASSES[:, None], CLASSES),
+    "one-hot rows": (X, np.eye(4, dtype=int)[CLASSES], CLASSES),
+    "one-hot rows of truths": (X, np.eye(4, dtype=bool)[CLASSES], CLASSES),
+    "from 1 to 4": (X, CLASSES + 1, CLASSES),
+    "hundreds": (X, 100 * CLASSES, CLASSES),
+    "samples of 16 bits": ((100 * X).astype(np.int16), CLASSES, CLASSES),
+    "samples of truths": (X > 0.5, CLASSES, CLASSES),
+    "samples as texts": (X.astype(str), CLASSES, CLASSES),
+    "one number a sample": (X[:, 0], CLASSES, CLASSES),
+}
+
+
+def remedied(message, train_x, train_y, test_x, test_y):
+    """Return the four arrays after the piece of Python at the end of a message has been run."""
+    arrays = {"train_x": train_x, "train_y": train_y, "test_x": test_x, "test_y": test_y}
+    if found := re.search(r"together: (train_y, test_y = .*)$", message):
+        exec(found[1], {"np": np}, arrays)  # noqa: S102 - what a user would do
+    elif found := re.search(r"subtract (\d+)$", message):
+        arrays |= {name: arrays[name] - int(found[1]) for name in ("train_y", "test_y")}
+    else:
+        code = re.search(r"say (.*)$", message)[1]
+        letter = "x" if re.search(r"\bx\b", code) else "y"
+        for part in ("train", "test"):
+            name = f"{part}_{letter}"
+            arrays[name] = eval(code, {"np": np, letter: arrays[name]})  # noqa: S307
+    return arrays
+
+
+def halves(values):
+    return values[:30], values[30:]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_python_in_the_message_makes_classes_of_labels_in_another_form(name):
+    x, y, classes = FORMS[name]
+    train_x, test_x = halves(x)
+    train_y, test_y = halves(y)
+    with pytest.raises(InputError) as error:
+        edgefl.arrays(train_x, train_y, test_x, test_y)
+    (line,) = error.value.faults
+    data = own_data(remedied(line, train_x, train_y, test_x, test_y), "here")
+    assert np.array_equal(np.append(data.train_y, data.test_y), classes)
+    assert data.classes == classes.max() + 1
+
+
+FLOATS = {
+    "whole floats": (CLASSES.astype(np.float32), CLASSES),
+    "a column of whole floats": (CLASSES.astype(np.float64)[:, None], CLASSES),
+    "one-hot rows of floats": (np.eye(4)[CLASSES], CLASSES),
+    "shares of classes": (0.7 * np.eye(4)[CLASSES] + 0.3 * np.eye(4)[(CLASSES + 1) % 4], CLASSES),
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_floats_are_a_regression_or_become_classes_as_the_message_says(name):
+    y, classes = FLOATS[name]
+    train_y, test_y = halves(y)
+    world = {"rounds": 1, "devices": {"count": 3}, "server": {"participants": 2}}
+
+    def run(train_y, test_y, **training):
+        dataset = edgefl.arrays(X[:30], train_y, X[30:], test_y)
+        return edgefl.run({**world, "data": {"dataset": dataset}, "training": training}, device="cpu")
+
+    with pytest.raises(InputError, match=r"for a regression set training.loss to mse, for classes say") as error:
+        run(train_y, test_y)
+    arrays = remedied(error.value.faults[0], X[:30], train_y, X[30:], test_y)
+    assert np.array_equal(np.append(arrays["train_y"], arrays["test_y"]), classes)
+    assert run(arrays["train_y"], arrays["test_y"]).status == "finished"
+    assert run(train_y, test_y, loss="mse").status == "finished"
+
+
+def test_samples_along_the_last_axis_are_told():
+    images = np.zeros((8, 8, 30), np.uint8)
+    with pytest.raises(InputError) as error:
+        own_data({"train_x": images, "train_y": CLASSES[:30], "test_x": images, "test_y": CLASSES[:30]}, "here")
+    arrays = remedied(error.value.faults[0], images, CLASSES[:30], images, CLASSES[:30])
+    assert arrays["train_x"].shape == (30, 8, 8)
+    assert own_data(arrays, "here").classes == 4
+
+
+BYTES = np.random.default_rng(1).integers(0, 256, (40, 8, 8, 3), np.uint8)
+IMAGES = {
+    "bytes with channels last": (BYTES, (3, 8, 8)),
+    "bytes with channels first": (np.moveaxis(BYTES, -1, 1), (3, 8, 8)),
+    "gray without a channel": (BYTES[..., 0], (8, 8)),
+    "gray with a channel": (BYTES[..., :1], (1, 8, 8)),
+    "floats from 0 to 1": (BYTES / 255, (3, 8, 8)),
+    "rows of pixels": (BYTES.reshape(40, -1), (192,)),
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_images_in_usual_layouts_are_taken(name):
+    x, shape = IMAGES[name]
+    data = own_data({"train_x": x[:30], "train_y": CLASSES[:30], "test_x": x[30:], "test_y": CLASSES[30:]}, "here")
+    assert data.train_x.shape == (30, *shape)
+    if x.ndim == 4 and x.shape[-1] in {1, 3}:
+        assert np.array_equal(data.train_x, np.moveaxis(x[:30], -1, 1))
+
+
+def test_whole_numbers_as_samples_get_a_remedy():
+    dataset = edgefl.arrays(BYTES[:30].astype(int), CLASSES[:30], BYTES[30:].astype(int), CLASSES[30:])
+    with pytest.raises(InputError, match=r"the samples are int64: say x.astype\(np.uint8\) for the bytes of images"):
+        edgefl.run({"rounds": 1, "devices": {"count": 3}, "data": {"dataset": dataset}}, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("single", "it is a single array: save all with np.savez(train_x=..."),
+        ("pickle", "it is a pickle, such as of torch.save: load it in a function of your own"),
+        ("csv", "it is text: read it in a function of your own, such as with pandas.read_csv"),
+        ("objects", "train_y has Python objects: save numbers, or texts with train_y.astype(str)"),
+    ],
+)
+def test_a_file_in_another_format_is_told(tmp_path, name, words):
+    path = tmp_path / "data.npz"
+    if name == "single":
+        with path.open("wb") as stream:
+            np.save(stream, X)
+    elif name == "pickle":
+        torch = pytest.importorskip("torch")
+        torch.save({"x": torch.zeros(3)}, path)
+    elif name == "csv":
+        path.write_text("pixel0,pixel1,label\n0,1,cat\n")
+    else:
+        np.savez(path, train_x=X, train_y=TEXTS.astype(object), test_x=X, test_y=TEXTS)
+    with pytest.raises(InputError) as error:
+        Npz(path=path).load()
+    (line,) = error.value.faults
+    assert line.startswith(f"data.path: {path}: ")
+    assert words in line
+
+
+def test_arrays_by_other_names_are_told(tmp_path):
+    np.savez(tmp_path / "mnist.npz", images=X, labels=CLASSES)
+    with pytest.raises(InputError, match=r"needed: train_x, .*; rename those that it has: images, labels"):
+        Npz(path=tmp_path / "mnist.npz").load()
