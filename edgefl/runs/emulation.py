@@ -384,7 +384,6 @@ class Emulation:
 
     def _collect(self) -> Result:
         server = self.server
-        scenario = self.scenario
         trained = None
         accuracies = None
         # Learning is lazy: the last rounds may not be learned yet, and learning may fail.
@@ -397,14 +396,9 @@ class Emulation:
         except RunError as error:
             self.fail(error)
             log.debug("learning ends: %s", trail(error))
-        summary = self._recorded.summary(accuracies)
-        if scenario.in_sessions.several:
-            summary["storage"] = self._recorded.storage()
-        if server.stopping.lifetime is not None:
-            summary["lifetime_s"] = server.stopping.lifetime.ended_s
+        summary = self._recorded.last_summary(accuracies)
         best = None
         if server.replay.best is not None:
-            summary["best_model"] = server.replay.best.described(several_sessions=scenario.in_sessions.several)
             best = server.replay.best.trained()
         server.replay.close()
         wall_s = divided_wall_s(time.perf_counter() - self._began_s, self._setup_s, server.replay.learning_s)

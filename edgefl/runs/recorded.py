@@ -65,7 +65,21 @@ class Recorded:
             devices=self._scenario.devices.count,
         )
 
-    def storage(self) -> dict[str, int]:
+    def last_summary(self, accuracies: Floats | None) -> dict[str, Any]:
+        """Return the summary at the end of the run, with what is known only then."""
+        summary = self.summary(accuracies)
+        several_sessions = self._scenario.in_sessions.several
+        if several_sessions:
+            summary["storage"] = self._storage()
+        lifetime = self._server.stopping.lifetime
+        if lifetime is not None:
+            summary["lifetime_s"] = lifetime.ended_s
+        best = self._server.replay.best
+        if best is not None:
+            summary["best_model"] = best.described(several_sessions=several_sessions)
+        return summary
+
+    def _storage(self) -> dict[str, int]:
         """Return the storage of the server and a device between rounds, see `storage`."""
         scenario = self._scenario
         known = len(self._divided.parts)

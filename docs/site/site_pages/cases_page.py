@@ -68,4 +68,6 @@ def text() -> str:
 
 
 def _outcome(case: Case) -> str:
-    return case.outcome if case.kind == "works" else f"{case.kind}: {case.outcome}"
+    if case.kind == "works" or case.outcome.startswith(case.kind):
+        return case.outcome
+    return f"{case.kind}: {case.outcome}"
