@@ -245,7 +245,11 @@ class TestBadInput:
             ({}, "natural", "data.redivide: natural divides the whole training set: set it to iid"),
             ({}, "half", "data.redivide: half divides the whole training set"),
             ({}, "even", 'data.redivide: unknown partition "even"'),
-            ({"data": {"redivid": "iid"}}, None, "known: dataset, path, partition, redivide, test_partition"),
+            (
+                {"data": {"redivid": "iid"}},
+                None,
+                "known: dataset, path, partition, validation_share, redivide, test_partition",
+            ),
         ],
     )
     def test_incompatible_keys_are_refused(self, changes, redivide, complaint):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from example_files import write_example_files
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,11 +64,7 @@ FORMS = {
 @pytest.fixture(autouse=True)
 def files_of_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_modules").mkdir()
-    (tmp_path / "times.csv").write_text("device,network,batch_size,step_s\npi4,mlp,50,0.1\n")
-    (tmp_path / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")
-    (tmp_path / "lte.down").write_text("1\n")
-    (tmp_path / "lte.up").write_text("4\n")
+    write_example_files(tmp_path)
 
 
 @pytest.mark.parametrize("key", keys_of_sections())
