@@ -13,22 +13,13 @@ from edgefl.scenario.examples import example_of_key
 from edgefl.scenario.key_index import keys_of_members, keys_of_sections
 from edgefl.scenario.key_words import synonyms
 from edgefl.scenario.yaml_reader import parse
-
-TIMES = "device,network,batch_size,step_s\npi4,mlp,50,0.1\n"
+from tests.cases.example_files import write_example_files
 
 
 @pytest.fixture(autouse=True)
 def files_of_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_modules").mkdir()
-    (tmp_path / "times.csv").write_text(TIMES)
-    (tmp_path / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")
-    (tmp_path / "lte.down").write_text("1\n")
-    (tmp_path / "lte.up").write_text("4\n")
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "phone.csv").write_text(
-        "Timestamp,DL_bitrate,UL_bitrate,SNR\n2019.12.14_10.16.30,9000,900,7\n"
-    )
+    write_example_files(tmp_path)
 
 
 @pytest.mark.parametrize("key", keys_of_sections())

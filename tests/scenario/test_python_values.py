@@ -22,6 +22,7 @@ from edgefl.scenario.key_index import keys_of_members, keys_of_sections
 from edgefl.scenario.overrides import Override
 from edgefl.scenario.python_values import as_in_yaml
 from edgefl.scenario.yaml_reader import parse
+from tests.cases.example_files import write_example_files
 
 SMALL = {"rounds": 2, "devices": {"count": 6}, "server": {"participants": 3}}
 
@@ -63,11 +64,7 @@ FORMS = {
 @pytest.fixture(autouse=True)
 def files_of_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_modules").mkdir()
-    (tmp_path / "times.csv").write_text("device,network,batch_size,step_s\npi4,mlp,50,0.1\n")
-    (tmp_path / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")
-    (tmp_path / "lte.down").write_text("1\n")
-    (tmp_path / "lte.up").write_text("4\n")
+    write_example_files(tmp_path)
 
 
 @pytest.mark.parametrize("key", keys_of_sections())

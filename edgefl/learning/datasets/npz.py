@@ -87,8 +87,10 @@ def _others(held: Sequence[str]) -> str:
     others = [name for name in found if name not in NAMES and name.isidentifier()]
     if not others:
         return ""
-    more = ", ..." if len(others) > MOST_NAMED else ""
-    return f"; rename those that it has: {', '.join(others[:MOST_NAMED])}{more}"
+    named = others[:MOST_NAMED]
+    if len(others) > MOST_NAMED:
+        named.append("...")
+    return f"; rename those that it has: {', '.join(named)}"
 
 
 def _kind(path: Path) -> str:

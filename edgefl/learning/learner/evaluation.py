@@ -126,9 +126,8 @@ class Evaluator:
 
     def evaluate_held_out(self, w: Tensor, statistics: Tensor, rows: Indices) -> Pending:
         """Evaluate the model w [d] on training samples `rows` [n] that no device holds, in the background."""
-        tested = [
-            self._test_rows(w, statistics, part) for part in torch.split(torch.from_numpy(rows), EVALUATION_SAMPLES)
-        ]
+        chunks = torch.split(torch.from_numpy(rows), EVALUATION_SAMPLES)
+        tested = [self._test_rows(w, statistics, chunk) for chunk in chunks]
 
         def finish(parts: Sequence[Tested]) -> Evaluation:
             counted = sum(part.labels for part in parts)
@@ -184,7 +183,9 @@ class Evaluator:
         """
         if not self._data.classes or not any(len(part) for part in self._own_parts):
             return None
-        count = len(self._data.test_y if self._own_set == "test" else self._data.train_y)
+        count = len(self._data.train_y)
+        if self._own_set == "test":
+            count = len(self._data.test_y)
         pending = self._in_parts(count, "hits", (w, statistics), _hits_copied, self._own_set)
         tested = [part.result() for part in pending]
         hits, labels = (np.concatenate(values) for values in zip(*tested, strict=True))
@@ -229,8 +230,10 @@ class Evaluator:
         arguments = [partial(as_is, (w, statistics, some)) for some in torch.split(rows, GRADIENT_SAMPLES)]
         pending = [self._workers.submit("gradient", each, Tensor.clone) for each in arguments]
         gradient = torch.stack([part.result().to(w.device) for part in pending]).sum(dim=0)
+        labels = len(rows)
         counted = counted_labels(self._data.train_y[rows.numpy()])
-        labels = len(rows) if counted is None else max(int(counted.sum()), 1)
+        if counted is not None:
+            labels = max(int(counted.sum()), 1)
         return float(((gradient / labels) ** 2).sum())
 
     def _some_samples(self, device: int, count: int, index: int) -> Indices:

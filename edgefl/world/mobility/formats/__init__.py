@@ -22,7 +22,7 @@ FormatName = Literal["csv", "obsmat", "fcd", "gpx", "bonnmotion", "ns2", "g_nett
 
 
 class Format(NamedTuple):
-    """How files of one format are read."""
+    """A format of trace files, and how it is read."""
 
     read: Callable[[Path], Iterator[Sample]]
     suffixes: tuple[str, ...]  # of names of such files; the first format with a suffix has it by default

@@ -1,0 +1,15 @@
+"""The files that the examples of keys name (`edgefl explain KEY`)."""
+
+from pathlib import Path
+
+
+def write_example_files(folder: Path) -> None:
+    """Write small files under the names of the examples."""
+    (folder / "my_modules").mkdir()
+    (folder / "times.csv").write_text("device,network,batch_size,step_s\npi4,mlp,50,0.1\n")
+    (folder / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")
+    (folder / "lte.down").write_text("1\n")
+    (folder / "lte.up").write_text("4\n")
+    (folder / "logs").mkdir()
+    row = "2019.12.14_10.16.30,9000,900,7"
+    (folder / "logs" / "phone.csv").write_text(f"Timestamp,DL_bitrate,UL_bitrate,SNR\n{row}\n")
