@@ -110,14 +110,10 @@ class Evaluator:
         data = self._data
 
         def finish(parts: Sequence[Tested]) -> Evaluation:
-            counted = sum(part.labels for part in parts)  # labels over which loss and accuracy are means
-            loss = sum(part.loss_sum for part in parts) / counted
-            accuracy = None
-            if data.classes:
-                accuracy = sum(part.hits for part in parts) / counted
+            means = self._means(parts)
             if data.ranked:
-                return Evaluation(loss, accuracy, self._ranked(np.concatenate([part.scores for part in parts])))
-            return Evaluation(loss, accuracy, self._scalar(w))
+                return replace(means, extra=self._ranked(np.concatenate([part.scores for part in parts])))
+            return replace(means, extra=self._scalar(w))
 
         parts = self._in_parts(len(data.test_y), "test", (w, statistics), _tested, data.ranked, classes)
         if devices is None:
@@ -129,15 +125,16 @@ class Evaluator:
         chunks = torch.split(torch.from_numpy(rows), EVALUATION_SAMPLES)
         tested = [self._test_rows(w, statistics, chunk) for chunk in chunks]
 
-        def finish(parts: Sequence[Tested]) -> Evaluation:
-            counted = sum(part.labels for part in parts)
-            loss = sum(part.loss_sum for part in parts) / counted
-            accuracy = None
-            if self._data.classes:
-                accuracy = sum(part.hits for part in parts) / counted
-            return Evaluation(loss, accuracy, {})
+        return Pending(tested, self._means)
 
-        return Pending(tested, finish)
+    def _means(self, parts: Sequence[Tested]) -> Evaluation:
+        """Return the mean loss and accuracy over all labels that count."""
+        counted = sum(part.labels for part in parts)
+        loss = sum(part.loss_sum for part in parts) / counted
+        accuracy = None
+        if self._data.classes:
+            accuracy = sum(part.hits for part in parts) / counted
+        return Evaluation(loss, accuracy, {})
 
     def _on_training_samples(self, w: Tensor, statistics: Tensor, devices: Ids) -> list[Future[Tested]]:
         """Test the model w [d] on the training samples of devices [n], some of them at a time."""
