@@ -111,7 +111,7 @@ class Battery(Section):
         if self.capacity_j is None and self.capacity_mah is None:
             raise fault_at(("capacity_j",), "is required; or write capacity_mah, with voltage_v")
         if self.capacity_j is not None and self.capacity_mah is not None:
-            raise fault_at(("capacity_mah",), "says the capacity that capacity_j says, too: leave one of them out")
+            raise fault_at(("capacity_mah",), "gives the capacity, as capacity_j does: leave one of them out")
         if self.capacity_mah is not None and self.voltage_v is None:
             raise fault_at(("capacity_mah",), "needs voltage_v, the battery's nominal voltage, such as 3.85")
         if self.capacity_mah is None and self.voltage_v is not None:

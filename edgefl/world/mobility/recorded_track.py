@@ -162,7 +162,7 @@ class RecordedTrack(Track):
 
 
 def _fastest_mps(way: RecordedWay) -> float:
-    """Return the greatest speed of a way; to be put elsewhere while absent is none."""
+    """Return the greatest speed of a way; jumps in the middle of absences have none."""
     lasts_s = np.diff(way.times_s)
     steps = np.diff(way.points, axis=0)
     steps_m = np.hypot(steps[:, 0], steps[:, 1])
