@@ -1,15 +1,13 @@
-"""The files that the examples of keys name (`edgefl explain KEY`)."""
-
-from pathlib import Path
+"""The files that examples of keys name (`edgefl explain`)."""
 
 
-def write_example_files(folder: Path) -> None:
-    """Write small files under the names of the examples."""
+def write_example_files(folder):
+    """Write them to a folder, from which the examples can be loaded."""
     (folder / "my_modules").mkdir()
     (folder / "times.csv").write_text("device,network,batch_size,step_s\npi4,mlp,50,0.1\n")
     (folder / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")
     (folder / "lte.down").write_text("1\n")
     (folder / "lte.up").write_text("4\n")
     (folder / "logs").mkdir()
-    row = "2019.12.14_10.16.30,9000,900,7"
-    (folder / "logs" / "phone.csv").write_text(f"Timestamp,DL_bitrate,UL_bitrate,SNR\n{row}\n")
+    log = "Timestamp,DL_bitrate,UL_bitrate,SNR\n2019.12.14_10.16.30,9000,900,7\n"
+    (folder / "logs" / "phone.csv").write_text(log)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from example_files import write_example_files
 
 from edgefl.cli.explanations import SWEEP_EXAMPLES, explain, text_of
 from edgefl.cli.listing import CATALOGUES
@@ -13,7 +14,6 @@ from edgefl.scenario.examples import example_of_key
 from edgefl.scenario.key_index import keys_of_members, keys_of_sections
 from edgefl.scenario.key_words import synonyms
 from edgefl.scenario.yaml_reader import parse
-from tests.cases.example_files import write_example_files
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from example_files import write_example_files
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from edgefl.scenario.key_index import keys_of_members, keys_of_sections
 from edgefl.scenario.overrides import Override
 from edgefl.scenario.python_values import as_in_yaml
 from edgefl.scenario.yaml_reader import parse
-from tests.cases.example_files import write_example_files
 
 SMALL = {"rounds": 2, "devices": {"count": 6}, "server": {"participants": 3}}
 
