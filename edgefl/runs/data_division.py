@@ -119,8 +119,10 @@ def _parts(
     parts = [part[~np.isin(part, held_out)] for part in parts]
     empty = [device for device, part in enumerate(parts) if not len(part)]
     if empty:
-        text = f"leaves {len(empty)} devices without samples, the first of them device {empty[0]}"
-        raise InputError(f"data.validation_share: {text}: set it to a lower share")
+        text = (
+            f"leaves {len(empty)} devices without samples, the first of them device {empty[0]}: set it to a lower share"
+        )
+        raise InputError(f"data.validation_share: {text}")
     return parts
 
 

@@ -126,19 +126,13 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
     text = in_ascii(text)
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    return _of_quantity(text, unit_of_key(key), whole=whole)
-
-
-def _of_quantity(text: str, unit: UnitOfKey | None, *, whole: bool) -> str | None:
-    """Return what to write in place of a number in another notation, a time of a clock, or a number with a unit."""
+    unit = unit_of_key(key)
+    if unit is not None and unit.unit.quantity == "time" and not whole and (match := _CLOCK.fullmatch(text)):
+        return _without_colons(match, unit)
     number = in_yaml(text)
     if number is not None:
         return _in_another_notation(text, number, whole=whole)
-    if unit is not None and unit.unit.quantity == "time" and not whole and (match := _CLOCK.fullmatch(text)):
-        return _without_colons(match, unit)
-    if match := _WITH_UNIT.fullmatch(text):
-        return _without_unit(match[1].strip(), match[2].strip(), unit, whole=whole)
-    return None
+    return _without_unit(text, unit, whole=whole)
 
 
 def _suits(value: float, *, whole: bool) -> bool:
@@ -169,8 +163,13 @@ def _without_colons(match: re.Match[str], unit: UnitOfKey) -> str:
     return f"the key is in {unit.name}: write {short} for minutes and seconds, or {long} for hours and minutes"
 
 
-def _without_unit(digits: str, written: str, unit: UnitOfKey | None, *, whole: bool) -> str | None:
-    """Return what to write in place of a number with a unit."""
+def _without_unit(text: str, unit: UnitOfKey | None, *, whole: bool) -> str | None:
+    """Return what to write in place of a number with a unit; None if the text is not one."""
+    match = _WITH_UNIT.fullmatch(text)
+    if match is None:
+        return None
+    digits = match[1].strip()
+    written = match[2].strip()
     number = in_yaml(digits)
     if number is None:
         return None

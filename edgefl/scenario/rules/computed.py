@@ -39,19 +39,20 @@ def cut_is_wrong(scenario: Sections) -> str | None:
 
 def too_many_participants(scenario: Sections) -> str | None:
     """Return why a round asks for more devices than there are."""
-    return _beyond_count(scenario, scenario.server.participants)
+    count = scenario.devices.count
+    participants = scenario.server.participants
+    if participants is None or participants <= count:
+        return None
+    return f"must be <= devices.count = {count}, got {participants}"
 
 
 def too_many_depleted(scenario: Sections) -> str | None:
     """Return why a run cannot end when so many devices have run out of charge."""
-    return _beyond_count(scenario, scenario.stop.depleted)
-
-
-def _beyond_count(scenario: Sections, asked: int | None) -> str | None:
     count = scenario.devices.count
-    if asked is None or asked <= count:
+    depleted = scenario.stop.depleted
+    if depleted is None or depleted <= count:
         return None
-    return f"must be <= devices.count = {count}, got {asked}"
+    return f"must be <= devices.count = {count}, got {depleted}"
 
 
 def churn_misfits(scenario: Sections) -> str | None:
