@@ -81,6 +81,9 @@ Delay = Annotated[float, Field(ge=0, le=LARGEST_S)]
 BitRate = Annotated[float, Field(ge=1, le=1e15)]
 """Bits per second; transfers at lower rates would not end."""
 
+IF_GIVEN = Field(exclude_if=lambda value: value is None)
+"""Of a key that scenario.yaml leaves out where it is None, as scenarios written before the key existed lack it."""
+
 
 class OneOrThousand(float):
     """A number that a file has as 1.000 or the like: one, and in some countries a thousand."""
