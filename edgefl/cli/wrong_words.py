@@ -22,7 +22,9 @@ def in_words(message: str) -> str:
         if instead is None or "without quotes" in instead:  # 1e3, which argparse does not take as a whole number
             instead = _as_whole(found[3])
         line = f'{found[1]}: {_NUMBERS[found[2]]}, got "{found[3]}"'
-        return f"{line}: {instead}" if instead else line
+        if instead:
+            line = f"{line}: {instead}"
+        return line
     if found := _CHOICE.fullmatch(message):
         close = get_close_matches(found[2], re.findall(r"'(.*?)'", found[3]), n=1)
         hint = f' (did you mean "{close[0]}"?)' if close else ""

@@ -161,7 +161,7 @@ def test_a_file_in_another_format_is_refused_with_a_remedy(tmp_path, name, words
     assert words in line
 
 
-def test_arrays_by_other_names_are_named_in_the_message(tmp_path):
+def test_arrays_by_other_names_are_told(tmp_path):
     np.savez(tmp_path / "mnist.npz", images=X, labels=CLASSES)
     with pytest.raises(InputError, match=r"needed: train_x, .*; rename those that it has: images, labels"):
         Npz(path=tmp_path / "mnist.npz").load()

@@ -119,7 +119,7 @@ def test_packets_of_mahimahi(tmp_path):
     assert exact.devices["download_s"].to_numpy() == pytest.approx(np.full(6, packets * 1e-3), abs=1e-12)
 
 
-def test_blank_lines_of_mahimahi_are_ignored(tmp_path):
+def test_blank_lines_of_mahimahi_count_for_nothing(tmp_path):
     (tmp_path / "plain").write_text("1\n4\n9\n")
     (tmp_path / "blank").write_text("\ufeff1\r\n4\r\n\r\n9\r\n\r\n \r\n")
     found = []

@@ -87,10 +87,8 @@ def _others(held: Sequence[str]) -> str:
     others = [name for name in found if name not in NAMES and name.isidentifier()]
     if not others:
         return ""
-    named = others[:MOST_NAMED]
-    if len(others) > MOST_NAMED:
-        named.append("...")
-    return f"; rename those that it has: {', '.join(named)}"
+    more = ", ..." if len(others) > MOST_NAMED else ""
+    return f"; rename those that it has: {', '.join(others[:MOST_NAMED])}{more}"
 
 
 def _kind(path: Path) -> str:

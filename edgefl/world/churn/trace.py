@@ -162,9 +162,7 @@ def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
         stays.append(row)
     if not repeated:
         return stays, []
-    what = "1 row repeats"
-    if len(repeated) > 1:
-        what = f"{len(repeated)} rows repeat"
+    what = "1 row repeats" if len(repeated) == 1 else f"{len(repeated)} rows repeat"
     return stays, [f"{path}:{min(repeated)}: {what} an earlier stay: it counts once"]
 
 
