@@ -145,7 +145,9 @@ def _checked(function: str, name: str, value: Any, default: Any = None) -> Any:
         return value
     if not kind.is_right(value):
         raise InputError(f"{function}: {name}: {kind.wanted}, got {shown(value)}")
-    return int(value) if kind is _WHOLE else value
+    if kind is _WHOLE:
+        return int(value)
+    return value
 
 
 def as_python(line: str) -> str:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 SCENARIO_SUFFIXES = (".yaml", ".yml")
 CLOSE = 0.7  # ratio of equal letters from which an option is a known one, mistyped
 _CHOICE = re.compile(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)")
-_DASHES = "–—−"  # which editors and web pages make of two hyphens
+_DASHES = "–—−"  # editors and web pages put them in place of two hyphens
 _TYPE = re.compile(r"(argument \S+): invalid (int|float) value: '(.*)'")
 _NUMBERS = {"int": "must be a whole number", "float": "must be a number"}
 
@@ -19,9 +19,12 @@ def in_words(message: str) -> str:
         from edgefl.scenario.number_forms import remedy
 
         instead = remedy(found[3], "", whole=found[2] == "int")
-        if instead is None or "without quotes" in instead:  # 1e3, of which argparse makes no whole number
+        if instead is None or "without quotes" in instead:  # 1e3, which argparse does not take as a whole number
             instead = _as_whole(found[3])
-        return f'{found[1]}: {_NUMBERS[found[2]]}, got "{found[3]}"{instead and f": {instead}"}'
+        line = f'{found[1]}: {_NUMBERS[found[2]]}, got "{found[3]}"'
+        if instead:
+            line = f"{line}: {instead}"
+        return line
     if found := _CHOICE.fullmatch(message):
         close = get_close_matches(found[2], re.findall(r"'(.*?)'", found[3]), n=1)
         hint = f' (did you mean "{close[0]}"?)' if close else ""
@@ -35,7 +38,9 @@ def _as_whole(text: str) -> str:
         value = float(text)
     except ValueError:
         return ""
-    return f"write {value:.0f}" if value.is_integer() else ""
+    if not value.is_integer():
+        return ""
+    return f"write {value:.0f}"
 
 
 def unknown_verb(word: str, verbs: Sequence[str]) -> str:

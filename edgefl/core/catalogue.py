@@ -159,7 +159,9 @@ class Catalogue(Generic[M]):
             fields = {"kind": value}
         if not isinstance(fields, dict) or not self._can_be_kind(fields.get("kind")):
             known = ", ".join(self.members)
-            got = f"an object of {type(value).__name__}" if callable(value) else shown(value)
+            got = shown(value)
+            if callable(value):
+                got = f"an object of {type(value).__name__}"
             text = f"must be a name or {{kind: name, ...}}, got {got}"
             raise fault(f"{text}{self._instead(value)}; known: {known}")
         name = fields["kind"]
@@ -175,13 +177,16 @@ class Catalogue(Generic[M]):
 
     def _is_definition(self, value: Any) -> bool:
         """Return whether a value is a class or function from Python that may become a member."""
-        # An object that can be called, such as a network that has been made, has no name by which to make it again.
+        # A callable object, such as a network that has been made, has no name by which it could be made again.
         named = callable(value) and hasattr(value, "__qualname__")
         return isinstance(value, type) or (self.adapter is not None and named)
 
     def _instead(self, value: Any) -> str:
         """Return how to write a member that is written in another form, as the end of a sentence."""
-        if callable(value.get("kind") if isinstance(value, dict) else value):
+        kind = value
+        if isinstance(value, dict):
+            kind = value.get("kind")
+        if callable(kind):
             return ": give its class or function, with its arguments as keys beside kind"
         if isinstance(value, list):
             return ': leave out the "- " before its keys'

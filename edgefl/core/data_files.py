@@ -173,7 +173,7 @@ def _since(earliest: datetime, column: str, cell: str, line: int) -> str:
 
 
 def timestamp(text: str) -> datetime | None:
-    """Return the time of an ISO 8601 timestamp, in UTC if it names no zone; None if the text is none.
+    """Return the time of an ISO 8601 timestamp, in UTC if it names no zone; None if the text is not one.
 
     G-NetTrack's 2019.12.14_10.16.30 is one, too.
     """

@@ -58,11 +58,13 @@ class SampleTimes:
 
 
 def of_folder(notes: Sequence[str]) -> list[str]:
-    """Return one line for the user in place of those about the files of a folder; none if there are none."""
+    """Return those lines for the user that are about the files of a folder as a single one; none if there are none."""
     if len(notes) <= 1:
         return list(notes)
-    others = "1 other file" if len(notes) == 2 else f"{len(notes) - 1} other files"
-    return [f"{notes[0]}; so in {others} of the folder"]
+    others = "1 other file"
+    if len(notes) > 2:
+        others = f"{len(notes) - 1} other files"
+    return [f"{notes[0]}; likewise in {others} of the folder"]
 
 
 def shown_time(written: str) -> str:

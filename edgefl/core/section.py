@@ -81,6 +81,9 @@ Delay = Annotated[float, Field(ge=0, le=LARGEST_S)]
 BitRate = Annotated[float, Field(ge=1, le=1e15)]
 """Bits per second; transfers at lower rates would not end."""
 
+IF_GIVEN = Field(exclude_if=lambda value: value is None)
+"""Of a key that scenario.yaml leaves out where it is None, as scenarios written before the key existed lack it."""
+
 
 class OneOrThousand(float):
     """A number that a file has as 1.000 or the like: one, and in some countries a thousand."""
@@ -109,7 +112,9 @@ def key_path(name: str) -> KeyPath:
 def nearest(name: object, names: Iterable[str]) -> str:
     """Return ' (did you mean "x"?)' for the known name nearest to a mistyped one, or ''."""
     match = nearest_name(name, names)
-    return "" if match is None else f" (did you mean {shown(match)}?)"
+    if match is None:
+        return ""
+    return f" (did you mean {shown(match)}?)"
 
 
 def nearest_name(name: object, names: Iterable[str]) -> str | None:
@@ -197,7 +202,7 @@ class Section(BaseModel):
 
     @classmethod
     def _fitted(cls, values: dict[Any, Any]) -> dict[Any, Any]:
-        """Return the values with those of another type that YAML or Python writes instead in the type of their key."""
+        """Return the values, in which lists become tuples and whole floats integers where their keys want that."""
         changed = {}
         for key, value in values.items():
             if key in cls.model_fields and isinstance(value, list | float):
@@ -244,13 +249,14 @@ def _fitted(value: Any, annotation: Any) -> Any:
 
     YAML has only lists, and in Python 1e3 is a float. Anything else is returned unchanged, also 1.000 from a file.
     """
-    if get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
+    annotation = _without_metadata(annotation)
     if get_origin(annotation) in {Union, UnionType}:
         annotation = _alternative(value, get_args(annotation))
     if isinstance(value, float):
         is_whole = value.is_integer() and not isinstance(value, OneOrThousand)
-        return int(value) if annotation is int and is_whole else value
+        if annotation is int and is_whole:
+            return int(value)
+        return value
     if not isinstance(value, list) or get_origin(annotation) is not tuple:
         return value
     parts = get_args(annotation)
@@ -263,11 +269,21 @@ def _fitted(value: Any, annotation: Any) -> Any:
 
 def _alternative(value: Any, choices: Iterable[Any]) -> Any:
     """Return which of several types a list or a float is meant as; None if that is ambiguous or unknown."""
-    plain = [get_args(choice)[0] if get_origin(choice) is Annotated else choice for choice in choices]
+    plain = [_without_metadata(choice) for choice in choices]
     if isinstance(value, float):
-        return int if int in plain and float not in plain else None
-    sequences = [choice for choice in plain if get_origin(choice) in {tuple, list}]
-    return sequences[0] if len(sequences) == 1 else None
+        suitable = [int] if int in plain and float not in plain else []
+    else:
+        suitable = [choice for choice in plain if get_origin(choice) in {tuple, list}]
+    if len(suitable) != 1:
+        return None
+    return suitable[0]
+
+
+def _without_metadata(annotation: Any) -> Any:
+    """Return the type of an `Annotated` one; any other unchanged."""
+    if get_origin(annotation) is Annotated:
+        return get_args(annotation)[0]
+    return annotation
 
 
 def _without_echoes(items: list[ErrorDetails]) -> list[ErrorDetails]:

@@ -103,7 +103,9 @@ def _noting_test(evaluate: Callable[..., Any], note: Note) -> Callable[..., Any]
     @wraps(evaluate, updated=())
     def noting(*args: Any, **options: Any) -> Any:
         found = evaluate(*args, **options)
-        server_round = args[0] if args else options.get("server_round")
+        server_round = options.get("server_round")
+        if args:
+            server_round = args[0]
         note(server_round, found)
         return found
 

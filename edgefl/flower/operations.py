@@ -59,7 +59,9 @@ class Operations(ABC):
     def note(self) -> str:
         """Return a line about the messages that were priced with 0 operations; "" if there are none."""
         counts = [f"{free:,} of {self._asked[kind]:,} {kind} messages" for kind, free in sorted(self._free.items())]
-        return f"{' and '.join(counts)} {self.FREE}" if counts else ""
+        if not counts:
+            return ""
+        return f"{' and '.join(counts)} {self.FREE}"
 
 
 class CountedOperations(Operations):

@@ -77,7 +77,9 @@ class AppClock:
         real: Callable[[], float] = getattr(time, name)
 
         def read() -> float:
-            return zero_s + self.now_s() if self._is_virtual() else real()
+            if not self._is_virtual():
+                return real()
+            return zero_s + self.now_s()
 
         return read
 
@@ -86,7 +88,9 @@ class AppClock:
         real: Callable[[], int] = getattr(time, name)
 
         def read_ns() -> int:
-            return round((zero_s + self.now_s()) * NS_PER_S) if self._is_virtual() else real()
+            if not self._is_virtual():
+                return real()
+            return round((zero_s + self.now_s()) * NS_PER_S)
 
         return read_ns
 

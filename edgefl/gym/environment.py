@@ -47,7 +47,9 @@ class WorldEnv(gymnasium.Env[Any, Any]):
             RunError: the run failed before its first decision.
         """
         episode = self._episodes.begin(seed)
-        super().reset(seed=None if seed is None else int(seed))
+        if seed is not None:
+            seed = int(seed)  # Gymnasium takes no integers of NumPy
+        super().reset(seed=seed)
         return observed(self._entries, episode.moment), {"seed": episode.seed, "time_s": 0.0, "energy_j": 0.0}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:

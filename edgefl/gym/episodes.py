@@ -169,7 +169,7 @@ def checked_seed(seed: Any) -> int:
     """Return the seed of a world, which may be a whole number of NumPy's.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not one.
     """
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
         raise InputError(f"reset: seed: must be a whole number or None, got {shown(seed)}")

@@ -12,7 +12,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.global_draws import depends_on_draws
 from edgefl.core.plugins import is_outside, path_of, place_of
 from edgefl.core.returns import check_type, is_trusted
-from edgefl.core.section import Section, fault_at, shown
+from edgefl.core.section import IF_GIVEN, Section, fault_at, shown
 from edgefl.learning.datasets import DATASETS, Data, Dataset
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.datasets.own import from_data
@@ -30,9 +30,7 @@ class DataSection(Section):
     dataset: Annotated[Dataset, DATASETS] = Digits()  # Name of the dataset, whose own keys stand beside it.
     partition: Annotated[Partition, PARTITIONS] = Iid()  # Which device holds which samples.
     # Share of the training samples that is held out, before the others are divided, to choose models by.
-    validation_share: Annotated[
-        Annotated[float, Field(gt=0, lt=1)] | None, Field(exclude_if=lambda share: share is None)
-    ] = None
+    validation_share: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, IF_GIVEN] = None
     # Divides the samples of a round's participants again in each round.
     redivide: Annotated[Partition, PARTITIONS] | None = None
     # Whether devices have test samples of their own (like_train), divided as their training samples are.

@@ -43,8 +43,9 @@ from edgefl.world.antennas.base import GainDbi
 ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
 
 LINK_FAILURE_S = 100.0
-LEAST_SPACING_HZ = 1000.0  # a smaller number was meant in kHz
 """The earliest time at which TCP may give up a connection without success (RFC 9293, clause 3.8.3: R2)."""
+
+LEAST_SPACING_HZ = 1000.0  # a smaller number was meant in kHz
 
 Preset = Literal["dynamic_devices", "lte", "nb_iot", "nr", "nr_fr2", "wifi_shared"]
 

@@ -54,7 +54,7 @@ class Limits(Protocol):
 
     @property
     def patience(self) -> object | None:
-        """How long it may fail to improve."""
+        """The number of rounds for which it may fail to improve."""
 
 
 class RemainingTime:

@@ -27,7 +27,9 @@ def read_model(folder: Path, name: str = MODEL_FILE) -> TrainedModel:
     """
     path = folder / name
     if not path.exists():
-        raise no_model(str(folder)) if name == MODEL_FILE else no_best_model(str(folder))
+        if name == MODEL_FILE:
+            raise no_model(str(folder))
+        raise no_best_model(str(folder))
     check_file(folder, name)
     try:
         return TrainedModel.from_bytes(read_bytes(path))

@@ -32,7 +32,8 @@ class Divided(NamedTuple):
     def compared_by(self) -> str:
         """The column of rounds.csv by which the run's models are compared, unless the scenario names another."""
         evaluated_on = "test" if self.validation is None else "validation"
-        return f"{evaluated_on}_accuracy" if self.data.classes else f"{evaluated_on}_loss"
+        quantity = "accuracy" if self.data.classes else "loss"
+        return f"{evaluated_on}_{quantity}"
 
     @property
     def own_parts(self) -> Sequence[Indices]:
@@ -52,10 +53,9 @@ def divide(scenario: Scenario) -> Divided:
     labels = data.train_y
     test_labels = data.test_y
     if data.regression or data.several_labels:
-        if reason := section.partition.check_classes():
-            raise InputError(f"data.partition: {PARTITIONS.name_of(section.partition)} {reason}")
-        if section.redivide is not None and (reason := section.redivide.check_classes()):
-            raise InputError(f"data.redivide: {PARTITIONS.name_of(section.redivide)} {reason}")
+        _check_classes("data.partition", section.partition)
+        if section.redivide is not None:
+            _check_classes("data.redivide", section.redivide)
         # Partitions only need their number, and a test set is divided like samples of a single class.
         labels = np.zeros(len(labels), dtype=np.int64)
         test_labels = np.zeros(len(test_labels), dtype=np.int64)
@@ -78,6 +78,12 @@ def divide(scenario: Scenario) -> Divided:
     return Divided(data, parts, test_parts, validation, redivision)
 
 
+def _check_classes(key: str, partition: Partition) -> None:
+    """Check that a partition, the value of `key`, divides samples that do not have one class each."""
+    if reason := partition.check_classes():
+        raise InputError(f"{key}: {PARTITIONS.name_of(partition)} {reason}")
+
+
 def _held_out(share: float, samples: int, streams: Streams) -> Indices:
     """Return a share of the numbers of samples, ascending: at least one of them, and not all."""
     count = min(max(round(share * samples), 1), samples - 1)
@@ -98,13 +104,13 @@ def _parts(
     partition = scenario.data.partition
     rng = streams.generator("partition")
     remaining = None
+    samples = Labelled(labels, owner)
     if held_out is not None and partition.of_parts:
         remaining = np.delete(np.arange(len(labels)), held_out)
-        labels = labels[remaining]
-        owner = None if owner is None else owner[remaining]
+        samples = samples.some(remaining)
     with watching_draws(partition, dividing_hook(partition)):
-        parts = partition.assign(labels, owner, scenario.devices.count, rng)
-    check_parts(partition, parts, scenario.devices.count, len(labels))
+        parts = partition.assign(samples.labels, samples.owner, scenario.devices.count, rng)
+    check_parts(partition, parts, scenario.devices.count, len(samples.labels))
     if held_out is None:
         return parts
     if remaining is not None:
@@ -132,7 +138,7 @@ def _test_parts(
     if held_out is not None:
         divided = np.ones(len(train.labels), dtype=bool)
         divided[held_out] = False
-        train = Labelled(train.labels[divided], None if train.owner is None else train.owner[divided])
+        train = train.some(np.flatnonzero(divided))
         parts = renumbered(parts, np.cumsum(divided) - 1)
     with watching_draws(partition, "assign_test"):
         return partition.assign_test(train, parts, test, streams.generator("test_partition"))

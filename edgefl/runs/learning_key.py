@@ -44,8 +44,10 @@ def learning_key(
     place = [device, gpu_names(device), *processors]
     setting = [versions, place, probabilities, learning_setting(scenario), divided.data.digest]
     digest = hashlib.sha256(json.dumps(setting).encode())
-    held_out = () if divided.validation is None else (divided.validation,)
-    for array in (*divided.parts, *(divided.test_parts or ()), *held_out):
+    arrays = [*divided.parts, *(divided.test_parts or ())]
+    if divided.validation is not None:
+        arrays.append(divided.validation)
+    for array in arrays:
         digest.update(f"{array.shape} {array.dtype}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

@@ -59,7 +59,9 @@ def outside(scenario: Scenario, divided: Divided, streams: Streams, control: Con
         heights=_heights(scenario),
     )
     first_group = scenario.in_sessions.first_group - 1
-    classes = data.classes if data.one_class_each else 0
+    classes = 0
+    if data.one_class_each:
+        classes = data.classes
     groups = SessionGroups.divide(scenario.groups, first_group, data.train_y, data.test_y, parts, classes)
     payload, split, cut = _payloads(scenario, data, part_sizes(parts))
     payload = timed(payload, scenario, data, world, streams)

@@ -5,7 +5,7 @@ from typing import Any
 
 from edgefl.core.per_device import PerDevice
 
-# Keys that say what others say, too: a key that is given above takes the others away.
+# Keys for one quantity: a key that is given above takes these others away.
 SAME_QUANTITY = {"capacity_j": ("capacity_mah", "voltage_v"), "capacity_mah": ("capacity_j",)}
 
 

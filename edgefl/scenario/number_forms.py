@@ -1,4 +1,4 @@
-"""What to write in a scenario in place of numbers such as "20,000,000", "0,1", "20 MHz" and "10 %".
+"""Remedies for numbers in a scenario such as "20,000,000", "0,1", "20 MHz" and "10 %".
 
 None of these is accepted: a comma separates thousands in some countries and decimals in others, and a key has its unit
 in its name.
@@ -11,7 +11,7 @@ from typing import Any
 
 from edgefl.core.section import KeyPath, OneOrThousand, shown
 from edgefl.scenario.written_numbers import DECIMAL_COMMA, DIGITS, GROUPED, NUMBER, ONE_COMMA, in_ascii, in_yaml, plain
-from edgefl.scenario.written_units import PREFIXES, Unit, UnitOfKey, meanings_of_unit, unit_of_key
+from edgefl.scenario.written_units import Unit, UnitOfKey, factor_of_prefix, meanings_of_unit, unit_of_key
 
 # The beginnings of messages about wrong numbers, and about values that are numbers or were meant as one.
 A_NUMBER = "must be a number"
@@ -36,7 +36,9 @@ _WORDS |= dict.fromkeys(("inf", "+inf", "-inf", "infinity", "-infinity", "infini
 def unit_of(key: str) -> str:
     """Return the unit that the ending of a key names, such as Hz; "" if it names none."""
     unit = unit_of_key(key)
-    return "" if unit is None else unit.name
+    if unit is None:
+        return ""
+    return unit.name
 
 
 def with_remedy(text: str, path: KeyPath, value: Any) -> str:
@@ -53,7 +55,9 @@ def with_remedy(text: str, path: KeyPath, value: Any) -> str:
         return f"{text}: write {_TRUTHS[str(value).lower()]}"
     if text.startswith(A_TEXT) and isinstance(value, bool | int | float):
         return f"{text}: write it in quotes, as in '{shown(value)}'"
-    instead = _instead(text, path, value) if text.startswith(NUMBERS) else None
+    if not text.startswith(NUMBERS):
+        return text
+    instead = _instead(text, path, value)
     if instead is None:
         return text
     if "{uniform" in text:  # all forms of a distribution would be a long line
@@ -114,9 +118,8 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
         key: the name of its key, whose ending names the unit; "" if it has none.
         whole: only whole numbers are allowed.
     """
-    if (
-        NUMBER.fullmatch(text) and text.isascii()
-    ):  # in quotes, or from a reader that takes 20e6 for text, as PyYAML does
+    # In quotes, or from a reader that takes 20e6 for text, as PyYAML does.
+    if NUMBER.fullmatch(text) and text.isascii():
         return f"it is text: write {text} without quotes, or convert what yaml.safe_load has read as text to a number"
     if _TEMPLATE.search(text):
         return "variables and templates are not filled in: write the value itself"
@@ -129,8 +132,7 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
     number = in_yaml(text)
     if number is not None:
         return _in_another_notation(text, number, whole=whole)
-    match = _WITH_UNIT.fullmatch(text)
-    return None if match is None else _without_unit(match[1].strip(), match[2].strip(), unit, whole=whole)
+    return _without_unit(text, unit, whole=whole)
 
 
 def _suits(value: float, *, whole: bool) -> bool:
@@ -161,11 +163,18 @@ def _without_colons(match: re.Match[str], unit: UnitOfKey) -> str:
     return f"the key is in {unit.name}: write {short} for minutes and seconds, or {long} for hours and minutes"
 
 
-def _without_unit(digits: str, written: str, unit: UnitOfKey | None, *, whole: bool) -> str | None:
-    """Return what to write in place of a number with a unit."""
+def _without_unit(text: str, unit: UnitOfKey | None, *, whole: bool) -> str | None:
+    """Return what to write in place of a number with a unit; None if the text is not one."""
+    match = _WITH_UNIT.fullmatch(text)
+    if match is None:
+        return None
+    digits = match[1].strip()
+    written = match[2].strip()
     number = in_yaml(digits)
-    if number is None or ONE_COMMA.fullmatch(digits):
-        return None if number is None else _generally(unit)
+    if number is None:
+        return None
+    if ONE_COMMA.fullmatch(digits):
+        return _generally(unit)
     if unit is None:
         return _for_key_without_unit(float(number), written, whole=whole)
     if written == "%":
@@ -183,7 +192,9 @@ def _converted(number: float, meanings: Sequence[Unit], unit: UnitOfKey, *, whol
         found = unit.unit.from_base(meanings[0].in_base(number))
     if unit.unit.is_level or meanings[0].is_level:
         found = float(f"{found:.4g}")
-    return f"the key is in {unit.name}: write {plain(found)}" if _suits(found, whole=whole) else None
+    if not _suits(found, whole=whole):
+        return None
+    return f"the key is in {unit.name}: write {plain(found)}"
 
 
 def _in_other_words(number: str, written: str, meanings: Sequence[Unit], unit: UnitOfKey) -> str:
@@ -209,8 +220,12 @@ def _generally(unit: UnitOfKey | None) -> str:
 
 
 def _stands_for(unit: str, quantities: Sequence[str]) -> str:
-    with_articles = [f"an {quantity}" if quantity[0] in "aeiou" else f"a {quantity}" for quantity in quantities]
-    return f"{unit} stands for {' or '.join(with_articles)}"
+    return f"{unit} stands for {' or '.join(map(_with_article, quantities))}"
+
+
+def _with_article(quantity: str) -> str:
+    article = "an" if quantity[0] in "aeiou" else "a"
+    return f"{article} {quantity}"
 
 
 def _for_key_without_unit(number: float, written: str, *, whole: bool) -> str | None:
@@ -219,13 +234,19 @@ def _for_key_without_unit(number: float, written: str, *, whole: bool) -> str | 
         if whole:
             return f"it is a number, not a share: {number:g} % of 100 are {number:g}"
         return f"write {plain(number / 100)}"
-    prefix = "k" if written == "K" else written
-    if prefix in PREFIXES:
-        multiple = number * PREFIXES[prefix]
-        return f"write {plain(multiple)}" if _suits(multiple, whole=whole) else None
+    factor = factor_of_prefix(written)
+    if factor is not None:
+        return _multiple(number * factor, whole=whole)
     quantities = sorted({meaning.quantity for meaning in meanings_of_unit(written)})
     if quantities:
         return f"the key has no unit, and {_stands_for(written, quantities)}"
+    such_as = ""
     if _suits(number, whole=whole):
-        return f"{_generally(None)}, such as {plain(number)}"
-    return _generally(None)
+        such_as = f", such as {plain(number)}"
+    return f"{_generally(None)}{such_as}"
+
+
+def _multiple(number: float, *, whole: bool) -> str | None:
+    if not _suits(number, whole=whole):
+        return None
+    return f"write {plain(number)}"

@@ -17,7 +17,7 @@ from edgefl.coordination.policies import POLICIES
 from edgefl.coordination.server_section import ServerSection
 from edgefl.core.paths import SearchFolder
 from edgefl.core.plugin_import import NotImported
-from edgefl.core.section import Count, Section, fault, fault_at, shown
+from edgefl.core.section import IF_GIVEN, Count, Section, fault, fault_at, shown
 from edgefl.learning.algorithms import ALGORITHMS, Algorithm
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.data_section import DataSection
@@ -69,9 +69,9 @@ class Stop(Section):
     time_s: PositiveFloat | None = None  # Virtual time at which the run ends.
     energy_j: PositiveFloat | None = None  # Energy of all devices at which the run ends.
     # Number of devices that have run out of charge at once, at which the run ends.
-    depleted: Annotated[Count | None, Field(exclude_if=lambda depleted: depleted is None)] = None
+    depleted: Annotated[Count | None, IF_GIVEN] = None
     # Ends a run that no longer improves.
-    patience: Annotated[Patience | None, Field(exclude_if=lambda patience: patience is None)] = None
+    patience: Annotated[Patience | None, IF_GIVEN] = None
 
 
 class Sections(Section):
@@ -83,9 +83,7 @@ class Sections(Section):
     name: Annotated[str, Field(pattern=r"^[\w-][\w .-]{0,99}$")] = "scenario"
     # What tables, figures and pages call the run; by default the keys that tell it from the other runs. A label changes
     # no result.
-    label: Annotated[
-        Annotated[str, AfterValidator(_check_label)] | None, Field(exclude_if=lambda label: label is None)
-    ] = None
+    label: Annotated[Annotated[str, AfterValidator(_check_label)] | None, IF_GIVEN] = None
     # Folders with the modules of plug-ins; by default the folder of the scenario file. Written only if a plug-in was
     # found in one.
     import_from: Annotated[tuple[SearchFolder, ...], Field(strict=False, exclude_if=lambda folders: not folders)] = ()

@@ -72,7 +72,10 @@ def _quotient(match: re.Match[str]) -> str | None:
     if float(match[2]) == 0:
         return None
     value = float(match[1]) / float(match[2])
-    return plain(value) if len(plain(value)) <= LONGEST_DECIMAL else f"{value:.6g}"  # 1/3 has no end
+    exact = plain(value)
+    if len(exact) <= LONGEST_DECIMAL:
+        return exact
+    return f"{value:.6g}"  # 1/3 has no end
 
 
 _NOTATIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]], ...] = (

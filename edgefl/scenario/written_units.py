@@ -23,7 +23,9 @@ class Unit(NamedTuple):
         """Return an amount in the base unit as a number in this unit; NaN for a level of something not positive."""
         if not self.is_level:
             return amount / self.size
-        return 10 * math.log10(amount / self.size) if amount > 0 else math.nan
+        if amount <= 0:
+            return math.nan
+        return 10 * math.log10(amount / self.size)
 
 
 class UnitOfKey(NamedTuple):
@@ -72,8 +74,15 @@ def unit_of_key(key: str) -> UnitOfKey | None:
     return None
 
 
+def factor_of_prefix(written: str) -> float | None:
+    """Return the factor of a prefix that stands alone, such as M; None if the text is none. K means k, too."""
+    if written == "K":
+        return PREFIXES["k"]
+    return PREFIXES.get(written)
+
+
 def meanings_of_unit(written: str, quantity: str = "") -> list[Unit]:
-    """Return the units that a text may mean: the one that is written so, or else all that differ in case alone.
+    """Return the units that a text may mean: the one of that symbol or name, or else all that differ in case alone.
 
     Args:
         written: the text, such as mhz.
@@ -83,9 +92,9 @@ def meanings_of_unit(written: str, quantity: str = "") -> list[Unit]:
     if written in known:
         return [known[written]]
     if base := _WITH_PREFIX_ALONE.get(quantity):
-        prefix = "k" if written == "K" else written
-        if prefix in PREFIXES:
-            return [Unit(quantity, PREFIXES[prefix] * base)]
+        factor = factor_of_prefix(written)
+        if factor is not None:
+            return [Unit(quantity, factor * base)]
     alike = {unit for name, unit in known.items() if name.lower() == written.lower()}
     return [unit for unit in alike if unit.quantity == quantity] or sorted(alike)
 

@@ -87,7 +87,7 @@ def odd_key(key: str, *, is_alone: bool) -> str | None:
     if found and is_alone:
         return f"a space is missing after the colon: write {found[1]}: {found[2]}"
     if key != key.strip():
-        return "hard spaces (U+00A0) stand before the key, as copied from a web page: write plain spaces"
+        return "non-breaking spaces (U+00A0) stand before the key, as copied from a web page: write plain spaces"
     return None
 
 
@@ -106,7 +106,7 @@ def _line(lines: list[str], number: int) -> str:
 
 _WRITTEN_OTHERWISE = (
     (_KEY_WITHOUT_SPACE, "a space is missing after the colon"),
-    (_HARD_SPACE, "a hard space follows the colon, as copied from a web page"),
+    (_HARD_SPACE, "a non-breaking space follows the colon, as copied from a web page"),
     (_WIDE_COLON, "the colon is a wide one (U+FF1A)"),
     (_INI, "a colon and a space end a key, not an equals sign"),
 )

@@ -45,9 +45,10 @@ class _Loader(yaml.SafeLoader):
         seen: set[str] = set()
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                template = isinstance(key, yaml.MappingNode) and key.flow_style and node.flow_style
-                hint = ": templates such as {{ rounds }} are not filled in: write the value itself" if template else ""
-                raise RefusedNode(f"a key must be plain text{hint}", key)
+                problem = "a key must be plain text"
+                if isinstance(key, yaml.MappingNode) and key.flow_style and node.flow_style:
+                    problem += ": templates such as {{ rounds }} are not filled in: write the value itself"
+                raise RefusedNode(problem, key)
             if key.value in seen:
                 problem = f"the key {key.value} is here twice: remove one"
                 if key.value.isdecimal():  # {bandwidth_hz: 20,000,000}

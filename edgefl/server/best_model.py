@@ -39,7 +39,9 @@ class BestModel:
     @property
     def key(self) -> str | None:
         """The key under which the tensors of the best model are on record; None before the first evaluation."""
-        return None if self._best is None else self._best.key
+        if self._best is None:
+            return None
+        return self._best.key
 
     def note(
         self, round_key: RoundKey, key: str, columns: Mapping[str, Any], model: Callable[[], TrainedModel] | None
@@ -53,7 +55,9 @@ class BestModel:
             model: returns the model; None: its tensors are on record if it is the best one so far.
         """
         value = columns.get(self.column)
-        best = None if self._best is None else self._best.columns[self.column]
+        best = None
+        if self._best is not None:
+            best = self._best.columns[self.column]
         if value is None or not improves(self.column, value, best):
             return
         trained = None

@@ -109,8 +109,9 @@ class Evaluation:
 
     def _note_best(self, tested: TestedRound, columns: Mapping[str, Any]) -> None:
         """Put an evaluation on record; before it the tensors of the best model, so that a resumed run has both."""
-        before = None if self.best is None else self.best.key
+        before = None
         if self.best is not None:
+            before = self.best.key
             key = f"{tested.test.key.rpartition('/')[0]}/{TENSORS}"
             self.best.note(tested.round_key, key, columns, tested.test.model)
         if tested.test.evaluations:

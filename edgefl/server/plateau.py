@@ -35,7 +35,7 @@ class Plateau:
 
     @property
     def needs_tests(self) -> bool:
-        """Whether models have to be evaluated before the column is known."""
+        """Return whether models have to be evaluated before the column is known."""
         return self.column != "train_loss"
 
     def reached(self, ledger: Ledger) -> bool:

@@ -106,7 +106,9 @@ class Replay:
     @property
     def best_key(self) -> str | None:
         """The key under which the best model is on record, if the report asks for it and there is one."""
-        return None if self.best is None else self.best.key
+        if self.best is None:
+            return None
+        return self.best.key
 
     @property
     def key(self) -> str:

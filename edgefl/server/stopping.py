@@ -16,7 +16,7 @@ from edgefl.world.churn.base import Changes
 class Lifetime:
     """The time until `depleted` devices have run out of charge at once, which is the lifetime of a network.
 
-    Batteries tell their changes round by round; each call continues where the last one ended.
+    Batteries report their changes round by round; each call continues where the last one ended.
     """
 
     depleted: int

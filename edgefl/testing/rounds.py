@@ -58,7 +58,9 @@ def problem(
     count = sum(sizes)
     axes = len(labels)
     by_place = shape[len(shape) - axes :] == labels  # each place in a sample follows the class of its own label
-    places = labels if by_place else ()
+    places: tuple[int, ...] = ()
+    if by_place:
+        places = labels
     y = rng.integers(0, classes, (count + 30, *places))
     centres = rng.normal(size=(classes, *shape[: len(shape) - len(places)]))
     noise = rng.normal(size=(count + 30, *shape))

@@ -48,7 +48,9 @@ class BatteryParameters(NamedTuple):
         def draw(name: str, bound: PerDevice, key: str, without: float) -> Floats:
             def value(hardware: Hardware) -> Distribution | float:
                 given: Distribution | None = getattr(hardware.battery, key, None)
-                return without if given is None else given
+                if given is None:
+                    return without
+                return given
 
             return devices.draw(name, bound, streams, value)
 

@@ -36,7 +36,7 @@ from edgefl.core.per_device import (
     Real,
     draw,
 )
-from edgefl.core.section import Count, Section, fault, fault_at
+from edgefl.core.section import IF_GIVEN, Count, Section, fault, fault_at
 from edgefl.core.streams import Streams
 from edgefl.world.compute_section import Compute, ComputeKeys
 from edgefl.world.dvfs import DVFS, Dvfs
@@ -85,18 +85,14 @@ Windows = Annotated[
 ]
 
 
-def _is_absent(value: Any) -> bool:
-    return value is None
-
-
 class Battery(Section):
     """A device's battery; numbers may be distributions."""
 
     capacity_j: Positive | None = None  # Energy of the full battery.
     # Charge of the full battery, in milliampere-hours; in place of capacity_j, and with voltage_v.
-    capacity_mah: Annotated[Positive | None, Field(exclude_if=_is_absent)] = None
+    capacity_mah: Annotated[Positive | None, IF_GIVEN] = None
     # Nominal voltage of the battery, 3.85 for most phones; with capacity_mah.
-    voltage_v: Annotated[Positive | None, Field(exclude_if=_is_absent)] = None
+    voltage_v: Annotated[Positive | None, IF_GIVEN] = None
     start: PerDeviceShare = Constant(value=1.0)  # Level at time 0, as a share of the capacity.
     # Power that screen and system draw all the time, whether the device takes part or not.
     base_w: NonNegative = Constant(value=0.0)
@@ -111,7 +107,7 @@ class Battery(Section):
         if self.capacity_j is None and self.capacity_mah is None:
             raise fault_at(("capacity_j",), "is required; or write capacity_mah, with voltage_v")
         if self.capacity_j is not None and self.capacity_mah is not None:
-            raise fault_at(("capacity_mah",), "says the capacity that capacity_j says, too: leave one of them out")
+            raise fault_at(("capacity_mah",), "gives the capacity, as capacity_j does: leave one of them out")
         if self.capacity_mah is not None and self.voltage_v is None:
             raise fault_at(("capacity_mah",), "needs voltage_v, the battery's nominal voltage, such as 3.85")
         if self.capacity_mah is None and self.voltage_v is not None:

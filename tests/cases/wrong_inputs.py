@@ -152,7 +152,7 @@ YAML = {
     "a Windows path in double quotes": scenario(
         'data: {dataset: npz, path: "C:\\Users\\me\\x.npz"}\n', "s.yaml:1", "single quotes"
     ),
-    "hard spaces": scenario("radio:\n\u00a0\u00a0bandwidth_hz: 20e6\n", "s.yaml:2", "plain spaces"),
+    "non-breaking spaces": scenario("radio:\n\u00a0\u00a0bandwidth_hz: 20e6\n", "s.yaml:2", "plain spaces"),
     "a wide colon": scenario("rounds\uff1a 60\n", "s.yaml:1", "rounds: 60"),
     "curly quotes": scenario("rounds: \u201c60\u201d\n", "s.yaml:1: rounds", "write 60"),
     "a percent sign first": scenario("rounds: 5\ntargets: [%80]\n", "s.yaml:2", '"%80"'),
@@ -170,7 +170,7 @@ YAML = {
     ),
     "no space after a dash": scenario("targets:\n  - 0.8\n  -0.9\n", "s.yaml:3", "write - 0.9"),
     "a quote within quotes": scenario('name: "it"s"\n', "s.yaml:1", "quote within it"),
-    "a hard space after a colon": scenario("seed: 1\nrounds:\u00a05\n", "s.yaml:2", "hard space", "rounds: 5"),
+    "a non-breaking space after keys": scenario("seed: 1\nrounds:\u00a05\n", "s.yaml:2", "non-breaking", "rounds: 5"),
     "a template": scenario("rounds: {{ rounds }}\n", "s.yaml:1", "{{ rounds }} are not filled in"),
     "a number that NumPy wrote": scenario(
         "rounds: !!python/object/apply:numpy._core.multiarray.scalar [5]\n", "s.yaml:1", "NumPy", ".item()"

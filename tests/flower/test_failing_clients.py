@@ -48,7 +48,7 @@ def test_other_exceptions_name_the_device_without_that_remedy(tmp_path):
     assert result.error.endswith(": KeyError: 'x' (device 0, which is partition-id 0; evaluate message of round 1)")
 
 
-def test_a_key_that_nodes_do_not_have_is_told(tmp_path):
+def test_a_key_that_nodes_do_not_have_gets_a_remedy(tmp_path):
     client = CLIENT.replace('context.node_config["partition-id"] / 8', 'context.node_config["dataset-path"]')
     result = emulated(write_app(tmp_path / "app", "keyed_app", FEDAVG.replace("EVALUATED", "0.0"), client))
     line, _, remedy = result.error.partition(" (device 0, which is partition-id 0; train message of round 1); ")

@@ -98,7 +98,7 @@ def test_floats_are_a_regression_or_become_classes_as_the_message_says(name):
     assert run(train_y, test_y, loss="mse").status == "finished"
 
 
-def test_samples_along_the_last_axis_are_told():
+def test_samples_along_the_last_axis_get_a_remedy():
     images = np.zeros((8, 8, 30), np.uint8)
     with pytest.raises(InputError) as error:
         own_data({"train_x": images, "train_y": CLASSES[:30], "test_x": images, "test_y": CLASSES[:30]}, "here")
@@ -142,7 +142,7 @@ def test_whole_numbers_as_samples_get_a_remedy():
         ("objects", "train_y has Python objects: save numbers, or texts with train_y.astype(str)"),
     ],
 )
-def test_a_file_in_another_format_is_told(tmp_path, name, words):
+def test_a_file_in_another_format_is_refused_with_a_remedy(tmp_path, name, words):
     path = tmp_path / "data.npz"
     if name == "single":
         with path.open("wb") as stream:

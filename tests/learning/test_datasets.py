@@ -264,7 +264,7 @@ def test_files_that_are_not_npz_are_refused(tmp_path, content):
         Npz(path=path).load()
 
 
-def test_names_of_keras_are_read_as_ours(tmp_path):
+def test_names_of_keras_are_read(tmp_path):
     np.savez(tmp_path / "ours.npz", **ARRAYS)
     np.savez(tmp_path / "keras.npz", **{"_".join(reversed(name.split("_"))): array for name, array in ARRAYS.items()})
     with np.load(tmp_path / "keras.npz") as found:

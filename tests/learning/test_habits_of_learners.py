@@ -59,7 +59,7 @@ def test_seeds_of_other_generators_change_nothing():
     assert np.array_equal(*found)
 
 
-def test_loss_that_stays_ends_a_run_as_in_keras():
+def test_constant_loss_ends_a_run_as_in_keras():
     """Keras' example of EarlyStopping: with a patience of 3, a constant loss ends training after 4 epochs."""
     training = {**SMALL["training"], "lr": 0.0}
     for column in ("test_loss", "test_accuracy"):

@@ -109,7 +109,7 @@ def test_rises_beyond_noise_are_refused_with_their_line(tmp_path):
     assert "explains less" in refusal(write(tmp_path, rows_of([1.0, 0.0, 1.01 * limit, 0.0])))
 
 
-def test_points_count_by_their_blocks_if_the_file_tells_them(tmp_path):
+def test_points_count_by_their_blocks_if_the_file_gives_them(tmp_path):
     """Adaptive simulations stop at some errors; 20 and 180 blocks have the mean (20 x 0.3 + 180 x 0.5) / 200."""
     header = "mcs,tbs,snr_db,bler,n_blocks,n_errors"
     cells = ["0,32,-6,1,50,50", "0,32,-5,0.3,20,6", "0,32,-4,0.5,180,90", "0,32,-3,0,1000,0"]
@@ -168,7 +168,7 @@ def test_a_file_without_a_usable_scheme_is_refused(tmp_path):
     assert "curves.csv: no curve falls from above the target 0.1 to it or below: mcs 3 (0.5 at 5 dB)" in text
 
 
-def test_a_lowest_curve_that_lets_blocks_through_at_any_snr_is_told(tmp_path):
+def test_a_lowest_curve_that_lets_blocks_through_at_any_snr_is_a_warning(tmp_path):
     (line,) = read_curves(write(tmp_path, ["0,-6,0.93", "0,-5,0.01"]), 28, 0.1).warnings
     assert line == "mcs 0 loses 0.93 of all blocks at -6 dB and at any lower SNR: add a point with an error rate of 1"
 

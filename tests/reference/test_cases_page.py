@@ -30,6 +30,6 @@ def test_a_case_has_all_parts_and_a_test(case):
     assert not case.title.endswith(".")
 
 
-def test_no_case_is_told_twice():
+def test_no_two_cases_have_one_title():
     titles = [case.title for case in CASES]
     assert len(set(titles)) == len(titles)

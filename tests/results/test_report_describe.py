@@ -114,7 +114,7 @@ def test_values_have_the_unit_of_their_key(key, text, shown):
     ],
     ids=["validation", "test", "regression", "other", "none"],
 )
-def test_best_model_is_told_with_its_test_result(result, kept, text):
+def test_best_model_is_shown_with_its_test_result(result, kept, text):
     folder = with_summary(result(), best_model=kept)
     assert describe.best_model(load(folder)) == text
 

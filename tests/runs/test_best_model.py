@@ -130,7 +130,7 @@ def test_damaged_best_model_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize("after", [BEST + 1, BEST, BEST - 1], ids=["before", "just before", "after"])
-def test_best_model_outlives_a_kill(after, tmp_path):
+def test_best_model_survives_a_kill(after, tmp_path):
     """The best round comes before the kill, or after it."""
 
     def kill(row):

@@ -444,7 +444,7 @@ def test_a_folder_has_one_warning_of_each_kind(tmp_path, warned):
     repeated, left_out = warned()
     assert "1 sample repeats the time" in repeated
     assert "1 position is unknown" in left_out
-    assert all(line.endswith("; so in 2 other files of the folder") for line in (repeated, left_out))
+    assert all(line.endswith("; likewise in 2 other files of the folder") for line in (repeated, left_out))
 
 
 def test_times_that_fall_are_shown_as_in_the_file(tmp_path):

@@ -417,7 +417,7 @@ def test_groups_may_give_either_capacity_and_mains_none():
         ({"start": 1.0}, "capacity_j: is required; or write capacity_mah, with voltage_v"),
         ({"capacity_mah": 4000}, "capacity_mah: needs voltage_v, the battery's nominal voltage, such as 3.85"),
         ({"capacity_j": 1, "voltage_v": 3}, "voltage_v: goes with capacity_mah"),
-        ({"capacity_j": 1, "capacity_mah": 3, "voltage_v": 3}, "capacity_mah: says the capacity that capacity_j says"),
+        ({"capacity_j": 1, "capacity_mah": 3, "voltage_v": 3}, "capacity_mah: gives the capacity, as capacity_j does"),
     ],
 )
 def test_half_a_capacity_and_two_of_them_are_refused(battery, message):

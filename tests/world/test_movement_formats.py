@@ -196,7 +196,7 @@ def test_corners_of_ns2_movements_follow_its_steps(tmp_path_factory, place, orde
         assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_movements_of_sumos_exporter_follow_a_step_late(tmp_path):
+def test_movements_of_sumos_exporter_are_one_step_late(tmp_path):
     """At each step the vehicle is ordered to its place of that step; it stands at the first one until it departs."""
     lines = ["$node_(0) set X_ 10", "$node_(0) set Y_ 50", "$node_(0) set Z_ 0"]
     lines += [f'$ns_ at {30 + step} "$node_(0) setdest {10 + 5 * step} 50 5"' for step in range(4)]

@@ -1,5 +1,6 @@
 """The page of cases from the field: inputs and habits of users of other simulators, and what edgefl makes of them."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ import yaml
 
 from site_pages.markdown_text import escaped, page, table
 
+GITHUB = "https://github.com"
 FOLDER = Path(__file__).parents[3] / "tests" / "cases" / "field"
 
 AREAS = {
@@ -28,10 +30,10 @@ OUTCOMES = {
 }
 
 INTRODUCTION = """\
-Users of simulators of networks and of federated learning report what breaks: files as other programs write them,
-conventions, habits. The {count} cases below come from such reports and from descriptions of file formats ("habit": from
-what newcomers type). Each was tried in edgefl with an input of the same form, and a test holds its outcome;
-`tests/cases/field/` names it.
+Users of network simulators and of federated-learning frameworks report what breaks: files as other programs write them,
+conventions, habits. The {count} cases below come from such reports, and from descriptions of file formats; the source
+"habit" means that newcomers type this. Each case was tried in edgefl with an input of the same form, and a test checks
+its outcome; `tests/cases/field/` names the test.
 """
 
 
@@ -62,9 +64,20 @@ def text() -> str:
     counts = [(said, str(sum(case.kind == kind for case in every))) for kind, said in OUTCOMES.items()]
     parts = [INTRODUCTION.format(count=len(every)), table(("outcome", "cases"), counts)]
     for area, of_area in by_area.items():
-        rows = [[escaped(cell) for cell in (case.title, case.source, case.input, _outcome(case))] for case in of_area]
-        parts.append(f"## {AREAS[area]}\n{table(('case', 'source', 'input', 'outcome'), rows)}")
+        rows = table(("case", "source", "input", "outcome"), map(_row, of_area))
+        parts.append(f"## {AREAS[area]}\n{rows}")
     return page("Cases from the field", *parts)
+
+
+def _row(case: Case) -> list[str]:
+    return [escaped(case.title), _linked(case.source), escaped(case.input), escaped(_outcome(case))]
+
+
+def _linked(source: str) -> str:
+    """Return a source with links to the threads (owner/name#1) and pages that it names."""
+    text = escaped(source)
+    text = re.sub(r"https?://([^/\s]+)[^\s,]*", lambda found: f"[{found[1]}]({found[0]})", text)
+    return re.sub(r"([\w.-]+/[\w.-]+)#(\d+)", rf"[\g<0>]({GITHUB}/\1/issues/\2)", text)
 
 
 def _outcome(case: Case) -> str:

@@ -1,4 +1,4 @@
-"""What to do with samples and labels that come in another form than a dataset's: texts, one-hot rows, bytes as int64.
+"""Remedies for samples and labels in another form than a dataset's: texts, one-hot rows, bytes as int64.
 
 Each remedy is a piece of Python for `x`, `y`, or the four arrays by their names.
 """
@@ -53,7 +53,8 @@ def floats_as_classes(y: Array) -> str:
     if y.ndim == 2 and y.shape[1] > 1 and np.allclose(y.sum(axis=1), 1) and y.min() >= 0:
         return "say np.argmax(y, axis=1)"
     if np.array_equal(y, np.round(y)):
-        return "say np.ravel(y).astype(int)" if y.ndim == 2 and y.shape[1] == 1 else "say y.astype(int)"
+        is_column = y.ndim == 2 and y.shape[1] == 1
+        return "say np.ravel(y).astype(int)" if is_column else "say y.astype(int)"
     return "use whole numbers"
 
 

@@ -25,7 +25,7 @@ MOST_DEFLATED = 1032  # times as long as its packed form is the longest text tha
 class Npz(Dataset):
     """Your own arrays: a NumPy .npz file with train_x, train_y, test_x, test_y (labels are integers from 0).
 
-    The names x_train, y_train, x_test and y_test, as Keras has them, do as well. The file may also hold owner and
+    The names of Keras (x_train, y_train, x_test, y_test) are read, too. The file may also hold owner and
     test_owner. Images [n, H, W, 3] become [n, 3, H, W]. Floating-point labels are the numbers of a regression.
     """
 

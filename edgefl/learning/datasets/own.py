@@ -231,7 +231,7 @@ def _array(value: Any, name: str, where: str) -> Array:
     except (ValueError, TypeError, RuntimeError):  # rows of unequal lengths, or a list of a GPU's tensors
         array = np.array(None)
     if array.dtype == object and array.size and all(isinstance(item, str) for item in array.flat):
-        array = array.astype(str)  # texts of pandas, which are told as all texts
+        array = array.astype(str)  # texts of pandas, which get the message of all texts
     if array.dtype == object:
         _refuse(where, f"{name} {_problem_of_objects(value, parts)}")
     if array.dtype.kind == "c":

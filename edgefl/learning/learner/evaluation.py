@@ -110,14 +110,10 @@ class Evaluator:
         data = self._data
 
         def finish(parts: Sequence[Tested]) -> Evaluation:
-            counted = sum(part.labels for part in parts)  # labels over which loss and accuracy are means
-            loss = sum(part.loss_sum for part in parts) / counted
-            accuracy = None
-            if data.classes:
-                accuracy = sum(part.hits for part in parts) / counted
+            means = self._means(parts)
             if data.ranked:
-                return Evaluation(loss, accuracy, self._ranked(np.concatenate([part.scores for part in parts])))
-            return Evaluation(loss, accuracy, self._scalar(w))
+                return replace(means, extra=self._ranked(np.concatenate([part.scores for part in parts])))
+            return replace(means, extra=self._scalar(w))
 
         parts = self._in_parts(len(data.test_y), "test", (w, statistics), _tested, data.ranked, classes)
         if devices is None:
@@ -126,19 +122,19 @@ class Evaluator:
 
     def evaluate_held_out(self, w: Tensor, statistics: Tensor, rows: Indices) -> Pending:
         """Evaluate the model w [d] on training samples `rows` [n] that no device holds, in the background."""
-        tested = [
-            self._test_rows(w, statistics, part) for part in torch.split(torch.from_numpy(rows), EVALUATION_SAMPLES)
-        ]
+        chunks = torch.split(torch.from_numpy(rows), EVALUATION_SAMPLES)
+        tested = [self._test_rows(w, statistics, chunk) for chunk in chunks]
 
-        def finish(parts: Sequence[Tested]) -> Evaluation:
-            counted = sum(part.labels for part in parts)
-            loss = sum(part.loss_sum for part in parts) / counted
-            accuracy = None
-            if self._data.classes:
-                accuracy = sum(part.hits for part in parts) / counted
-            return Evaluation(loss, accuracy, {})
+        return Pending(tested, self._means)
 
-        return Pending(tested, finish)
+    def _means(self, parts: Sequence[Tested]) -> Evaluation:
+        """Return the mean loss and accuracy over all labels that count."""
+        counted = sum(part.labels for part in parts)
+        loss = sum(part.loss_sum for part in parts) / counted
+        accuracy = None
+        if self._data.classes:
+            accuracy = sum(part.hits for part in parts) / counted
+        return Evaluation(loss, accuracy, {})
 
     def _on_training_samples(self, w: Tensor, statistics: Tensor, devices: Ids) -> list[Future[Tested]]:
         """Test the model w [d] on the training samples of devices [n], some of them at a time."""
@@ -184,7 +180,9 @@ class Evaluator:
         """
         if not self._data.classes or not any(len(part) for part in self._own_parts):
             return None
-        count = len(self._data.test_y if self._own_set == "test" else self._data.train_y)
+        count = len(self._data.train_y)
+        if self._own_set == "test":
+            count = len(self._data.test_y)
         pending = self._in_parts(count, "hits", (w, statistics), _hits_copied, self._own_set)
         tested = [part.result() for part in pending]
         hits, labels = (np.concatenate(values) for values in zip(*tested, strict=True))
@@ -229,8 +227,10 @@ class Evaluator:
         arguments = [partial(as_is, (w, statistics, some)) for some in torch.split(rows, GRADIENT_SAMPLES)]
         pending = [self._workers.submit("gradient", each, Tensor.clone) for each in arguments]
         gradient = torch.stack([part.result().to(w.device) for part in pending]).sum(dim=0)
+        labels = len(rows)
         counted = counted_labels(self._data.train_y[rows.numpy()])
-        labels = len(rows) if counted is None else max(int(counted.sum()), 1)
+        if counted is not None:
+            labels = max(int(counted.sum()), 1)
         return float(((gradient / labels) ** 2).sum())
 
     def _some_samples(self, device: int, count: int, index: int) -> Indices:

@@ -35,9 +35,7 @@ class LearningTask:
     cut: int | None = None  # parameters of the front in split learning, see Solver
     report: ReportSection = field(default_factory=ReportSection)  # which models and contributions are wanted
     test_parts: Sequence[Indices] | None = None  # [devices] test samples of each device, if the test set is divided
-    validation: Indices | None = (
-        None  # [n] training samples that are held out to choose models by; None: there are none
-    )
+    validation: Indices | None = None  # [n] training samples that no device holds, to choose models by, if any
     redivision: Redivision | None = None  # divides the samples of a round's participants; None: they keep theirs
     participants: float | None = None  # expected number of participants of a round; None: not known
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TRIED = 4  # samples of the trial
 FUNCTION = "a loss must be a function of outputs and labels, or no run could be repeated"
-MOST_TRIED = 1000  # labels of which it is tried whether the function ignores them
+MOST_TRIED = 1000  # labels that are tried, as the function may ignore one
 DRAWS = 8
 SAME = 1e-4  # relative difference below which two ways to compute a loss agree in single precision
 
@@ -116,8 +116,9 @@ def _is_module(found: Any) -> bool:
     torch = sys.modules.get("torch")
     if torch is None:  # then no module can have been defined
         return False
-    kind = found if inspect.isclass(found) else type(found)
-    return issubclass(kind, torch.nn.Module)
+    if inspect.isclass(found):
+        return issubclass(found, torch.nn.Module)
+    return isinstance(found, torch.nn.Module)
 
 
 def imported(path: str, found: Any, keys: dict[str, Any], info: ValidationInfo) -> Loss | None:

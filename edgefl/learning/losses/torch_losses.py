@@ -99,7 +99,9 @@ def _refuse_key(path: str, name: str, names: Mapping[str, inspect.Parameter]) ->
 
 def _as_list(value: Any) -> Any:
     """Return the numbers of an array or a tensor, so that scenario.yaml has them, too."""
-    return value.tolist() if hasattr(value, "tolist") else value
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value
 
 
 def _as_tensor(value: Any, like: Tensor) -> Any:

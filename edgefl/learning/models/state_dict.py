@@ -31,8 +31,8 @@ def parameters_of(path: Path) -> npt.NDArray[Any]:
         raise
     except Exception:  # noqa: BLE001 - a damaged file can raise anything
         raise ValueError(f"is not the state_dict of a torch module: {REMEDY}") from None
-    tensors = content.values() if isinstance(content, dict) else []
-    if not tensors or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
+    is_mapping = isinstance(content, dict) and content
+    if not is_mapping or not all(isinstance(tensor, torch.Tensor) for tensor in content.values()):
         raise ValueError(f"holds more than the state_dict of a torch module: {REMEDY}")
     parts = [tensor for name, tensor in content.items() if name.rpartition(".")[2] not in BUFFERS]
     return np.concatenate([part.float().numpy().ravel() for part in parts])

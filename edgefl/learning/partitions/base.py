@@ -29,6 +29,12 @@ class Labelled(NamedTuple):
     labels: Indices  # [n] the class of each
     owner: Indices | None = None  # [n] the owner of each, from 0; None where samples have no owners
 
+    def some(self, numbers: Indices) -> "Labelled":
+        """Return the samples of these numbers [m]."""
+        if self.owner is None:
+            return Labelled(self.labels[numbers])
+        return Labelled(self.labels[numbers], self.owner[numbers])
+
 
 class Pieces(Sequence[Indices]):
     """Parts that are consecutive pieces of one array, without a million objects for a million devices.

@@ -25,7 +25,7 @@ PERCENT = ("bler_%", "bler_percent", "bler_pct")
 BLOCK_SIZES = ("cbs", "code_block_size", "code_block_bits", "block_size", "block_bits")
 LARGEST_DB = 200.0
 # A simulation of N blocks misses an error rate p by about (p (1 - p) / N)^(1/2).
-LEAST_BLOCKS = 100  # N where the table does not tell it
+LEAST_BLOCKS = 100  # N where the table does not give it
 STANDARD_ERRORS = 3.0
 ROUNDING = 1e-9
 SURE_LOSS = 0.99  # a curve that begins with less lets blocks through at any lower SNR
@@ -155,7 +155,7 @@ def _contradicts(points: Sequence[Point], worst: int, expected: float) -> NotRea
 
 
 def _check_block_sizes(points: Sequence[Point]) -> None:
-    """Check that the points of a scheme are of one size of blocks, if the file tells it.
+    """Check that the points of a scheme are of one size of blocks, if the file gives it.
 
     Raises:
         NotReadable: they are of several.
@@ -203,7 +203,7 @@ def _point(line: int, cells: Mapping[str, str], others: Mapping[str, str], schem
 
 
 def _blocks(line: int, others: Mapping[str, str]) -> float:
-    """Return the number of blocks that were simulated for a point, if a column tells it."""
+    """Return the number of blocks that were simulated for a point, if a column gives it."""
     for name, cell in others.items():
         if _plain(name) in BLOCKS:
             try:
@@ -233,9 +233,9 @@ def _names(path: Path) -> dict[str, str]:
             names[column] = found[0]
         else:
             missing.append(column)
-    told = _told(missing, plain)
-    if told:
-        raise NotReadable(told, 1)
+    problem = _other_columns(missing, plain)
+    if problem:
+        raise NotReadable(problem, 1)
     return names
 
 
@@ -243,13 +243,13 @@ def _header(path: Path, required: Sequence[str] = ()) -> list[str]:
     """Return the names of a file's columns; empty if it lacks the required ones, has no rows, or is not a table."""
     try:
         first: CsvRow | None = next(csv_rows(path, required), None)
-    except NotReadable:  # the reader of the rows tells more, as it knows which columns are needed
+    except NotReadable:  # the reader of the rows says more, as it knows which columns are needed
         first = None
     return [] if first is None else list(first.cells)
 
 
-def _told(missing: Sequence[str], plain: Mapping[str, str]) -> str:
-    """Return what is known about a table that lacks some columns; empty: nothing.
+def _other_columns(missing: Sequence[str], plain: Mapping[str, str]) -> str:
+    """Return which other columns a table has in place of those that it lacks, and the remedy; empty if unknown.
 
     Args:
         missing: the columns.

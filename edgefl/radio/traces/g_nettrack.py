@@ -14,8 +14,6 @@ from edgefl.core.sample_times import SampleTimes, of_folder
 from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held
 
 TIME = "Timestamp"
-BITRATES = ("DL_bitrate", "UL_bitrate")  # kbit/s
-SNR = ("SNR",)
 NOT_MEASURED = "-"
 BPS_PER_KBPS = 1e3
 
@@ -55,8 +53,21 @@ class GNetTrackTrace(LinkTrace):
         return logs
 
 
+class _Values(NamedTuple):
+    """The columns with the values of a recording, in units of the log."""
+
+    columns: tuple[str, ...]  # of the downlink and of the uplink, or one for both
+    least: float
+    most: float
+    scale: float  # to bit/s or dB
+
+
+BITRATES = _Values(("DL_bitrate", "UL_bitrate"), 0.0, HIGHEST_BPS / BPS_PER_KBPS, BPS_PER_KBPS)
+SNR = _Values(("SNR",), -LARGEST_SNR_DB, LARGEST_SNR_DB, 1.0)
+
+
 class _Log(NamedTuple):
-    """What a log holds."""
+    """The content of a log."""
 
     recording: Recording
     notes: list[str]  # for the user
@@ -82,26 +93,22 @@ def _read(path: Path, changed_ns: int, *, is_snr: bool) -> _Log:
     name = stem_of(path)
     times = SampleTimes()
     rows: list[_Row] = []
-    for row in _rows(path, is_snr=is_snr):
+    wanted = SNR if is_snr else BITRATES
+    for row in _rows(path, wanted):
         if times.is_repeated(name, name, row.time_s, row.time, row.line):
             rows.pop()
         rows.append(row)
     if not rows:
-        raise NotReadable(f"has no row with {' and '.join(SNR if is_snr else BITRATES)}", 1)
+        raise NotReadable(f"has no row with {' and '.join(wanted.columns)}", 1)
     times_s = [0.0, *(row.time_s for row in rows[1:])]  # the first value holds from the log's beginning
     recording = held(name, times_s, [row.down for row in rows], [row.up for row in rows], are_snrs=is_snr)
     return _Log(recording, times.notes(path))
 
 
-def _rows(path: Path, *, is_snr: bool) -> Iterator[_Row]:
-    """Yield the rows of a log that have all values."""
-    columns: tuple[str, ...] = BITRATES
-    least, most, scale = 0.0, HIGHEST_BPS / BPS_PER_KBPS, BPS_PER_KBPS
-    if is_snr:
-        columns = SNR
-        least, most, scale = -LARGEST_SNR_DB, LARGEST_SNR_DB, 1.0
-    for row in timed_rows(path, (TIME,), (TIME, *columns)):
-        if any(row.cells[column] == NOT_MEASURED for column in columns):
+def _rows(path: Path, wanted: _Values) -> Iterator[_Row]:
+    """Yield the rows of a log that have all wanted values."""
+    for row in timed_rows(path, (TIME,), (TIME, *wanted.columns)):
+        if any(row.cells[column] == NOT_MEASURED for column in wanted.columns):
             continue
-        values = [bounded(column, row, least, most) * scale for column in columns]
+        values = [bounded(column, row, wanted.least, wanted.most) * wanted.scale for column in wanted.columns]
         yield _Row(row.line, float(row.cells[TIME]), row.as_written(TIME), values[0], values[-1])

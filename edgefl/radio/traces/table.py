@@ -18,7 +18,7 @@ SNR = ("downlink_snr_db", "uplink_snr_db")
 
 
 class _Read(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
     recordings: list[Recording]
     notes: list[str]  # for the user

@@ -34,7 +34,7 @@ class Recording(NamedTuple):
 
 
 class Recordings(NamedTuple):
-    """What a published trace holds."""
+    """The content of a published trace."""
 
     phones: list[Recording]
     notes: list[str]  # lines for the user

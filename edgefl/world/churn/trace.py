@@ -156,9 +156,9 @@ def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
             repeated.append(row.line)
             continue
         if row.device == last.device and row.on_s < last.off_s:
-            line, other = max(row.line, last.line), min(row.line, last.line)
-            text = f"device {row.device}: the stay overlaps that of line {other}: if both are right, write one row"
-            raise NotReadable(f"{text} from {last.on_s:g} to {max(row.off_s, last.off_s):g} s", line)
+            first, second = sorted([row.line, last.line])
+            text = f"device {row.device}: the stay overlaps that of line {first}: if both are right, write one row"
+            raise NotReadable(f"{text} from {last.on_s:g} to {max(row.off_s, last.off_s):g} s", second)
         stays.append(row)
     if not repeated:
         return stays, []

@@ -97,8 +97,9 @@ class RecordedTrack(Track):
             lasts_s[row] = min(lasts_s[row], self._next_change_s(int(ids[row]), file_s) - file_s)
         lasts_s = np.where(file_s > last_s, np.inf, lasts_s)  # after its last sample, nothing happens to it
         lasts_s = np.where(file_s < first_s, first_s - file_s, lasts_s)
-        begins_again_s = self._end_s - file_s if self._at_end == "loop" else np.inf
-        return time_s + np.minimum(lasts_s, begins_again_s)
+        if self._at_end == "loop":
+            lasts_s = np.minimum(lasts_s, self._end_s - file_s)
+        return time_s + lasts_s
 
     def _next_change_s(self, device: int, file_s: float) -> float:
         """Return when an absence next begins, is half over (the device is put elsewhere) or ends; inf if never."""
@@ -111,7 +112,9 @@ class RecordedTrack(Track):
             return leaves_s
         returns_s = way.returns_s[number]
         middle_s = (leaves_s + returns_s) / 2
-        return middle_s if file_s <= middle_s else returns_s
+        if file_s <= middle_s:
+            return middle_s
+        return returns_s
 
     def path_m(self, device: int, times_s: Floats) -> Floats:
         return self._interpolated(device, np.array([self._file_s(time_s) for time_s in times_s.tolist()]))
@@ -159,7 +162,7 @@ class RecordedTrack(Track):
 
 
 def _fastest_mps(way: RecordedWay) -> float:
-    """Return the greatest speed of a way; to be put elsewhere while absent is none."""
+    """Return the greatest speed of a way; jumps in the middle of absences have none."""
     lasts_s = np.diff(way.times_s)
     steps = np.diff(way.points, axis=0)
     steps_m = np.hypot(steps[:, 0], steps[:, 1])

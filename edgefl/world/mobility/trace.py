@@ -185,7 +185,7 @@ class Trace(Placed):
         if not moves or extent_m >= LEAST_EXTENT_M:
             return
         remedy = "if it is not in metres, write scale"
-        if self._known.places in {"as_told", "by_speeds"}:
+        if self._known.places in {"by_key", "by_speeds"}:
             remedy = f"if it is in degrees, write coordinates: lon_lat; {remedy}"
         text = f"its devices move, but within {extent_m:.3g} m in all: {remedy}; if it is right, coordinates: metres"
         raise self.fault(text)

@@ -212,11 +212,13 @@ class Trainer:
         losses, hits, counts = (torch.cat(values) for values in zip(*parts, strict=True))
         if classes is not None:
             wanted = torch.isin(y, y.new_tensor(classes))
-            losses, hits, counts = losses[wanted], hits[wanted], counts[wanted]
+            losses = losses[wanted]
+            hits = hits[wanted]
+            counts = counts[wanted]
         return losses.sum(), hits.sum(), counts.sum(), torch.cat([losses.new_empty(0), *scores])
 
     def hits(self, w: Tensor, statistics: Tensor, begin: int, end: int, which: str) -> tuple[Tensor, Tensor]:
-        """Return how many labels [n] of each of the samples [begin, end) of a set are predicted right, of how many."""
+        """Return how many labels of each of the samples [begin, end) of a set are right, and how many count [n]."""
         parts = [self._compared(*part) for part in self._tested(w, statistics, which, begin, end)]
         return torch.cat([part.hits for part in parts]), torch.cat([part.labels for part in parts])
 
@@ -235,7 +237,7 @@ class Trainer:
         return outputs, predicted
 
     def test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the sum of the losses of the labels of training samples `rows` [n], and how many are right, of all."""
+        """Return the sum of losses of training samples `rows` [n], and how many of their labels are right and count."""
         w = w.to(self.device)
         statistics = statistics.to(self.device)
         samples = self.samples["train"]

@@ -73,8 +73,9 @@ def accuracy(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Fi
         alone = runs[0]
     tested = _curves(runs, ACCURACY, groups)
     beside = _beside(runs, tested, "test accuracy", [VALIDATION_ACCURACY])
+    title = "accuracy [%]" if beside else "test accuracy [%]"
     layout = {
-        "yaxis": {"title": {"text": "accuracy [%]" if beside else "test accuracy [%]"}, "range": [0, ceiling]},
+        "yaxis": {"title": {"text": title}, "range": [0, ceiling]},
         "margin": {"r": 52},  # the targets are written there
     }
     if beside:

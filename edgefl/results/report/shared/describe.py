@@ -23,13 +23,16 @@ def best_model(run: Run) -> str:
     if not isinstance(best, Mapping):
         return ""
     chosen_by = str(best.get("chosen_by"))
-    tested = "test_loss" if best.get("test_accuracy") is None else "test_accuracy"
+    tested = "test_accuracy"
+    if best.get(tested) is None:
+        tested = "test_loss"
     texts = []
     for column in dict.fromkeys([chosen_by, tested]):
         value = as_number(best.get(column))
-        shown = score if column.endswith("_accuracy") else digits
-        if value is not None:  # a folder of another version may hold something else
-            texts.append(f"{column.replace('_', ' ')} {shown(value)}")
+        if value is None:  # a folder of another version may hold something else
+            continue
+        shown = score(value) if column.endswith("_accuracy") else digits(value)
+        texts.append(f"{column.replace('_', ' ')} {shown}")
     where = f"round {best.get('round')}"
     if "session" in best:
         where = f"session {best['session']}, {where}"

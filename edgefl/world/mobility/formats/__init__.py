@@ -22,18 +22,18 @@ FormatName = Literal["csv", "obsmat", "fcd", "gpx", "bonnmotion", "ns2", "g_nett
 
 
 class Format(NamedTuple):
-    """How files of one format are read."""
+    """A format of trace files, and how it is read."""
 
     read: Callable[[Path], Iterator[Sample]]
     suffixes: tuple[str, ...]  # of names of such files; the first format with a suffix has it by default
-    places: Literal["metres", "degrees", "as_told", "by_speeds"]
-    """What x and y are: metres, or longitude and latitude; `as_told`: metres unless the key `coordinates` says degrees;
+    places: Literal["metres", "degrees", "by_key", "by_speeds"]
+    """What x and y are: metres, or longitude and latitude; `by_key`: metres unless the key `coordinates` says degrees;
     `by_speeds`: degrees where the samples' speeds say so."""
     tells_absence: bool = False  # every time step lists the devices that are there, also after a device's last sample
 
 
 FORMATS: dict[str, Format] = {
-    "csv": Format(read_csv, (".csv",), "as_told"),
+    "csv": Format(read_csv, (".csv",), "by_key"),
     "obsmat": Format(read_obsmat, (".txt",), "metres"),
     "fcd": Format(read_fcd, (".xml",), "by_speeds", tells_absence=True),
     "gpx": Format(read_gpx, (".gpx",), "degrees"),

@@ -53,7 +53,9 @@ def _check_count(written: int, numbers: int, line: int) -> None:
     if written == 1:
         text = "holds a single number, as a line of BonnMotion's model DisasterArea: convert it by bm NSFile -d"
         raise NotReadable(f"{text}, and read that file with format: ns2", line)
-    waypoint = "time x y" if numbers == NUMBERS_2D else "time x y z"
+    waypoint = "time x y"
+    if numbers == NUMBERS_3D:
+        waypoint = "time x y z"
     text = f"holds {written} numbers, not a multiple of {numbers}, as {waypoint} of each waypoint"
     if numbers == NUMBERS_2D and written % NUMBERS_3D == 0:
         text = f"{text}: where they have a z, write #3D as the first line"

@@ -34,9 +34,7 @@ class _Point(NamedTuple):
 
     def towards(self, goal: "_Point", share: float) -> "_Point":
         """Return the point after a share of the straight way to another one."""
-        return _Point(
-            self.x + share * (goal.x - self.x), self.y + share * (goal.y - self.y), self.z + share * (goal.z - self.z)
-        )
+        return _Point(*(here + share * (there - here) for here, there in zip(self, goal, strict=True)))
 
 
 class _Order(NamedTuple):
@@ -50,7 +48,7 @@ class _Order(NamedTuple):
 
 @dataclass
 class _Node:
-    """What a file says of a node."""
+    """A node of a file, with its first place and its orders."""
 
     line: int  # where it is named first
     place: dict[str, float] = field(default_factory=dict)  # by axis, before the first order
@@ -86,7 +84,8 @@ def _take(text: str, line: int, nodes: dict[str, _Node]) -> None:
         if words.startswith("#"):
             return
         is_order = "setdest" in words
-        found = (_ORDER if is_order else _PLACE).match(words)
+        form = _ORDER if is_order else _PLACE
+        found = form.match(words)
         if found is None:
             if is_order:
                 raise NotReadable(f"must be such as {ORDER_EXAMPLE}, got {shown(words)}", line)
@@ -136,7 +135,9 @@ def _way(name: str, node: _Node) -> Iterator[Sample]:
     yield Sample(node.line, since_s, name, here.x, here.y)
     orders = sorted(node.orders, key=lambda order: order.time_s)  # stable: of several at one time the last counts
     for order, following in zip_longest(orders, orders[1:]):
-        end_s = math.inf if following is None else following.time_s
+        end_s = math.inf
+        if following is not None:
+            end_s = following.time_s
         if order.time_s > since_s:  # it has stood since the last corner
             since_s = order.time_s
             yield Sample(order.line, since_s, name, here.x, here.y)

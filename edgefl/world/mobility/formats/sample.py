@@ -1,4 +1,4 @@
-"""What every reader of traces yields."""
+"""Samples of a trace file, which every reader yields."""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""How SUMO writes times and unknown numbers."""
+"""SUMO's times and unknown numbers."""
 
 UNKNOWN = -(2.0**30)  # in place of a position or speed that SUMO does not know, -1073741824.00
 SECONDS_PER_PART = (1.0, 60.0, 3600.0, 86400.0)  # of seconds, minutes, hours and days
@@ -6,7 +6,6 @@ SECONDS_PER_PART = (1.0, 60.0, 3600.0, 86400.0)  # of seconds, minutes, hours an
 
 def seconds(text: str) -> float | None:
     """Return the seconds of a time such as 3725.50, 1:02:05.50 or 2:01:02:05.50 (with days); None if it is none."""
-    sign = -1.0 if text.startswith("-") else 1.0
     parts = text.removeprefix("-").split(":")
     if len(parts) not in {1, 3, 4}:
         return None
@@ -14,4 +13,7 @@ def seconds(text: str) -> float | None:
         values = [float(part) for part in reversed(parts)]
     except ValueError:
         return None
-    return sign * sum(value * scale for value, scale in zip(values, SECONDS_PER_PART, strict=False))
+    found = sum(value * scale for value, scale in zip(values, SECONDS_PER_PART, strict=False))
+    if text.startswith("-"):
+        return -found
+    return found

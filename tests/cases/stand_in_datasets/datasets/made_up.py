@@ -2,16 +2,6 @@
 
 import numpy as np
 
-WORDS_OF_ADULTS = [
-    "workclass",
-    "education",
-    "marital.status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "native.country",
-]
 TITLES = ["Mr", "Mrs", "Miss", "Master", "Dr"]
 
 
