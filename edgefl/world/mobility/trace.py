@@ -79,7 +79,8 @@ class Trace(Placed):
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """Return the track of the first `count` devices of the file."""
-        ways = self._ways()
+        samples = self._samples()
+        ways = self._ways(samples)
         if len(ways) < count:
             raise self.fault(f"has tracks of {len(ways)} devices, the scenario has {count}: lower devices.count")
         used = ways[:count]
@@ -87,24 +88,28 @@ class Trace(Placed):
         ends = np.concatenate([way.points[1:] for way in used])
         is_jump = np.concatenate([way.is_jump for way in used])
         self.check_reach(starts, np.where(is_jump[:, None], starts, ends), area)
-        end_s = max(way.times_s[-1] for way in ways)  # of the file, also where not all of its devices are used
-        leaves = self._is_gone(used, end_s)
+        leaves = self._is_gone(samples)[:count]
+        end_s = float(self._emulation_s(samples, samples.ends_s).max())  # also where not all of its devices are used
         return RecordedTrack(used, start_s=self.time_offset_s, end_s=end_s, at_end=self.at_end, leaves=leaves)
 
-    def _is_gone(self, ways: Sequence[RecordedWay], end_s: float) -> Bools:
-        """Return whether the file says of each device [n] that it is gone after its last sample."""
-        if not self._known.tells_absence:
-            return np.zeros(len(ways), dtype=np.bool_)
-        rest_s = end_s - np.array([way.times_s[-1] for way in ways])
-        return np.asarray(rest_s > (self.gap_s or 0.0) * self.time_scale)
+    def _emulation_s(self, samples: Samples, times_s: Floats) -> Floats:
+        """Return times of the file [n] as times of the emulation."""
+        return (times_s - samples.time_s.min()) * self.time_scale + self.time_offset_s
 
-    def _ways(self) -> list[RecordedWay]:
+    def _is_gone(self, samples: Samples) -> Bools:
+        """Return whether the file says of each device [n], in their order, that it is gone after its last sample."""
+        if not self._known.tells_absence:
+            return np.zeros(len(samples.names), dtype=np.bool_)
+        of_devices = samples.of_devices()
+        rest_s = [samples.ends_s[device] - samples.time_s[of_devices[device][-1]] for device in _order(samples)]
+        return np.array(rest_s) > (self.gap_s or 0.0)
+
+    def _ways(self, samples: Samples) -> list[RecordedWay]:
         """Return the ways of all devices of the file, in their order.
 
         Raises:
-            InputError: the file cannot be read, or is wrong.
+            InputError: the file is wrong.
         """
-        samples = self._samples()
         for note in (*samples.repeated, *samples.unknown):
             warn_once(f"mobility.path: {note}")
         if self.gap_s is None and samples.after_absence.sum() > USUAL_ABSENCES * len(samples.line):
@@ -115,14 +120,10 @@ class Trace(Placed):
         if in_degrees:
             points = self._projected_m(points)
         points = self.placed_m(points)
-        times_s = (samples.time_s - samples.time_s.min()) * self.time_scale + self.time_offset_s
+        times_s = self._emulation_s(samples, samples.time_s)
         of_devices = samples.of_devices()
-
-        def rank(device: int) -> tuple[float, tuple[float, str, str]]:
-            return samples.time_s[of_devices[device][0]], natural(samples.names[device])
-
         ways = []
-        for device in sorted(range(len(of_devices)), key=rank):
+        for device in _order(samples):
             rows = of_devices[device]
             ways.append(way_of(times_s[rows], points[rows], self._is_absent(samples, rows)))
         if self.coordinates == "auto" and not in_degrees:
@@ -189,3 +190,13 @@ class Trace(Placed):
             remedy = f"if it is in degrees, write coordinates: lon_lat; {remedy}"
         text = f"its devices move, but within {extent_m:.3g} m in all: {remedy}; if it is right, coordinates: metres"
         raise self.fault(text)
+
+
+def _order(samples: Samples) -> list[int]:
+    """Return the devices of a file in their order: by first sample, then by name."""
+    of_devices = samples.of_devices()
+
+    def rank(device: int) -> tuple[float, tuple[float, str, str]]:
+        return samples.time_s[of_devices[device][0]], natural(samples.names[device])
+
+    return sorted(range(len(of_devices)), key=rank)

@@ -22,6 +22,13 @@ class Sample(NamedTuple):
     is_known: bool = True  # False: the file says that the position is unknown
 
 
+class EmptyStep(NamedTuple):
+    """A time step of a file that lists no devices."""
+
+    line: int  # of the file, for messages
+    time_s: float  # the file's own
+
+
 def number(text: str, line: int) -> float:
     """Return the number that a text holds.
 
