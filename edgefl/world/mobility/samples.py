@@ -194,13 +194,18 @@ def _check(sample: Sample) -> None:
         raise NotReadable("a device has no name", sample.line)
     most = LARGEST_NUMBER
     # In this form nan is refused, too.
+    if most < abs(sample.time_s) < math.inf:
+        text = f"device {sample.device}: a time must be a number of seconds up to {LARGEST_NUMBER:g}"
+        raise NotReadable(
+            f"{text}, got {sample.time_s:.15g}: divide by 1000 if the times are milliseconds", sample.line
+        )
     if not (abs(sample.time_s) <= most and abs(sample.x) <= most and abs(sample.y) <= most):
         text = f"device {sample.device}: time and place must be numbers up to {LARGEST_NUMBER:g}"
         raise NotReadable(text, sample.line)
 
 
-def degrees_per_m(samples: Samples) -> float:
-    """Return the movement in the file's coordinates for each metre by its speeds; inf if it has no speeds."""
+def moved_per_m(samples: Samples) -> float:
+    """Return the movement in the file's coordinates for each metre by its speeds; inf without any speeds above 0."""
     rows = np.argsort(samples.device, kind="stable")
     speed_mps = samples.speed_mps[rows]
     mean_mps = (speed_mps[1:] + speed_mps[:-1]) / 2

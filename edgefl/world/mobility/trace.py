@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -19,10 +20,11 @@ from edgefl.world.mobility.base import Track
 from edgefl.world.mobility.formats import FORMATS, Format, FormatName, format_of, known_suffixes
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Coordinates, Factor, Placed, Shift
 from edgefl.world.mobility.recorded_track import RecordedTrack, RecordedWay, way_of
-from edgefl.world.mobility.samples import Samples, degrees_per_m, joined, read_samples
+from edgefl.world.mobility.samples import Samples, joined, moved_per_m, read_samples
 
 EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
 USUAL_ABSENCES = 0.5  # for each sample: more of them are a way of sampling
+SPEED_RATIOS = (0.8, 1.25)  # of movement by positions to that by speeds: beyond them, the file has another clock
 MOST_DEGREES_PER_M = 0.01  # a degree is longer than 100 m everywhere but within 100 km of a pole
 
 
@@ -94,7 +96,8 @@ class Trace(Placed):
 
     def _emulation_s(self, samples: Samples, times_s: Floats) -> Floats:
         """Return times of the file [n] as times of the emulation."""
-        return (times_s - samples.time_s.min()) * self.time_scale + self.time_offset_s
+        begin_s = float(samples.time_s.min())
+        return (times_s - begin_s) * self.time_scale + self.time_offset_s
 
     def _is_gone(self, samples: Samples) -> Bools:
         """Return whether the file says of each device [n], in their order, that it is gone after its last sample."""
@@ -112,6 +115,8 @@ class Trace(Placed):
         """
         for note in (*samples.repeated, *samples.unknown):
             warn_once(f"mobility.path: {note}")
+        if self._known.places == "metres":
+            self._check_clock(samples)
         if self.gap_s is None and samples.after_absence.sum() > USUAL_ABSENCES * len(samples.line):
             text = "devices are absent between most of their samples, as the file leaves them out in between"
             warn_once(f"mobility.path: {self.path}: {text}: if they were only sampled rarely, write gap_s")
@@ -167,7 +172,7 @@ class Trace(Placed):
             return True
         if self.coordinates == "metres" or self._known.places != "by_speeds":
             return False
-        return bool(on_earth.all()) and degrees_per_m(samples) < MOST_DEGREES_PER_M
+        return bool(on_earth.all()) and moved_per_m(samples) < MOST_DEGREES_PER_M
 
     def _projected_m(self, points: Floats) -> Floats:
         """Return longitudes and latitudes [n, 2] in metres, by the equirectangular projection around the origin."""
@@ -178,6 +183,15 @@ class Trace(Placed):
             middle = np.array([longitude, latitude])
         shrink = np.array([np.cos(np.radians(middle[1])), 1.0])  # circles of latitude are shorter than the equator
         return np.asarray(np.radians(points - middle) * EARTH_RADIUS_M * shrink)
+
+    def _check_clock(self, samples: Samples) -> None:
+        """Warn if the file's speeds say that its times are in another unit, such as frames at another rate."""
+        ratio = moved_per_m(samples)
+        least, most = SPEED_RATIOS
+        if self.time_scale != 1 or least <= ratio <= most or not 0 < ratio < math.inf:
+            return
+        text = f"its devices move {ratio:.4g} m for each metre by the speeds in the file"
+        warn_once(f"mobility.path: {self.path}: {text}: if the speeds are right, write time_scale: {ratio:.4g}")
 
     def _check_extent(self, ways: Sequence[RecordedWay], points: Floats) -> None:
         """Refuse points [n, 2] among which devices move, but all within less than a metre."""
