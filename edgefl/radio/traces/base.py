@@ -5,6 +5,7 @@ A new format is one file in this folder and one line in the folder's table of co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
@@ -68,6 +69,10 @@ class LinkTrace(Member):
         return "the trace"
 
 
+NO_SNR = "leave the row out, so that the value before holds"
+NO_RATE = f"write 0 where nothing could be sent, or {NO_SNR}"
+
+
 def held(
     name: str, times_s: Sequence[float], down: Sequence[float], up: Sequence[float], *, are_snrs: bool
 ) -> Recording:
@@ -89,8 +94,8 @@ def held(
     return Recording(name, recorded(down), recorded(up))
 
 
-def bounded(column: str, row: CsvRow, least: float, most: float) -> float:
-    """Return the number that a cell holds.
+def bounded(column: str, row: CsvRow, least: float, most: float, remedy: str = "") -> float:
+    """Return the number that a cell holds; `remedy` says what to write where it holds none.
 
     Raises:
         NotReadable: it holds none from `least` to `most`.
@@ -99,7 +104,10 @@ def bounded(column: str, row: CsvRow, least: float, most: float) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise NotReadable(f"{column}: {shown(text)} is not a number", row.line) from None
-    if not least <= value <= most:  # in this form nan is refused, too
+        value = math.nan
+    if math.isnan(value):
+        reason = f"{column}: {shown(text)} is not a number"
+        raise NotReadable(f"{reason}: {remedy}" if remedy else reason, row.line)
+    if not least <= value <= most:
         raise NotReadable(f"{column}: must be from {least:g} to {most:g}, got {text}", row.line)
     return value

@@ -9,7 +9,7 @@ from edgefl.core.data_files import NotReadable, faults_in, timed_rows
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import SampleTimes, shown_time
 from edgefl.core.section import LARGEST_S, shown
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, NO_RATE, NO_SNR, LinkTrace, Recording, bounded, held
 
 KEYS = ("device", "time_s")
 TIMES = ("time_s",)
@@ -129,8 +129,10 @@ def _rows(path: Path) -> Iterator[_Row]:
         if not device:
             raise NotReadable("a device has no name", row.line)
         time_s = bounded("time_s", row, 0.0, LARGEST_S)
-        least, most = (-LARGEST_SNR_DB, LARGEST_SNR_DB) if pair == SNR else (0.0, HIGHEST_BPS)
-        down, up = (bounded(name, row, least, most) for name in pair)
+        least, most, remedy = 0.0, HIGHEST_BPS, NO_RATE
+        if pair == SNR:
+            least, most, remedy = -LARGEST_SNR_DB, LARGEST_SNR_DB, NO_SNR
+        down, up = (bounded(name, row, least, most, remedy) for name in pair)
         yield _Row(row.line, device, time_s, row.as_written("time_s"), down, up, pair == SNR)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.data_files import CsvRow, NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import ENDLESS, CsvRow, NotReadable, faults_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import warn_once
@@ -169,6 +169,8 @@ def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
 def _stay(row: CsvRow) -> _RecordedStay:
     cells = [row.cells[name] for name in TRACE_COLUMNS]
     found = shown(",".join(cells))
+    if not cells[-1]:
+        raise NotReadable(f"has no off_s, got {found}: write {ENDLESS} for a stay without an end", row.line)
     try:
         number, on_s, off_s = map(float, cells)
     except ValueError:

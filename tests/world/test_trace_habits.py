@@ -1,0 +1,189 @@
+"""Traces of movement, links and stays as other programs and spreadsheets write them, and what messages advise."""
+
+import math
+
+import numpy as np
+import pytest
+
+import edgefl
+from edgefl.core import sample_times
+from edgefl.core.errors import InputError
+from edgefl.core.streams import Streams
+from edgefl.scenario import load
+from edgefl.world.mobility import Area
+
+AREA = Area(10.0, 250.0)
+RADIO = {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}}
+
+
+def track_of(path, count, **keys):
+    mobility = load({"mobility": {"kind": "trace", "path": str(path), **keys}, "radio": RADIO}).mobility
+    return mobility.track(AREA, count, Streams(1))
+
+
+@pytest.fixture
+def warned(caplog):
+    """The warnings so far, each once."""
+    sample_times.warn_once.cache_clear()
+    return lambda: [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+
+# Pedestrians
+
+
+def obsmat(path, frames_per_s, speed_mps=1.25, *, velocity=True):
+    """A pedestrian who walks along x, marked every 0.4 s in a video of so many frames a second."""
+    lines = []
+    for number in range(20):
+        time_s = 0.4 * number
+        columns = [780 + time_s * frames_per_s, 1, 20 + speed_mps * time_s, 0, 3, speed_mps, 0, 0]
+        if not velocity:
+            columns = [columns[place] for place in (0, 1, 2, 4)]
+        lines.append("\t".join(f"{value:.7e}" for value in columns))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_frames_at_another_rate_than_velocities_say_are_mentioned_with_the_time_scale(tmp_path, warned):
+    """ETH's sequence seq_eth counts 15 frames a second: 6 in 0.4 s."""
+    path = obsmat(tmp_path / "obsmat.txt", 15)
+    one = np.array([0])
+    for _ in range(2):
+        assert track_of(path, 1).speeds_mps(one, 1.0) == pytest.approx([1.25 * 25 / 15])
+    (line,) = warned()
+    assert line.endswith("its devices move 1.667 m for each metre by the speeds in the file: if the speeds are right, "
+                         "write time_scale: 1.667")  # fmt: skip
+    sample_times.warn_once.cache_clear()
+    assert track_of(path, 1, time_scale=1.667).speeds_mps(one, 1.0) == pytest.approx([1.25], rel=1e-3)
+    assert len(warned()) == 1
+
+
+@pytest.mark.parametrize("keys", [{"frames_per_s": 25}, {"frames_per_s": 25, "speed_mps": 0.0}])
+def test_frames_at_the_rate_that_velocities_say_bring_no_warning(tmp_path, warned, keys):
+    track_of(obsmat(tmp_path / "obsmat.txt", **keys), 1, coordinates="metres")
+    assert not warned()
+
+
+def test_pedestrians_without_velocities_are_read(tmp_path, warned):
+    """Files for the prediction of trajectories have frame, person, x, y."""
+    whole = track_of(obsmat(tmp_path / "whole.txt", 25), 1)
+    short = track_of(obsmat(tmp_path / "short.txt", 25, velocity=False), 1)
+    for time_s in (0.0, 0.2, 3.3, 99.0):
+        assert short.positions_m(np.array([0]), time_s) == pytest.approx(whole.positions_m(np.array([0]), time_s))
+    assert not warned()
+
+
+# Messages
+
+
+GPX = '<gpx version="1.1">{}</gpx>'
+BAD_TRACES = {
+    "Strava writes a planned route as a track without times": (
+        "t.gpx",
+        GPX.format('<trk><trkseg><trkpt lat="48" lon="11"><ele>500</ele></trkpt></trkseg></trk>'),
+        ":1: <trkpt> has no <time>, and needs one such as 2024-05-01T12:00:00Z: export the recorded activity",
+    ),
+    "a route": ("t.gpx", GPX.format('<rte><rtept lat="48" lon="11"/></rte>'), ": has points of <rtept>, which are pl"),
+    "waypoints": ("t.gpx", GPX.format('<wpt lat="48" lon="11"/><trk/>'), ": has points of <wpt>, which are planned"),
+    "two runs of SUMO in one file": (
+        "t.xml",
+        '<fcd-export>\n<timestep time="0"/></fcd-export>\n<fcd-export></fcd-export>',
+        ":3: holds more after the end of its outermost element, as if two files were joined: split it",
+    ),
+    "milliseconds since 1970": (
+        "t.csv",
+        "time_s,device,x_m,y_m\n1714564800000,a,1,2\n",
+        ":2: device a: a time must be a number of seconds up to 1e.12, got 1714564800000: divide by 1000 if the times",
+    ),
+    "degrees": (
+        "t.csv",
+        "time_s,device,Lat,Lon\n0,a,48,11\n",
+        ":1: has no column x_m.*: name the longitude x_m and the latitude y_m, and set coordinates: lon_lat",
+    ),
+    "San Francisco's taxis": (
+        "t.txt",
+        "37.75 -122.39 0 1213084687 x\n",
+        ":1: has 5 columns; .*: write other traces as",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TRACES)
+def test_messages_about_traces_say_what_to_write(tmp_path, case):
+    name, content, message = BAD_TRACES[case]
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=rf"^mobility.path: .*{name}{message}"):
+        track_of(tmp_path / name, 1)
+
+
+def test_degrees_are_read_as_the_message_advises(tmp_path):
+    (tmp_path / "t.csv").write_text("time_s,device,y_m,x_m\n0,a,48.0,11.0\n10,a,48.001,11.0\n")
+    track = track_of(tmp_path / "t.csv", 1, coordinates="lon_lat")
+    before, after = (track.positions_m(np.array([0]), time_s)[0] for time_s in (0.0, 10.0))
+    assert after - before == pytest.approx([0, math.radians(0.001) * 6_371_008.8])  # northward
+
+
+@pytest.mark.parametrize("kind", ["mobility", "radio"])
+def test_a_folder_of_folders_names_one_of_them(tmp_path, kind):
+    (tmp_path / "Static").mkdir()
+    (tmp_path / "Driving").mkdir()
+    message = r"holds no files that end in .csv \(or with .gz\), but folders, such as Driving: name one"
+    keys = {"mobility": {"kind": "trace", "path": str(tmp_path), "format": "g_nettrack"}, "radio": RADIO}
+    if kind == "radio":
+        keys = {"radio": {"kind": "trace", "trace": {"kind": "g_nettrack", "path": str(tmp_path)}}}
+    with pytest.raises(InputError, match=message):
+        edgefl.run({**keys, "rounds": 1, "devices": {"count": 1}, "server": {"participants": 1}}, train=False)
+
+
+# Links and stays
+
+
+def link_run(tmp_path, second):
+    path = tmp_path / "links.csv"
+    path.write_text(f"device,time_s,downlink_bps,uplink_bps\n0,0,1e6,1e6\n0,1,{second}\n0,2,1e6,1e6\n0,10,1e6,1e6\n")
+    model = {"kind": "logistic", "cost": {"parameters": 62_500, "flops_per_parameter": 0}}  # 2 Mbit each way
+    keys = {"rounds": 1, "devices": {"count": 1}, "server": {"participants": 1}, "model": model}
+    return edgefl.run({**keys, "radio": {"kind": "trace", "trace": {"kind": "csv", "path": str(path)}}}, train=False)
+
+
+@pytest.mark.parametrize("second", [",", "-,-", "nan,nan", "N/A,1e6"])
+def test_an_empty_rate_is_refused_with_what_to_write(tmp_path, second):
+    message = (
+        r"links.csv:3: downlink_bps: .* is not a number: write 0 where nothing could be sent, or leave the row out"
+    )
+    with pytest.raises(InputError, match=message):
+        link_run(tmp_path, second)
+
+
+def test_a_rate_of_0_stops_a_transfer_for_its_time_as_the_message_advises(tmp_path):
+    """2 Mbit at 1 Mbit/s, with a second of 0 in between."""
+    assert link_run(tmp_path, "0,0").devices["download_s"].tolist() == pytest.approx([3.0])
+    assert link_run(tmp_path, "1e6,1e6").devices["download_s"].tolist() == pytest.approx([2.0])
+
+
+def test_an_empty_snr_is_refused_without_a_rate_as_remedy(tmp_path):
+    path = tmp_path / "links.csv"
+    path.write_text("device,time_s,downlink_snr_db,uplink_snr_db\n0,0,,3\n")
+    with pytest.raises(InputError, match=r'downlink_snr_db: "" is not a number: leave the row out'):
+        load(
+            {"devices": {"count": 1}, "radio": {"kind": "trace", "trace": {"kind": "csv", "path": str(path)}}}
+        ).radio.trace.recordings()
+
+
+def test_a_throughput_log_is_no_trace_of_mahimahi(tmp_path):
+    (tmp_path / "log").write_text("0.0 2.31\n0.5 3.31\n")
+    files = [{"downlink": str(tmp_path / "log"), "uplink": str(tmp_path / "log")}]
+    trace = {"kind": "mahimahi", "files": files}
+    with pytest.raises(InputError, match=r'log:1: must be a whole .*"0.0 2.31": for rates over time, write a CSV file'):
+        load({"devices": {"count": 1}, "radio": {"kind": "trace", "trace": trace}}).radio.trace.recordings()
+
+
+def test_a_stay_without_an_end_needs_inf(tmp_path):
+    path = tmp_path / "stays.csv"
+    path.write_text("device,on_s,off_s\n0,0,100\n1,20,\n")
+    with pytest.raises(
+        InputError, match=r'stays.csv:3: has no off_s, got "1,20,": write inf for a stay without an end'
+    ):
+        load({"devices": {"count": 2}, "churn": {"kind": "trace", "path": str(path)}})
+    path.write_text("device,on_s,off_s\n0,0,100\n1,20,inf\n")
+    load({"devices": {"count": 2}, "churn": {"kind": "trace", "path": str(path)}})
