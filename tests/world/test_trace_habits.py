@@ -73,6 +73,30 @@ def test_pedestrians_without_velocities_are_read(tmp_path, warned):
     assert not warned()
 
 
+# Movements of ns-2
+
+
+NODES = "$node_(0) set X_ 0\n$node_(0) set Y_ 0\n$node_(1) set X_ 50\n$node_(1) set Y_ 0\n"
+
+
+def test_nodes_of_ns2_that_are_switched_off_are_mentioned_once(tmp_path, warned):
+    path = tmp_path / "t.tcl"
+    path.write_text(NODES + '$ns at 0.0 "$node_(1) off" \n$ns at 660.0 "$node_(1) on" \n$ns at 9.0 "$node_(0) off"\n')
+    for _ in range(2):
+        assert track_of(path, 2).on_map(np.arange(2), 5.0).all()
+    (line,) = warned()
+    assert line.startswith(f"warning: mobility.path: {path}:5: switches a node off")
+    assert line.endswith("write their stays as a trace of churn")
+
+
+def test_spaces_between_the_quotation_marks_of_ns2_count_for_nothing(tmp_path, warned):
+    """Files of the scenario generator NSG, which also name the simulator $ns."""
+    path = tmp_path / "t.tcl"
+    path.write_text(NODES + '$ns initial_node_pos $node_(0) 20\n$ns at 1.0 " $node_(0) setdest 20.0 0 2.0 " \n')
+    assert track_of(path, 2).positions_m(np.array([0]), 6.0).tolist() == [[10, 0]]
+    assert not warned()
+
+
 # Messages
 
 
