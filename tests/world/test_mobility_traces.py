@@ -298,7 +298,7 @@ BAD_FILES = {
         '<gpx><trk>\n<trkpt lat="1" lon="2"></trkpt></trk></gpx>',
         ":2: <trkpt> has no <time>, and needs one such as",
     ),
-    "e.txt": ("1 2 3\n", ":1: has 3 columns; obsmat files have 8 columns .frame, person"),
+    "e.txt": ("1 2 3\n", ":1: has 3 columns between spaces; obsmat files have 8 columns .frame, person"),
     "f.txt": ("1 2 3 0 x 0 0 0\n", ':1: must be a number, got "x"'),
     "tag.xml": (f"<a>\n<b c='{'c' * 2**22}", ":2: holds a tag that is longer than any of a trace"),
     "text.xml": (f"<a>\n<b>{'c ' * 2**20}</b></a>", ":2: holds a text that is longer than any of a trace"),

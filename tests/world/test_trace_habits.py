@@ -1,6 +1,7 @@
 """Traces of movement, links and stays as other programs and spreadsheets write them, and what messages advise."""
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -102,6 +103,12 @@ def test_spaces_between_the_quotation_marks_of_ns2_count_for_nothing(tmp_path, w
 
 GPX = '<gpx version="1.1">{}</gpx>'
 BAD_TRACES = {
+    "commas between the columns": ("t.txt", "780,1,8.46,3.59\n", ":1: has 1 column between spaces; .*: write other"),
+    "SUMO's netstate": (
+        "t.xml",
+        '<netstate>\n<timestep time="0"><edge id="e"><lane id="e_0"><vehicle id="a" pos="5.10"/></lane></edge>',
+        ":1: has no coordinates, as --netstate-dump writes it: use SUMO's option --fcd-output",
+    ),
     "Strava writes a planned route as a track without times": (
         "t.gpx",
         GPX.format('<trk><trkseg><trkpt lat="48" lon="11"><ele>500</ele></trkpt></trkseg></trk>'),
@@ -127,7 +134,7 @@ BAD_TRACES = {
     "San Francisco's taxis": (
         "t.txt",
         "37.75 -122.39 0 1213084687 x\n",
-        ":1: has 5 columns; .*: write other traces as",
+        ":1: has 5 columns between spaces; .*: write other traces",
     ),
 }
 
@@ -157,6 +164,26 @@ def test_a_folder_of_folders_names_one_of_them(tmp_path, kind):
         keys = {"radio": {"kind": "trace", "trace": {"kind": "g_nettrack", "path": str(tmp_path)}}}
     with pytest.raises(InputError, match=message):
         edgefl.run({**keys, "rounds": 1, "devices": {"count": 1}, "server": {"participants": 1}}, train=False)
+
+
+@pytest.mark.skipif(os.sep != "/", reason="backslashes are between folders there")
+def test_backslashes_between_folders_are_mentioned(tmp_path):
+    message = r"no such file or folder as .*: write / between folders, as everywhere but on Windows"
+    with pytest.raises(InputError, match=message):
+        edgefl.run({"mobility": {"kind": "trace", "path": f"{tmp_path}\\t.csv"}}, train=False)
+
+
+def test_short_absences_are_seen_by_frequent_checks(tmp_path):
+    """A teleport of half a second between two whole seconds."""
+    path = tmp_path / "t.csv"
+    steps = [step / 10 for step in range(100) if not 41 < step < 49]
+    path.write_text("time_s,device,x_m,y_m\n" + "".join(f"{time_s},a,50,{time_s}\n" for time_s in steps))
+    keys = {"rounds": 250, "devices": {"count": 1}, "server": {"participants": 1}}  # of 0.03 s
+    keys["mobility"] = {"kind": "trace", "path": str(path), "gap_s": 0.3}
+    keys["radio"] = RADIO
+    assert edgefl.run(keys, train=False).rounds["departures"].sum() == 0
+    keys["churn"] = {"kind": "coverage", "check_s": 0.1}
+    assert edgefl.run(keys, train=False).rounds["departures"].sum() == 1
 
 
 # Links and stays
@@ -194,7 +221,7 @@ def test_an_empty_snr_is_refused_without_a_rate_as_remedy(tmp_path):
         ).radio.trace.recordings()
 
 
-def test_a_throughput_log_is_no_trace_of_mahimahi(tmp_path):
+def test_a_throughput_log_in_place_of_mahimahi_is_refused(tmp_path):
     (tmp_path / "log").write_text("0.0 2.31\n0.5 3.31\n")
     files = [{"downlink": str(tmp_path / "log"), "uplink": str(tmp_path / "log")}]
     trace = {"kind": "mahimahi", "files": files}

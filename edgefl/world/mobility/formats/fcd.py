@@ -24,6 +24,8 @@ def read_fcd(path: Path) -> Iterator[Sample | EmptyStep]:
     is_empty = False  # the time step, so far
     latest: dict[tuple[str, str], int] = {}  # the step of each device's last sample
     for line, tag, attributes, _ in elements(path):
+        if tag == "netstate":
+            raise NotReadable("has no coordinates, as --netstate-dump writes it: use SUMO's option --fcd-output", line)
         if tag == "timestep":
             steps.begin(line, attributes)
             is_empty = True

@@ -26,7 +26,8 @@ def read_obsmat(path: Path) -> Iterator[Sample]:
             if not cells:
                 continue
             if len(cells) not in {COLUMNS, COLUMNS_WITHOUT_VELOCITY}:
-                found = f"has {len(cells)} columns; obsmat files have {COLUMN_NAMES}"
+                columns = "1 column" if len(cells) == 1 else f"{len(cells)} columns"
+                found = f"has {columns} between spaces; obsmat files have {COLUMN_NAMES}"
                 raise NotReadable(f"{found}: write other traces as CSV (time_s, device, x_m, y_m)", line)
             values = [number(cell, line) for cell in cells]
             speed_mps = math.nan
