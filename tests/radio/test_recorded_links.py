@@ -439,7 +439,7 @@ RATES = "device,time_s,downlink_bps,uplink_bps"
         (f"{RATES}\n0,0,-1,1\n", {}, r":2: downlink_bps: must be from 0 to 1e\+15, got -1"),
         (f"{RATES}\n0,0,1,nan\n", {}, r':2: uplink_bps: "nan" is not a number: write 0 where nothing could be'),
         (f"{RATES}\n0,0,1,inf\n", {}, r":2: uplink_bps: must be from 0"),
-        (f"{RATES}\n0,nan,1,1\n", {}, r':2: time_s: "nan" is not a number$'),
+        (f"{RATES}\n0,nan,1,1\n", {}, r':2: time_s: "nan" is not a number: write seconds, or'),
         (f"{RATES}\n0,0,fast,1\n", {}, r':2: downlink_bps: "fast" is not a number'),
         (f"{RATES}\n0,0,1\n", {}, r":2: has 3 cells, the header has 4"),
         (f"{RATES}\n,0,1,1\n", {}, r":2: a device has no name"),

@@ -131,6 +131,16 @@ BAD_TRACES = {
         "time_s,device,Lat,Lon\n0,a,48,11\n",
         ":1: has no column x_m.*: name the longitude x_m and the latitude y_m, and set coordinates: lon_lat",
     ),
+    "rows of a receiver without a fix": (
+        "t.csv",
+        "time_s,device,x_m,y_m\n0,a,1,1\n5,a,,\n",
+        ':3: x_m: must be a number, got "": leave out rows without a position',
+    ),
+    "dates as spreadsheets show them": (
+        "t.csv",
+        "time_s,device,x_m,y_m\n01/05/2024 12:00:00,a,1,1\n",
+        ":2: time_s: must be seconds, or a timestamp such as 2024-05-01T12:00:00Z, got",
+    ),
     "San Francisco's taxis": (
         "t.txt",
         "37.75 -122.39 0 1213084687 x\n",
@@ -227,6 +237,13 @@ def test_a_throughput_log_in_place_of_mahimahi_is_refused(tmp_path):
     trace = {"kind": "mahimahi", "files": files}
     with pytest.raises(InputError, match=r'log:1: must be a whole .*"0.0 2.31": for rates over time, write a CSV file'):
         load({"devices": {"count": 1}, "radio": {"kind": "trace", "trace": trace}}).radio.trace.recordings()
+
+
+def test_published_stays_without_their_format_name_the_key(tmp_path):
+    path = tmp_path / "state_traces.json"
+    path.write_text('{"0": {"messages": "2020-01-02 00:00:00\\tscreen_lock"}}')
+    with pytest.raises(InputError, match=r"json:1: is JSON, and no table of stays: set format to flash or fedscale"):
+        load({"devices": {"count": 2}, "churn": {"kind": "trace", "path": str(path)}})
 
 
 def test_a_stay_without_an_end_needs_inf(tmp_path):

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from edgefl.core.data_files import NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import EXAMPLE, NotReadable, faults_in, timed_rows
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import SampleTimes, shown_time
 from edgefl.core.section import LARGEST_S, shown
@@ -128,7 +128,7 @@ def _rows(path: Path) -> Iterator[_Row]:
         device = row.cells["device"]
         if not device:
             raise NotReadable("a device has no name", row.line)
-        time_s = bounded("time_s", row, 0.0, LARGEST_S)
+        time_s = bounded("time_s", row, 0.0, LARGEST_S, f"write seconds, or a timestamp such as {EXAMPLE}")
         least, most, remedy = 0.0, HIGHEST_BPS, NO_RATE
         if pair == SNR:
             least, most, remedy = -LARGEST_SNR_DB, LARGEST_SNR_DB, NO_SNR

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.data_files import ENDLESS, CsvRow, NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import ENDLESS, EXAMPLE, CsvRow, MissingColumn, NotReadable, faults_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import warn_once
@@ -145,7 +145,12 @@ def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
     Raises:
         NotReadable: the file has no rows, a row is wrong, or stays of a device overlap.
     """
-    rows = sorted(_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS))
+    try:
+        rows = sorted(_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS))
+    except MissingColumn as error:
+        if not "".join(error.header).startswith("{"):
+            raise
+        raise NotReadable("is JSON, and no table of stays: set format to flash or fedscale", error.line) from None
     if not rows:
         raise NotReadable("has no rows")
     stays = rows[:1]
@@ -171,10 +176,11 @@ def _stay(row: CsvRow) -> _RecordedStay:
     found = shown(",".join(cells))
     if not cells[-1]:
         raise NotReadable(f"has no off_s, got {found}: write {ENDLESS} for a stay without an end", row.line)
+    expected = f"must be a device's number and two times, in seconds or such as {EXAMPLE}"
     try:
         number, on_s, off_s = map(float, cells)
     except ValueError:
-        raise NotReadable(f"must be a device's number and two times, got {found}", row.line) from None
+        raise NotReadable(f"{expected}, got {found}", row.line) from None
     # In this form nan is refused, too: every comparison with it is false.
     if not number.is_integer() or number < 0 or not 0 <= on_s < off_s or on_s == np.inf:
         raise NotReadable(f"must have a device from 0 and 0 <= on_s < off_s, got {found}", row.line)
