@@ -74,6 +74,52 @@ def test_pedestrians_without_velocities_are_read(tmp_path, warned):
     assert not warned()
 
 
+# Time steps of SUMO, through a run
+
+
+STAYS_S = {
+    "through": [(0, 200)],
+    "early": [(20, 60)],
+    "gap": [(0, 30), (70, 200)],
+    "late": [(90, 200)],
+    "short": [(50, 52)],
+}
+
+
+@pytest.mark.parametrize(("at_end", "empty_steps"), [("hold", 0), ("leave", 20), ("loop", 20)])
+def test_seconds_of_presence_in_a_run_are_the_time_steps_of_the_file(tmp_path, at_end, empty_steps):
+    """Arrivals and departures in events, against the file; with steps of 1 s, each step stands for a second."""
+    length = 201 + empty_steps
+    there = {name: [any(begin <= step <= end for begin, end in stays) for step in range(length)]
+             for name, stays in STAYS_S.items()}  # fmt: skip
+    lines = ["<fcd-export>"]
+    for step in range(length):
+        cars = [f'<vehicle id="{name}" x="60" y="{step}"/>' for name in there if there[name][step]]
+        lines.append(f'<timestep time="{step}">{"".join(cars)}</timestep>')
+    path = tmp_path / "t.xml"
+    path.write_text("\n".join([*lines, "</fcd-export>"]))
+    keys = {"rounds": 2000, "devices": {"count": 5}, "radio": RADIO, "stop": {"time_s": 500.0}}
+    keys["server"] = {"policy": "deadline", "deadline_s": 3, "participants": 2}
+    keys["model"] = {"kind": "logistic", "cost": {"parameters": 667_178, "flops_per_parameter": 91}}
+    keys["mobility"] = {"kind": "trace", "path": str(path), "at_end": at_end}
+    if at_end == "leave":
+        keys["stop"] = {"time_s": 200.0}
+    run = edgefl.run(keys, train=False)
+    end_s = int(run.rounds["time_s"].max())
+    assert end_s >= 200
+    changes = run.events[run.events["kind"].isin(["arrival", "departure"])]
+    period = length - 1  # of the file, whose last time is its first one, again
+    names = ["gap", "through", "early", "short", "late"]  # by first sample, then by name
+    for device, name in enumerate(names):
+        present = np.zeros(end_s, dtype=bool)
+        present[:] = there[name][0]
+        for _, change in changes[changes["device"] == device].iterrows():
+            present[int(change["time_s"]) :] = change["kind"] == "arrival"
+        steps = np.arange(end_s)
+        steps = steps % period if at_end == "loop" else np.minimum(steps, period)
+        assert present.tolist() == np.array(there[name])[steps].tolist()
+
+
 # Movements of ns-2
 
 
@@ -91,7 +137,7 @@ def test_nodes_of_ns2_that_are_switched_off_are_mentioned_once(tmp_path, warned)
 
 
 def test_spaces_between_the_quotation_marks_of_ns2_count_for_nothing(tmp_path, warned):
-    """Files of the scenario generator NSG, which also name the simulator $ns."""
+    """As in public scripts, which also name the simulator $ns."""
     path = tmp_path / "t.tcl"
     path.write_text(NODES + '$ns initial_node_pos $node_(0) 20\n$ns at 1.0 " $node_(0) setdest 20.0 0 2.0 " \n')
     assert track_of(path, 2).positions_m(np.array([0]), 6.0).tolist() == [[10, 0]]
