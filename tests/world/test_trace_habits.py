@@ -268,6 +268,24 @@ def test_a_rate_of_0_stops_a_transfer_for_its_time_as_the_message_advises(tmp_pa
     assert link_run(tmp_path, "1e6,1e6").devices["download_s"].tolist() == pytest.approx([2.0])
 
 
+@pytest.mark.parametrize(
+    ("columns", "row", "message"),
+    [
+        ("downlink_bps,uplink_bps", "8.2,1.5", "no rate is above 8.2 bit/s: are they in Mbit/s? Multiply them by 1e6"),
+        ("downlink_bps,uplink_bps", "8.2e6,1.5e6", ""),
+        ("downlink_bps,uplink_bps", "8.2e6,5", ""),
+        ("downlink_snr_db,uplink_snr_db", "-95,-101", "no SNR is above -95 dB: are these received powers in dBm?"),
+        ("downlink_snr_db,uplink_snr_db", "-9,-12", ""),
+    ],
+)
+def test_values_in_other_units_are_mentioned(tmp_path, columns, row, message):
+    path = tmp_path / "links.csv"
+    path.write_text(f"device,time_s,{columns}\n0,0,{row}\n")
+    radio = {"kind": "trace", "trace": {"kind": "csv", "path": str(path)}}
+    notes = load({"devices": {"count": 1}, "server": {"participants": 1}, "radio": radio}).radio.trace.notes()
+    assert [message in note for note in notes] == [True] * bool(message)
+
+
 def test_an_empty_snr_is_refused_without_a_rate_as_remedy(tmp_path):
     path = tmp_path / "links.csv"
     path.write_text("device,time_s,downlink_snr_db,uplink_snr_db\n0,0,,3\n")
@@ -283,6 +301,38 @@ def test_a_throughput_log_in_place_of_mahimahi_is_refused(tmp_path):
     trace = {"kind": "mahimahi", "files": files}
     with pytest.raises(InputError, match=r'log:1: must be a whole .*"0.0 2.31": for rates over time, write a CSV file'):
         load({"devices": {"count": 1}, "radio": {"kind": "trace", "trace": trace}}).radio.trace.recordings()
+
+
+def test_stays_in_seconds_since_1970_are_mentioned_and_timestamps_count_from_the_first(tmp_path, warned):
+    path = tmp_path / "stays.csv"
+    keys = {"devices": {"count": 1}, "churn": {"kind": "trace", "path": str(path)}}
+
+    def arrival_s(stay):
+        path.write_text(f"device,on_s,off_s\n0,{stay}\n")
+        presence = load(keys).churn.presence(1, np.zeros(1, dtype=np.int64), 10, Streams(1))
+        return presence.arrivals(0.0)[0] if not presence.present(0.0, 0).size else 0.0
+
+    assert arrival_s("1714564800,1714568400") == 1714564800
+    (line,) = warned()
+    assert line == (
+        f"warning: churn.path: {path}:2: no device arrives in the run's first 1714564800 s: "
+        "subtract them from the file's times, or write timestamps"
+    )
+    assert arrival_s("2024-05-01T12:00:00Z,2024-05-01T13:00:00Z") == 0
+    assert arrival_s("0,3600") == 0
+    assert len(warned()) == 1
+
+
+def test_a_movement_that_is_over_before_the_run_is_mentioned(tmp_path, warned):
+    path = tmp_path / "t.csv"
+    path.write_text("time_s,device,x_m,y_m\n0,a,50,0\n59,a,90,0\n")
+    for at_end in ("loop", "leave"):
+        track_of(path, 1, time_offset_s=-100, at_end=at_end)
+    track_of(path, 1, time_offset_s=-30)
+    assert not warned()
+    track_of(path, 1, time_offset_s=-100)
+    (line,) = warned()
+    assert "the file ends 41 s before the run begins, so its devices stand at their last samples" in line
 
 
 def test_published_stays_without_their_format_name_the_key(tmp_path):

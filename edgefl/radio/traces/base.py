@@ -20,6 +20,8 @@ from edgefl.core.section import LARGEST_S, fault_at, shown
 Recorded = Steps | Opportunities | SnrSteps
 HIGHEST_BPS = 1e15
 LARGEST_SNR_DB = 200.0
+LOW_SNR_DB = -40.0  # no link works below it; received powers do
+LOW_BPS = 1e3  # few links have no higher rate, and few rates in Mbit/s are above it
 ALONE_S = 1.0  # length of a recording of one value; as it repeats, any length is right
 
 
@@ -92,6 +94,17 @@ def held(
         return Steps(begin_s, np.array(values), end_s)
 
     return Recording(name, recorded(down), recorded(up))
+
+
+def unit_notes(place: object, values: Sequence[float], *, are_snrs: bool) -> list[str]:
+    """Return a line for the user if values [n], in dB or bit/s, are so low that another unit is likely."""
+    highest = max(values)
+    if are_snrs and highest < LOW_SNR_DB:
+        meant = "are these received powers in dBm? An SNR is the power above noise and interference"
+        return [f"{place}: no SNR is above {highest:.4g} dB: {meant}"]
+    if not are_snrs and 0 < highest < LOW_BPS:
+        return [f"{place}: no rate is above {highest:.4g} bit/s: are they in Mbit/s? Multiply them by 1e6"]
+    return []
 
 
 def bounded(column: str, row: CsvRow, least: float, most: float, remedy: str = "") -> float:

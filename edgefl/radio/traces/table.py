@@ -9,7 +9,17 @@ from edgefl.core.data_files import EXAMPLE, NotReadable, faults_in, timed_rows
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import SampleTimes, shown_time
 from edgefl.core.section import LARGEST_S, shown
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, NO_RATE, NO_SNR, LinkTrace, Recording, bounded, held
+from edgefl.radio.traces.base import (
+    HIGHEST_BPS,
+    LARGEST_SNR_DB,
+    NO_RATE,
+    NO_SNR,
+    LinkTrace,
+    Recording,
+    bounded,
+    held,
+    unit_notes,
+)
 
 KEYS = ("device", "time_s")
 TIMES = ("time_s",)
@@ -81,7 +91,9 @@ def _read(path: Path, changed_ns: int, *, numbered: bool) -> _Read:
         own.append(row)
     if not of_device:
         raise NotReadable("has no rows", 1)
-    notes = times.notes(path)
+    all_rows = [row for own in of_device.values() for row in own]
+    values = [value for row in all_rows for value in (row.down, row.up)]
+    notes = [*times.notes(path), *unit_notes(path, values, are_snrs=all_rows[0].is_snr)]
     if not numbered:
         return _Read([_recording(name, of_device[name]) for name in sorted(of_device)], notes)
     _check_numbers(of_device)

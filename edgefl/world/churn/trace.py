@@ -22,6 +22,7 @@ from edgefl.world.churn.recordings import Recordings, read_fedscale, read_flash
 from edgefl.world.churn.repeating import LEAST_PROBABILITY, RepeatingPresence
 
 TRACE_COLUMNS = ("device", "on_s", "off_s")
+UNIX_S = 1e9  # seconds since 1970 are more from 2001 on; no run lasts as long
 Need = Literal["locked", "screen_off", "wifi", "charging"]
 
 
@@ -165,10 +166,15 @@ def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
             text = f"device {row.device}: the stay overlaps that of line {other}: if both are right, write one row"
             raise NotReadable(f"{text} from {last.on_s:g} to {max(row.off_s, last.off_s):g} s", line)
         stays.append(row)
-    if not repeated:
-        return stays, []
-    what = "1 row repeats" if len(repeated) == 1 else f"{len(repeated)} rows repeat"
-    return stays, [f"{path}:{min(repeated)}: {what} an earlier stay: it counts once"]
+    notes = []
+    if repeated:
+        what = "1 row repeats" if len(repeated) == 1 else f"{len(repeated)} rows repeat"
+        notes.append(f"{path}:{min(repeated)}: {what} an earlier stay: it counts once")
+    first = min(stays, key=lambda stay: stay.on_s)
+    if first.on_s > UNIX_S:
+        remedy = "subtract them from the file's times, or write timestamps"
+        notes.append(f"{path}:{first.line}: no device arrives in the run's first {first.on_s:.10g} s: {remedy}")
+    return stays, notes
 
 
 def _stay(row: CsvRow) -> _RecordedStay:

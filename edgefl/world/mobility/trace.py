@@ -92,6 +92,9 @@ class Trace(Placed):
         self.check_reach(starts, np.where(is_jump[:, None], starts, ends), area)
         leaves = self._is_gone(samples)[:count]
         end_s = float(self._emulation_s(samples, samples.ends_s).max())  # also where not all of its devices are used
+        if end_s < 0 and self.at_end == "hold":
+            text = f"the file ends {-end_s:.4g} s before the run begins, so its devices stand at their last samples"
+            warn_once(f"mobility.time_offset_s: {self.path}: {text}")
         return RecordedTrack(used, start_s=self.time_offset_s, end_s=end_s, at_end=self.at_end, leaves=leaves)
 
     def _emulation_s(self, samples: Samples, times_s: Floats) -> Floats:
