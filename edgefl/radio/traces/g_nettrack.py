@@ -110,13 +110,11 @@ def _rows(path: Path, *, is_snr: bool) -> Iterator[_Row]:
     """Yield the rows of a log that have all values."""
     columns: tuple[str, ...] = BITRATES
     least, most, scale = 0.0, HIGHEST_BPS / BPS_PER_KBPS, BPS_PER_KBPS
-    remedy = NO_RATE
     if is_snr:
         columns = SNR
         least, most, scale = -LARGEST_SNR_DB, LARGEST_SNR_DB, 1.0
-        remedy = NO_SNR
     for row in timed_rows(path, (TIME,), (TIME, *columns)):
         if any(row.cells[column] == NOT_MEASURED for column in columns):
             continue
-        values = [bounded(column, row, least, most, remedy) * scale for column in columns]
+        values = [bounded(column, row, least, most) * scale for column in columns]
         yield _Row(row.line, float(row.cells[TIME]), row.as_written(TIME), values[0], values[-1])
