@@ -11,17 +11,7 @@ from edgefl.core.data_files import NotReadable, faults_in, timed_rows
 from edgefl.core.file_lists import files_at, stem_of
 from edgefl.core.paths import DataPath
 from edgefl.core.sample_times import SampleTimes, of_folder
-from edgefl.radio.traces.base import (
-    HIGHEST_BPS,
-    LARGEST_SNR_DB,
-    NO_RATE,
-    NO_SNR,
-    LinkTrace,
-    Recording,
-    bounded,
-    held,
-    unit_notes,
-)
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held, unit_notes
 
 TIME = "Timestamp"
 BITRATES = ("DL_bitrate", "UL_bitrate")  # kbit/s
