@@ -61,6 +61,14 @@ def faults_in(place: Path | str) -> Iterator[None]:
         raise InputError(f"{place}: is not a text in UTF-8") from None
 
 
+class MissingColumn(NotReadable):
+    """The header, whose names are `header`, lacks a column."""
+
+    def __init__(self, text: str, line: int, header: Sequence[str]) -> None:
+        super().__init__(text, line)
+        self.header = header
+
+
 class CsvRow(NamedTuple):
     """A row of a CSV file; its cells, without spaces around them, by column."""
 
@@ -229,7 +237,7 @@ def _check_header(header: list[str], line: int, required: Sequence[str], optiona
             _check_separator(header, line, required)
             found = shown(",".join(header) or None)
             text = f"has no column {name}{nearest(name, header)}; must have {', '.join(required)}, got {found}"
-            raise NotReadable(text, line)
+            raise MissingColumn(text, line, header)
     for name in (*required, *optional):
         if header.count(name) > 1:
             raise NotReadable(f"has the column {name} twice: remove one", line)

@@ -23,7 +23,11 @@ def files_at(path: Path, suffixes: Collection[str]) -> list[Path]:
         return [path]
     named = [file for file in path.iterdir() if suffix_of(file) in suffixes and not file.name.startswith(".")]
     if not named:
-        raise NotReadable(f"holds no files that end in {' or '.join(suffixes)} (or with {PACKED})")
+        text = f"holds no files that end in {' or '.join(suffixes)} (or with {PACKED})"
+        folders = sorted(file.name for file in path.iterdir() if file.is_dir() and not file.name.startswith("."))
+        if folders:
+            text = f"{text}, but folders, such as {folders[0]}: name one of them, or put the files into one folder"
+        raise NotReadable(text)
     return sorted(named, key=lambda file: natural(stem_of(file)))
 
 

@@ -114,6 +114,8 @@ class NamedPath:
             text = f"{text} {folders}"
         if re.search(r"\$|%\w+%", str(value)):
             text = f"{text}: variables such as $HOME are not replaced: write the path itself, or ~ for your home folder"
+        elif "\\" in str(value) and os.sep == "/":
+            text = f"{text}: write / between folders, as everywhere but on Windows"
         raise fault(text)
 
 

@@ -56,7 +56,7 @@ class Attendance:
             )
         raise RunError(
             f"churn: no device is present at {now_s:g} s, and none will arrive: "
-            "set stop.time_s to an earlier time, or choose a churn whose devices come back"
+            "set stop.time_s to an earlier time, or let devices come back, by another churn or at_end: loop of a trace"
         )
 
     def _usable_s(self, batteries: Batteries, ids: Ids, index: int, next_s: float, *, wait: bool) -> float:

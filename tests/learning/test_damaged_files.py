@@ -61,7 +61,8 @@ def scenario(**keys):
 
 
 def moving(path, form):
-    return Trace(path=path, format=form)._ways()
+    trace = Trace(path=path, format=form)
+    return trace._ways(trace._samples())
 
 
 def partitioned(path):

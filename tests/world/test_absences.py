@@ -242,6 +242,46 @@ def test_vehicles_that_have_arrived_are_gone(tmp_path, at_end):
     assert track.stays_within_until_s(np.array([1]), 0.5, np.array([np.inf])).tolist() == [1.0]
 
 
+@settings(max_examples=50, deadline=None)
+@given(
+    there=st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=12),
+    empty_steps=st.integers(0, 4),
+    time_scale=st.sampled_from([0.5, 1.0, 2.0]),
+    time_offset_s=st.sampled_from([0.0, 15.0]),
+    at_end=st.sampled_from(["hold", "loop", "leave"]),
+)
+def test_time_steps_without_vehicles_at_the_end_belong_to_the_file(
+    tmp_path_factory, there, empty_steps, time_scale, time_offset_s, at_end
+):
+    """A simulation goes on after the last vehicle has arrived: none is left then, and `loop` begins again later."""
+    there = np.array([[True] * 3, *there, *[[False] * 3] * empty_steps])
+    steps = []
+    for number, row in enumerate(there.tolist()):
+        steps.append((f"{number}.00", [("vehicle", str(car), car, number, "") for car in range(3) if row[car]]))
+    path = fcd(tmp_path_factory.mktemp("trace") / "t.xml", steps)
+    track = track_of(path, 3, time_scale=time_scale, time_offset_s=time_offset_s, at_end=at_end)
+
+    def found(step):
+        return track.on_map(np.arange(3), time_offset_s + step * time_scale).tolist()
+
+    last = len(there) - 1
+    assert [found(step) for step in range(len(there) - 1)] == there[:-1].tolist()
+    if at_end == "loop":  # the file's last time is its first one, again
+        assert [found(step) for step in range(last, 3 * last)] == [*there[:-1].tolist()] * 2
+    else:
+        assert found(last) == there[-1].tolist()
+        stays = there[-1].tolist() if at_end == "hold" else [False] * 3
+        assert found(last + 1) == found(last + 100) == stays
+
+
+def test_each_file_of_a_folder_ends_by_itself(tmp_path):
+    fcd(tmp_path / "a.xml", [(f"{second}", [car(second)]) for second in range(3)])
+    fcd(tmp_path / "b.xml", [(f"{second}", [bus()] if second < 2 else []) for second in range(9)])
+    track = track_of(tmp_path, 2, format="fcd")
+    assert presence(track, 0, [2.0, 3.0, 9.0]) == [True, True, True]
+    assert presence(track, 1, [1.0, 2.0, 9.0]) == [True, False, False]
+
+
 def test_vehicles_that_report_rarely_stay_until_their_gap(tmp_path):
     path = fcd(tmp_path / "t.xml", [(f"{second}", [car(0)] if second < 5 else [bus()]) for second in range(9)])
     assert presence(track_of(path, 2), 0, [4.0, 5.0, 9.0]) == [True, False, False]

@@ -239,7 +239,10 @@ def test_a_stay_that_is_written_twice_counts_once_with_one_warning(tmp_path, cap
             r"trace.csv:1: has no column on_s .*; must have device, on_s, off_s",
         ),
         ("device,on_s,off_s\n", r"trace.csv: has no rows"),
-        ("device,on_s,off_s\n0,1,2\n0,x,4\n", r"trace.csv:3: must be a device's number and two times, got .0,x,4."),
+        (
+            "device,on_s,off_s\n0,1,2\n0,x,4\n",
+            r"trace.csv:3: must be a device's number and two times, in .*, got .0,x,4.",
+        ),
         ("device,on_s,off_s\n0,1\n", r"trace.csv:2: has 2 cells, the header has 3: write one for each column"),
         ("device,on_s,off_s\n0,5,4\n", r"trace.csv:2: must have a device from 0 and 0 <= on_s < off_s, got .0,5,4."),
         ("device,on_s,off_s\n0,nan,4\n", r"trace.csv:2: must have a device from 0"),

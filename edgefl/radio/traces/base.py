@@ -5,6 +5,7 @@ A new format is one file in this folder and one line in the folder's table of co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
@@ -19,6 +20,8 @@ from edgefl.core.section import LARGEST_S, fault_at, shown
 Recorded = Steps | Opportunities | SnrSteps
 HIGHEST_BPS = 1e15
 LARGEST_SNR_DB = 200.0
+LOW_SNR_DB = -40.0  # no link works below it; received powers do
+LOW_BPS = 1e3  # few links have no higher rate, and few rates in Mbit/s are above it
 ALONE_S = 1.0  # length of a recording of one value; as it repeats, any length is right
 
 
@@ -68,6 +71,10 @@ class LinkTrace(Member):
         return "the trace"
 
 
+NO_SNR = "leave the row out, so that the value before holds"
+NO_RATE = f"write 0 where nothing could be sent, or {NO_SNR}"
+
+
 def held(
     name: str, times_s: Sequence[float], down: Sequence[float], up: Sequence[float], *, are_snrs: bool
 ) -> Recording:
@@ -89,8 +96,19 @@ def held(
     return Recording(name, recorded(down), recorded(up))
 
 
-def bounded(column: str, row: CsvRow, least: float, most: float) -> float:
-    """Return the number that a cell holds.
+def unit_notes(place: object, values: Sequence[float], *, are_snrs: bool) -> list[str]:
+    """Return a line for the user if values [n], in dB or bit/s, are so low that another unit is likely."""
+    highest = max(values)
+    if are_snrs and highest < LOW_SNR_DB:
+        meant = "are these received powers in dBm? An SNR is the power above noise and interference"
+        return [f"{place}: no SNR is above {highest:.4g} dB: {meant}"]
+    if not are_snrs and 0 < highest < LOW_BPS:
+        return [f"{place}: no rate is above {highest:.4g} bit/s: are they in Mbit/s? Multiply them by 1e6"]
+    return []
+
+
+def bounded(column: str, row: CsvRow, least: float, most: float, remedy: str = "") -> float:
+    """Return the number that a cell holds; `remedy` says what to write where it holds none.
 
     Raises:
         NotReadable: it holds none from `least` to `most`.
@@ -99,7 +117,10 @@ def bounded(column: str, row: CsvRow, least: float, most: float) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise NotReadable(f"{column}: {shown(text)} is not a number", row.line) from None
-    if not least <= value <= most:  # in this form nan is refused, too
+        value = math.nan
+    if math.isnan(value):
+        reason = f"{column}: {shown(text)} is not a number"
+        raise NotReadable(f"{reason}: {remedy}" if remedy else reason, row.line)
+    if not least <= value <= most:
         raise NotReadable(f"{column}: must be from {least:g} to {most:g}, got {text}", row.line)
     return value

@@ -11,7 +11,7 @@ from edgefl.core.data_files import NotReadable, faults_in, timed_rows
 from edgefl.core.file_lists import files_at, stem_of
 from edgefl.core.paths import DataPath
 from edgefl.core.sample_times import SampleTimes, of_folder
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held
+from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held, unit_notes
 
 TIME = "Timestamp"
 NOT_MEASURED = "-"
@@ -102,7 +102,10 @@ def _read(path: Path, changed_ns: int, *, is_snr: bool) -> _Log:
         raise NotReadable(f"has no row with {' and '.join(wanted.columns)}", 1)
     times_s = [0.0, *(row.time_s for row in rows[1:])]  # the first value holds from the log's beginning
     recording = held(name, times_s, [row.down for row in rows], [row.up for row in rows], are_snrs=is_snr)
-    return _Log(recording, times.notes(path))
+    notes = times.notes(path)
+    if is_snr:
+        notes += unit_notes(path, [row.down for row in rows], are_snrs=True)
+    return _Log(recording, notes)
 
 
 def _rows(path: Path, wanted: _Values) -> Iterator[_Row]:

@@ -81,7 +81,10 @@ def _times_ms(path: Path) -> Iterator[int]:
             if not text:  # as at the end of files
                 continue
             if not text.isdecimal() or float(text) * S_PER_MS > LARGEST_S:
-                raise NotReadable(f"must be a whole number of milliseconds, such as 12, got {shown(text)}", line)
+                reason = f"must be a whole number of milliseconds, such as 12, got {shown(text)}"
+                if len(text.split()) > 1:
+                    reason = f"{reason}: for rates over time, write a CSV file and kind: csv"
+                raise NotReadable(reason, line)
             time_ms = int(text)
             if time_ms < before_ms:
                 raise NotReadable(f"times must not fall, got {time_ms} ms after {before_ms} ms: sort the file", line)

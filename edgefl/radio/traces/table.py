@@ -5,11 +5,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from edgefl.core.data_files import NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import EXAMPLE, NotReadable, faults_in, timed_rows
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import SampleTimes, shown_time
 from edgefl.core.section import LARGEST_S, shown
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held
+from edgefl.radio.traces.base import (
+    HIGHEST_BPS,
+    LARGEST_SNR_DB,
+    NO_RATE,
+    NO_SNR,
+    LinkTrace,
+    Recording,
+    bounded,
+    held,
+    unit_notes,
+)
 
 KEYS = ("device", "time_s")
 TIMES = ("time_s",)
@@ -81,7 +91,9 @@ def _read(path: Path, changed_ns: int, *, numbered: bool) -> _Read:
         own.append(row)
     if not of_device:
         raise NotReadable("has no rows", 1)
-    notes = times.notes(path)
+    all_rows = [row for own in of_device.values() for row in own]
+    values = [value for row in all_rows for value in (row.down, row.up)]
+    notes = [*times.notes(path), *unit_notes(path, values, are_snrs=all_rows[0].is_snr)]
     if not numbered:
         return _Read([_recording(name, of_device[name]) for name in sorted(of_device)], notes)
     _check_numbers(of_device)
@@ -128,9 +140,11 @@ def _rows(path: Path) -> Iterator[_Row]:
         device = row.cells["device"]
         if not device:
             raise NotReadable("a device has no name", row.line)
-        time_s = bounded("time_s", row, 0.0, LARGEST_S)
-        least, most = (-LARGEST_SNR_DB, LARGEST_SNR_DB) if pair == SNR else (0.0, HIGHEST_BPS)
-        down, up = (bounded(name, row, least, most) for name in pair)
+        time_s = bounded("time_s", row, 0.0, LARGEST_S, f"write seconds, or a timestamp such as {EXAMPLE}")
+        least, most, remedy = 0.0, HIGHEST_BPS, NO_RATE
+        if pair == SNR:
+            least, most, remedy = -LARGEST_SNR_DB, LARGEST_SNR_DB, NO_SNR
+        down, up = (bounded(name, row, least, most, remedy) for name in pair)
         yield _Row(row.line, device, time_s, row.as_written("time_s"), down, up, pair == SNR)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.data_files import CsvRow, NotReadable, faults_in, timed_rows
+from edgefl.core.data_files import ENDLESS, EXAMPLE, CsvRow, MissingColumn, NotReadable, faults_in, timed_rows
 from edgefl.core.errors import InputError
 from edgefl.core.paths import DataFile
 from edgefl.core.sample_times import warn_once
@@ -22,6 +22,7 @@ from edgefl.world.churn.recordings import Recordings, read_fedscale, read_flash
 from edgefl.world.churn.repeating import LEAST_PROBABILITY, RepeatingPresence
 
 TRACE_COLUMNS = ("device", "on_s", "off_s")
+UNIX_S = 1e9  # seconds since 1970 are more from 2001 on; no run lasts as long
 Need = Literal["locked", "screen_off", "wifi", "charging"]
 
 
@@ -145,7 +146,12 @@ def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
     Raises:
         NotReadable: the file has no rows, a row is wrong, or stays of a device overlap.
     """
-    rows = sorted(_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS))
+    try:
+        rows = sorted(_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS))
+    except MissingColumn as error:
+        if not "".join(error.header).startswith("{"):
+            raise
+        raise NotReadable("is JSON, and no table of stays: set format to flash or fedscale", error.line) from None
     if not rows:
         raise NotReadable("has no rows")
     stays = rows[:1]
@@ -160,19 +166,27 @@ def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
             text = f"device {row.device}: the stay overlaps that of line {first}: if both are right, write one row"
             raise NotReadable(f"{text} from {last.on_s:g} to {max(row.off_s, last.off_s):g} s", second)
         stays.append(row)
-    if not repeated:
-        return stays, []
-    what = "1 row repeats" if len(repeated) == 1 else f"{len(repeated)} rows repeat"
-    return stays, [f"{path}:{min(repeated)}: {what} an earlier stay: it counts once"]
+    notes = []
+    if repeated:
+        what = "1 row repeats" if len(repeated) == 1 else f"{len(repeated)} rows repeat"
+        notes.append(f"{path}:{min(repeated)}: {what} an earlier stay: it counts once")
+    first = min(stays, key=lambda stay: stay.on_s)
+    if first.on_s > UNIX_S:
+        remedy = "subtract them from the file's times, or write timestamps"
+        notes.append(f"{path}:{first.line}: no device arrives in the run's first {first.on_s:.10g} s: {remedy}")
+    return stays, notes
 
 
 def _stay(row: CsvRow) -> _RecordedStay:
     cells = [row.cells[name] for name in TRACE_COLUMNS]
     found = shown(",".join(cells))
+    if not cells[-1]:
+        raise NotReadable(f"has no off_s, got {found}: write {ENDLESS} for a stay without an end", row.line)
+    expected = f"must be a device's number and two times, in seconds or such as {EXAMPLE}"
     try:
         number, on_s, off_s = map(float, cells)
     except ValueError:
-        raise NotReadable(f"must be a device's number and two times, got {found}", row.line) from None
+        raise NotReadable(f"{expected}, got {found}", row.line) from None
     # In this form nan is refused, too: every comparison with it is false.
     if not number.is_integer() or number < 0 or not 0 <= on_s < off_s or on_s == np.inf:
         raise NotReadable(f"must have a device from 0 and 0 <= on_s < off_s, got {found}", row.line)

@@ -14,7 +14,7 @@ from edgefl.core.data_files import NotReadable
 from edgefl.core.file_lists import stem_of
 from edgefl.core.sample_times import SampleTimes, of_folder
 from edgefl.world.mobility.formats import FORMATS
-from edgefl.world.mobility.formats.sample import Sample
+from edgefl.world.mobility.formats.sample import EmptyStep, Sample
 
 LARGEST_NUMBER = 1e12  # seconds or metres; beyond that, differences of samples would be rounding
 
@@ -33,6 +33,7 @@ class Samples(NamedTuple):
     repeated: list[str]  # samples at the time of another were replaced
     unknown: list[str]  # positions are unknown
     files: list[Path]  # [devices] where their samples stand
+    ends_s: Floats  # [devices] when their files end, in the files' own time
 
     def of_devices(self) -> list[Rows]:
         """Return the rows of each device's samples."""
@@ -55,6 +56,9 @@ def read_samples(path: Path, changed_ns: int, form: str) -> Samples:
     """
     columns = _Columns(path)
     for sample in FORMATS[form].read(path):
+        if isinstance(sample, EmptyStep):
+            columns.add_empty(sample)
+            continue
         # A wrong sample is refused before later ones fill the memory.
         columns.add(sample)
     return columns.samples()
@@ -82,6 +86,7 @@ def joined(parts: Sequence[Samples]) -> Samples:
         repeated=of_folder([note for part in parts for note in part.repeated]),
         unknown=of_folder([note for part in parts for note in part.unknown]),
         files=[file for part in parts for file in part.files],
+        ends_s=np.concatenate([part.ends_s - part.time_s.min() for part in parts]),
     )
 
 
@@ -103,6 +108,17 @@ class _Columns:
         self._after_absence = bytearray()
         self._unknown = 0
         self._first_unknown: Sample | None = None
+        self._end_s = -math.inf  # of the file so far
+
+    def add_empty(self, step: EmptyStep) -> None:
+        """Add a time step without devices.
+
+        Raises:
+            NotReadable: its time is wrong.
+        """
+        if not abs(step.time_s) <= LARGEST_NUMBER:
+            raise NotReadable(f"a time must be a number up to {LARGEST_NUMBER:g}", step.line)
+        self._end_s = max(self._end_s, step.time_s)
 
     def add(self, sample: Sample) -> None:
         """Add a sample, or replace the one that its device has at its time.
@@ -111,6 +127,7 @@ class _Columns:
             NotReadable: it is wrong.
         """
         _check(sample)
+        self._end_s = max(self._end_s, sample.time_s)
         if not sample.is_known:
             self._unknown += 1
             self._first_unknown = self._first_unknown or sample
@@ -158,6 +175,7 @@ class _Columns:
             repeated=self._times.notes(self._path),
             unknown=self._unknown_notes(),
             files=[self._path] * len(self._names),
+            ends_s=np.full(len(self._names), self._end_s),
         )
 
     def _unknown_notes(self) -> list[str]:
@@ -176,13 +194,18 @@ def _check(sample: Sample) -> None:
         raise NotReadable("a device has no name", sample.line)
     most = LARGEST_NUMBER
     # In this form nan is refused, too.
+    if most < abs(sample.time_s) < math.inf:
+        text = f"device {sample.device}: a time must be a number of seconds up to {LARGEST_NUMBER:g}"
+        raise NotReadable(
+            f"{text}, got {sample.time_s:.15g}: divide by 1000 if the times are milliseconds", sample.line
+        )
     if not (abs(sample.time_s) <= most and abs(sample.x) <= most and abs(sample.y) <= most):
         text = f"device {sample.device}: time and place must be numbers up to {LARGEST_NUMBER:g}"
         raise NotReadable(text, sample.line)
 
 
-def degrees_per_m(samples: Samples) -> float:
-    """Return the movement in the file's coordinates for each metre by its speeds; inf if it has no speeds."""
+def moved_per_m(samples: Samples) -> float:
+    """Return the movement in the file's coordinates for each metre by its speeds; inf without any speeds above 0."""
     rows = np.argsort(samples.device, kind="stable")
     speed_mps = samples.speed_mps[rows]
     mean_mps = (speed_mps[1:] + speed_mps[:-1]) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -19,10 +20,11 @@ from edgefl.world.mobility.base import Track
 from edgefl.world.mobility.formats import FORMATS, Format, FormatName, format_of, known_suffixes
 from edgefl.world.mobility.placed import LEAST_EXTENT_M, Coordinates, Factor, Placed, Shift
 from edgefl.world.mobility.recorded_track import RecordedTrack, RecordedWay, way_of
-from edgefl.world.mobility.samples import Samples, degrees_per_m, joined, read_samples
+from edgefl.world.mobility.samples import Samples, joined, moved_per_m, read_samples
 
 EARTH_RADIUS_M = 6_371_008.8  # mean radius (IUGG)
 USUAL_ABSENCES = 0.5  # for each sample: more of them are a way of sampling
+SPEED_RATIOS = (0.8, 1.25)  # of movement by positions to that by speeds: beyond them, the file has another clock
 MOST_DEGREES_PER_M = 0.01  # a degree is longer than 100 m everywhere but within 100 km of a pole
 
 
@@ -79,7 +81,8 @@ class Trace(Placed):
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:
         """Return the track of the first `count` devices of the file."""
-        ways = self._ways()
+        samples = self._samples()
+        ways = self._ways(samples)
         if len(ways) < count:
             raise self.fault(f"has tracks of {len(ways)} devices, the scenario has {count}: lower devices.count")
         used = ways[:count]
@@ -87,26 +90,36 @@ class Trace(Placed):
         ends = np.concatenate([way.points[1:] for way in used])
         is_jump = np.concatenate([way.is_jump for way in used])
         self.check_reach(starts, np.where(is_jump[:, None], starts, ends), area)
-        end_s = max(way.times_s[-1] for way in ways)  # of the file, also where not all of its devices are used
-        leaves = self._is_gone(used, end_s)
+        leaves = self._is_gone(samples)[:count]
+        end_s = float(self._emulation_s(samples, samples.ends_s).max())  # also where not all of its devices are used
+        if end_s < 0 and self.at_end == "hold":
+            text = f"the file ends {-end_s:.4g} s before the run begins, so its devices stand at their last samples"
+            warn_once(f"mobility.time_offset_s: {self.path}: {text}")
         return RecordedTrack(used, start_s=self.time_offset_s, end_s=end_s, at_end=self.at_end, leaves=leaves)
 
-    def _is_gone(self, ways: Sequence[RecordedWay], end_s: float) -> Bools:
-        """Return whether the file says of each device [n] that it is gone after its last sample."""
-        if not self._known.tells_absence:
-            return np.zeros(len(ways), dtype=np.bool_)
-        rest_s = end_s - np.array([way.times_s[-1] for way in ways])
-        return np.asarray(rest_s > (self.gap_s or 0.0) * self.time_scale)
+    def _emulation_s(self, samples: Samples, times_s: Floats) -> Floats:
+        """Return times of the file [n] as times of the emulation."""
+        begin_s = float(samples.time_s.min())
+        return (times_s - begin_s) * self.time_scale + self.time_offset_s
 
-    def _ways(self) -> list[RecordedWay]:
+    def _is_gone(self, samples: Samples) -> Bools:
+        """Return whether the file says of each device [n], in their order, that it is gone after its last sample."""
+        if not self._known.tells_absence:
+            return np.zeros(len(samples.names), dtype=np.bool_)
+        of_devices = samples.of_devices()
+        rest_s = [samples.ends_s[device] - samples.time_s[of_devices[device][-1]] for device in _order(samples)]
+        return np.array(rest_s) > (self.gap_s or 0.0)
+
+    def _ways(self, samples: Samples) -> list[RecordedWay]:
         """Return the ways of all devices of the file, in their order.
 
         Raises:
-            InputError: the file cannot be read, or is wrong.
+            InputError: the file is wrong.
         """
-        samples = self._samples()
         for note in (*samples.repeated, *samples.unknown):
             warn_once(f"mobility.path: {note}")
+        if self._known.places == "metres":
+            self._check_clock(samples)
         if self.gap_s is None and samples.after_absence.sum() > USUAL_ABSENCES * len(samples.line):
             text = "devices are absent between most of their samples, as the file leaves them out in between"
             warn_once(f"mobility.path: {self.path}: {text}: if they were only sampled rarely, write gap_s")
@@ -115,14 +128,10 @@ class Trace(Placed):
         if in_degrees:
             points = self._projected_m(points)
         points = self.placed_m(points)
-        times_s = (samples.time_s - samples.time_s.min()) * self.time_scale + self.time_offset_s
+        times_s = self._emulation_s(samples, samples.time_s)
         of_devices = samples.of_devices()
-
-        def rank(device: int) -> tuple[float, tuple[float, str, str]]:
-            return samples.time_s[of_devices[device][0]], natural(samples.names[device])
-
         ways = []
-        for device in sorted(range(len(of_devices)), key=rank):
+        for device in _order(samples):
             rows = of_devices[device]
             ways.append(way_of(times_s[rows], points[rows], self._is_absent(samples, rows)))
         if self.coordinates == "auto" and not in_degrees:
@@ -166,7 +175,7 @@ class Trace(Placed):
             return True
         if self.coordinates == "metres" or self._known.places != "by_speeds":
             return False
-        return bool(on_earth.all()) and degrees_per_m(samples) < MOST_DEGREES_PER_M
+        return bool(on_earth.all()) and moved_per_m(samples) < MOST_DEGREES_PER_M
 
     def _projected_m(self, points: Floats) -> Floats:
         """Return longitudes and latitudes [n, 2] in metres, by the equirectangular projection around the origin."""
@@ -177,6 +186,15 @@ class Trace(Placed):
             middle = np.array([longitude, latitude])
         shrink = np.array([np.cos(np.radians(middle[1])), 1.0])  # circles of latitude are shorter than the equator
         return np.asarray(np.radians(points - middle) * EARTH_RADIUS_M * shrink)
+
+    def _check_clock(self, samples: Samples) -> None:
+        """Warn if the file's speeds say that its times are in another unit, such as frames at another rate."""
+        ratio = moved_per_m(samples)
+        least, most = SPEED_RATIOS
+        if self.time_scale != 1 or least <= ratio <= most or not 0 < ratio < math.inf:
+            return
+        text = f"its devices move {ratio:.4g} m for each metre by the speeds in the file"
+        warn_once(f"mobility.path: {self.path}: {text}: if the speeds are right, write time_scale: {ratio:.4g}")
 
     def _check_extent(self, ways: Sequence[RecordedWay], points: Floats) -> None:
         """Refuse points [n, 2] among which devices move, but all within less than a metre."""
@@ -189,3 +207,13 @@ class Trace(Placed):
             remedy = f"if it is in degrees, write coordinates: lon_lat; {remedy}"
         text = f"its devices move, but within {extent_m:.3g} m in all: {remedy}; if it is right, coordinates: metres"
         raise self.fault(text)
+
+
+def _order(samples: Samples) -> list[int]:
+    """Return the devices of a file in their order: by first sample, then by name."""
+    of_devices = samples.of_devices()
+
+    def rank(device: int) -> tuple[float, tuple[float, str, str]]:
+        return samples.time_s[of_devices[device][0]], natural(samples.names[device])
+
+    return sorted(range(len(of_devices)), key=rank)

@@ -16,7 +16,7 @@ from edgefl.world.mobility.formats.g_nettrack import read_g_nettrack
 from edgefl.world.mobility.formats.gpx import read_gpx
 from edgefl.world.mobility.formats.ns2 import read_ns2
 from edgefl.world.mobility.formats.obsmat import read_obsmat
-from edgefl.world.mobility.formats.sample import Sample
+from edgefl.world.mobility.formats.sample import EmptyStep, Sample
 
 FormatName = Literal["csv", "obsmat", "fcd", "gpx", "bonnmotion", "ns2", "g_nettrack"]
 
@@ -24,7 +24,7 @@ FormatName = Literal["csv", "obsmat", "fcd", "gpx", "bonnmotion", "ns2", "g_nett
 class Format(NamedTuple):
     """A format of trace files, and how it is read."""
 
-    read: Callable[[Path], Iterator[Sample]]
+    read: Callable[[Path], Iterator[Sample] | Iterator[Sample | EmptyStep]]
     suffixes: tuple[str, ...]  # of names of such files; the first format with a suffix has it by default
     places: Literal["metres", "degrees", "by_key", "by_speeds"]
     """What x and y are: metres, or longitude and latitude; `by_key`: metres unless the key `coordinates` says degrees;

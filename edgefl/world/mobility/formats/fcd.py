@@ -6,7 +6,7 @@ from pathlib import Path
 
 from edgefl.core.data_files import NotReadable
 from edgefl.core.section import shown
-from edgefl.world.mobility.formats.sample import Sample, number
+from edgefl.world.mobility.formats.sample import EmptyStep, Sample, number
 from edgefl.world.mobility.formats.sumo import UNKNOWN, seconds
 from edgefl.world.mobility.formats.xml import attribute, elements
 
@@ -14,21 +14,28 @@ DEVICES = frozenset({"vehicle", "person", "container"})
 SKIPPED = 1.5  # shortest steps: a longer one is several, which SUMO has left out as they were empty
 
 
-def read_fcd(path: Path) -> Iterator[Sample]:
+def read_fcd(path: Path) -> Iterator[Sample | EmptyStep]:
     """Yield the samples of SUMO's floating car data.
 
     Each `timestep` has `time`, and in it each `vehicle`, `person` or `container` has `id`, `x`, `y` (metres, or degrees
     with SUMO's option `--fcd-output.geo`) and perhaps `speed` (m/s). One that is missing from a step is absent then.
     """
     steps = _Steps()
+    is_empty = False  # the time step, so far
     latest: dict[tuple[str, str], int] = {}  # the step of each device's last sample
     for line, tag, attributes, _ in elements(path):
+        if tag == "netstate":
+            raise NotReadable("has no coordinates, as --netstate-dump writes it: use SUMO's option --fcd-output", line)
         if tag == "timestep":
             steps.begin(line, attributes)
+            is_empty = True
+        elif tag == "/timestep" and is_empty:
+            yield EmptyStep(line, steps.time_s)
         elif tag in DEVICES:
             if not steps.time:
                 text = "is in no <timestep>: SUMO writes where vehicles are with its option --fcd-output"
                 raise NotReadable(f"<{tag}> {text}", line)
+            is_empty = False
             name = attributes.get("id", "")
             x = _position(line, tag, attributes, "x")
             y = _position(line, tag, attributes, "y")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from edgefl.core.data_files import timed_rows
 from edgefl.core.file_lists import stem_of
-from edgefl.world.mobility.formats.sample import Sample, number
+from edgefl.world.mobility.formats.sample import Sample, coordinate_in, seconds_in
 
 TIME = "Timestamp"
 PLACE = ("Longitude", "Latitude")
@@ -22,15 +22,13 @@ def read_g_nettrack(path: Path) -> Iterator[Sample]:
     unknown_since: tuple[float, str] | None = None  # times of the first row, before any with a position
     is_found = False
     for row in timed_rows(path, (TIME,), (TIME, *PLACE)):
-        time_s = number(row.cells[TIME], row.line)
+        time_s = seconds_in(row, TIME)
         time = row.as_written(TIME)
-        longitude, latitude = (row.cells[column] for column in PLACE)
-        if NOT_MEASURED in {longitude, latitude}:
+        if NOT_MEASURED in {row.cells[column] for column in PLACE}:
             yield Sample(row.line, time_s, name, 0.0, 0.0, time=time, is_known=False)
             unknown_since = unknown_since or (time_s, time)
             continue
-        x = number(longitude, row.line)
-        y = number(latitude, row.line)
+        x, y = (coordinate_in(row, column) for column in PLACE)
         if unknown_since is not None and not is_found:
             # It was somewhere when its log began: so a log's positions and its links have one clock.
             yield Sample(row.line, unknown_since[0], name, x, y, time=unknown_since[1])

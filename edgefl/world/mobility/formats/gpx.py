@@ -21,6 +21,7 @@ def read_gpx(path: Path) -> Iterator[Sample]:
     point_line = 0
     longitude = latitude = 0.0
     time = ""
+    without_track = ""  # another element with points
     for line, tag, attributes, text in elements(path):
         if tag == "trk":
             track += 1
@@ -32,6 +33,8 @@ def read_gpx(path: Path) -> Iterator[Sample]:
             longitude = attribute(line, tag, attributes, "lon")
             latitude = attribute(line, tag, attributes, "lat")
             time = ""
+        elif tag in {"rtept", "wpt"}:
+            without_track = without_track or tag
         elif tag == "/time" and not time:  # extensions after it may have times of their own
             time = text.strip()
         elif tag == "/trkpt":
@@ -40,10 +43,16 @@ def read_gpx(path: Path) -> Iterator[Sample]:
             after_absence = begins_segment and not is_first_of_track
             yield Sample(point_line, time_s, str(track), longitude, latitude, time=time, after_absence=after_absence)
             is_first_of_track = begins_segment = False
+    if without_track and not point_line:
+        text = f"has points of <{without_track}>, which are planned places, and no recorded track"
+        raise NotReadable(f"{text}: write <trk> with <trkpt>, each with its <time>")
 
 
 def _seconds(line: int, text: str) -> float:
     """Return the seconds since 1970 of a time such as 2024-05-01T12:00:00Z, or of SUMO's clock."""
+    if not text:
+        remedy = "export the recorded activity, as planned routes have no times"
+        raise NotReadable(f"<trkpt> has no <time>, and needs one such as {EXAMPLE}: {remedy}", line)
     time = timestamp(text)
     if time is not None:
         return time.timestamp()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from edgefl.core.data_files import NotReadable, utf8_lines
 from edgefl.core.packed_files import unpacked
+from edgefl.core.sample_times import warn_once
 from edgefl.core.section import shown
 from edgefl.world.mobility.formats.sample import Sample
 
@@ -22,6 +23,7 @@ NOT_EVALUATED = "variables and loops of Tcl are not evaluated"
 _AT = re.compile(r"\$\S+\s+at\s+(?P<time>\S+)\s+[\"{](?P<commands>[^\"}]*)")
 _NODE = r"\$(?:[^\s()]*\((?P<name>[^\s)]*)\)|(?P<variable>[^\s()]+))"
 _PLACE = re.compile(_NODE + r"\s+set\s+(?P<axis>[XYZ])_\s+(?P<value>\S+)")
+_OFF = re.compile(_NODE + r"\s+off\b")
 _ORDER = re.compile(_NODE + r"\s+setdest\s+(?P<numbers>.+)")
 
 
@@ -59,14 +61,21 @@ def read_ns2(path: Path) -> Iterator[Sample]:
     """Yield where each node of a movement file of ns-2 begins, and where it turns or stops.
 
     A node stands at its X_, Y_ from 0 s on. An order `setdest x y speed` lets it go straight to (x, y) from where it is
-    at that time, where it stops; the next order replaces it. Other lines are ignored.
+    at that time, where it stops; the next order replaces it. Other lines are ignored; those that switch a node off
+    with a warning.
     """
     nodes: dict[str, _Node] = {}
+    first_off: int | None = None  # line that switches a node off
     with unpacked(path) as stream:
         for line, text in enumerate(utf8_lines(stream), 1):
             _take(text.strip(), line, nodes)
+            if first_off is None and _OFF.search(text) and not text.lstrip().startswith("#"):
+                first_off = line
     if not nodes:
         raise NotReadable(f"holds no lines such as {PLACE_EXAMPLE}, nor {ORDER_EXAMPLE}")
+    if first_off is not None:
+        reason = "switches a node off, which is left out: nodes are present throughout"
+        warn_once(f"mobility.path: {path}:{first_off}: {reason}; write their stays as a trace of churn")
     for name, node in nodes.items():
         yield from _way(name, node)
 

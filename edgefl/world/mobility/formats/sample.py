@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from edgefl.core.data_files import NotReadable
+from edgefl.core.data_files import EXAMPLE, CsvRow, NotReadable
 from edgefl.core.section import shown
 
 
@@ -22,6 +22,13 @@ class Sample(NamedTuple):
     is_known: bool = True  # False: the file says that the position is unknown
 
 
+class EmptyStep(NamedTuple):
+    """A time step of a file that lists no devices."""
+
+    line: int  # of the file, for messages
+    time_s: float  # the file's own
+
+
 def number(text: str, line: int) -> float:
     """Return the number that a text holds.
 
@@ -32,3 +39,29 @@ def number(text: str, line: int) -> float:
         return float(text)
     except ValueError:
         raise NotReadable(f"must be a number, got {shown(text)}", line) from None
+
+
+def coordinate_in(row: CsvRow, column: str) -> float:
+    """Return the coordinate that a cell holds.
+
+    Raises:
+        NotReadable: it holds none.
+    """
+    try:
+        return float(row.cells[column])
+    except ValueError:
+        text = f"{column}: must be a number, got {shown(row.cells[column])}"
+        raise NotReadable(f"{text}: leave out rows without a position", row.line) from None
+
+
+def seconds_in(row: CsvRow, column: str) -> float:
+    """Return the seconds that a cell of `timed_rows` holds.
+
+    Raises:
+        NotReadable: it holds none.
+    """
+    try:
+        return float(row.cells[column])
+    except ValueError:
+        text = f"{column}: must be seconds, or a timestamp such as {EXAMPLE}, got {shown(row.cells[column])}"
+        raise NotReadable(text, row.line) from None

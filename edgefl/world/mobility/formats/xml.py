@@ -9,6 +9,7 @@ from edgefl.core.files import MOST_LINE_BYTES
 from edgefl.core.packed_files import unpacked
 from edgefl.world.mobility.formats.sample import number
 
+_AFTER_THE_END = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
 CHUNK_BYTES = 2**20  # of XML at a time: a file is never held as a whole
 
 
@@ -69,7 +70,13 @@ def elements(path: Path) -> Iterator[tuple[int, str, dict[str, str], str]]:
                 reason = "ends before its elements do: the program that writes it had not finished, or was stopped"
                 raise NotReadable(reason, error.lineno) from None
         except expat.ExpatError as error:
-            raise NotReadable(f"is not well-formed XML: {expat.ErrorString(error.code)}", error.lineno) from None
+            raise NotReadable(_reason(error), error.lineno) from None
+
+
+def _reason(error: expat.ExpatError) -> str:
+    if error.code == _AFTER_THE_END:
+        return "holds more after the end of its outermost element, as if two files were joined: split it"
+    return f"is not well-formed XML: {expat.ErrorString(error.code)}"
 
 
 def attribute(line: int, tag: str, attributes: dict[str, str], name: str) -> float:
