@@ -142,13 +142,16 @@ def test_the_unit_is_at_the_end_of_the_name():
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("base_stations", [False, True])
-def test_the_index_of_a_sweep_has_the_columns_of_the_table(tmp_path, base_stations):
-    cells = "cells: {energy: {static_w: 112, slope: 2.6}}\nradio: {server_power: total}\n" if base_stations else ""
-    (tmp_path / "base.yaml").write_text(f"rounds: 1\ntargets: [0.8]\n{cells}", encoding="utf-8")
+@pytest.mark.parametrize("optional", [False, True])
+def test_the_index_of_a_sweep_has_the_columns_of_the_table(tmp_path, optional):
+    keys = ""
+    if optional:
+        keys = "cells: {energy: {static_w: 112, slope: 2.6}}\nradio: {server_power: total}\n"
+        keys += "devices: {battery: {capacity_j: 1000}}\nstop: {depleted: 1}\n"
+    (tmp_path / "base.yaml").write_text(f"rounds: 1\ntargets: [0.8]\n{keys}", encoding="utf-8")
     (tmp_path / "sweep.yaml").write_text("base: base.yaml\ngrid: {server.participants: [1]}\n", encoding="utf-8")
     index = edgefl.sweep(tmp_path / "sweep.yaml", out=tmp_path / "out", workers=1, train=False)
-    columns = [column for column in INDEX_COLUMNS if base_stations or not column.optional]
+    columns = [column for column in INDEX_COLUMNS if optional or not column.optional]
     names = [column.name.replace("<key>", "server.participants").replace("<A>", "0.8") for column in columns]
     assert list(index.columns) == names
 

@@ -11,7 +11,17 @@ from edgefl.core.data_files import NotReadable, faults_in, timed_rows
 from edgefl.core.file_lists import files_at, stem_of
 from edgefl.core.paths import DataPath
 from edgefl.core.sample_times import SampleTimes, of_folder
-from edgefl.radio.traces.base import HIGHEST_BPS, LARGEST_SNR_DB, LinkTrace, Recording, bounded, held, unit_notes
+from edgefl.radio.traces.base import (
+    HIGHEST_BPS,
+    LARGEST_SNR_DB,
+    NO_RATE,
+    NO_SNR,
+    LinkTrace,
+    Recording,
+    bounded,
+    held,
+    unit_notes,
+)
 
 TIME = "Timestamp"
 NOT_MEASURED = "-"
@@ -60,10 +70,11 @@ class _Values(NamedTuple):
     least: float
     most: float
     scale: float  # to bit/s or dB
+    remedy: str  # for a cell without a number
 
 
-BITRATES = _Values(("DL_bitrate", "UL_bitrate"), 0.0, HIGHEST_BPS / BPS_PER_KBPS, BPS_PER_KBPS)
-SNR = _Values(("SNR",), -LARGEST_SNR_DB, LARGEST_SNR_DB, 1.0)
+BITRATES = _Values(("DL_bitrate", "UL_bitrate"), 0.0, HIGHEST_BPS / BPS_PER_KBPS, BPS_PER_KBPS, NO_RATE)
+SNR = _Values(("SNR",), -LARGEST_SNR_DB, LARGEST_SNR_DB, 1.0, NO_SNR)
 
 
 class _Log(NamedTuple):
@@ -113,5 +124,7 @@ def _rows(path: Path, wanted: _Values) -> Iterator[_Row]:
     for row in timed_rows(path, (TIME,), (TIME, *wanted.columns)):
         if any(row.cells[column] == NOT_MEASURED for column in wanted.columns):
             continue
-        values = [bounded(column, row, wanted.least, wanted.most) * wanted.scale for column in wanted.columns]
+        values = [
+            bounded(column, row, wanted.least, wanted.most, wanted.remedy) * wanted.scale for column in wanted.columns
+        ]
         yield _Row(row.line, float(row.cells[TIME]), row.as_written(TIME), values[0], values[-1])

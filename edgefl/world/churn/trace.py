@@ -162,9 +162,9 @@ def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
             repeated.append(row.line)
             continue
         if row.device == last.device and row.on_s < last.off_s:
-            first, second = sorted([row.line, last.line])
-            text = f"device {row.device}: the stay overlaps that of line {first}: if both are right, write one row"
-            raise NotReadable(f"{text} from {last.on_s:g} to {max(row.off_s, last.off_s):g} s", second)
+            lines = sorted([row.line, last.line])
+            text = f"device {row.device}: the stay overlaps that of line {lines[0]}: if both are right, write one row"
+            raise NotReadable(f"{text} from {last.on_s:g} to {max(row.off_s, last.off_s):g} s", lines[1])
         stays.append(row)
     notes = []
     if repeated:
