@@ -63,6 +63,24 @@ def test_device_that_would_lose_its_only_sample_is_named():
         divided({**SCALAR, "partition": "one_each", "validation_share": 0.5}, model="quadratic")
 
 
+def test_share_that_leaves_devices_nothing_is_the_one_to_lower():
+    x = np.zeros((20, 2), dtype=np.float32)
+    y = np.arange(20) % 2
+    few = {"dataset": edgefl.arrays(x, y, x, y), "validation_share": 0.05}
+    (held_out,) = divided(few, model="logistic", devices={"count": 3}, server={"participants": 3}).validation
+    owner = np.arange(20) % 2
+    owner[held_out] = 2  # its only sample
+    section = {"dataset": edgefl.arrays(x, y, x, y, owner=owner), "partition": "natural", "validation_share": 0.05}
+    with pytest.raises(
+        InputError, match=r"^data\.validation_share: leaves device 2 without samples: set it to a lower"
+    ):
+        divided(section, model="logistic", devices={"count": 3}, server={"participants": 3})
+    with pytest.raises(
+        InputError, match=r"^data\.validation_share: leaves 1 of the training samples for 3 devices: set"
+    ):
+        divided({**few, "validation_share": 0.95}, model="logistic", devices={"count": 3}, server={"participants": 3})
+
+
 def test_greater_share_holds_out_all_that_a_smaller_one_does():
     small, large = (divided({"dataset": "digits", "validation_share": share}) for share in (0.1, 0.3))
     assert np.isin(small.validation, large.validation).all()
