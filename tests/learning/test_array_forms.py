@@ -163,7 +163,7 @@ def test_a_file_in_another_format_is_told(tmp_path, name, words):
 
 
 def test_arrays_by_other_names_are_told(tmp_path):
-    np.savez(tmp_path / "mnist.npz", images=X, labels=CLASSES)
+    np.savez(tmp_path / "mnist.npz", images=X, labels=CLASSES, images_2=X, labels_2=CLASSES)
     with pytest.raises(InputError, match=r"needed: train_x, .*; rename those that it has: images, labels"):
         Npz(path=tmp_path / "mnist.npz").load()
 
@@ -257,3 +257,21 @@ def test_mapping_with_kind_is_written_beside_its_keys():
     for given in (four, tuple(four.values())):
         with pytest.raises(InputError, match=r"data\.dataset: must be a name, .*: give edgefl\.arrays\(train_x"):
             load({"data": {"dataset": given}})
+
+
+def test_archive_without_test_samples_is_told_to_hold_some_back(tmp_path):
+    np.savez(tmp_path / "d.npz", x=X, y=CLASSES)
+    with pytest.raises(InputError, match=r"; it has x, y: hold some samples back for tests, and save the four arrays$"):
+        Npz(path=tmp_path / "d.npz").load()
+
+
+@pytest.mark.parametrize("names", [("val_x", "val_y"), ("x_val", "y_val"), ("valid_images", "valid_labels")])
+def test_archive_with_validation_samples_of_its_own_warns(tmp_path, caplog, names):
+    four = {"train_x": X, "train_y": CLASSES, "test_x": X, "test_y": CLASSES}
+    np.savez(tmp_path / "d.npz", **four, values=X, **dict(zip(names, (X, CLASSES), strict=True)))
+    Npz(path=tmp_path / "d.npz").load()
+    assert f"{' and '.join(names)} are not read: join them with the training samples" in caplog.text
+    caplog.clear()
+    np.savez(tmp_path / "d.npz", **four, values=X)
+    Npz(path=tmp_path / "d.npz").load()
+    assert not caplog.text
