@@ -201,6 +201,20 @@ def test_losses_that_compare_more_than_outputs_with_labels_are_refused(name, nee
         load({"training": {"loss": name}})
 
 
+@pytest.mark.parametrize(
+    ("loss", "key", "value", "message"),
+    [
+        ("CrossEntropyLoss", "weight", "balanced", 'must be a list of numbers, got "balanced"$'),
+        ("CrossEntropyLoss", "weight", {0: 1.0, 1: 5.0}, r"write \[1\.0, 5\.0\], in the order of the classes$"),
+        ("BCEWithLogitsLoss", "pos_weight", 3.0, r"must be a list of numbers, got 3\.0: write \[3\.0\]$"),
+        ("MSELoss", "size_average", False, "edgefl takes the mean over samples itself: leave it out$"),
+    ],
+)
+def test_arguments_in_other_forms_are_refused(loss, key, value, message):
+    with pytest.raises(InputError, match=rf"training\.loss\.{key}: .*{message}"):
+        load({"training": {"loss": {"kind": f"torch.nn:{loss}", key: value}}})
+
+
 @pytest.mark.filterwarnings("error")
 def test_refusals_name_no_place_in_torch():
     with pytest.raises(InputError, match="BCELoss does not suit these outputs and labels: ") as caught:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MODULES = ("torch.nn.functional", "torch.nn.modules.loss")
+WEIGHTS = ("weight", "pos_weight")
 ABOUT_MEANS = ("reduction", "reduce", "size_average")  # arguments that say how losses of samples become one number
 
 
@@ -93,14 +94,30 @@ def _torch_loss(path: str, found: Callable[..., Any], keys: dict[str, Any], info
     keys = {name: _as_list(value) for name, value in keys.items()}
     for name, value in keys.items():
         if name in ABOUT_MEANS:
+            if name != "reduction":
+                raise fault_at((name,), "edgefl takes the mean over samples itself: leave it out")
             if value != "none":
                 raise fault_at((name,), f"must be 'none', as edgefl takes the mean itself, got {shown(value)}")
+        elif name in WEIGHTS:
+            _check_weights(name, value)
         elif name not in names or name in ("input", "target"):
             _refuse_key(path, name, names)
     _check_inputs(path, found, keys)
     loss = TorchLoss.model_validate({**keys, "import_path": path}, context=info.context)
     loss._function = found  # noqa: SLF001 - its own class's
     return loss
+
+
+def _check_weights(name: str, value: Any) -> None:
+    """Check that weights are a list of numbers, which becomes a tensor."""
+    if value is None or isinstance(value, list | tuple):
+        return
+    remedy = ""
+    if isinstance(value, int | float):
+        remedy = f": write [{value}]"
+    elif isinstance(value, Mapping):
+        remedy = f": write {list(value.values())}, in the order of the classes"
+    raise fault_at((name,), f"must be a list of numbers, got {shown(value)}{remedy}")
 
 
 def _check_inputs(path: str, found: Callable[..., Any], keys: Mapping[str, Any]) -> None:
