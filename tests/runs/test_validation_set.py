@@ -154,7 +154,7 @@ def test_tokens_of_owners_are_held_out_sample_by_sample():
     x = rng.integers(0, 8, (80, 6))
     y = np.where(rng.random(x.shape) < 0.3, -100, (3 * x + 1) % 8)
     owner = np.arange(60) % 4
-    test_owner = np.arange(20) % 5  # the last of whom owns no training sequence
+    test_owner = np.arange(20) % 5  # the last one owns no training sequence
     arrays = edgefl.arrays(x[:60], y[:60], x[60:], y[60:], classes=8, owner=owner, test_owner=test_owner)
     section = {"dataset": arrays, "partition": "natural", "validation_share": 0.25, "test_partition": "like_train"}
     keys = {
