@@ -14,6 +14,7 @@ from edgefl.core.plugins import is_outside, path_of, place_of
 from edgefl.core.returns import check_type, is_trusted
 from edgefl.core.section import IF_GIVEN, Section, fault_at, shown
 from edgefl.learning.datasets import DATASETS, Data, Dataset
+from edgefl.learning.datasets.array_forms import as_dataset
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.datasets.own import from_data
 from edgefl.learning.partitions import PARTITIONS, Partition
@@ -75,8 +76,8 @@ class DataSection(Section):
             return value
         name = value.get("dataset", "digits")
         if not isinstance(name, str) and not callable(name):  # a class, or what else a plug-in may be in Python
-            known = ", ".join(DATASETS.members)
-            raise fault_at(("dataset",), f"must be a name, got {shown(name)}; known: {known}")
+            remedy = as_dataset(name) or f"; known: {', '.join(DATASETS.members)}"
+            raise fault_at(("dataset",), f"must be a name, got {shown(name)}{remedy}")
         dataset = {"kind": name}
         collected: dict[str, Any] = {"dataset": dataset}
         for key, item in value.items():

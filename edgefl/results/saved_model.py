@@ -44,7 +44,7 @@ def no_model(run: str) -> InputError:
 
 def no_best_model(run: str) -> InputError:
     """Return the error about a run that has not kept its best model."""
-    return InputError(f"{run}: has no best model: run it again with report.best_model: true")
+    return InputError(f"{run}: has no best model: run it again with report.best_model: true, and with learning")
 
 
 def read_module(folder: Path, scenario: Mapping[str, Any]) -> tuple[nn.Module, TrainedModel]:

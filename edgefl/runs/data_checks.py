@@ -13,7 +13,7 @@ from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.array_forms import floats_as_classes
 from edgefl.learning.datasets.base import IGNORED, telling_rows
 from edgefl.learning.losses import LOSSES
-from edgefl.learning.losses.imported import ignored_label
+from edgefl.learning.losses.imported import ImportedLoss, ignored_label
 from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.imported import has_own_network
 from edgefl.learning.report_section import ReportSection
@@ -140,6 +140,12 @@ def _check_loss(scenario: Scenario, data: Data) -> None:
     if loss is not None and loss.takes_log_probabilities and not has_own_network(model):
         text = f"nll_loss needs logarithms of probabilities, which {MODELS.name_of(model)} does not return"
         raise InputError(f"training.loss: {text}: leave it out, for the cross-entropy")
+    if isinstance(loss, ImportedLoss) and not has_own_network(model) and loss.takes_probabilities(data.outputs, labels):
+        text = f"{LOSSES.name_of(loss)} takes no outputs below 0, which {MODELS.name_of(model)} may return"
+        remedy = (
+            "for yes-or-no labels write torch.nn:BCEWithLogitsLoss, or end a network of your own with torch.sigmoid"
+        )
+        raise InputError(f"training.loss: {text}: {remedy}")
 
 
 def _check_patience(stop: Stop, data: Data) -> None:

@@ -108,6 +108,9 @@ def _parts(
     if held_out is not None and partition.of_parts:
         remaining = np.delete(np.arange(len(labels)), held_out)
         samples = samples.some(remaining)
+        if len(remaining) < scenario.devices.count <= len(remaining) + len(held_out):
+            text = f"leaves {len(remaining)} of the training samples for {scenario.devices.count} devices"
+            raise InputError(f"data.validation_share: {text}: set it to a lower share")
     with watching_draws(partition, dividing_hook(partition)):
         parts = partition.assign(samples.labels, samples.owner, scenario.devices.count, rng)
     check_parts(partition, parts, scenario.devices.count, len(samples.labels))
@@ -119,10 +122,11 @@ def _parts(
     parts = [part[~np.isin(part, held_out)] for part in parts]
     empty = [device for device, part in enumerate(parts) if not len(part)]
     if empty:
-        text = (
-            f"leaves {len(empty)} devices without samples, the first of them device {empty[0]}: set it to a lower share"
-        )
-        raise InputError(f"data.validation_share: {text}")
+        text = f"leaves device {empty[0]} without samples"
+        if len(empty) > 1:
+            text = f"leaves {len(empty)} devices without samples, the first of them device {empty[0]}"
+        remedy = "set it to a lower share, or leave out the owners of so few samples"
+        raise InputError(f"data.validation_share: {text}: {remedy}")
     return parts
 
 

@@ -10,6 +10,7 @@ import edgefl
 from edgefl.core.errors import InputError
 from edgefl.learning.datasets.npz import Npz
 from edgefl.learning.datasets.own import own_data
+from edgefl.scenario import load
 
 X = np.random.default_rng(0).random((40, 4), dtype=np.float32)
 CLASSES = np.arange(40) % 4
@@ -162,6 +163,115 @@ def test_a_file_in_another_format_is_refused_with_a_remedy(tmp_path, name, words
 
 
 def test_arrays_by_other_names_are_told(tmp_path):
-    np.savez(tmp_path / "mnist.npz", images=X, labels=CLASSES)
+    np.savez(tmp_path / "mnist.npz", images=X, labels=CLASSES, images_2=X, labels_2=CLASSES)
     with pytest.raises(InputError, match=r"needed: train_x, .*; rename those that it has: images, labels"):
         Npz(path=tmp_path / "mnist.npz").load()
+
+
+def remedy(call):
+    """Return what a message tells to say."""
+    with pytest.raises(InputError) as error:
+        call()
+    return str(error.value).partition(": say ")[2]
+
+
+OWNERS = np.array(["user_7", "user_9", "user_7", "user_1"])
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_texts_as_owners_are_numbered_as_the_message_says(both):
+    owner = OWNERS
+    test_owner = OWNERS[:2] if both else None
+    x = np.zeros((4, 2), dtype=np.float32)
+    y = np.array([0, 1, 0, 1])
+
+    def arrays():
+        return edgefl.arrays(x, y, x[:2], y[:2], owner=owner, test_owner=test_owner)
+
+    said = remedy(arrays)
+    if both:
+        names = {"np": np, "owner": owner, "test_owner": test_owner}
+        exec(said, names)  # noqa: S102 - the line that a user would copy
+        owner, test_owner = names["owner"], names["test_owner"]
+        assert test_owner.tolist() == [1, 2]
+    else:
+        owner = eval(said, {"np": np, "owner": owner})  # noqa: S307
+    assert owner.tolist() == [1, 2, 1, 0]
+    arrays()
+
+
+def test_datasets_and_loaders_of_torch_become_arrays_as_the_message_says():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(12.0).reshape(6, 2)
+    y = torch.tensor([0, 1, 0, 1, 0, 1])
+    whole = torch.utils.data.TensorDataset(x, y)
+    for given in (whole, torch.utils.data.Subset(whole, range(6)), torch.utils.data.DataLoader(whole, batch_size=4)):
+        said = remedy(lambda given=given: edgefl.arrays(given, y, x, y))
+        names = {"torch": torch, "dataset": given, "loader": given}
+        exec(said, names)  # noqa: S102
+        assert torch.equal(names["x"], x)
+        assert torch.equal(names["y"], y)
+        with pytest.raises(InputError, match=r"data\.dataset: must be a name, .*: give edgefl\.arrays\(train_x"):
+            load({"data": {"dataset": given}})
+
+
+def test_sparse_matrices_become_dense_as_the_message_says():
+    sparse = pytest.importorskip("scipy.sparse")
+    given = sparse.csr_matrix(np.eye(3, dtype=np.float32))
+    said = remedy(lambda: edgefl.arrays(given, [0, 1, 0], given, [0, 1, 0]))
+    assert said == ".toarray()"
+    edgefl.arrays(given.toarray(), [0, 1, 0], given.toarray(), [0, 1, 0])
+
+
+def test_columns_of_texts_become_numbers_as_the_message_says():
+    train_x = pd.DataFrame({"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"]})
+    test_x = pd.DataFrame({"size": [4.0], "colour": ["red"]})
+    with pytest.raises(InputError, match="to give each text a column of its own say ") as error:
+        edgefl.arrays(train_x, [0, 1, 0], test_x, [1])
+    names = {"np": np, "pd": pd, "train_x": train_x, "test_x": test_x}
+    exec(str(error.value).partition(" say ")[2], names)  # noqa: S102
+    assert names["train_x"].tolist() == [[1, 0, 1], [2, 1, 0], [3, 0, 1]]
+    assert names["test_x"].tolist() == [[4, 0, 1]]
+    edgefl.arrays(names["train_x"], [0, 1, 0], names["test_x"], [1])
+
+
+def pairs():
+    return (X, CLASSES), (X, CLASSES)
+
+
+def test_pairs_are_joined_as_the_message_says():
+    with pytest.raises(InputError, match=r"got a tuple of 2: join the two pairs, return \(\*train, \*test\)$"):
+        load({"data": {"dataset": pairs}}).data.load()
+
+    def joined():
+        train, test = pairs()
+        return (*train, *test)
+
+    assert len(load({"data": {"dataset": joined}}).data.load().train_y) == len(X)
+
+
+def test_mapping_with_kind_is_written_beside_its_keys():
+    with pytest.raises(InputError, match=r"got \{'kind': 'digits'\}: write dataset: digits, with its keys beside it$"):
+        load({"data": {"dataset": {"kind": "digits"}}})
+    four = {"train_x": X, "train_y": CLASSES, "test_x": X, "test_y": CLASSES}
+    for given in (four, tuple(four.values())):
+        with pytest.raises(InputError, match=r"data\.dataset: must be a name, .*: give edgefl\.arrays\(train_x"):
+            load({"data": {"dataset": given}})
+
+
+def test_archive_without_test_samples_is_told_to_hold_some_back(tmp_path):
+    np.savez(tmp_path / "d.npz", x=X, y=CLASSES)
+    with pytest.raises(InputError, match=r"; it has x, y: hold some samples back for tests, and save the four arrays$"):
+        Npz(path=tmp_path / "d.npz").load()
+
+
+@pytest.mark.parametrize("names", [("val_x", "val_y"), ("x_val", "y_val"), ("valid_images", "valid_labels")])
+def test_archive_with_validation_samples_of_its_own_warns(tmp_path, caplog, names):
+    four = {"train_x": X, "train_y": CLASSES, "test_x": X, "test_y": CLASSES}
+    np.savez(tmp_path / "d.npz", **four, values=X, **dict(zip(names, (X, CLASSES), strict=True)))
+    Npz(path=tmp_path / "d.npz").load()
+    assert f"{' and '.join(names)} are not read: join them with the training samples" in caplog.text
+    caplog.clear()
+    np.savez(tmp_path / "d.npz", **four, values=X)
+    Npz(path=tmp_path / "d.npz").load()
+    assert not caplog.text

@@ -106,6 +106,16 @@ class TestOwners:
             assert own.tolist() == np.flatnonzero(data.test_owner == owner).tolist()
             assert len(own) == pytest.approx(len(part) / 9, abs=1)
 
+    def test_owners_of_other_test_samples_are_refused(self):
+        labels = np.array([0, 1, 0, 1])
+        train = Labelled(labels, np.array([0, 0, 1, 1]))
+        parts = [np.array([0, 1]), np.array([2, 3])]
+        test = Labelled(labels, np.array([100, 100, 101, -1]))
+        with pytest.raises(
+            InputError, match=r"^data\.test_partition: no device's owner has test samples: .*test_owner"
+        ):
+            Natural().assign_test(train, parts, test, np.random.default_rng(0))
+
     @pytest.mark.usefixtures("home")
     def test_femnist_writers_of_one_set_only(self, tmp_path):
         """b has no samples for testing, d none for training; from the files and from the cache."""

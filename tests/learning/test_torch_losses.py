@@ -108,6 +108,129 @@ def test_loss_that_does_not_suit_is_refused(labels, loss, message):
         edgefl.run(keys(labels, loss), device="cpu")
 
 
+class Positive(nn.Module):
+    def __init__(self, end=torch.sigmoid):
+        super().__init__()
+        self.layer = nn.Linear(4, 1)
+        self.end = end
+
+    def forward(self, x):
+        return self.end(self.layer(x))
+
+
+class Counting(Positive):
+    def __init__(self):
+        super().__init__(functional.softplus)  # which may also exceed 1
+
+
+class Linear(Positive):
+    def __init__(self):
+        super().__init__(torch.clone)
+
+
+def likelihood(outputs, labels):
+    found = outputs[:, 0]
+    return -(labels * torch.log(found) + (1 - labels) * torch.log(1 - found))
+
+
+COUNTS = RNG.poisson(np.exp(X[:, 0])).astype(np.float32)
+POISSON = {"kind": "torch.nn:PoissonNLLLoss", "log_input": False}
+
+
+@pytest.mark.parametrize("engine", ["serial", "batched"])
+@pytest.mark.parametrize(
+    ("network", "labels", "loss", "own"),
+    [
+        (Positive, YES, "torch.nn:BCELoss", nn.BCELoss()),
+        (Positive, YES, likelihood, nn.BCELoss()),
+        (Counting, COUNTS, POISSON, nn.PoissonNLLLoss(log_input=False)),
+    ],
+    ids=["probabilities", "function", "rates"],
+)
+def test_loss_of_positive_outputs_learns_as_in_plain_torch(network, labels, loss, own, engine):
+    content = keys(labels, loss, engine=engine) | {"model": {"kind": network, "init": {"kind": "zeros"}}}
+    result = edgefl.run(content, device="cpu")
+    module = network()
+    nn.init.zeros_(module.layer.weight)
+    nn.init.zeros_(module.layer.bias)
+    optimizer = torch.optim.SGD(module.parameters(), lr=LR)
+    y = torch.from_numpy(labels)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        own(module(torch.from_numpy(X[:N]))[:, 0], y[:N]).backward()
+        optimizer.step()
+    assert result.parameters == pytest.approx(
+        nn.utils.parameters_to_vector(module.parameters()).detach().numpy(), abs=1e-6
+    )
+    tested = own(module(torch.from_numpy(X[N:]))[:, 0], y[N:]).item()
+    assert result.rounds["test_loss"].iloc[-1] == pytest.approx(tested, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("model", "loss", "message"),
+    [
+        (
+            "logistic",
+            "torch.nn:BCELoss",
+            "takes no outputs below 0, which logistic may return: .* torch.nn:BCEWithLogitsLoss",
+        ),
+        (
+            Linear,
+            "torch.nn:BCELoss",
+            r"gives outputs such as -\S+, which the loss does not take: end with torch.sigmoid",
+        ),
+        (Linear, POISSON, r"gives outputs such as -\S+, .* or with softplus for positive numbers"),
+    ],
+    ids=["model", "network", "rates"],
+)
+def test_outputs_below_0_are_refused_where_the_loss_takes_none(model, loss, message):
+    with pytest.raises(InputError, match=message):
+        edgefl.run(keys(YES, loss) | {"model": model}, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("torch.nn:GaussianNLLLoss", "var"),
+        ("torch.nn:CTCLoss", "input_lengths and target_lengths"),
+        ("torch.nn.functional:triplet_margin_loss", "negative"),
+    ],
+)
+def test_losses_that_compare_more_than_outputs_with_labels_are_refused(name, needed):
+    with pytest.raises(InputError, match=f"{name} also needs {needed}, and a loss gets outputs and labels alone"):
+        load({"training": {"loss": name}})
+
+
+@pytest.mark.parametrize(
+    ("loss", "key", "value", "message"),
+    [
+        ("CrossEntropyLoss", "weight", "balanced", 'must be a list of numbers, got "balanced"$'),
+        ("CrossEntropyLoss", "weight", {0: 1.0, 1: 5.0}, r"write \[1\.0, 5\.0\], in the order of the classes$"),
+        ("BCEWithLogitsLoss", "pos_weight", 3.0, r"must be a list of numbers, got 3\.0: write \[3\.0\]$"),
+        ("MSELoss", "size_average", False, "edgefl takes the mean over samples itself: leave it out$"),
+    ],
+)
+def test_arguments_in_other_forms_are_refused(loss, key, value, message):
+    with pytest.raises(InputError, match=rf"training\.loss\.{key}: .*{message}"):
+        load({"training": {"loss": {"kind": f"torch.nn:{loss}", key: value}}})
+
+
+@pytest.mark.filterwarnings("error")
+def test_refusals_name_no_place_in_torch():
+    with pytest.raises(InputError, match="BCELoss does not suit these outputs and labels: ") as caught:
+        edgefl.run(keys(CLASSES, "torch.nn:BCELoss"), device="cpu")
+    assert ".py" not in str(caught.value)
+    with pytest.raises(InputError, match=r"L1Loss takes floating-point labels, .* say y\.astype\(np\.float32\)"):
+        edgefl.run(keys(CLASSES, "torch.nn:L1Loss"), device="cpu")
+
+
+@pytest.mark.parametrize("name", ["CrossEntropyLoss", "torch.nn.CrossEntropyLoss", "nn.CrossEntropyLoss()"])
+def test_losses_named_as_in_programs_get_the_path_to_write(name):
+    with pytest.raises(InputError, match=r"is an unknown loss: write torch\.nn:CrossEntropyLoss$"):
+        load({"training": {"loss": name}})
+    load({"training": {"loss": "torch.nn:CrossEntropyLoss"}})
+
+
 @pytest.mark.parametrize("key", ["model", "training.loss"])
 def test_object_in_place_of_a_class_is_named(key):
     section, _, inner = key.partition(".")

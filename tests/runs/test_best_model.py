@@ -35,6 +35,13 @@ CASES = {
     "asynchronous": {**SMALL, "server": {"participants": 3, "policy": "asynchronous"}},
     "tested seldom": {**SMALL, "report": {"best_model": True, "eval_every": 5}},
     "stopped": {**SMALL, "stop": {"patience": {"rounds": 2}}},
+    "buffered and quantised": {
+        **SMALL,
+        "server": {"participants": 4, "policy": "buffered"},
+        "algorithm": "fedbuff",
+        "training": {**SMALL["training"], "codec": "qsgd"},
+    },
+    "split": {**SMALL, "server": {"participants": 3, "policy": {"kind": "split", "cut": 1}}},
     "sessions": {**SMALL, "rounds": None, "sessions": {"count": 3, "rounds": 3}},
 }
 

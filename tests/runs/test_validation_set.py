@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,24 @@ def test_device_that_would_lose_its_only_sample_is_named():
         divided({**SCALAR, "partition": "one_each", "validation_share": 0.5}, model="quadratic")
 
 
+def test_share_that_leaves_devices_nothing_is_the_one_to_lower():
+    x = np.zeros((20, 2), dtype=np.float32)
+    y = np.arange(20) % 2
+    few = {"dataset": edgefl.arrays(x, y, x, y), "validation_share": 0.05}
+    (held_out,) = divided(few, model="logistic", devices={"count": 3}, server={"participants": 3}).validation
+    owner = np.arange(20) % 2
+    owner[held_out] = 2  # its only sample
+    section = {"dataset": edgefl.arrays(x, y, x, y, owner=owner), "partition": "natural", "validation_share": 0.05}
+    with pytest.raises(
+        InputError, match=r"^data\.validation_share: leaves device 2 without samples: set it to a lower"
+    ):
+        divided(section, model="logistic", devices={"count": 3}, server={"participants": 3})
+    with pytest.raises(
+        InputError, match=r"^data\.validation_share: leaves 1 of the training samples for 3 devices: set"
+    ):
+        divided({**few, "validation_share": 0.95}, model="logistic", devices={"count": 3}, server={"participants": 3})
+
+
 def test_greater_share_holds_out_all_that_a_smaller_one_does():
     small, large = (divided({"dataset": "digits", "validation_share": share}) for share in (0.1, 0.3))
     assert np.isin(small.validation, large.validation).all()
@@ -117,6 +136,50 @@ def test_columns_are_loss_and_accuracy_on_the_samples_that_are_held_out():
     last = result.rounds.iloc[-1]
     assert last["validation_accuracy"] == pytest.approx((given.argmax(1) == labels).double().mean().item(), abs=1e-12)
     assert last["validation_loss"] == pytest.approx(torch.nn.functional.cross_entropy(given, labels).item(), rel=1e-6)
+
+
+class NextToken(torch.nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(classes, 5)
+        self.last = torch.nn.Linear(5, classes)
+
+    def forward(self, x):
+        return self.last(self.embedding(x)).movedim(-1, 1)
+
+
+def test_tokens_of_owners_are_held_out_sample_by_sample():
+    """Held-out sequences count label by label; owners keep their own test sequences."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 8, (80, 6))
+    y = np.where(rng.random(x.shape) < 0.3, -100, (3 * x + 1) % 8)
+    owner = np.arange(60) % 4
+    test_owner = np.arange(20) % 5  # the last one owns no training sequence
+    arrays = edgefl.arrays(x[:60], y[:60], x[60:], y[60:], classes=8, owner=owner, test_owner=test_owner)
+    section = {"dataset": arrays, "partition": "natural", "validation_share": 0.25, "test_partition": "like_train"}
+    keys = {
+        "rounds": 2,
+        "data": section,
+        "model": NextToken,
+        "devices": {"count": 4},
+        "training": {"lr": 2.0, "batch_size": 7, "local_epochs": 1},
+        "report": {"best_model": True, "measures": [{"kind": "confusion", "by_device": True}]},
+    }
+    result = edgefl.run(keys, device="cpu")
+    held_out = divide(load(keys)).validation
+    assert len(held_out) == 15
+    with torch.no_grad():
+        outputs = result.model()(torch.from_numpy(x))
+    losses = torch.nn.functional.cross_entropy(outputs, torch.from_numpy(y), reduction="none").numpy()
+    right = outputs.argmax(1).numpy() == y
+    last = result.rounds.iloc[-1]
+    for name, rows in (("validation", held_out), ("test", np.arange(60, 80))):
+        counted = y[rows] != -100
+        assert last[f"{name}_loss"] == pytest.approx(losses[rows][counted].mean(), rel=1e-5)
+        assert last[f"{name}_accuracy"] == pytest.approx(right[rows][counted].mean())
+    table = result.table("confusion")
+    samples = table[table["round"] == 2].groupby("device")["samples"].sum()
+    assert samples.to_dict() == {k: int((y[60:][test_owner == k] != -100).sum()) for k in range(4)}
 
 
 def test_regression_has_a_validation_loss_alone(tmp_path):

@@ -69,6 +69,10 @@ def test_synonyms_of_members_lead_to_members():
 @pytest.mark.parametrize(
     ("scenario", "answer"),
     [
+        (
+            {"stop": {"patience": 5}},
+            "stop.patience: must be a mapping of keys to values, got 5: write stop.patience: {rounds: 5}",
+        ),
         ({"participants": 10}, "participants: unknown key at the top: did you mean server.participants?"),
         ({"learning_rate": 0.1}, "learning_rate: unknown key at the top: did you mean training.lr?"),
         ({"server": {"lr": 0.1}}, "server.lr: unknown key: did you mean training.lr?"),

@@ -3,6 +3,7 @@
 Each remedy is a piece of Python for `x`, `y`, or the four arrays by their names.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,58 @@ NUMBERING = (
 )
 
 
+SPLIT = "train_x, test_x = np.split(pd.get_dummies(pd.concat([train_x, test_x])).to_numpy(np.float32), [len(train_x)])"
+
+
+def as_arrays(value: Any) -> str:
+    """Return how an object of another library becomes arrays, as the end of a message; "" if that is unknown."""
+    kinds = {kind.__name__ for kind in type(value).__mro__ if kind.__module__.startswith("torch.utils.data")}
+    if "DataLoader" in kinds:
+        return ": say x, y = map(torch.cat, zip(*loader))"
+    if "Dataset" in kinds:
+        return ": say x, y = next(iter(torch.utils.data.DataLoader(dataset, batch_size=len(dataset))))"
+    if hasattr(value, "toarray"):  # a sparse matrix of SciPy
+        return ": say .toarray()"
+    if hasattr(value, "dtypes") and hasattr(value, "columns"):  # a table of pandas with columns of texts
+        return f": to give each text a column of its own say {SPLIT}"
+    return ""
+
+
+def as_dataset(value: Any) -> str:
+    """Return what to write in place of arrays or a mapping as the dataset, as the end of a message; "" if unknown."""
+    if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
+        return f": write dataset: {value['kind']}, with its keys beside it"
+    is_four = isinstance(value, tuple | list) and len(value) == 4
+    if is_four or (isinstance(value, Mapping) and "train_x" in value) or as_arrays(value):
+        return ": give edgefl.arrays(train_x, train_y, test_x, test_y)"
+    return ""
+
+
+def as_four(found: Any) -> str:
+    """Return how what a function returns becomes four arrays, as the end of a message; "" if that is unknown."""
+    if not isinstance(found, tuple | list) or len(found) < 2:
+        return as_arrays(found)
+    if all(isinstance(part, tuple | list) and len(part) == 2 for part in found):
+        return ": join the two pairs, return (*train, *test)"
+    return as_arrays(found[0])
+
+
+def as_owners(owner: Array, name: str, *, both: bool) -> str:
+    """Return how an array of another type becomes owners [n], as the end of a message; "" if that is unknown."""
+    if owner.ndim == 1 and owner.dtype.kind == "f" and np.array_equal(owner, np.round(owner)):
+        return f": say {name}.astype(int)"
+    if owner.ndim != 1 or owner.dtype.kind not in "US":
+        return ""
+    if both:
+        numbers = "np.unique([*owner, *test_owner], return_inverse=True)[1]"
+        return f": say owner, test_owner = np.split({numbers}, [len(owner)])"
+    return f": say np.unique({name}, return_inverse=True)[1]"
+
+
 def as_samples(x: Array) -> str:
     """Return how an array of another type or shape becomes samples, as the end of a message; "" if that is unknown."""
+    if x.ndim > 0 and not len(x):
+        return ": hold some samples back for it"
     if x.ndim == 1 and x.dtype.kind in "biuf":
         return ": say x[:, np.newaxis]"
     if x.dtype.kind in "biuf" or (x.dtype.kind in "US" and _are_numbers(x)):

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo
 from edgefl.core.errors import InputError
 from edgefl.core.plugins import Plugin, located
 from edgefl.core.section import fault
+from edgefl.learning.datasets.array_forms import as_four
 from edgefl.learning.datasets.base import Data, Dataset
 from edgefl.learning.datasets.own import NAMES, from_data, own_data
 
@@ -52,7 +53,8 @@ class Loaded(Dataset):
             got = type(found).__name__
             if isinstance(found, tuple | list):
                 got = f"{got} of {len(found)}"
-            raise InputError(f"{where}: must return ({', '.join(NAMES)}), or a mapping with these names, got a {got}")
+            text = f"must return ({', '.join(NAMES)}), or a mapping with these names, got a {got}"
+            raise InputError(f"{where}: {text}{as_four(found)}")
         return own_data(found, where)
 
 

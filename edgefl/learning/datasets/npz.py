@@ -1,6 +1,8 @@
 """Your own arrays."""
 
+import logging
 import math
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +17,9 @@ from edgefl.core.paths import UserFile
 from edgefl.learning.datasets.base import MOST_CLASSES, Array, Arrays, Data, Dataset, problem
 from edgefl.learning.datasets.own import NAMES, channels_first, own_data
 
+log = logging.getLogger("edgefl")
+
+VALIDATION = re.compile(r"(x|y)_val(id(ation)?)?|val(id(ation)?)?_\w+")  # names of arrays: val_x, x_val, valid_labels
 OWNERS = ("owner", "test_owner")
 ENCRYPTED = 1  # the bit of a member's flags, in PKWARE's APPNOTE 4.4.4
 MOST_NAMED = 8  # of other arrays, in a message
@@ -70,6 +75,10 @@ def read_arrays(path: Path, more: Sequence[str] = ()) -> Arrays:
     missing = [name for name in NAMES if name not in arrays]
     if missing:
         raise InputError(f"data.path: {path}: lacks {', '.join(missing)}; needed: {', '.join(NAMES)}{_others(held)}")
+    unread = [name.removesuffix(".npy") for name in held if VALIDATION.fullmatch(name.removesuffix(".npy"))]
+    if unread:
+        remedy = "join them with the training samples, and set data.validation_share"
+        log.warning("data.path: %s: %s are not read: %s", path, " and ".join(unread), remedy)
     return arrays
 
 
@@ -87,6 +96,8 @@ def _others(held: Sequence[str]) -> str:
     others = [name for name in found if name not in NAMES and name.isidentifier()]
     if not others:
         return ""
+    if len(found) < len(NAMES):
+        return f"; it has {', '.join(found)}: hold some samples back for tests, and save the four arrays"
     more = ", ..." if len(others) > MOST_NAMED else ""
     return f"; rename those that it has: {', '.join(others[:MOST_NAMED])}{more}"
 

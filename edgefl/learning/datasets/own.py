@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from edgefl.core.errors import InputError
-from edgefl.learning.datasets.array_forms import NUMBERING, as_labels
+from edgefl.learning.datasets.array_forms import NUMBERING, as_arrays, as_labels, as_owners
 from edgefl.learning.datasets.base import IGNORED, LARGEST, MOST_CLASSES, Array, Arrays, Data, measured, problem
 
 NAMES = ("train_x", "train_y", "test_x", "test_y")
@@ -55,7 +55,8 @@ def own_data(found: Mapping[str, Any], where: str, giving_classes: str = IN_A_MA
             more[name] = _statistic(found[name], name, arrays["train_x"], where)
     for name, part in (("owner", "train"), ("test_owner", "test")):
         if found.get(name) is not None:
-            more[name] = _owners(found[name], name, len(arrays[f"{part}_y"]), where)
+            both = found.get("test_owner") is not None
+            more[name] = _owners(found[name], name, len(arrays[f"{part}_y"]), where, both=both)
     return Data(**arrays, classes=_classes(arrays, found.get("classes"), where, giving_classes), **more)
 
 
@@ -243,8 +244,12 @@ def _problem_of_objects(value: Any, parts: Sequence[Any]) -> str:
     """Return why a value with these parts is not an array of numbers, and what to do."""
     if len({len(part) for part in parts if hasattr(part, "__len__")}) > 1:
         return f"has rows of unequal lengths: pad them to one length, labels of tokens with {IGNORED}"
-    text = f"must be an array of numbers, got a {type(value).__name__} of Python objects or rows"
-    return f"{text}: make it one array of a numeric type"
+    if value is None:
+        return "is missing, got None: give samples and labels for training and for tests"
+    text = f"must be an array of numbers, got a {type(value).__name__}"
+    if remedy := as_arrays(value):
+        return f"{text}{remedy}"
+    return f"{text} of Python objects or rows: make it one array of a numeric type"
 
 
 def _problem_of_tensor(tensor: Any, torch: Any) -> str | None:
@@ -292,14 +297,15 @@ def _fits(statistic: tuple[int, ...], sample: tuple[int, ...]) -> bool:
         return False
 
 
-def _owners(value: Any, name: str, count: int, where: str) -> Array:
+def _owners(value: Any, name: str, count: int, where: str, *, both: bool) -> Array:
     array = _array(value, name, where)
     lowest = -1  # a test sample whose owner has no training samples
     if name == "owner":
         lowest = 0
     if array.shape != (count,) or array.dtype.kind not in "iu" or array.min() < lowest:
         text = f"{name} must be a whole number from {lowest} for each sample, [{count}]"
-        _refuse(where, f"{text}, got {array.dtype} {list(array.shape)}")
+        remedy = as_owners(array, name, both=both)
+        _refuse(where, f"{text}, got {array.dtype} {list(array.shape)}{remedy}")
     return array.astype(np.int64)
 
 

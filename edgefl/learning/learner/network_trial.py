@@ -30,6 +30,7 @@ from edgefl.learning.learner.networks.initial import build_module
 from edgefl.learning.learner.networks.module_state import trained_parameters
 from edgefl.learning.learner.networks.network import Network, as_leaves, write_gradient
 from edgefl.learning.losses.cross_entropy import CrossEntropy
+from edgefl.learning.losses.imported import ImportedLoss
 from edgefl.learning.models import Model
 
 log = logging.getLogger("edgefl")
@@ -151,10 +152,28 @@ class _NetworkTrial:
             if generator != TORCH:
                 raise _WrongError(f"draws from {generator} in training: draw with torch, whose draws are keyed")
         self._check_outputs(outputs, "in training ")
-        loss = sample_losses(self.model, outputs, batch.y).mean()
+        loss = self._losses(outputs, batch.y).mean()
         parameters = trained_parameters(plain)
         gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
         return outputs, loss, dict(zip(parameters, gradients, strict=True))
+
+    def _losses(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Return the losses of samples; refuse outputs that the loss does not take, such as logits for BCELoss."""
+        try:
+            losses = sample_losses(self.model, outputs, labels)
+            if bool(torch.isfinite(losses).all()) or not self._needs_probabilities():
+                return losses
+        except RuntimeError:
+            if not self._needs_probabilities():
+                raise
+        text = f"gives outputs such as {outputs.min().item():.3g}, which the loss does not take"
+        raise _WrongError(f"{text}: end with torch.sigmoid for probabilities, or with softplus for positive numbers")
+
+    def _needs_probabilities(self) -> bool:
+        loss = self.model.loss
+        if self.model.has_own_loss or not isinstance(loss, ImportedLoss):
+            return False
+        return loss.takes_probabilities(self.data.outputs, self.data.train_y)
 
     def _check_outputs(self, outputs: Any, when: str) -> None:
         wanted = (TRIED, *self.data.output_shape)

@@ -47,18 +47,28 @@ class ImportedLoss(Loss):
 
     def refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
         """Return why the function cannot be a loss, tried on a few samples with random outputs; None if it can."""
+        reason = self._trial(_guesses(outputs), labels)
+        if reason is None or self._trial(_guesses(outputs).sigmoid(), labels) is None:
+            return None
+        return reason
+
+    def takes_probabilities(self, outputs: int, labels: npt.NDArray[np.generic]) -> bool:
+        """Return True if the function can be a loss only of outputs between 0 and 1, as torch's BCELoss is."""
+        if self._trial(_guesses(outputs), labels) is None:
+            return False
+        return self._trial(_guesses(outputs).sigmoid(), labels) is None
+
+    def _trial(self, guesses: Tensor, labels: npt.NDArray[np.generic]) -> str | None:
+        """Return why the function cannot be a loss of outputs [TRIED, n]; None if it can."""
         import torch
 
         some = torch.from_numpy(np.resize(labels, (TRIED, *labels.shape[1:])))
-        # A new generator: neither the run's draws nor torch's global ones move.
-        guesses = torch.from_numpy(np.random.default_rng(0).normal(size=(TRIED, outputs))).float().requires_grad_()
         path = self.import_path
         drawn = states()
         try:
             losses = self._called(guesses, some)
         except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
-            plugin = Plugin("training.loss", path, self._function)
-            return located(error, [plugin]) or f"{path}: {type(error).__name__}: {error}"
+            return self._told(error)
         for generator in moved(drawn):
             return f"{place_of(self._function)}: {path} draws from {generator}: {FUNCTION}"
         if reason := _no_losses(losses):
@@ -70,8 +80,20 @@ class ImportedLoss(Loss):
             return f"{path} {text}: a batch of {TRIED} gives other losses than its samples one by one"
         return None
 
+    def _told(self, error: Exception) -> str:
+        """Return an error of the function as a reason."""
+        plugin = Plugin("training.loss", self.import_path, self._function)
+        return located(error, [plugin]) or f"{self.import_path}: {type(error).__name__}: {error}"
+
     def _called(self, outputs: Tensor, labels: Tensor) -> Any:
         return self._function(outputs, labels, **(self.model_extra or {}))
+
+
+def _guesses(outputs: int) -> Tensor:
+    """Return random outputs [TRIED, outputs], the same in each call; torch's global generator does not move."""
+    import torch
+
+    return torch.from_numpy(np.random.default_rng(0).normal(size=(TRIED, outputs))).float().requires_grad_()
 
 
 def _no_losses(found: Any) -> str | None:

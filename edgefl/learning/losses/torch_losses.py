@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ValidationInfo
 
-from edgefl.core.section import fault_at, shown
+from edgefl.core.section import fault, fault_at, shown
 from edgefl.learning.losses.base import Loss
 from edgefl.learning.losses.imported import TRIED, ImportedLoss, imported
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MODULES = ("torch.nn.functional", "torch.nn.modules.loss")
+WEIGHTS = ("weight", "pos_weight")
 ABOUT_MEANS = ("reduction", "reduce", "size_average")  # arguments that say how losses of samples become one number
 
 
@@ -38,6 +40,11 @@ class TorchLoss(ImportedLoss):
 
     def refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
         """Return why the loss does not suit outputs and labels, tried on a few samples; None if it does."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns of shapes that the trial may have on purpose
+            return self._refusal(outputs, labels)
+
+    def _refusal(self, outputs: int, labels: npt.NDArray[np.generic]) -> str | None:
         reason = super().refusal(outputs, labels)
         if reason is None:
             return None
@@ -47,6 +54,10 @@ class TorchLoss(ImportedLoss):
         elif super().refusal(2, np.zeros(TRIED, dtype=np.int64)) is None:
             return f"{self.import_path} takes classes, these labels are floating-point numbers: say y.astype(int)"
         return reason
+
+    def _told(self, error: Exception) -> str:
+        """Return an error of torch as a reason; its place, in torch's own files, would tell a user nothing."""
+        return f"{self.import_path} does not suit these outputs and labels: {str(error).partition(chr(10))[0]}"
 
     def _called(self, outputs: Tensor, labels: Tensor) -> Tensor:
         if labels.is_floating_point() and labels.ndim < outputs.ndim and outputs.shape[-1] == 1:
@@ -83,13 +94,44 @@ def _torch_loss(path: str, found: Callable[..., Any], keys: dict[str, Any], info
     keys = {name: _as_list(value) for name, value in keys.items()}
     for name, value in keys.items():
         if name in ABOUT_MEANS:
+            if name != "reduction":
+                raise fault_at((name,), "edgefl takes the mean over samples itself: leave it out")
             if value != "none":
                 raise fault_at((name,), f"must be 'none', as edgefl takes the mean itself, got {shown(value)}")
+        elif name in WEIGHTS:
+            _check_weights(name, value)
         elif name not in names or name in ("input", "target"):
             _refuse_key(path, name, names)
+    _check_inputs(path, found, keys)
     loss = TorchLoss.model_validate({**keys, "import_path": path}, context=info.context)
     loss._function = found  # noqa: SLF001 - its own class's
     return loss
+
+
+def _check_weights(name: str, value: Any) -> None:
+    """Check that weights are a list of numbers, which becomes a tensor."""
+    if value is None or isinstance(value, list | tuple):
+        return
+    remedy = ""
+    if isinstance(value, int | float):
+        remedy = f": write [{value}]"
+    elif isinstance(value, Mapping):
+        remedy = f": write {list(value.values())}, in the order of the classes"
+    raise fault_at((name,), f"must be a list of numbers, got {shown(value)}{remedy}")
+
+
+def _check_inputs(path: str, found: Callable[..., Any], keys: Mapping[str, Any]) -> None:
+    """Check that a loss needs nothing but outputs and labels, besides its keys."""
+    called = found
+    taken = 2
+    if inspect.isclass(found):
+        called = found.forward  # type: ignore[attr-defined] # of torch's modules
+        taken = 3  # self, too
+    more = list(inspect.signature(called).parameters.values())[taken:]
+    needed = [item.name for item in more if item.default is inspect.Parameter.empty and item.name not in keys]
+    if needed:
+        text = f"{path} also needs {' and '.join(needed)}, and a loss gets outputs and labels alone"
+        raise fault(f"{text}: name another one, or a function of these two that calls it with reduction='none'")
 
 
 def _refuse_key(path: str, name: str, names: Mapping[str, inspect.Parameter]) -> NoReturn:

@@ -46,6 +46,9 @@ class Natural(Partition):
         owners = train.owner[[part[0] for part in parts]]  # all samples of a device have the same owner
         begins = np.searchsorted(ordered, owners, side="left")
         ends = np.searchsorted(ordered, owners, side="right")
+        if np.array_equal(begins, ends):
+            text = "no device's owner has test samples: number the owners of test samples as those of training samples"
+            raise InputError(f"data.test_partition: {text} (test_owner), or leave it out")
         return [order[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
 
