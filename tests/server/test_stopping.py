@@ -18,6 +18,7 @@ from edgefl.world.churn.base import Changes
 WITHOUT_ROUNDS = ["asynchronous", "buffered"]
 WITH_ROUNDS = ["synchronous", "deadline"]
 BASE_W = 1000.0
+MAINS = {"name": "b", "share": 0.5}
 
 
 def drained(depleted, *, policy="synchronous", start=1.0, base_w=BASE_W):
@@ -54,6 +55,19 @@ def test_network_that_outlives_its_rounds_has_no_lifetime():
     assert result.summary["lifetime_s"] is None
 
 
+def test_devices_that_are_charged_before_the_round_ends_had_still_run_out():
+    """Two phones run out within 20 s and are charged at once; the two boards on mains compute for minutes."""
+    charging = {"power_w": 5.0, "from_h": 0.01, "to_h": 23.9}  # from 36 s on
+    battery = {"capacity_j": 20.0, "base_w": 1.0, "resume": 0.1, "charging": charging}
+    groups = [{"name": "phones", "count": 2, "battery": battery}, {"name": "boards", "count": 2}]
+    devices = {"count": 4, "cpu_hz": 1e8, "groups": groups}
+    model = {"kind": "logistic", "cost": {"parameters": 2e6, "flops_per_parameter": 44.0}}
+    scenario = {"rounds": 3, "devices": devices, "model": model, "server": {"participants": 4}, "stop": {"depleted": 2}}
+    result = edgefl.run(scenario, train=False)
+    assert result.rounds["depleted"].tolist() == [0]
+    assert 10.0 < result.summary["lifetime_s"] < 20.0 < 60.0 < result.summary["time_s"]
+
+
 @given(st.lists(st.tuples(st.integers(0, 4), st.floats(0.01, 1)), max_size=40), st.integers(1, 5), st.integers(1, 7))
 def test_lifetime_is_that_of_a_count_event_by_event(switches, depleted, batch):
     """Each switch of a device lets it run out, or charges it again; told in batches of any size."""
@@ -80,6 +94,10 @@ def test_lifetime_is_that_of_a_count_event_by_event(switches, depleted, batch):
     [
         ({}, "stop.depleted: no device has a battery that could run out"),
         ({"devices": {"count": 3, "battery": {"capacity_j": 1}}}, "stop.depleted: must be <= devices.count = 3, got 4"),
+        (
+            {"devices": {"count": 6, "groups": [{"name": "a", "share": 0.5, "battery": {"capacity_j": 1}}, MAINS]}},
+            "stop.depleted: must be <= 3, the number of devices with a battery, got 4: set it to 3$",
+        ),
     ],
 )
 def test_lifetimes_that_no_network_has_are_refused(keys, message):
