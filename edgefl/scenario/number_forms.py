@@ -24,6 +24,12 @@ COUNTS = {"participants", "count"}  # keys with a number of devices, often mista
 
 _WITH_UNIT = re.compile(r"(.*?[\d.])\s*((?![eE](?:[-+.\d]|$))(?:[A-Za-zµ°%]|/[A-Za-z]).*|1/[A-Za-z]+)")
 _CLOCK = re.compile(r"(\d+):(\d\d)(?::(\d\d))?")
+_TIME_OF_DAY = re.compile(r"(\d+)(?::(\d\d))? ?([ap])\.?m\.?", re.IGNORECASE)
+# 1h30m as Go and others write durations, and PT1H30M of ISO 8601.
+_PARTS_OF_TIME = re.compile(
+    r"(?:P(?=\d+D|T))?(?:(\d+) ?d)?T? ?(?:(\d+) ?h)? ?(?:(\d+) ?m(?:in)?)? ?(?:(\d+) ?s)?", re.IGNORECASE
+)
+_SIZES_S = (86400, 3600, 60, 1)
 _BETWEEN = re.compile(rf"({DIGITS})\s*(?:-|–|\.\.|to)\s*({DIGITS})")
 
 _TEMPLATE = re.compile(r"\$\{|\$\w|\{\{|%\w+%")
@@ -124,8 +130,8 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     unit = unit_of_key(key)
-    if unit is not None and unit.unit.quantity == "time" and not whole and (match := _CLOCK.fullmatch(text)):
-        return _without_colons(match, unit)
+    if unit is not None and unit.unit.quantity == "time" and not whole and (found := _in_one_unit(text, unit)):
+        return found
     number = in_yaml(text)
     if number is not None:
         return _in_another_notation(text, number, whole=whole)
@@ -149,6 +155,21 @@ def _in_another_notation(text: str, number: str, *, whole: bool) -> str | None:
     return f"write {number}"
 
 
+def _in_one_unit(text: str, unit: UnitOfKey) -> str | None:
+    """Return what to write in place of a time in several units, such as 00:01:30, 10 pm or 1h30m; None if it is none."""
+    if match := _CLOCK.fullmatch(text):
+        return _without_colons(match, unit)
+    if (match := _TIME_OF_DAY.fullmatch(text)) and unit.name == "h":
+        hours = int(match[1]) % 12 + (12 if match[3].lower() == "p" else 0)
+        return f"the key is in h: write {plain(hours + int(match[2] or 0) / 60)}"
+    match = _PARTS_OF_TIME.fullmatch(text)
+    given = 0 if match is None else sum(part is not None for part in match.groups())
+    if match is None or given == 0 or (given == 1 and text[0] not in "Pp"):  # 90s is a number with a unit
+        return None
+    seconds = sum(size * float(part or 0) for size, part in zip(_SIZES_S, match.groups(), strict=True))
+    return f"the key is in {unit.name}: write {plain(unit.unit.from_base(seconds))}"
+
+
 def _without_colons(match: re.Match[str], unit: UnitOfKey) -> str:
     """Return what to write in place of a time such as 00:01:30."""
     first = int(match[1])
@@ -158,6 +179,8 @@ def _without_colons(match: re.Match[str], unit: UnitOfKey) -> str:
         return f"the key is in {unit.name}: write {plain(unit.unit.from_base(long_s + int(match[3])))}"
     short = plain(unit.unit.from_base(60.0 * first + second))
     long = plain(unit.unit.from_base(long_s))
+    if unit.name == "h":  # a time of day, or hours and minutes
+        return f"the key is in h: write {long}"
     return f"the key is in {unit.name}: write {short} for minutes and seconds, or {long} for hours and minutes"
 
 

@@ -65,7 +65,8 @@ def test_devices_that_are_charged_before_the_round_ends_had_still_run_out():
     scenario = {"rounds": 3, "devices": devices, "model": model, "server": {"participants": 4}, "stop": {"depleted": 2}}
     result = edgefl.run(scenario, train=False)
     assert result.rounds["depleted"].tolist() == [0]
-    assert 10.0 < result.summary["lifetime_s"] < 20.0 < 60.0 < result.summary["time_s"]
+    assert 10.0 < result.summary["lifetime_s"] < 20.0
+    assert result.summary["time_s"] > 60.0
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.floats(0.01, 1)), max_size=40), st.integers(1, 5), st.integers(1, 7))
