@@ -156,7 +156,7 @@ def _in_another_notation(text: str, number: str, *, whole: bool) -> str | None:
 
 
 def _in_one_unit(text: str, unit: UnitOfKey) -> str | None:
-    """Return what to write in place of a time in several units, such as 00:01:30, 10 pm or 1h30m; None if it is none."""
+    """Return what to write in place of a time such as 00:01:30, 10 pm or 1h30m; None if the text is none."""
     if match := _CLOCK.fullmatch(text):
         return _without_colons(match, unit)
     if (match := _TIME_OF_DAY.fullmatch(text)) and unit.name == "h":
