@@ -7,7 +7,10 @@ in its name.
 import math
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
+
+import numpy as np
 
 from edgefl.core.section import KeyPath, OneOrThousand, shown
 from edgefl.scenario.written_numbers import DECIMAL_COMMA, DIGITS, GROUPED, NUMBER, ONE_COMMA, in_ascii, in_yaml, plain
@@ -20,7 +23,7 @@ A_TRUTH = "must be true or false"
 A_TEXT = "must be text"
 NUMBERS = (A_NUMBER, A_WHOLE_NUMBER, "must be an accuracy", "must be a finite number")
 
-COUNTS = {"participants", "count"}  # keys with a number of devices, often mistaken for a share of them
+COUNTS = {"participants", "count", "depleted"}  # keys with a number of devices, often mistaken for a share of them
 
 _WITH_UNIT = re.compile(r"(.*?[\d.])\s*((?![eE](?:[-+.\d]|$))(?:[A-Za-zµ°%]|/[A-Za-z]).*|1/[A-Za-z]+)")
 _CLOCK = re.compile(r"(\d+):(\d\d)(?::(\d\d))?")
@@ -78,11 +81,32 @@ def _instead(text: str, path: KeyPath, value: Any) -> str | None:
         # The key that names the unit may have numbers in a list or in a distribution below it.
         key = next((name for name in reversed(names) if unit_of_key(name)), "")
         return remedy(value.strip(), key, whole=text.startswith(A_WHOLE_NUMBER))
+    return _in_place_of_number(names, value)
+
+
+def _in_place_of_number(names: Sequence[str], value: Any) -> str | None:
+    """Return what to write in place of a number or a duration that the key cannot have; None if that is unknown.
+
+    Args:
+        names: the key and those above it.
+        value: neither a list nor a text.
+    """
+    if isinstance(value, timedelta | np.timedelta64):
+        return _of_duration(value, names[-1])
     if isinstance(value, OneOrThousand):
         return f"write {value:.0f}, or {1000 * value:.0f} if the point separates thousands"
     if isinstance(value, float) and names[-1:] and names[-1] in COUNTS and 0 < value < 1:
         return f"it is a number of devices, not a share: of 100 devices {value:g} are {100 * value:g}"
     return None
+
+
+def _of_duration(value: timedelta | np.timedelta64, key: str) -> str | None:
+    """Return what to write in place of a duration of Python, NumPy or pandas, whose key may be in hours."""
+    unit = unit_of_key(key)
+    seconds = value.total_seconds() if isinstance(value, timedelta) else float(value / np.timedelta64(1, "s"))
+    if unit is None or unit.unit.quantity != "time" or not math.isfinite(seconds):
+        return None
+    return f"the key is in {unit.name}: write {plain(unit.unit.from_base(seconds))}"
 
 
 def _in_place_of_list(text: str, path: KeyPath) -> str | None:
