@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.section import KeyPath, OneOrThousand, shown
-from edgefl.scenario.written_numbers import DECIMAL_COMMA, DIGITS, GROUPED, NUMBER, ONE_COMMA, in_ascii, in_yaml, plain
+from edgefl.scenario.written_distributions import DISTRIBUTIONS, as_distribution
+from edgefl.scenario.written_numbers import DECIMAL_COMMA, GROUPED, NUMBER, ONE_COMMA, in_ascii, in_yaml, plain
 from edgefl.scenario.written_units import PREFIXES, Unit, UnitOfKey, meanings_of_unit, unit_of_key
 
 # The beginnings of messages about wrong numbers, and about values that are numbers or were meant as one.
@@ -33,7 +34,6 @@ _PARTS_OF_TIME = re.compile(
     r"(?:P(?=\d+D|T))?(?:(\d+) ?d)?T? ?(?:(\d+) ?h)? ?(?:(\d+) ?m(?:in)?)? ?(?:(\d+) ?s)?", re.IGNORECASE
 )
 _SIZES_S = (86400, 3600, 60, 1)
-_BETWEEN = re.compile(rf"({DIGITS})\s*(?:-|–|\.\.|to)\s*({DIGITS})")
 
 _TEMPLATE = re.compile(r"\$\{|\$\w|\{\{|%\w+%")
 _TRUTHS = {"yes": "true", "on": "true", "y": "true", "1": "true", "1.0": "true", "true": "true"}
@@ -62,6 +62,9 @@ def with_remedy(text: str, path: KeyPath, value: Any) -> str:
         return f"{text}: write {_TRUTHS[str(value).lower()]}"
     if text.startswith(A_TEXT) and isinstance(value, bool | int | float):
         return f"{text}: write it in quotes, as in '{shown(value)}'"
+    name = str(path[-1])
+    if text.startswith("must be a list") and name in DISTRIBUTIONS and (distribution := as_distribution(value, name)):
+        return f"{text.partition(', got')[0]}, got {shown(value)}: write {distribution}"
     instead = _instead(text, path, value) if text.startswith(NUMBERS) else None
     if instead is None:
         return text
@@ -73,8 +76,8 @@ def with_remedy(text: str, path: KeyPath, value: Any) -> str:
 def _instead(text: str, path: KeyPath, value: Any) -> str | None:
     """Return what to write in place of a wrong number; None if that is unknown."""
     names = [part for part in path if isinstance(part, str)]
-    if "{uniform" in text and (bounds := _bounds(value)):
-        return f"write {{uniform: [{bounds}]}}"
+    if "{uniform" in text and (distribution := as_distribution(value)):
+        return f"write {distribution}"
     if isinstance(value, list):
         return _in_place_of_list(text, path)
     if isinstance(value, str):
@@ -115,16 +118,6 @@ def _in_place_of_list(text: str, path: KeyPath) -> str | None:
     if text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
         return f"one value is needed; a sweep file runs several{_in_sweep(path)}"
     return None
-
-
-def _bounds(value: Any) -> str | None:
-    """Return the bounds that a list or a text such as 1-5 gives, as "1, 5"; None if it gives none."""
-    if isinstance(value, str) and (match := _BETWEEN.fullmatch(value.strip())):
-        value = [float(match[1]), float(match[2])]
-    is_pair = isinstance(value, list | tuple) and len(value) == 2
-    if not is_pair or not all(type(bound) in {int, float} for bound in value):
-        return None
-    return ", ".join(plain(bound) for bound in sorted(value))
 
 
 def _in_sweep(path: KeyPath) -> str:
