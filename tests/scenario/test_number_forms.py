@@ -243,3 +243,11 @@ def test_the_message_of_a_scenario_ends_with_the_remedy(override, ending):
     with pytest.raises(InputError) as error:
         load({}, [override])
     assert error.value.faults[-1].endswith(ending)
+
+
+@pytest.mark.parametrize("written", ["23e2345", ".Infinit∞", "1e2a", ".1two3", "0_e0", "1_e7", "∞"])
+def test_texts_that_resemble_a_number_are_never_taken_for_one(tmp_path, written):
+    path = tmp_path / "scenario.yaml"
+    path.write_text(f"training:\n  lr: {written}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"scenario.yaml:2: training.lr: must be a (finite )?number, got "):
+        load(path)
