@@ -325,7 +325,7 @@ FILES = {
     ),
     "too few devices": scenario(CLOCKS, "d.csv", "devices.count", files={"d.csv": "cpu_hz\n1e9\n"}),
     "no trace": scenario(TRACE, "s.yaml:3: mobility.path", "t.csv", "no such file"),
-    "a trace with semicolons": scenario(TRACE, "t.csv:1", "comma", files={"t.csv": PLACES.replace(",", ";")}),
+    "a trace with semicolons": scenario(TRACE, "t.csv:1", "write ','", files={"t.csv": PLACES.replace(",", ";")}),
     "a trace with other columns": scenario(TRACE, "t.csv:1", "x_m", files={"t.csv": "id,t,x,y\n0,0,0,0\n"}),
     "a trace as a spreadsheet": scenario(
         TRACE.replace("t.csv", "t.xlsx"), "mobility.format", ".csv", files={"t.xlsx": b"PK\x03\x04"}
