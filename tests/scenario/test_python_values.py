@@ -76,6 +76,10 @@ def files_of_examples(tmp_path, monkeypatch):
     (tmp_path / "my_modules").mkdir()
     (tmp_path / "times.csv").write_text("device,network,batch_size,step_s\npi4,mlp,50,0.1\n")
     (tmp_path / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "phone.csv").write_text(
+        "Timestamp,DL_bitrate,UL_bitrate,SNR\n2019.12.14_10.16.30,9000,900,7\n"
+    )
     (tmp_path / "lte.down").write_text("1\n")
     (tmp_path / "lte.up").write_text("4\n")
 
