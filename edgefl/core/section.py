@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import re
+from argparse import Namespace
 from collections.abc import Iterable
-from types import UnionType
+from dataclasses import is_dataclass
+from types import SimpleNamespace, UnionType
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
 
 from pydantic import (
@@ -239,6 +241,10 @@ class Section(BaseModel):
             return f": a space is missing after the colon: write {found[1]}: {found[2]}"
         if isinstance(value, list):
             return ': leave out the "- " before its keys'
+        if is_dataclass(value):
+            return ": write dataclasses.asdict() of it"
+        if isinstance(value, Namespace | SimpleNamespace):
+            return ": write vars() of it"
         keys = cls.keys()
         more = ", ..." if len(keys) > SHOWN_KEYS else ""
         return f"; its keys: {', '.join(keys[:SHOWN_KEYS])}{more}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from edgefl.core.errors import InputError
 from edgefl.core.section import nearest
+from edgefl.scenario.python_values import as_in_yaml
 
 Row = Mapping[str, Any]
 Weights = dict[str, float]
@@ -36,7 +37,7 @@ class Reward:
             rule = {rule: 1.0}
         if not isinstance(rule, Mapping) or not rule:
             raise InputError("reward: must be a name, a mapping of names to weights, or a function of a row")
-        for name, weight in rule.items():
+        for name, weight in as_in_yaml(rule, "reward").items():
             if name not in known:
                 raise InputError(f'reward: unknown "{name}"{nearest(name, known)}; known: {", ".join(known)}')
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):

@@ -217,7 +217,7 @@ def _member(keys: Mapping[str, Any]) -> str:
 def _with_inner_key(text: str, path: KeyPath, value: Any) -> str:
     """Return a message about a section that has a single value, such as `devices: 100`, with the key that is meant."""
     inner = synonyms("plain_values").get(dotted(path))
-    if inner is None or isinstance(value, list | bool | Mapping):
+    if inner is None or isinstance(value, bool) or not isinstance(value, str | int | float):
         return text
     section, _, leaf = inner[0].rpartition(".")
     return f"{text.partition(';')[0]}: write {section}: {{{leaf}: {value}}}"

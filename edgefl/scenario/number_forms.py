@@ -7,10 +7,14 @@ in its name.
 import math
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
+import numpy as np
+
 from edgefl.core.section import KeyPath, OneOrThousand, shown
-from edgefl.scenario.written_numbers import DECIMAL_COMMA, DIGITS, GROUPED, NUMBER, ONE_COMMA, in_ascii, in_yaml, plain
+from edgefl.scenario.written_distributions import DISTRIBUTIONS, as_distribution
+from edgefl.scenario.written_numbers import DECIMAL_COMMA, GROUPED, NUMBER, ONE_COMMA, in_ascii, in_yaml, plain
 from edgefl.scenario.written_units import Unit, UnitOfKey, factor_of_prefix, meanings_of_unit, unit_of_key
 
 # The beginnings of messages about wrong numbers, and about values that are numbers or were meant as one.
@@ -20,11 +24,16 @@ A_TRUTH = "must be true or false"
 A_TEXT = "must be text"
 NUMBERS = (A_NUMBER, A_WHOLE_NUMBER, "must be an accuracy", "must be a finite number")
 
-COUNTS = {"participants", "count"}  # keys with a number of devices, often mistaken for a share of them
+COUNTS = {"participants", "count", "depleted"}  # keys with a number of devices, often mistaken for a share of them
 
 _WITH_UNIT = re.compile(r"(.*?[\d.])\s*((?![eE](?:[-+.\d]|$))(?:[A-Za-zµ°%]|/[A-Za-z]).*|1/[A-Za-z]+)")
 _CLOCK = re.compile(r"(\d+):(\d\d)(?::(\d\d))?")
-_BETWEEN = re.compile(rf"({DIGITS})\s*(?:-|–|\.\.|to)\s*({DIGITS})")
+_TIME_OF_DAY = re.compile(r"(\d+)(?::(\d\d))? ?([ap])\.?m\.?", re.IGNORECASE)
+# 1h30m as Go and others write durations, and PT1H30M of ISO 8601.
+_PARTS_OF_TIME = re.compile(
+    r"(?:P(?=\d+D|T))?(?:(\d+) ?d)?T? ?(?:(\d+) ?h)? ?(?:(\d+) ?m(?:in)?)? ?(?:(\d+) ?s)?", re.IGNORECASE
+)
+_SIZES_S = (86400, 3600, 60, 1)
 
 _TEMPLATE = re.compile(r"\$\{|\$\w|\{\{|%\w+%")
 _TRUTHS = {"yes": "true", "on": "true", "y": "true", "1": "true", "1.0": "true", "true": "true"}
@@ -55,6 +64,9 @@ def with_remedy(text: str, path: KeyPath, value: Any) -> str:
         return f"{text}: write {_TRUTHS[str(value).lower()]}"
     if text.startswith(A_TEXT) and isinstance(value, bool | int | float):
         return f"{text}: write it in quotes, as in '{shown(value)}'"
+    name = str(path[-1])
+    if text.startswith("must be a list") and name in DISTRIBUTIONS and (distribution := as_distribution(value, name)):
+        return f"{text.partition(', got')[0]}, got {shown(value)}: write {distribution}"
     if not text.startswith(NUMBERS):
         return text
     instead = _instead(text, path, value)
@@ -68,19 +80,40 @@ def with_remedy(text: str, path: KeyPath, value: Any) -> str:
 def _instead(text: str, path: KeyPath, value: Any) -> str | None:
     """Return what to write in place of a wrong number; None if that is unknown."""
     names = [part for part in path if isinstance(part, str)]
-    if "{uniform" in text and (bounds := _bounds(value)):
-        return f"write {{uniform: [{bounds}]}}"
+    if "{uniform" in text and (distribution := as_distribution(value)):
+        return f"write {distribution}"
     if isinstance(value, list):
         return _in_place_of_list(text, path)
     if isinstance(value, str):
         # The key that names the unit may have numbers in a list or in a distribution below it.
         key = next((name for name in reversed(names) if unit_of_key(name)), "")
         return remedy(value.strip(), key, whole=text.startswith(A_WHOLE_NUMBER))
+    return _in_place_of_number(names, value)
+
+
+def _in_place_of_number(names: Sequence[str], value: Any) -> str | None:
+    """Return what to write in place of a number or a duration that the key cannot have; None if that is unknown.
+
+    Args:
+        names: the key and those above it.
+        value: neither a list nor a text.
+    """
+    if isinstance(value, timedelta | np.timedelta64):
+        return _of_duration(value, names[-1])
     if isinstance(value, OneOrThousand):
         return f"write {value:.0f}, or {1000 * value:.0f} if the point separates thousands"
     if isinstance(value, float) and names[-1:] and names[-1] in COUNTS and 0 < value < 1:
         return f"it is a number of devices, not a share: of 100 devices {value:g} are {100 * value:g}"
     return None
+
+
+def _of_duration(value: timedelta | np.timedelta64, key: str) -> str | None:
+    """Return what to write in place of a duration of Python, NumPy or pandas, whose key may be in hours."""
+    unit = unit_of_key(key)
+    seconds = value.total_seconds() if isinstance(value, timedelta) else float(value / np.timedelta64(1, "s"))
+    if unit is None or unit.unit.quantity != "time" or not math.isfinite(seconds):
+        return None
+    return f"the key is in {unit.name}: write {plain(unit.unit.from_base(seconds))}"
 
 
 def _in_place_of_list(text: str, path: KeyPath) -> str | None:
@@ -89,16 +122,6 @@ def _in_place_of_list(text: str, path: KeyPath) -> str | None:
     if text.startswith((A_NUMBER, A_WHOLE_NUMBER)):
         return f"one value is needed; a sweep file runs several{_in_sweep(path)}"
     return None
-
-
-def _bounds(value: Any) -> str | None:
-    """Return the bounds that a list or a text such as 1-5 gives, as "1, 5"; None if it gives none."""
-    if isinstance(value, str) and (match := _BETWEEN.fullmatch(value.strip())):
-        value = [float(match[1]), float(match[2])]
-    is_pair = isinstance(value, list | tuple) and len(value) == 2
-    if not is_pair or not all(type(bound) in {int, float} for bound in value):
-        return None
-    return ", ".join(plain(bound) for bound in sorted(value))
 
 
 def _in_sweep(path: KeyPath) -> str:
@@ -127,8 +150,8 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     unit = unit_of_key(key)
-    if unit is not None and unit.unit.quantity == "time" and not whole and (match := _CLOCK.fullmatch(text)):
-        return _without_colons(match, unit)
+    if unit is not None and unit.unit.quantity == "time" and not whole and (found := _in_one_unit(text, unit)):
+        return found
     number = in_yaml(text)
     if number is not None:
         return _in_another_notation(text, number, whole=whole)
@@ -151,6 +174,21 @@ def _in_another_notation(text: str, number: str, *, whole: bool) -> str | None:
     return f"write {number}"
 
 
+def _in_one_unit(text: str, unit: UnitOfKey) -> str | None:
+    """Return what to write in place of a time such as 00:01:30, 10 pm or 1h30m; None if the text is none."""
+    if match := _CLOCK.fullmatch(text):
+        return _without_colons(match, unit)
+    if (match := _TIME_OF_DAY.fullmatch(text)) and unit.name == "h":
+        hours = int(match[1]) % 12 + (12 if match[3].lower() == "p" else 0)
+        return f"the key is in h: write {plain(hours + int(match[2] or 0) / 60)}"
+    match = _PARTS_OF_TIME.fullmatch(text)
+    given = 0 if match is None else sum(part is not None for part in match.groups())
+    if match is None or given == 0 or (given == 1 and text[0] not in "Pp"):  # 90s is a number with a unit
+        return None
+    seconds = sum(size * float(part or 0) for size, part in zip(_SIZES_S, match.groups(), strict=True))
+    return f"the key is in {unit.name}: write {plain(unit.unit.from_base(seconds))}"
+
+
 def _without_colons(match: re.Match[str], unit: UnitOfKey) -> str:
     """Return what to write in place of a time such as 00:01:30."""
     first = int(match[1])
@@ -160,6 +198,8 @@ def _without_colons(match: re.Match[str], unit: UnitOfKey) -> str:
         return f"the key is in {unit.name}: write {plain(unit.unit.from_base(long_s + int(match[3])))}"
     short = plain(unit.unit.from_base(60.0 * first + second))
     long = plain(unit.unit.from_base(long_s))
+    if unit.name == "h":  # a time of day, or hours and minutes
+        return f"the key is in h: write {long}"
     return f"the key is in {unit.name}: write {short} for minutes and seconds, or {long} for hours and minutes"
 
 

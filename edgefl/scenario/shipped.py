@@ -6,7 +6,7 @@ from pathlib import Path
 from edgefl.core.errors import InputError
 from edgefl.core.files import read_bytes
 from edgefl.core.paths import shipped_folder
-from edgefl.core.section import nearest
+from edgefl.core.section import nearest, shown
 
 SUFFIXES = {".yaml", ".yml"}
 SWEEPS = "sweeps"  # the folder of the sweeps
@@ -58,6 +58,8 @@ def find(source: str | Path, folder: Path | None = None) -> Path:
     name = str(source)
     if "://" in name:
         raise InputError(f"{name}: name a file on this machine: download it first")
+    if "\n" in name or name.lstrip().startswith("{"):
+        raise InputError(f"{shown(name)} is a scenario itself, not the name of a file: give yaml.safe_load() of it")
     # A missing file is reported when it is read.
     if path.is_file() or path.suffix in SUFFIXES or Path(name).name != name:
         return path

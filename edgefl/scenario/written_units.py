@@ -61,6 +61,8 @@ _OF_KEYS = {
     "_db": UnitOfKey("dB", Unit("ratio", 1.0, is_level=True)),
     "_w": UnitOfKey("W", Unit("power", 1.0)),
     "_j": UnitOfKey("J", Unit("energy", 1.0)),
+    "_mah": UnitOfKey("mAh", Unit("charge", 3.6)),
+    "_v": UnitOfKey("V", Unit("voltage", 1.0)),
     "_bits": UnitOfKey("bit", Unit("amount of data", 1.0)),
     "_bps": UnitOfKey("bit/s", Unit("data rate", 1.0)),
 }
@@ -134,6 +136,7 @@ def _written_units() -> Mapping[str, Unit]:
     add("power", {"W": 1.0, "watt": 1.0, "watts": 1.0}, PREFIXES | _SMALL)
     add("energy", {"J": 1.0, "Wh": 3600.0}, PREFIXES | _SMALL)
     add("charge", {"Ah": 3600.0}, _SMALL)
+    add("voltage", {"V": 1.0, "volt": 1.0, "volts": 1.0}, _SMALL)
     add("amount of data", {"bit": 1.0, "bits": 1.0, "b": 1.0, "B": 8.0, "byte": 8.0, "bytes": 8.0}, PREFIXES)
     add("amount of data", {"KB": 8e3, "KiB": 8 * 2.0**10, "MiB": 8 * 2.0**20, "GiB": 8 * 2.0**30})
     add("data rate", {"bit/s": 1.0, "b/s": 1.0, "bps": 1.0, "B/s": 8.0}, PREFIXES)

@@ -72,8 +72,8 @@ class Stopping:
             return True
         if stop.energy_j is not None and last_row["energy_j"] >= stop.energy_j:
             return True
-        if self.lifetime is not None and self._depleted() >= self.lifetime.depleted:
-            return True
+        if self.lifetime is not None and self.lifetime.ended_s is not None:
+            return True  # also if some of these devices have been charged since
         if self.plateau is not None and self.plateau.reached(ledger):
             return True
         accuracy = last_row["test_accuracy"]

@@ -266,6 +266,12 @@ class Devices(Hardware):
         return any(hardware.battery for hardware in self.made_of)
 
     @property
+    def battery_count(self) -> int:
+        """Return how many devices run on a battery."""
+        borders = zip(self.made_of, self.borders, strict=True)
+        return sum(end - first for hardware, (first, end) in borders if hardware.battery)
+
+    @property
     def has_jitter(self) -> bool:
         """Return whether any device computes for a different time from round to round."""
         return any(hardware.compute.jitter for hardware in self.made_of)

@@ -5,6 +5,7 @@ import copy
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium import wrappers
 from pettingzoo.test import parallel_seed_test
 from server_cases import BASE
@@ -158,3 +159,30 @@ def test_an_environment_under_way_cannot_be_copied():
     twin = edgefl.gym.make(WORLD)  # what a tree search makes in its place
     twin.reset(seed=3)
     assert env.step(env.follow())[1] == twin.step(twin.follow())[1]
+
+
+@pytest.mark.parametrize("weight", [np.float32(2.0), np.int64(2), np.array(2.0), torch.tensor(2.0)])
+def test_weights_of_a_reward_may_be_scalars_of_numpy_and_torch(weight):
+    def first_reward(reward):
+        env = edgefl.gym.make(WORLD, action="clocks", reward=reward)
+        env.reset(seed=1)
+        return env.step(env.follow())[1]
+
+    assert first_reward({"time": weight}) == 2.0 * first_reward("time") < 0
+
+
+def test_worlds_of_one_seed_have_the_same_agents_steps_throughout():
+    """PettingZoo's own test of seeds compares a single step in some versions."""
+
+    def episode():
+        env = edgefl.gym.parallel({**WORLD, "rounds": 8}, action="scores")
+        steps = [env.reset(seed=4)]
+        for number, agent in enumerate(env.possible_agents):
+            env.action_space(agent).seed(number)
+        while env.agents:
+            steps.append(env.step({agent: env.action_space(agent).sample() for agent in env.agents}))
+        return steps
+
+    first = episode()
+    assert len(first) == 9
+    assert repr(first) == repr(episode())

@@ -23,10 +23,14 @@ MEANT = {
     "s": {
         "10 ms": 0.01, "10ms": 0.01, "1e-3s": 0.001, "5 min": 300, "2 h": 7200, "1 day": 86_400, "500 us": 0.0005,
         "500 µs": 0.0005, "66.7 ns": 6.67e-8, "00:01:30": 90, "3 sec": 3, "5m": 300, "1/2 s": 0.5,
+        "1h30m": 5400, "1 h 30 min": 5400, "2d 3h": 183_600, "PT1H": 3600, "P1DT2H": 93_600, "pt90s": 90,
     },
     "ms": {"10 ms": 10, "0.5 s": 500, "500 us": 0.5},
     "ns": {"100 ns": 100, "1 us": 1000, "1e-7 s": 100},
-    "h": {"22 h": 22, "30 min": 0.5, "08:30:00": 8.5},
+    "h": {
+        "22 h": 22, "30 min": 0.5, "08:30:00": 8.5, "22:00": 22, "6:30": 6.5, "10pm": 22, "12 a.m.": 0,
+        "12:30 PM": 12.5,
+    },
     "m": {"500 m": 500, "0.5 km": 500, "1,5 km": 1500, "150 cm": 1.5},
     "m/s": {"36 km/h": 10, "3 m/s": 3, "36 kmh": 10, "100 mph": 44.704},
     "W": {"200 mW": 0.2, "2 W": 2, "1.5 kW": 1500, "30 dBm": 1, "0 dBW": 1, "0 dBm": 0.001},
@@ -35,6 +39,8 @@ MEANT = {
     "dBi": {"8 dBi": 8, "8dBi": 8},
     "dBm/Hz": {"-174 dBm/Hz": -174, "-174dBm/Hz": -174, "−174 dBm/Hz": -174, "-114 dBm/MHz": -174},
     "J": {"5 kJ": 5000, "2.5 Wh": 9000, "2.5 kWh": 9_000_000, "10 mJ": 0.01, "3 J": 3},
+    "mAh": {"4000 mAh": 4000, "4000mah": 4000, "4 Ah": 4000, "2.5Ah": 2500},
+    "V": {"3.85 V": 3.85, "3850 mV": 3.85, "3.85 volts": 3.85},
     "J/Mbit": {"2 J/Mbit": 2, "50 nJ/bit": 0.05, "1 µJ/bit": 1},
     "bit": {"1 kbit": 1000, "2 Mbit": 2_000_000, "1 kB": 8000, "1 MB": 8_000_000, "1 KiB": 8192, "4 bytes": 32},
     "bit/s": {"100 Mbit/s": 100_000_000, "100 Mbps": 100_000_000, "1 Gbps": 1_000_000_000, "1 MB/s": 8_000_000},
@@ -155,6 +161,11 @@ def test_a_comma_that_may_mean_two_numbers_gets_both():
     assert "write the number in that unit" in remedy("1,000 MHz", "bandwidth_hz")
 
 
+def test_months_and_years_have_no_length():
+    assert remedy("P5M", "time_s") is None
+    assert remedy("P1Y", "time_s") is None
+
+
 def test_a_time_with_one_colon_gets_both_meanings():
     assert remedy("1:30", "deadline_s").endswith("write 90 for minutes and seconds, or 5400 for hours and minutes")
 
@@ -232,3 +243,11 @@ def test_the_message_of_a_scenario_ends_with_the_remedy(override, ending):
     with pytest.raises(InputError) as error:
         load({}, [override])
     assert error.value.faults[-1].endswith(ending)
+
+
+@pytest.mark.parametrize("written", ["23e2345", ".Infinit∞", "1e2a", ".1two3", "0_e0", "1_e7", "∞"])
+def test_texts_that_resemble_a_number_are_never_taken_for_one(tmp_path, written):
+    path = tmp_path / "scenario.yaml"
+    path.write_text(f"training:\n  lr: {written}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"scenario.yaml:2: training.lr: must be a (finite )?number, got "):
+        load(path)

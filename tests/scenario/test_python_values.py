@@ -1,7 +1,11 @@
 """Values of Python and its libraries in mappings: what YAML has in another type is accepted, and gives the same."""
 
+import argparse
+import dataclasses
 import datetime as dt
 import enum
+import re
+import types
 from collections import UserDict
 from decimal import Decimal
 from fractions import Fraction
@@ -10,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from example_files import write_example_files
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +22,7 @@ from hypothesis import strategies as st
 import edgefl
 from edgefl.cli.explanations import explain
 from edgefl.core.errors import InputError
-from edgefl.scenario import load
+from edgefl.scenario import load, number_forms
 from edgefl.scenario.examples import example_of_key
 from edgefl.scenario.key_index import keys_of_members, keys_of_sections
 from edgefl.scenario.overrides import Override
@@ -29,6 +34,11 @@ SMALL = {"rounds": 2, "devices": {"count": 6}, "server": {"participants": 3}}
 
 class Algorithm(enum.Enum):
     PROX = "fedprox"
+
+
+@dataclasses.dataclass
+class Devices:
+    count: int
 
 
 def with_scalars(value, forms):
@@ -128,6 +138,36 @@ def test_a_quantity_keeps_its_unit_and_is_not_taken_for_a_number():
     assert as_in_yaml(quantity, "scenario") is quantity
     with pytest.raises(InputError, match=r"got .*Array\(20\.0\)"):
         load({"devices": {"cpu_hz": quantity}})
+
+
+@pytest.mark.parametrize("duration", [dt.timedelta(hours=1.5), pd.Timedelta("90min"), np.timedelta64(90, "m")])
+@pytest.mark.parametrize(("section", "key", "number"), [("stop", "time_s", 5400), ("report", "forecast_h", 1.5)])
+def test_a_duration_gets_the_number_in_the_unit_of_its_key(duration, section, key, number):
+    with_remedy = number_forms.with_remedy("must be a number, got it", (section, key), duration)
+    assert with_remedy == f"must be a number, got it: the key is in {key[-1]}: write {number}"
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy", "follow"),
+    [
+        (argparse.Namespace(count=5), "write vars() of it", vars),
+        (types.SimpleNamespace(count=5), "write vars() of it", vars),
+        (Devices(count=5), "write dataclasses.asdict() of it", dataclasses.asdict),
+    ],
+)
+def test_objects_with_attributes_become_mappings_as_the_message_says(given, remedy, follow):
+    with pytest.raises(InputError, match=f"{re.escape(remedy)}$"):
+        load({"devices": given})
+    assert load({"devices": follow(given), "server": {"participants": 2}}).devices.count == 5
+
+
+@pytest.mark.parametrize("text", ["rounds: 2\nseed: 4\n", '{"rounds": 2, "seed": 4}'])
+@pytest.mark.parametrize("call", [edgefl.run, edgefl.sweep])
+def test_the_text_of_a_scenario_is_told_from_the_name_of_a_file(text, call):
+    with pytest.raises(InputError, match=r"is a scenario itself, .*: give yaml.safe_load\(\) of it$") as error:
+        call(text)
+    assert "\n" not in str(error.value)
+    assert load(yaml.safe_load(text)).seed == 4
 
 
 def test_a_set_is_refused_as_its_order_may_differ():

@@ -87,6 +87,25 @@ def test_one_interferer_adds_its_power_at_the_receiver(run, load):
         assert row.sinr_up_db == pytest.approx(db(up), abs=1e-6)
 
 
+@pytest.mark.parametrize("load", [1.0, 0.5])
+def test_devices_that_share_a_cell_interfere_with_their_shares(run, load):
+    """Two devices of one cell have half of the band each, and one power of the base station; the other cell has one."""
+    places_m = np.array([60.0, 90.0, 310.0])
+    radio = {"sharing": "fixed", "server_power": "total", "interference": {"load": load}}
+    found = run(tuple(places_m), cells=TWO_CELLS, radio=radio, rounds=1).set_index("device")
+    assert found.cell.to_dict() == {0: 0, 1: 0, 2: 1}
+    of_cells = {0: gain(places_m), 1: gain(FAR_M - places_m)}
+    share_hz = {0: BAND_HZ / 2, 1: BAND_HZ}
+    for device, row in found.iterrows():
+        own = of_cells[row.cell]
+        other = of_cells[1 - row.cell]
+        down = SERVER_W * own[device] / (NOISE_W_HZ * BAND_HZ + load * SERVER_W * other[device])
+        heard_w = DEVICE_W * sum(own[sender] for sender in range(3) if found.cell[sender] != row.cell)
+        up = DEVICE_W * own[device] / share_hz[row.cell] / (NOISE_W_HZ + load * heard_w / BAND_HZ)
+        assert row.sinr_down_db == pytest.approx(db(down), abs=1e-6)
+        assert row.sinr_up_db == pytest.approx(db(up), abs=1e-6)
+
+
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 def test_on_a_shared_band_the_ratio_is_the_mean_over_the_time_on_air(run, transfer):
     """A device's power lies on half of the band while the other sends, too, and on the whole band otherwise."""

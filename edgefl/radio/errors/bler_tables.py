@@ -21,13 +21,25 @@ NAMES = {  # of each column in its plain form, see `_plain`
 }
 BLOCKS = ("blocks", "n_blocks", "num_blocks", "trials", "n_trials", "num_trials", "n_tb", "num_tbs")
 EB_N0 = ("eb_n0", "eb_n0_db", "ebn0", "ebn0_db", "ebno", "ebno_db")
-PERCENT = ("bler_%", "bler_percent", "bler_pct")
+OTHER_RATES = {  # what to write in place of columns that are not block error rates
+    ("bler_%", "bler_percent", "bler_pct"): "{} is in percent: write bler from 0 to 1",
+    ("log10_bler", "log_bler", "bler_log10"): "{} is a logarithm: write the error rate itself as bler",
+    ("success_rate", "success", "psr", "pdr"): "{0} is the share of blocks that arrive: write bler, which is 1 - {0}",
+    ("per", "fer", "tbler", "packet_error_rate", "frame_error_rate"): (
+        "has no column bler: rename {} if a packet is one transport block"
+    ),
+    ("ber", "bit_error_rate"): "{} counts bits: a table needs the share of blocks that are lost, as bler",
+}
+ERRORS = ("errors", "n_errors", "num_errors", "block_errors", "n_err", "nerr", "err0")  # err0: of first transmissions
+LINEAR = ("snr_lin", "snr_linear", "sinr_lin", "sinr_linear")
 BLOCK_SIZES = ("cbs", "code_block_size", "code_block_bits", "block_size", "block_bits")
 LARGEST_DB = 200.0
 # A simulation of N blocks misses an error rate p by about (p (1 - p) / N)^(1/2).
 LEAST_BLOCKS = 100  # N where the table does not give it
 STANDARD_ERRORS = 3.0
 ROUNDING = 1e-9
+SINGLE_PRECISION = 1e-6  # an error rate that is so little beyond 0 or 1 is rounded
+MOST_DB = 50.0  # no scheme of a standard needs more
 SURE_LOSS = 0.99  # a curve that begins with less lets blocks through at any lower SNR
 
 
@@ -97,6 +109,14 @@ def _read(path: Path, changed_ns: int, schemes: int, target: float) -> Curves:
     if lowest.error_rates[0] < SURE_LOSS:
         text = f"loses {lowest.error_rates[0]:g} of all blocks at {lowest.snr_db[0]:g} dB and at any lower SNR"
         warnings.append(f"mcs {usable[0]} {text}: add a point with an error rate of 1")
+    needs_db = {
+        scheme: float(curve.snr_db[np.argmax(curve.error_rates <= target)])
+        for scheme, curve in curves.items()
+        if scheme in usable
+    }
+    most = max(needs_db, key=lambda scheme: needs_db[scheme])
+    if needs_db[most] > MOST_DB:
+        warnings.append(f"mcs {most} needs {needs_db[most]:g} dB: write 10 log10(SNR) if the file has ratios")
     tabulated = {
         scheme: link_adaptation.tabulated(curves[scheme].snr_db, curves[scheme].error_rates) for scheme in usable
     }
@@ -194,11 +214,12 @@ def _point(line: int, cells: Mapping[str, str], others: Mapping[str, str], schem
         raise NotReadable(text, line)
     if not abs(snr_db) <= LARGEST_DB:
         raise NotReadable(f"snr_db must lie within {LARGEST_DB:g} dB, got {snr_db:g}", line)
-    if not 0.0 <= error_rate <= 1.0:
-        text = f"bler must lie from 0 to 1, got {error_rate:g}"
+    if not -SINGLE_PRECISION <= error_rate <= 1.0 + SINGLE_PRECISION:
+        text = f"bler must lie from 0 to 1, got {cells['bler']}"
         if 1.0 < error_rate <= 100.0:
             text = f"{text}: divide percent by 100"
         raise NotReadable(text, line)
+    error_rate = min(max(error_rate, 0.0), 1.0)
     return Point(line, int(index), snr_db, error_rate, _blocks(line, others), others)
 
 
@@ -255,21 +276,65 @@ def _other_columns(missing: Sequence[str], plain: Mapping[str, str]) -> str:
         missing: the columns.
         plain: the names of its columns, by their plain forms.
     """
-    in_percent = [name for name in PERCENT if name in plain]
-    if "bler" in missing and in_percent:
-        return f"{plain[in_percent[0]]} is in percent: write bler from 0 to 1"
-    eb_n0 = [name for name in EB_N0 if name in plain]
-    if "snr_db" in missing and eb_n0:
-        remedy = "add 10 log10(bits a symbol) of the scheme, and write it as snr_db"
-        return f"{plain[eb_n0[0]]} is the energy of a bit, not of a symbol: {remedy}"
-    if "mcs" in missing and "cqi" in plain:
-        remedy = "write as mcs the scheme with the same modulation and code rate"
-        return f"indices of CQI are not those of radio.rate.table: {remedy}"
-    wide = [name for name in plain if re.fullmatch(r"(mcs_?)?\d+", name)]
-    if "bler" in missing and wide:
-        text = f"has a column for each scheme ({plain[wide[0]]}): write a row for each point, {','.join(COLUMNS)}"
+    names = list(plain.values())
+    if not names:
+        return ""
+    if all(_is_number(name) for name in names):
+        return f"has no header: write {','.join(COLUMNS)} above its rows"
+    if names[0].startswith("%"):
+        return f'delete the % before "{names[0].lstrip("% ")}"'
+    return (
+        ("bler" in missing and _told_of_error_rates(plain))
+        or ("snr_db" in missing and _told_of_ratios(plain))
+        or ("mcs" in missing and _told_of_schemes(plain))
+        or ""
+    )
+
+
+def _told_of_error_rates(plain: Mapping[str, str]) -> str:
+    """Return what to write in place of columns that hold block error rates in another form; empty: unknown."""
+    errors = _first(plain, ERRORS)
+    blocks = _first(plain, (*BLOCKS, "trials0"))
+    if errors and blocks:
+        return f"has no column bler: write {errors} / {blocks} as bler"
+    for known, text in OTHER_RATES.items():
+        if name := _first(plain, known):
+            return text.format(name)
+    if name := _first(plain, [name for name in plain if re.fullmatch(r"(mcs_?)?\d+", name)]):
+        text = f"has a column for each scheme ({name}): write a row for each point, {','.join(COLUMNS)}"
         return f'{text} (in pandas: table.melt("snr_db", var_name="mcs", value_name="bler"))'
     return ""
+
+
+def _told_of_ratios(plain: Mapping[str, str]) -> str:
+    """Return what to write in place of another ratio than the SNR in dB; empty: unknown."""
+    if name := _first(plain, EB_N0):
+        remedy = "add 10 log10(bits a symbol) of the scheme, and write it as snr_db"
+        return f"{name} is the energy of a bit, not of a symbol: {remedy}"
+    if name := _first(plain, LINEAR):
+        return f"{name} is a ratio: write 10 log10({name}) as snr_db"
+    return ""
+
+
+def _told_of_schemes(plain: Mapping[str, str]) -> str:
+    """Return what to write in place of other indices of schemes; empty: unknown."""
+    if "cqi" not in plain:
+        return ""
+    remedy = "write as mcs the scheme with the same modulation and code rate"
+    return f"indices of CQI are not those of radio.rate.table: {remedy}"
+
+
+def _first(plain: Mapping[str, str], known: Sequence[str]) -> str:
+    """Return the file's name of the first known column that it has; empty: it has none."""
+    return next((plain[name] for name in known if name in plain), "")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _plain(name: str) -> str:

@@ -44,6 +44,7 @@ NAMES: dict[str, Callable[[Sections], Any]] = {
     "uplink": lambda scenario: MULTIPLE_ACCESS.name_of(scenario.radio.uplink),
     # Numbers
     "devices": lambda scenario: scenario.devices.count,
+    "batteries": lambda scenario: scenario.devices.battery_count,
     "participants": lambda scenario: scenario.server.participants,
     "depleted": lambda scenario: scenario.stop.depleted,
     "groups": lambda scenario: scenario.groups,

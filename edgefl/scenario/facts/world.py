@@ -4,6 +4,9 @@ from edgefl.scenario.facts.fact import Fact
 from edgefl.world.compute_section import Compute
 
 has_batteries = Fact("devices have batteries", lambda scenario: scenario.devices.has_batteries)
+all_have_batteries = Fact(
+    "each device has a battery", lambda scenario: scenario.devices.battery_count == scenario.devices.count
+)
 has_no_batteries = Fact("no device has a battery", lambda scenario: not scenario.devices.has_batteries)
 ends_with_batteries = Fact(
     "the run ends when devices have run out of charge", lambda scenario: scenario.stop.depleted is not None

@@ -49,9 +49,12 @@ def too_many_participants(scenario: Sections) -> str | None:
 def too_many_depleted(scenario: Sections) -> str | None:
     """Return why a run cannot end when so many devices have run out of charge."""
     count = scenario.devices.count
+    batteries = scenario.devices.battery_count
     depleted = scenario.stop.depleted
-    if depleted is None or depleted <= count:
+    if depleted is None or depleted <= batteries:
         return None
+    if batteries < count:
+        return f"must be <= {batteries}, the number of devices with a battery, got {depleted}"
     return f"must be <= devices.count = {count}, got {depleted}"
 
 

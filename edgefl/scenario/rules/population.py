@@ -135,9 +135,12 @@ LIFETIME = (
     ),
     Rule(
         "stop.depleted",
-        (),
+        (world.has_batteries,),
         computed.too_many_depleted,
-        (set_to("stop.depleted", "{devices}"), set_to("devices.count", "{depleted}")),
+        (
+            set_to("stop.depleted", "{batteries}"),
+            set_to("devices.count", "{depleted}", offered=world.all_have_batteries),
+        ),
     ),
 )
 
