@@ -44,7 +44,6 @@ from edgefl.server.observers.round_columns import (
 from edgefl.server.replay import Replay
 from edgefl.server.roster import Roster
 from edgefl.server.round_counter import RoundCounter
-from edgefl.server.stopping import Stopping
 from edgefl.world.cells_section import BaseStationEnergySection
 
 
@@ -64,7 +63,6 @@ class Parts(NamedTuple):
     tracker: DeviceTracker
     choosing: Choosing
     attendance: Attendance
-    stopping: Stopping
     evaluating: Link | None  # for evaluations on devices; None if there are none
 
 
@@ -172,7 +170,6 @@ def _population(scenario: Scenario, parts: Parts) -> Population:
         rounds=parts.rounds,
         departed=DepartedState(scenario.server.departed_state, parts.dispatcher, parts.replay),
         wanted=scenario.server.participants or 0,
-        lifetime=parts.stopping.lifetime,
     )
 
 

@@ -71,9 +71,9 @@ class Recorded:
         several_sessions = self._scenario.in_sessions.several
         if several_sessions:
             summary["storage"] = self._storage()
-        lifetime = self._server.stopping.lifetime
-        if lifetime is not None:
-            summary["lifetime_s"] = lifetime.ended_s
+        stopping = self._server.stopping
+        if stopping.watches_lifetime:
+            summary["lifetime_s"] = stopping.lifetime_s()
         best = self._server.replay.best
         if best is not None:
             summary["best_model"] = best.described(several_sessions=several_sessions)

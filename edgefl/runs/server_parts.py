@@ -141,7 +141,6 @@ def server_of(
         tracker=tracker,
         choosing=choosing,
         attendance=attendance,
-        stopping=stopping,
         evaluating=radio.evaluating,
     )
     observers = observers_of(scenario, parts, streams)

@@ -67,9 +67,9 @@ def with_remedy(text: str, path: KeyPath, value: Any) -> str:
     name = str(path[-1])
     if text.startswith("must be a list") and name in DISTRIBUTIONS and (distribution := as_distribution(value, name)):
         return f"{text.partition(', got')[0]}, got {shown(value)}: write {distribution}"
-    if not text.startswith(NUMBERS):
-        return text
-    instead = _instead(text, path, value)
+    instead = None
+    if text.startswith(NUMBERS):
+        instead = _instead(text, path, value)
     if instead is None:
         return text
     if "{uniform" in text:  # all forms of a distribution would be a long line

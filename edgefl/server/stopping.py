@@ -1,6 +1,6 @@
 """The conditions that end a run before its last round."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import simpy
@@ -12,32 +12,36 @@ from edgefl.world.batteries import Batteries
 from edgefl.world.churn.base import Changes
 
 
-@dataclass
 class Lifetime:
-    """The time until `depleted` devices have run out of charge at once, which is the lifetime of a network.
+    """The time until some devices have run out of charge at once, which is the lifetime of a network.
 
-    Batteries report their changes round by round; each call continues where the last one ended.
+    Args:
+        depleted: how many devices.
+        out: how many have no charge at time 0.
     """
 
-    depleted: int
-    ended_s: float | None = None  # None: the network is still alive
-    _out: int = field(default=0, repr=False)  # devices that have run out and have not been charged since
-
-    def begin(self, out: int) -> None:
-        """Note how many devices have no charge at time 0."""
-        self._out = out
-        if out >= self.depleted:
-            self.ended_s = 0.0
+    def __init__(self, depleted: int, out: int) -> None:
+        self._depleted = depleted
+        self._out = out  # devices that have run out and have not been charged since
+        self._ended_s = 0.0 if out >= depleted else None
+        self._noted: list[Changes] = []  # since the last question
 
     def note(self, changes: Changes) -> None:
-        """Count devices that ran out or were charged since the last call."""
+        """Note devices that ran out or were charged."""
+        self._noted.append(changes)
+
+    def ended_s(self) -> float | None:
+        """Return when it ended [s], or None; all changes until now have been noted, in any order."""
+        changes = Changes.concatenate(self._noted)
+        self._noted = []
         order = np.argsort(changes.times_s, kind="stable")
         steps = np.where(changes.came[order], -1, 1)
         out = self._out + np.cumsum(steps)
-        reached = np.flatnonzero(out >= self.depleted)
-        if self.ended_s is None and reached.size:
-            self.ended_s = float(changes.times_s[order][reached[0]])
+        reached = np.flatnonzero(out >= self._depleted)
+        if self._ended_s is None and reached.size:
+            self._ended_s = float(changes.times_s[order][reached[0]])
         self._out += int(steps.sum())
+        return self._ended_s
 
 
 @dataclass(eq=False)
@@ -50,10 +54,10 @@ class Stopping:
     plateau: Plateau | None  # None: the scenario has no patience
 
     def __post_init__(self) -> None:
-        self.lifetime: Lifetime | None = None
+        self._lifetime: Lifetime | None = None
         if self.stop.depleted is not None and self.batteries is not None:
-            self.lifetime = Lifetime(self.stop.depleted)
-            self.lifetime.begin(self._depleted())
+            self._lifetime = Lifetime(self.stop.depleted, int((~self.batteries.usable).sum()))
+            self.batteries.listen(self._lifetime.note)
         self.time_is_up = self.env.event()
         """The event of the time at which the run ends; it never happens without `stop.time_s`."""
         if self.stop.time_s is not None:
@@ -64,6 +68,18 @@ class Stopping:
         """Return whether a test of a round's model may end the run."""
         return self.stop.accuracy is not None or (self.plateau is not None and self.plateau.needs_tests)
 
+    @property
+    def watches_lifetime(self) -> bool:
+        """Return whether the scenario asks for the lifetime of its network."""
+        return self._lifetime is not None
+
+    def lifetime_s(self) -> float | None:
+        """Return when so many devices had run out at once as the scenario says [s]; None: they have not."""
+        if self._lifetime is None or self.batteries is None:
+            return None
+        self.batteries.advance(self.env.now)
+        return self._lifetime.ended_s()
+
     def holds(self, ledger: Ledger) -> bool:
         """Return whether the run ends now, after the last round of the ledger, which has its tests if they matter."""
         stop = self.stop
@@ -72,16 +88,9 @@ class Stopping:
             return True
         if stop.energy_j is not None and last_row["energy_j"] >= stop.energy_j:
             return True
-        if self.lifetime is not None and self.lifetime.ended_s is not None:
+        if self.lifetime_s() is not None:
             return True  # also if some of these devices have been charged since
         if self.plateau is not None and self.plateau.reached(ledger):
             return True
         accuracy = last_row["test_accuracy"]
         return stop.accuracy is not None and accuracy is not None and accuracy >= stop.accuracy
-
-    def _depleted(self) -> int:
-        """Return how many devices have no charge now."""
-        if self.batteries is None:
-            return 0
-        self.batteries.advance(self.env.now)
-        return int((~self.batteries.usable).sum())

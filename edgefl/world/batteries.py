@@ -1,5 +1,7 @@
 """Batteries: their levels over time, which devices have run out, and when the next one is charged again."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
@@ -41,6 +43,7 @@ class Batteries:
         self._reported_charged_j = 0.0
         self._reported_drained_j = 0.0
         self._not_reported: list[Changes] = []
+        self._listeners: list[Callable[[Changes], None]] = []
         self._plan(np.arange(count))
 
     def with_charge(self, ids: Ids, time_s: float) -> Ids:
@@ -102,6 +105,10 @@ class Batteries:
         found = Changes.concatenate(self._not_reported)
         self._not_reported = []
         return found
+
+    def listen(self, listener: Callable[[Changes], None]) -> None:
+        """Call a function with all changes from now on, as they are found: in order of time for each device only."""
+        self._listeners.append(listener)
 
     def columns(self, time_s: float) -> dict[str, float]:
         """Return the columns of rounds.csv at a time.
@@ -215,7 +222,10 @@ class Batteries:
         self._participating[ids] = False
         first_s = np.minimum(self._ran_out_s[ids], at_s)
         self._ran_out_s[ids] = np.where(runs_out, first_s, self._ran_out_s[ids])
-        self._not_reported.append(Changes(at_s, ids, ~runs_out))
+        changes = Changes(at_s, ids, ~runs_out)
+        self._not_reported.append(changes)
+        for listener in self._listeners:
+            listener(changes)
 
     def _switch_charger(self, ids: Ids) -> None:
         phase = next_phase(self._parameters, ids, self._window[ids], self._plugged[ids])

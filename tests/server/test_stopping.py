@@ -23,12 +23,12 @@ NOON = {"power_w": 1.0, "from_h": 0.002, "to_h": 12}  # from 7.2 s on
 MAINS = {"name": "b", "share": 0.5}
 
 
-def drained(depleted, *, policy="synchronous", start=1.0, base_w=BASE_W, capacity_j=0.5 * BASE_W):
+def drained(depleted, *, policy="synchronous", start=1.0, base_w=BASE_W, capacity_j=0.5 * BASE_W, **more):
     """A run of devices that draw thousands of times as much all the time as for taking part."""
     battery = {"capacity_j": capacity_j, "start": start, "base_w": base_w}
     devices = {**BASE["devices"], "battery": battery}
     radio = {**BASE["radio"], "sharing": "processor"}
-    return run(POLICIES[policy], devices=devices, radio=radio, rounds=60, stop={"depleted": depleted})
+    return run(POLICIES[policy], devices=devices, radio=radio, rounds=60, stop={"depleted": depleted}, **more)
 
 
 @pytest.mark.parametrize("policy", ["synchronous", "asynchronous"])
@@ -83,8 +83,13 @@ def test_devices_that_are_charged_before_the_round_ends_had_still_run_out():
     assert result.summary["time_s"] > 60.0
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.floats(0.01, 1)), max_size=40), st.integers(1, 5), st.integers(1, 7))
-def test_lifetime_is_that_of_a_count_event_by_event(switches, depleted, batch):
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.floats(0.01, 1)), max_size=40),
+    st.integers(1, 5),
+    st.integers(1, 7),
+    st.booleans(),
+)
+def test_lifetime_is_that_of_a_count_event_by_event(switches, depleted, batch, asks):
     """Each switch of a device lets it run out, or charges it again; told in batches of any size."""
     times_s = np.cumsum([wait_s for _, wait_s in switches])
     out = set()
@@ -95,13 +100,24 @@ def test_lifetime_is_that_of_a_count_event_by_event(switches, depleted, batch):
         out ^= {device}
         if ended_s is None and len(out) >= depleted:
             ended_s = time_s
-    lifetime = Lifetime(depleted)
-    lifetime.begin(0)
+    lifetime = Lifetime(depleted, 0)
     ids = np.array([device for device, _ in switches], dtype=np.int64)
     for begin in range(0, len(switches), batch):
         part = slice(begin, begin + batch)
         lifetime.note(Changes(times_s[part][::-1], ids[part][::-1], np.array(came[part][::-1], dtype=bool)))
-    assert lifetime.ended_s == ended_s
+        if asks:
+            lifetime.ended_s()
+    assert lifetime.ended_s() == ended_s
+
+
+def test_network_that_dies_while_the_server_waits_for_arrivals_ends_the_run(tmp_path):
+    """All leave at 0.2 s and would be back at 9 s; the charge of 0.5 s of `base_w` is spent by then."""
+    stays = [f"{device},0,0.2\n{device},9,99\n" for device in range(BASE["devices"]["count"])]
+    (tmp_path / "stays.csv").write_text("device,on_s,off_s\n" + "".join(stays))
+    churn = {"kind": "trace", "path": str(tmp_path / "stays.csv")}
+    result = drained(BASE["devices"]["count"], churn=churn)
+    assert result.status == "finished"
+    assert result.summary["lifetime_s"] == pytest.approx(0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize(

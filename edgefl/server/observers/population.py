@@ -13,7 +13,6 @@ from edgefl.server.observer import EndedRound, Observer, RoundColumns
 from edgefl.server.replay import Replay
 from edgefl.server.round_counter import RoundCounter
 from edgefl.server.session_groups import SessionGroups
-from edgefl.server.stopping import Lifetime
 from edgefl.world.churn.base import Changes
 from edgefl.world.world import World
 
@@ -49,7 +48,6 @@ class Population(Observer):
     rounds: RoundCounter  # the index of the selection that was last
     departed: DepartedState  # makes departed devices lose their state
     wanted: int  # how many devices a round asks for; 0: all that are present
-    lifetime: Lifetime | None  # of the network, where the scenario asks for it
 
     def __post_init__(self) -> None:
         self._present = 0  # devices that were present when the present round began
@@ -71,10 +69,7 @@ class Population(Observer):
         batteries = self.world.batteries
         if batteries is not None:
             battery_columns = batteries.columns(now_s)
-            charged = batteries.changes()
-            self._note(charged, "battery_charged", "battery_empty")
-            if self.lifetime is not None:
-                self.lifetime.note(charged)
+            self._note(batteries.changes(), "battery_charged", "battery_empty")
         members = self.groups.members(ended.key.session)
         changes = self.world.presence.changes(ended.since_s, now_s).only(members)
         self._note(changes, "arrival", "departure")
