@@ -29,11 +29,12 @@ OUTCOMES = {
     "differs": "differs from what the source expects, for the reason given",
 }
 
+HABIT = "habit"  # the source of a case without another
 INTRODUCTION = """\
 Users of network simulators and of federated-learning frameworks report what breaks: files as other programs write them,
-conventions, habits. The {count} cases below come from such reports, and from descriptions of file formats; the source
-"habit" means that newcomers type this. Each case was tried in edgefl with an input of the same form, and a test checks
-its outcome; `tests/cases/field/` names the test.
+conventions, habits. The {count} cases below come from such reports and from descriptions of file formats, named below
+each case; the others are habits of newcomers. Each case was tried in edgefl with an input of the same form, and a test
+checks its outcome; `tests/cases/field/` names the test.
 """
 
 
@@ -64,13 +65,16 @@ def text() -> str:
     counts = [(said, str(sum(case.kind == kind for case in every))) for kind, said in OUTCOMES.items()]
     parts = [INTRODUCTION.format(count=len(every)), table(("outcome", "cases"), counts)]
     for area, of_area in by_area.items():
-        rows = table(("case", "source", "input", "outcome"), map(_row, of_area))
+        rows = table(("case", "input", "outcome"), map(_row, of_area))
         parts.append(f"## {AREAS[area]}\n{rows}")
     return page("Cases from the field", *parts)
 
 
 def _row(case: Case) -> list[str]:
-    return [escaped(case.title), _linked(case.source), escaped(case.input), escaped(_outcome(case))]
+    title = escaped(case.title)
+    if case.source != HABIT:
+        title = f"{title}<br>{_linked(case.source)}"
+    return [title, escaped(case.input), escaped(_outcome(case))]
 
 
 def _linked(source: str) -> str:
