@@ -160,7 +160,8 @@ class _Part:
     def __init__(self, path: Path) -> None:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.parent.is_dir():  # one that is removed right now must not come back with this file alone
+            path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         # The temporary file lies in the same folder: a rename is atomic only within one file system.
         name = f".{cut_to_bytes(path.name, MOST_NAME_BYTES)}.{secrets.token_hex(TOKEN_BYTES)}{HALF_WRITTEN}"
