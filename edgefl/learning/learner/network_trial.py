@@ -121,10 +121,10 @@ class _NetworkTrial:
 
     def run(self) -> None:
         """Try everything; raise a `_WrongError` at the first fault."""
-        outputs, loss, gradients = self._step(self.plain, self.first)
+        outputs, gradients = self._step(self.plain, self.first)
         buffers = {name: buffer.detach().clone() for name, buffer in self.plain.named_buffers() if KEY not in name}
         self._check_attributes()
-        self._compare(outputs, loss, gradients, buffers)
+        self._compare(outputs, gradients, buffers)
         self._compare_layers(gradients)
         self._check_tests()
 
@@ -141,8 +141,8 @@ class _NetworkTrial:
             getattr(layer, KEY).fill_(KEY_OF_TRIAL)
         return plain
 
-    def _step(self, plain: nn.Module, batch: Batch) -> tuple[Tensor, Tensor, dict[str, Tensor | None]]:
-        """Return the outputs of a module in training, the mean loss, and its gradients by autograd."""
+    def _step(self, plain: nn.Module, batch: Batch) -> tuple[Tensor, dict[str, Tensor | None]]:
+        """Return the outputs of a module in training, and the gradients of their mean loss by autograd."""
         for layer in keyed_dropouts(plain):
             layer.begin()
         drawn = states()
@@ -155,7 +155,7 @@ class _NetworkTrial:
         loss = self._losses(outputs, batch.y).mean()
         parameters = trained_parameters(plain)
         gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
-        return outputs, loss, dict(zip(parameters, gradients, strict=True))
+        return outputs, dict(zip(parameters, gradients, strict=True))
 
     def _losses(self, outputs: Tensor, labels: Tensor) -> Tensor:
         """Return the losses of samples; refuse outputs that the loss does not take, such as logits for BCELoss."""
@@ -203,9 +203,7 @@ class _NetworkTrial:
                 f"changes its attribute {names[0]} in the forward pass, which all clients share: {NOT_TENSORS}"
             )
 
-    def _compare(
-        self, outputs: Tensor, loss: Tensor, gradients: dict[str, Tensor | None], buffers: dict[str, Tensor]
-    ) -> None:
+    def _compare(self, outputs: Tensor, gradients: dict[str, Tensor | None], buffers: dict[str, Tensor]) -> None:
         """Compare a step of the network with one of the module."""
         network = self.network
         leaves = as_leaves(network.parameters.views(self.w))

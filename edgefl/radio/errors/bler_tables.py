@@ -12,6 +12,7 @@ from channel import link_adaptation
 from edgefl.core.arrays import Floats
 from edgefl.core.data_files import CsvRow, NotReadable, csv_rows, faults_in
 from edgefl.core.section import shown
+from edgefl.core.units import as_number
 
 COLUMNS = ("mcs", "snr_db", "bler")
 NAMES = {  # of each column in its plain form, see `_plain`
@@ -279,7 +280,7 @@ def _other_columns(missing: Sequence[str], plain: Mapping[str, str]) -> str:
     names = list(plain.values())
     if not names:
         return ""
-    if all(_is_number(name) for name in names):
+    if all(as_number(name) is not None for name in names):
         return f"has no header: write {','.join(COLUMNS)} above its rows"
     if names[0].startswith("%"):
         return f'delete the % before "{names[0].lstrip("% ")}"'
@@ -327,14 +328,6 @@ def _told_of_schemes(plain: Mapping[str, str]) -> str:
 def _first(plain: Mapping[str, str], known: Sequence[str]) -> str:
     """Return the file's name of the first known column that it has; empty: it has none."""
     return next((plain[name] for name in known if name in plain), "")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _plain(name: str) -> str:

@@ -47,11 +47,7 @@ def coordinate_in(row: CsvRow, column: str) -> float:
     Raises:
         NotReadable: it holds none.
     """
-    try:
-        return float(row.cells[column])
-    except ValueError:
-        text = f"{column}: must be a number, got {shown(row.cells[column])}"
-        raise NotReadable(f"{text}: leave out rows without a position", row.line) from None
+    return _number_in(row, column, "a number", ": leave out rows without a position")
 
 
 def seconds_in(row: CsvRow, column: str) -> float:
@@ -60,8 +56,12 @@ def seconds_in(row: CsvRow, column: str) -> float:
     Raises:
         NotReadable: it holds none.
     """
+    return _number_in(row, column, f"seconds, or a timestamp such as {EXAMPLE}")
+
+
+def _number_in(row: CsvRow, column: str, expected: str, remedy: str = "") -> float:
+    text = row.cells[column]
     try:
-        return float(row.cells[column])
+        return float(text)
     except ValueError:
-        text = f"{column}: must be seconds, or a timestamp such as {EXAMPLE}, got {shown(row.cells[column])}"
-        raise NotReadable(text, row.line) from None
+        raise NotReadable(f"{column}: must be {expected}, got {shown(text)}{remedy}", row.line) from None
