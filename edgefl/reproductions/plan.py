@@ -25,6 +25,7 @@ from edgefl.reproductions.recipe import (
     Scale,
     ScaleName,
     Tolerance,
+    as_tuple,
     find_value,
     same_text,
 )
@@ -226,6 +227,8 @@ class _Cells:
         if measure not in names:
             text = f"{measure} is not a measure{nearest(measure, names)}"
             raise self._fault(("compare",), f"{text}; measures: {', '.join(names)}")
+        labels = {name: text for name, text in row.items() if name not in columns}
+        measure = self._measure_here(measure, labels)
         published = None
         if self._table is not None:
             try:
@@ -238,11 +241,28 @@ class _Cells:
             if axis in given:
                 values = [self._value(axis, given[axis])]
             choices.append([value for value in values if self._is_run(axis, value)])
-        labels = {name: text for name, text in row.items() if name not in columns}
         for combination in itertools.product(*choices):
             point = dict(zip(self._recipe.axes, combination, strict=True))
             more = {axis: value for axis, value in point.items() if axis not in given and axis not in labels}
             yield PlannedCell({**labels, **more}, column, measure, self._shared(point), published)
+
+    def _measure_here(self, measure: str, labels: Mapping[str, str]) -> str:
+        """Return the measure that stands in a row for the one that its column names, usually that one itself."""
+        for number, other in enumerate(self._recipe.measures_as):
+            place = ("measures_as", number)
+            for name in other.when:
+                if name not in labels:
+                    text = f"{name} is not a column that labels rows{nearest(name, labels)}"
+                    raise self._fault((*place, "when", name), f"{text}; these are: {', '.join(labels)}")
+            for name in (*other.measures, *other.measures.values()):
+                if name not in self._recipe.measure_names:
+                    near = nearest(name, self._recipe.measure_names)
+                    raise self._fault((*place, "measures"), f"{name} is not a measure{near}")
+            if measure in other.measures and all(
+                any(same_text(labels[name], value) for value in as_tuple(wanted)) for name, wanted in other.when.items()
+            ):
+                return other.measures[measure]
+        return measure
 
     def _check_relations(self) -> None:
         """Refuse relations of unknown measures, or to unknown values of axes."""

@@ -96,6 +96,13 @@ class Case(Section):
     set: Overrides
 
 
+class OtherMeasure(Section):
+    """Measures that stand in some rows in place of those that their columns name."""
+
+    when: dict[AxisName, Scalar | Scalars]  # values of the printed table's columns
+    measures: dict[str, str]  # the column's measure -> the one that stands there
+
+
 class Scale(Section):
     """The differences between a smaller study and the whole one."""
 
@@ -122,6 +129,7 @@ class Recipe(Section):
     columns: str | None = None  # the axis whose values are the names of columns; or `measure`
     columns_as: dict[str, dict[str, Scalar]] = Field(default_factory=dict)  # column -> values of axes, or of `measure`
     rows_as: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)  # column -> its value -> as above
+    measures_as: tuple[OtherMeasure, ...] = ()  # in which rows a column is another measure than `columns_as` says
     value: str | None = None  # the one column that holds numbers, in place of `columns` and `columns_as`
     cell: Literal["number", "first", "mean_std", "text"] = "number"  # 45; 45|1.00; 98.08±0.03; never compared
     # What is run

@@ -95,6 +95,28 @@ def test_columns_may_stand_for_several_axes_and_a_measure(tmp_path):
     assert len(found.runs) == 2
 
 
+def test_a_row_may_have_another_measure_than_its_columns_name(tmp_path):
+    other = "measures_as: [{when: {shape: steep}, measures: {last: path}}]\n"
+    library = Library(write_library(tmp_path, table_1=PARABOLA + other))
+    found = plan(library, library.load("textbook/table-1"), "full")
+    measures = {(cell.row["shape"], cell.measure) for cell in found.cells}
+    assert measures == {("flat", "last"), ("steep", "path")}
+
+
+@pytest.mark.parametrize(
+    ("other", "fault"),
+    [
+        (
+            "{when: {form: steep}, measures: {last: path}}",
+            "form is not a column that labels rows; these are",
+        ),
+        ("{when: {shape: steep}, measures: {last: pth}}", 'pth is not a measure (did you mean "path"?)'),
+    ],
+)
+def test_other_measures_of_unknown_rows_are_refused(tmp_path, other, fault):
+    assert fault in refused(tmp_path, PARABOLA + f"measures_as: [{other}]\n")
+
+
 def test_columns_that_are_left_out_name_no_rows(tmp_path):
     """A printed column that the recipe leaves out labels none of its rows."""
     columns = "columns_as: {slow: {rate: slow}}\n"
