@@ -333,6 +333,8 @@ def _code(result: StudyResult, options: argparse.Namespace) -> int:
 
 def _text(comparison: Comparison) -> str:
     """Return a comparison as lines: a table with a line for each cell, then orders, tolerance and state."""
+    from edgefl.reproductions.discrimination import wrong_text
+    from edgefl.reproductions.same_seeds import seed_notes
     from edgefl.reproductions.texts import place_text, tolerance_text, within_text
 
     rows = [_line(comparison, cell) for cell in comparison.cells]
@@ -350,6 +352,10 @@ def _text(comparison: Comparison) -> str:
     inside = within_text(comparison)
     if inside:
         lines.append(f"{'within':<11}{inside} cells that were compared")
+    wrong = wrong_text(comparison)
+    if wrong:
+        lines.append(f"{'wrong':<11}{wrong}")
+    lines += [f"{'seeds':<11}{note}" for note in seed_notes(comparison)]
     if comparison.gap is not None:
         lines.append(f"{'gap':<11}{comparison.gap.strip()}")
     lines.append(f"{'state':<11}{comparison.state_text}")
@@ -376,6 +382,8 @@ def _recipe_as_json(line: Line) -> dict[str, Any]:
 
 def _as_json(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as `--json` prints it."""
+    from edgefl.reproductions.discrimination import wrong_numbers
+
     return {
         "name": comparison.name,
         "title": comparison.title,
@@ -383,6 +391,7 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
         "scale": comparison.scale,
         "state": comparison.state_text,
         "holds": comparison.holds,
+        "wrong_share": wrong_numbers(comparison).share,
         "cells": [
             {
                 "row": dict(cell.row),

@@ -51,6 +51,7 @@ class Cell:
     relative: float | None  # the difference over the printed number
     within: bool | None  # the tolerance; None if there is none, or it cannot be decided
     diverged: frozenset[int] = frozenset()  # the seeds whose runs diverged
+    further_seeds: frozenset[int] = frozenset()  # seeds of other rows of its run, which do not count
 
     @property
     def is_measured(self) -> bool:
@@ -138,7 +139,8 @@ def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison
         rows: measured rows; those of other runs are ignored.
         data_are_here: whether this machine has the data of the runs.
     """
-    cells = tuple(_cell(plan, cell, rows) for cell in plan.cells)
+    further = _further_seeds(plan, rows)
+    cells = tuple(_cell(plan, cell, rows, further) for cell in plan.cells)
     orders = _orders(plan, cells)
     needed = plan.runs
     done = [run for run in needed if run.key in rows and not missing(plan, run.key, rows)]
@@ -184,7 +186,16 @@ def measured(text: str) -> Measured | None:
     return found if math.isfinite(found.number) else None
 
 
-def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
+def _further_seeds(plan: Plan, rows: Rows) -> Mapping[tuple[str, ...], set[int]]:
+    """Return the seeds that the plan lacks, of the rows of each point."""
+    found: dict[tuple[str, ...], set[int]] = {}
+    for row in rows.values():
+        if row.seed not in plan.seeds:
+            found.setdefault(row.key[:-1], set()).add(row.seed)
+    return found
+
+
+def _cell(plan: Plan, planned: PlannedCell, rows: Rows, further: Mapping[tuple[str, ...], set[int]]) -> Cell:
     """Return a cell with its measured numbers."""
     by_seed: dict[int, Measured] = {}
     diverged: set[int] = set()
@@ -213,8 +224,8 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
     relative: float | None = None
     if difference is not None and planned.published is not None and planned.published.number:
         relative = difference / abs(planned.published.number)
-    tolerance = _tolerance_of(plan, planned)
-    within = _within(planned.published, tolerance, mean, difference, bound=bound)
+    tolerance = None if plan.tolerance is None else plan.tolerance.of(planned.measure)
+    within = is_within(planned.published, tolerance, mean, bound=bound)
     if diverged and tolerance is not None and planned.published is not None and planned.published.number is not None:
         within = False
     return Cell(
@@ -231,6 +242,7 @@ def _cell(plan: Plan, planned: PlannedCell, rows: Rows) -> Cell:
         relative=relative,
         within=within,
         diverged=frozenset(diverged),
+        further_seeds=frozenset(further.get(tuple(planned.point.values()), ())),
     )
 
 
@@ -265,27 +277,20 @@ def _difference(published: Printed | None, mean: float | None, *, bound: bool) -
     return difference
 
 
-def _tolerance_of(plan: Plan, planned: PlannedCell) -> Tolerance | None:
-    """Return the tolerance of a cell's number, if any."""
-    if plan.tolerance is None:
-        return None
-    tolerance = plan.tolerance.by_measure.get(planned.measure, plan.tolerance)
-    if not tolerance.asks_numbers:
-        return None
-    return tolerance
-
-
-def _within(
-    published: Printed | None, tolerance: Tolerance | None, mean: float | None, difference: float | None, *, bound: bool
+def is_within(
+    published: Printed | None, tolerance: Tolerance | None, mean: float | None, *, bound: bool
 ) -> bool | None:
     """Return whether a mean is within a tolerance; None if there is none, or it cannot be decided."""
     if published is None or published.number is None or tolerance is None or mean is None:
         return None
     if published.bound and (bound or mean >= published.number):
         return True  # both did not reach the target, or only later than the printed run ended
+    difference = _difference(published, mean, bound=bound)
     if difference is None:
         return None
-    limits = tolerance.limits(published.number)
+    limits = tolerance.limits(published.number, published.deviation)
+    if not limits:
+        return None  # the tolerance is in printed deviations, and none is printed
     near = all(abs(difference) <= limit + ROUNDING * abs(published.number) for limit in limits)
     if near and (bound or published.bound):
         return None  # the true difference may be larger

@@ -57,6 +57,7 @@ class Tolerance(Section):
 
     relative: PositiveFloat | None = None  # of the printed number: 0.25 is 25 %
     absolute: PositiveFloat | None = None  # in the unit of the printed number
+    deviations: PositiveFloat | None = None  # so many of the standard deviations that are printed after ±
     trials: PositiveInt | None = None  # the number is a share of so many trials: three standard deviations of it
     orders: Texts = ()  # "FedSSG > FedAvg": columns from better to worse, within each row, of means over seeds
     by_measure: dict[str, Tolerance] = Field(default_factory=dict)  # for the cells of a measure, instead
@@ -65,7 +66,7 @@ class Tolerance(Section):
     @model_validator(mode="after")
     def _asks_something(self) -> Tolerance:
         if not self.asks_numbers and not self.orders and not self.by_measure:
-            raise fault("asks nothing: give relative, absolute, trials, orders or by_measure")
+            raise fault("asks nothing: give relative, absolute, deviations, trials, orders or by_measure")
         for number, order in enumerate(self.orders):
             if len([name for name in order.split(">") if name.strip()]) < 2:
                 raise fault_at(("orders", number), f'must be two or more columns as in "A > B", got "{order}"')
@@ -74,15 +75,35 @@ class Tolerance(Section):
     @property
     def asks_numbers(self) -> bool:
         """True if it limits numbers, not orders alone."""
-        return self.relative is not None or self.absolute is not None or self.trials is not None
+        limits = (self.relative, self.absolute, self.deviations, self.trials)
+        return any(limit is not None for limit in limits)
 
-    def limits(self, printed: float) -> list[float]:
-        """Return the allowed differences from a printed number, in its unit."""
+    @property
+    def is_relative(self) -> bool:
+        """True if it is relative to the printed number, for some measure."""
+        return any(one.relative is not None for one in (self, *self.by_measure.values()))
+
+    @property
+    def uses_deviations(self) -> bool:
+        """True if it is in printed standard deviations, for some measure."""
+        return any(one.deviations is not None for one in (self, *self.by_measure.values()))
+
+    def of(self, measure: str) -> Tolerance | None:
+        """Return the tolerance of a measure's numbers; None if they are not limited."""
+        tolerance = self.by_measure.get(measure, self)
+        if not tolerance.asks_numbers:
+            return None
+        return tolerance
+
+    def limits(self, printed: float, deviation: float | None = None) -> list[float]:
+        """Return the allowed differences from a printed number with a printed standard deviation, in its unit."""
         found = []
         if self.relative is not None:
             found.append(self.relative * abs(printed))
         if self.absolute is not None:
             found.append(self.absolute)
+        if self.deviations is not None and deviation is not None:
+            found.append(self.deviations * deviation)
         if self.trials is not None:
             variance = max(printed * (1.0 - printed), 0.0) / self.trials
             found.append(3.0 * math.sqrt(variance))
@@ -234,6 +255,11 @@ class Recipe(Section):
             raise fault_at(("published",), text)
         if self.value is not None and (self.columns is not None or self.columns_as):
             raise fault_at(("value",), "stands in place of columns and columns_as: leave it out, or these")
+        tolerances = [self.tolerance, *(scale.tolerance for scale in self.scales.values())]
+        if self.cell != "mean_std" and any(one is not None and one.uses_deviations for one in tolerances):
+            raise fault_at(
+                ("cell",), "must be mean_std, as the tolerance is in printed standard deviations (98.08±0.03)"
+            )
         if self.published is not None and not (self.value or self.columns or self.columns_as):
             raise fault_at(("columns",), f"is required: which columns of {self.published} hold numbers")
         return self

@@ -8,8 +8,10 @@ from typing import NamedTuple
 from edgefl.core.files import read_bytes
 from edgefl.reproductions.charts import MEASURED_COLOUR, OUTSIDE_COLOUR, charts
 from edgefl.reproductions.comparison import Comparison
+from edgefl.reproductions.discrimination import share_text, wrong_numbers
 from edgefl.reproductions.plan import PlannedRun
 from edgefl.reproductions.records import ORIGIN, Row
+from edgefl.reproductions.same_seeds import seed_notes
 from edgefl.reproductions.texts import (
     MINUS,
     difference_text,
@@ -106,6 +108,9 @@ def _tiles(comparison: Comparison) -> list[Tile]:
     within = within_text(comparison)
     if within:
         tiles.append(Tile("Cells within tolerance", within, "of those that could be compared"))
+    wrong = wrong_numbers(comparison)
+    if wrong.held:
+        tiles.append(Tile("Wrong numbers within", share_text(comparison), f"of {wrong.held:,} printed for other cells"))
     known = [cell for cell in comparison.cells if cell.relative is not None]
     if known:
         furthest = max(known, key=lambda cell: abs(cell.relative or 0.0))
@@ -123,6 +128,7 @@ def _story(comparison: Comparison) -> list[str]:
         sentences.append(f"Tolerance: {tolerance_text(comparison.tolerance)}; {comparison.tolerance.why.strip()}.")
     if comparison.gap is not None:
         sentences.append(f"Known gap: {comparison.gap.strip()}")
+    sentences += [f"Seeds: {note}." for note in seed_notes(comparison)]
     return sentences
 
 
