@@ -4,7 +4,7 @@ A tolerance that is wide enough for every algorithm's number says little when a 
 measured mean is also held against the numbers that are printed for *other* cells: those of its row with the same
 measure, such as other algorithms, or, where its row has no such cell, those of the other rows. The share of these wrong
 numbers that would pass is 0 for a tolerance that tells all cells apart, and 1 for one that tells none apart. Pairs of
-equal printed numbers are left out, and so are pairs that bounds leave undecided.
+equal printed numbers are left out, so are pairs that bounds leave undecided, and cells that share a run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -65,5 +65,5 @@ def _wrong(cell: Cell, cells: Sequence[Cell]) -> Iterator[Cell]:
     alike = [other for other in cells if other is not cell and other.measure == cell.measure and other.asked]
     beside = [other for other in alike if other.row == cell.row]
     for other in beside or alike:
-        if other.printed_number != cell.printed_number:
+        if other.printed_number != cell.printed_number and other.point != cell.point:
             yield other

@@ -16,11 +16,17 @@ from edgefl.reproductions.plan import plan
 from edgefl.reproductions.same_seeds import seed_notes
 from edgefl.reproductions.study_folder import recorded_rows
 from edgefl.reproductions.texts import (
+    MISPRINTED,
+    dependence_texts,
     difference_of,
     mean_text,
+    misprint_texts,
+    order_text,
     place_text,
     published_text,
+    reading_text,
     short_tolerance,
+    state_with_notes,
     tolerance_text,
     within_text,
 )
@@ -44,16 +50,20 @@ that they need; `edgefl reproduce fedssg/table-3` runs one, and `--recorded` pri
 cell ([command line](COMMANDS)). [How to write a recipe](RECIPES). `make pages` writes the overview from the recipes and
 the recorded rows; the site has a page for each paper.
 
-- *within tolerance*: all was measured, and the recipe's tolerance holds;
+- *within tolerance*: numbers were compared, and all of them agree, as do the orders that the recipe asks for;
+- *order holds*: only an order is asked for, and it holds;
+- *echoes defaults*: the numbers are what the runs are given, so that nothing is measured;
 - *a named gap*: a part does not hold, and the recipe names what is known of it;
 - *outside tolerance*: a part does not hold, and the cause is unknown;
-- *measured*: nothing is printed to compare with;
+- *measured*: nothing is compared;
 - *partly measured*: some of the runs are still missing;
 - *needs data*: nothing was run, as the data were not at hand; *not measured*: nothing was run.
 
-*Median* and *largest* difference, as the tolerance, are in per cent of the printed number or in its unit. *Wrong ones*:
-the share of numbers printed for other algorithms or columns that would be within tolerance, too. *Small* is the
-recipe's small scale.
+*Reading: fitted*: a reading of the setting, or constants, were chosen after looking at the printed numbers. *Within*
+counts independent numbers: cells of one run and measure, and numbers that follow from one another, count once. *Median*
+and *largest* difference, as the tolerance, are in per cent of the printed number or in its unit. *Wrong ones*: the
+share of numbers printed for other algorithms or columns that would be within tolerance, too. *Small* is the recipe's
+small scale.
 """
 
 
@@ -215,7 +225,7 @@ def _judgement(comparison: Comparison) -> list[str]:
         lines.append(f"- **Tolerance**: {asked}; {_plain(comparison.tolerance.why)}.")
     within = within_text(comparison)
     if within:
-        lines.append(f"- **Within tolerance**: {within} cells that could be compared.")
+        lines.append(f"- **Within tolerance**: {within} independent numbers that could be compared.")
     wrong = wrong_text(comparison)
     if wrong:
         lines.append(f"- **Wrong numbers**: {wrong}.")
@@ -227,8 +237,13 @@ def _judgement(comparison: Comparison) -> list[str]:
     for order in failed:
         place = place_text(comparison.row_names, order.row)
         lines.append(f"  - not {order.text}{f' ({place})' if place else ''}")
+    lines += [f"  - {order.text}: {order_text(order)}" for order in comparison.orders if order.by_divergence]
     if comparison.gap is not None:
         lines.append(f"- **Gap**: {_plain(comparison.gap)}")
+    if comparison.reading is not None:
+        lines.append(f"- **Reading**: {_plain(reading_text(comparison.reading))}.")
+    lines += [f"- **Counted once**: {_plain(text)}." for text in dependence_texts(comparison)]
+    lines += [f"- **Misprinted** ({MISPRINTED}): {_plain(text)}." for text in misprint_texts(comparison)]
     return [*lines, ""]
 
 
@@ -238,7 +253,7 @@ def _plain(text: str) -> str:
 
 
 def _state(comparison: Comparison) -> str:
-    text = comparison.state_text
+    text = state_with_notes(comparison)
     if is_measured(comparison) and comparison.scale != "full":
         text = f"{text} ({comparison.scale})"
     return text

@@ -22,11 +22,13 @@ WITHIN = "within tolerance"
 OUTSIDE = "outside"
 ORDER = "order only"
 MEASURED = "measured, not asked"
+ECHO = "echoes defaults"
 SMALL = "small scale only"
+MISPRINTED = "misprinted"
 NO_DATA = "without data"
 NO_TIME = "without time"
 NO_RECIPE = "without a recipe"
-STATES = (WITHIN, OUTSIDE, ORDER, MEASURED, SMALL, NO_DATA, NO_TIME, NO_RECIPE)
+STATES = (WITHIN, OUTSIDE, ORDER, MEASURED, ECHO, SMALL, MISPRINTED, NO_DATA, NO_TIME, NO_RECIPE)
 UNMEASURED = (NO_DATA, NO_TIME)
 
 
@@ -88,12 +90,15 @@ def _states(library: Library, entry: Entry, comparison: Comparison, unmeasured: 
     for cell in comparison.cells:
         for place in _places(file, cell):
             measured.setdefault(place, cell)
-    found = {}
+    found: dict[Place, str] = {}
     for planned in plan(library, entry, "full").cells:
-        if planned.published is None or planned.published.number is None:
+        if planned.published is None:
             continue
-        for place in _places(file, planned):
-            found[place] = _state(comparison, measured.get(place), unmeasured)
+        if planned.published.misprint:
+            found |= dict.fromkeys(_places(file, planned), MISPRINTED)
+        elif planned.published.number is not None:
+            for place in _places(file, planned):
+                found[place] = _state(comparison, measured.get(place), unmeasured)
     return found
 
 
@@ -103,6 +108,9 @@ def _state(comparison: Comparison, cell: Cell | None, unmeasured: str) -> str:
         return unmeasured
     if comparison.scale != "full":
         return SMALL
+    reading = comparison.measures.get(cell.measure)  # None for a relation
+    if reading is not None and reading.is_input:
+        return ECHO
     if cell.within is not None:
         return WITHIN if cell.within else OUTSIDE
     return ORDER if comparison.orders else MEASURED
