@@ -95,6 +95,10 @@ class Tolerance(Section):
             return None
         return tolerance
 
+    def orders_alone(self) -> Tolerance | None:
+        """Return the tolerance without limits of numbers; None if it asks for no order."""
+        return Tolerance(orders=self.orders, why=self.why) if self.orders else None
+
     def limits(self, printed: float, deviation: float | None = None) -> list[float]:
         """Return the allowed differences from a printed number with a printed standard deviation, in its unit."""
         found = []
@@ -126,6 +130,7 @@ class Scale(Section):
     seeds: Seeds | None = None
     data: tuple[str | dict[str, Any], ...] | None = None
     tolerance: Tolerance | None = None
+    numbers: bool = True  # false: of data or a size with which numbers cannot be alike; only orders are compared
     gap: str | None = None
 
 
