@@ -266,6 +266,7 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
     from edgefl.cli.progress import SweepProgress
     from edgefl.reproductions.checks import check
     from edgefl.reproductions.copies import copies
+    from edgefl.reproductions.texts import within_text
 
     found = [copy for copy in copies(library) if copy.one.recipe in names or copy.other.recipe in names]
     progress = SweepProgress("check", quiet=options.quiet)
@@ -282,8 +283,9 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
         if not one.passed:
             print(f"{_text(one.comparison)}\n")
     for one in checked:
-        inside, compared = one.comparison.counts()
-        print(f"{one.comparison.name}: {one.comparison.state_text} ({inside} of {compared} independent numbers)")
+        within = within_text(one.comparison)
+        counted = f" ({within} independent numbers)" if within else ""
+        print(f"{one.comparison.name}: {one.comparison.state_text}{counted}")
     for copy in found:
         if not copy.explanation:
             print(f"printed twice: {copy.text} (to explain by `misprinted` or `repeated`)")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from edgefl.reproductions.caveats import FittedReading
+from edgefl.reproductions.caveats import Dependence, FittedReading
 from edgefl.reproductions.comparison import Cell, Comparison, Order
 from edgefl.reproductions.recipe import Tolerance
 
@@ -126,6 +126,8 @@ def difference_of(comparison: Comparison, statistic: Callable[[Sequence[float]],
 
     It is in per cent of the printed number if the tolerance is relative, at least in part, and in its unit otherwise.
     """
+    if not comparison.counts()[1]:
+        return ""
     compared = [cell for cell in comparison.cells if cell.within is not None and cell.difference is not None]
     if comparison.tolerance is not None and comparison.tolerance.is_relative:
         per_cent = [100 * abs(cell.relative) for cell in compared if cell.relative is not None]
@@ -178,7 +180,7 @@ def order_text(order: Order) -> str:
 def state_with_notes(comparison: Comparison) -> str:
     """Return the state, and what limits its worth: orders that hold as a run diverged, and a fitted reading."""
     parts = [comparison.state_text]
-    if any(order.by_divergence for order in comparison.orders):
+    if comparison.holds and any(order.by_divergence for order in comparison.orders):
         parts.append("in part as a run diverged")
     if comparison.reading is not None and any(cell.within is not None for cell in comparison.cells):
         parts.append("reading: fitted")
@@ -208,12 +210,15 @@ def misprint_texts(comparison: Comparison) -> list[str]:
 
 def dependence_texts(comparison: Comparison) -> list[str]:
     """Return which numbers count once, and why."""
-    found = []
-    for dependence in comparison.dependent:
-        where = "; ".join(f"{axis} {', '.join(map(str, values))}" for axis, values in dependence.when.items())
-        over = f"one number for all of {', '.join(dependence.over)}"
-        found.append(f"{over}{f' with {where}' if where else ''}: {_line(dependence.why)}")
-    return found
+    return [f"{_dependence_text(dependence)}: {_line(dependence.why)}" for dependence in comparison.dependent]
+
+
+def _dependence_text(dependence: Dependence) -> str:
+    """Return the axes of a dependence, with the values that it is about."""
+    values = {axis: ", ".join(map(str, chosen)) for axis, chosen in dependence.when.items()}
+    over = [f"{axis} ({values.pop(axis)})" if axis in values else f"all {axis}" for axis in dependence.over]
+    where = [f"{axis} {text}" for axis, text in values.items()]
+    return ", ".join([*over, *where])
 
 
 def _places(places: Sequence[str]) -> str:
