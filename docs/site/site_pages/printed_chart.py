@@ -21,8 +21,8 @@ WHOLE = 100  # per cent
 SIZE = 3.0  # of a point
 ACCURACIES = (0.05, 0.997)  # the ends of the axes, as shares
 ACCURACY_TICKS = (0.1, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
-OTHERS = (1e-6, 1e8)  # the ends of the axes, at which smaller and larger numbers are drawn
-OTHER_POWERS = range(-6, 9, 2)
+OTHERS = (1e-6, 1e6)  # the ends of the axes, at which smaller and larger numbers are drawn
+OTHER_POWERS = range(-6, 7, 2)
 OTHER_TICKS = tuple(10.0**power for power in OTHER_POWERS)
 OF_OTHERS = "#8a939c"  # the colour of numbers that are not of the five papers
 

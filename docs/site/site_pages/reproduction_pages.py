@@ -42,8 +42,8 @@ INTRODUCTION = """\
 ![Measured against printed numbers, a point for each: accuracies, and other quantities](IMAGES/reproductions.svg)
 
 NUMBERS
-The tables of five papers, number by number, at full scale: *outside* the recipe's tolerance; *order only*: the recipe
-asks an order of columns, not numbers; *without time*: the data are here, the runs are not.
+All numbers in the tables of five papers, in columns that recipes read, at full scale: *outside* the recipe's tolerance;
+*order only*: it asks an order of columns, not numbers; *without time*: the data were at hand, and nothing was run.
 
 Numbers that five papers and others print, and what edgefl measures. `edgefl reproduce` lists all recipes and the data
 that they need; `edgefl reproduce fedssg/table-3` runs one, and `--recorded` prints what was measured before, cell by
