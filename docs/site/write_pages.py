@@ -11,9 +11,9 @@ from site_pages import (
     cases_page,
     flower_apps_page,
     keys_page,
+    printed_chart,
     reproduction_pages,
     results_readme,
-    states_chart,
     table_picture,
     validation,
 )
@@ -46,7 +46,7 @@ def main() -> None:
     table_picture.draw(reproduction_pages.recorded(library, library.load(PICTURED)), IMAGES / "reproduction.svg")
     calibrated = reproduction_pages.recorded(library, library.load(CALIBRATION))
     calibration_picture.draw(calibrated, IMAGES / "calibration.svg")
-    states_chart.draw(library, IMAGES / "reproductions.svg")
+    printed_chart.draw(library, IMAGES / "reproductions.svg")
     validation.draw(library, IMAGES / "validation.svg")
     print(validation.table(library))
 

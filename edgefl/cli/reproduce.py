@@ -262,16 +262,20 @@ def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace
 
 
 def _check(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Run all recipes that do not learn, or learn in seconds, and print which are within tolerance."""
+    """Run all recipes that do not learn, or learn in seconds; print which are within tolerance, and copied rows."""
     from edgefl.cli.progress import SweepProgress
     from edgefl.reproductions.checks import check
+    from edgefl.reproductions.copies import copies
+    from edgefl.reproductions.texts import within_text
 
+    found = [copy for copy in copies(library) if copy.one.recipe in names or copy.other.recipe in names]
     progress = SweepProgress("check", quiet=options.quiet)
     checked = check(library, names, workers=options.workers, on_run_end=progress)
     passed = sum(one.passed for one in checked)
     code = EXIT_DONE if passed == len(checked) else EXIT_FAILED
     if options.json:
         options.document["comparisons"] = [{**_as_json(one.comparison), "passed": one.passed} for one in checked]
+        options.document["copies"] = [{"text": copy.text, "explanation": copy.explanation} for copy in found]
         return code
     for one in checked:
         for error in one.failed:
@@ -279,8 +283,12 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
         if not one.passed:
             print(f"{_text(one.comparison)}\n")
     for one in checked:
-        inside, compared = one.comparison.counts()
-        print(f"{one.comparison.name}: {one.comparison.state_text} ({inside} of {compared} cells)")
+        within = within_text(one.comparison)
+        counted = f" ({within} independent numbers)" if within else ""
+        print(f"{one.comparison.name}: {one.comparison.state_text}{counted}")
+    for copy in found:
+        if not copy.explanation:
+            print(f"printed twice: {copy.text} (to explain by `misprinted` or `repeated`)")
     print(f"{passed} of {len(checked)} recipes passed")
     return code
 
@@ -333,7 +341,18 @@ def _code(result: StudyResult, options: argparse.Namespace) -> int:
 
 def _text(comparison: Comparison) -> str:
     """Return a comparison as lines: a table with a line for each cell, then orders, tolerance and state."""
-    from edgefl.reproductions.texts import place_text, tolerance_text, within_text
+    from edgefl.reproductions.discrimination import wrong_text
+    from edgefl.reproductions.same_seeds import seed_notes
+    from edgefl.reproductions.texts import (
+        dependence_texts,
+        misprint_texts,
+        order_text,
+        place_text,
+        reading_text,
+        state_with_notes,
+        tolerance_text,
+        within_text,
+    )
 
     rows = [_line(comparison, cell) for cell in comparison.cells]
     heads = [*comparison.row_names, "", "published", "measured", "by seed", "difference", ""]
@@ -344,15 +363,23 @@ def _text(comparison: Comparison) -> str:
         place = place_text(comparison.row_names, order.row)
         if place:
             place = f" ({place})"
-        lines.append(f"{'order':<11}{order.text}{place}: {_ANSWERS[order.holds]}")
+        lines.append(f"{'order':<11}{order.text}{place}: {order_text(order)}")
     if comparison.tolerance is not None:
         lines.append(f"{'tolerance':<11}{tolerance_text(comparison.tolerance)}: {comparison.tolerance.why}")
     inside = within_text(comparison)
     if inside:
-        lines.append(f"{'within':<11}{inside} cells that were compared")
+        lines.append(f"{'within':<11}{inside} independent numbers that were compared")
+    wrong = wrong_text(comparison)
+    if wrong:
+        lines.append(f"{'wrong':<11}{wrong}")
+    lines += [f"{'seeds':<11}{note}" for note in seed_notes(comparison)]
+    lines += [f"{'count once':<11}{text}" for text in dependence_texts(comparison)]
+    lines += [f"{'misprint':<11}{text}" for text in misprint_texts(comparison)]
+    if comparison.reading is not None:
+        lines.append(f"{'reading':<11}{reading_text(comparison.reading)}")
     if comparison.gap is not None:
         lines.append(f"{'gap':<11}{comparison.gap.strip()}")
-    lines.append(f"{'state':<11}{comparison.state_text}")
+    lines.append(f"{'state':<11}{state_with_notes(comparison)}")
     return "\n".join(lines)
 
 
@@ -376,6 +403,8 @@ def _recipe_as_json(line: Line) -> dict[str, Any]:
 
 def _as_json(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as `--json` prints it."""
+    from edgefl.reproductions.discrimination import wrong_numbers
+
     return {
         "name": comparison.name,
         "title": comparison.title,
@@ -383,6 +412,7 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
         "scale": comparison.scale,
         "state": comparison.state_text,
         "holds": comparison.holds,
+        "wrong_share": wrong_numbers(comparison).share,
         "cells": [
             {
                 "row": dict(cell.row),
@@ -393,6 +423,7 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
                 "by_seed": {str(seed): measured.number for seed, measured in cell.by_seed.items()},
                 "difference": cell.difference,
                 "within": cell.within,
+                "misprinted": cell.is_misprint,
             }
             for cell in comparison.cells
         ],
@@ -400,11 +431,8 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-_ANSWERS = {True: "yes", False: "no", None: "not known"}
-
-
 def _line(comparison: Comparison, cell: Cell) -> list[str]:
-    from edgefl.reproductions.texts import difference_text, mean_text, published_text, seeds_text
+    from edgefl.reproductions.texts import difference_text, mean_text, published_text, seeds_text, verdict_text
 
     return [
         *(cell.row.get(name, "") for name in comparison.row_names),
@@ -413,5 +441,5 @@ def _line(comparison: Comparison, cell: Cell) -> list[str]:
         mean_text(cell),
         seeds_text(cell, comparison.seeds),
         difference_text(cell),
-        "outside" if cell.within is False else "",
+        verdict_text(cell),
     ]

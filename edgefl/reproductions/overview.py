@@ -12,7 +12,7 @@ from edgefl.reproductions.needs import Need, lacking, needs
 from edgefl.reproductions.plan import Plan, plan
 from edgefl.reproductions.records import Rows
 from edgefl.reproductions.study_folder import known_rows, local_rows
-from edgefl.reproductions.texts import last_day
+from edgefl.reproductions.texts import last_day, state_with_notes
 from edgefl.reproductions.trials import kept_trial_s
 
 UNKNOWN = "–"
@@ -38,7 +38,7 @@ class Line:
     @property
     def state(self) -> str:
         """The state, with the scale if it is not the whole one."""
-        text = self.comparison.state_text
+        text = state_with_notes(self.comparison)
         if self.comparison.scale != "full":
             text = f"{text} (scale {self.comparison.scale})"
         return text
@@ -64,7 +64,7 @@ def line_of(library: Library, entry: Entry, studies: Path) -> Line:
     for scale in entry.recipe.scale_names:  # the whole one first
         planned = plan(library, entry, scale)
         rows = known_rows(library, planned, studies / entry.runs_of / scale)
-        if chosen is None or (rows and not chosen[1]):
+        if chosen is None or (_are_measured(planned, rows) and not _are_measured(*chosen)):
             chosen = (planned, rows)
     if chosen is None:
         raise TypeError(entry.name)  # each recipe has the scale full
@@ -73,6 +73,11 @@ def line_of(library: Library, entry: Entry, studies: Path) -> Line:
     comparison = compare(planned, rows, data_are_here=not lacking(found))
     study = local_rows(planned, studies / entry.runs_of / planned.scale)
     return Line(entry, comparison, found, _takes(planned, study, rows), last_day(comparison) or UNKNOWN)
+
+
+def _are_measured(planned: Plan, rows: Rows) -> bool:
+    """Return whether one of a plan's runs has a row."""
+    return any(run.key in rows for run in planned.runs)
 
 
 def _takes(planned: Plan, study: Rows, known: Rows) -> Takes | None:

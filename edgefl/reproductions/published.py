@@ -20,6 +20,8 @@ class Printed(NamedTuple):
     text: str
     number: float | None = None  # None if nothing comparable is printed
     bound: bool = False  # as in ">1000": the number is a bound, as the target was not reached
+    deviation: float | None = None  # the standard deviation that is printed after ±, if any
+    misprint: str = ""  # why the text cannot be what was measured; then it has no number
 
 
 class Table(NamedTuple):
@@ -62,9 +64,12 @@ def printed(text: str, form: Form) -> Printed:
     """
     if form == "text" or not text.strip():
         return Printed(text)
-    mark = {"number": None, "first": "|", "mean_std": "±"}[form]
+    mark = {"number": "", "first": "|", "mean_std": "±"}[form]
     main = text.partition(mark)[0].strip() if mark else text.strip()
     try:
-        return Printed(text, float(main.removeprefix(">")), main.startswith(">"))
+        deviation = None
+        if form == "mean_std" and mark in text:
+            deviation = float(text.partition(mark)[2])
+        return Printed(text, float(main.removeprefix(">")), main.startswith(">"), deviation)
     except ValueError:
         raise ValueError(f"{shown(text)} is not of the form {form}") from None

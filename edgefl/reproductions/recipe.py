@@ -10,6 +10,7 @@ docs/reproductions/recipes.md explains them with an example. In short:
 - `measures` are read off a finished run (readings.py), `relations` are computed from two runs of one seed
   (relations.py), and `compare` names the one to compare with a printed number.
 - `tolerance` is the allowed difference, with its reason; `gap` names a known deviation.
+- `misprinted`, `repeated`, `dependent` and `reading` limit what the numbers are worth (caveats.py).
 
 A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, and adds cells and measures. One that has
 `like: PAPER/ITEM` takes all keys of that recipe and overrides some.
@@ -23,6 +24,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from edgefl.core.section import Section, fault, fault_at, nearest
+from edgefl.reproductions.caveats import Dependence, FittedReading, PrintedCells, Scalar, Scalars, same_text
 from edgefl.reproductions.figure import Figure, Texts
 from edgefl.reproductions.readings import READINGS
 from edgefl.reproductions.readings.base import Reading
@@ -34,8 +36,6 @@ AxisValue = str
 Point = dict[AxisName, AxisValue]
 """A value for each axis, which with the seed identifies a run."""
 
-Scalar = str | int | float | bool
-Scalars = Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]
 Seeds = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
 Overrides = dict[DottedKey, Any]
 ScaleName = Literal["full", "small"]
@@ -57,6 +57,7 @@ class Tolerance(Section):
 
     relative: PositiveFloat | None = None  # of the printed number: 0.25 is 25 %
     absolute: PositiveFloat | None = None  # in the unit of the printed number
+    deviations: PositiveFloat | None = None  # so many of the standard deviations that are printed after ±
     trials: PositiveInt | None = None  # the number is a share of so many trials: three standard deviations of it
     orders: Texts = ()  # "FedSSG > FedAvg": columns from better to worse, within each row, of means over seeds
     by_measure: dict[str, Tolerance] = Field(default_factory=dict)  # for the cells of a measure, instead
@@ -65,7 +66,7 @@ class Tolerance(Section):
     @model_validator(mode="after")
     def _asks_something(self) -> Tolerance:
         if not self.asks_numbers and not self.orders and not self.by_measure:
-            raise fault("asks nothing: give relative, absolute, trials, orders or by_measure")
+            raise fault("asks nothing: give relative, absolute, deviations, trials, orders or by_measure")
         for number, order in enumerate(self.orders):
             if len([name for name in order.split(">") if name.strip()]) < 2:
                 raise fault_at(("orders", number), f'must be two or more columns as in "A > B", got "{order}"')
@@ -74,15 +75,39 @@ class Tolerance(Section):
     @property
     def asks_numbers(self) -> bool:
         """True if it limits numbers, not orders alone."""
-        return self.relative is not None or self.absolute is not None or self.trials is not None
+        limits = (self.relative, self.absolute, self.deviations, self.trials)
+        return any(limit is not None for limit in limits)
 
-    def limits(self, printed: float) -> list[float]:
-        """Return the allowed differences from a printed number, in its unit."""
+    @property
+    def is_relative(self) -> bool:
+        """True if it is relative to the printed number, for some measure."""
+        return any(one.relative is not None for one in (self, *self.by_measure.values()))
+
+    @property
+    def uses_deviations(self) -> bool:
+        """True if it is in printed standard deviations, for some measure."""
+        return any(one.deviations is not None for one in (self, *self.by_measure.values()))
+
+    def of(self, measure: str) -> Tolerance | None:
+        """Return the tolerance of a measure's numbers; None if they are not limited."""
+        tolerance = self.by_measure.get(measure, self)
+        if not tolerance.asks_numbers:
+            return None
+        return tolerance
+
+    def orders_alone(self) -> Tolerance | None:
+        """Return the tolerance without limits of numbers; None if it asks for no order."""
+        return Tolerance(orders=self.orders, why=self.why) if self.orders else None
+
+    def limits(self, printed: float, deviation: float | None = None) -> list[float]:
+        """Return the allowed differences from a printed number with a printed standard deviation, in its unit."""
         found = []
         if self.relative is not None:
             found.append(self.relative * abs(printed))
         if self.absolute is not None:
             found.append(self.absolute)
+        if self.deviations is not None and deviation is not None:
+            found.append(self.deviations * deviation)
         if self.trials is not None:
             variance = max(printed * (1.0 - printed), 0.0) / self.trials
             found.append(3.0 * math.sqrt(variance))
@@ -112,6 +137,7 @@ class Scale(Section):
     seeds: Seeds | None = None
     data: tuple[str | dict[str, Any], ...] | None = None
     tolerance: Tolerance | None = None
+    numbers: bool = True  # false: of data or a size with which numbers cannot be alike; only orders are compared
     gap: str | None = None
 
 
@@ -150,6 +176,11 @@ class Recipe(Section):
     compare: str | None = None  # the measure of cells that name none; the first one if not given
     tolerance: Tolerance | None = None
     gap: str | None = None
+    # What limits the worth of the printed numbers, or of an agreement with them
+    misprinted: tuple[PrintedCells, ...] = ()  # shown, and never compared
+    repeated: tuple[PrintedCells, ...] = ()  # whose numbers another row prints, too, by right
+    dependent: tuple[Dependence, ...] = ()  # numbers that count once
+    reading: FittedReading | None = None  # chosen after looking at the printed numbers
     learns: bool = True  # false: `edgefl reproduce --check` runs it
     check: bool | Literal["small"] = False  # `edgefl reproduce --check` runs it although it learns, whole or small
     scales: dict[ScaleName, Scale] = Field(default_factory=dict)
@@ -236,12 +267,25 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def _cells_are_readable(self) -> Recipe:
-        about_file = (self.rows, self.left_out, self.columns_as, self.rows_as, self.value)
+        about_file = (
+            self.rows,
+            self.left_out,
+            self.columns_as,
+            self.rows_as,
+            self.value,
+            self.misprinted,
+            self.repeated,
+        )
         if self.published is None and any(about_file):
-            text = "is required: rows, left_out, columns_as, rows_as and value are about its file"
+            text = "is required: rows, left_out, columns_as, rows_as, value, misprinted and repeated are about its file"
             raise fault_at(("published",), text)
         if self.value is not None and (self.columns is not None or self.columns_as):
             raise fault_at(("value",), "stands in place of columns and columns_as: leave it out, or these")
+        tolerances = [self.tolerance, *(scale.tolerance for scale in self.scales.values())]
+        if self.cell != "mean_std" and any(one is not None and one.uses_deviations for one in tolerances):
+            raise fault_at(
+                ("cell",), "must be mean_std, as the tolerance is in printed standard deviations (98.08±0.03)"
+            )
         if self.published is not None and not (self.value or self.columns or self.columns_as):
             raise fault_at(("columns",), f"is required: which columns of {self.published} hold numbers")
         return self
@@ -252,16 +296,6 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     if isinstance(value, tuple):
         return value
     return (value,)
-
-
-def same_text(one: object, other: object) -> bool:
-    """Return whether two values are equal as texts or as numbers: 0.10 in a table is 0.1 in a recipe."""
-    if str(one) == str(other):
-        return True
-    try:
-        return float(str(one)) == float(str(other))
-    except ValueError:
-        return False
 
 
 def find_value(value: object, names: dict[str, Any]) -> str | None:

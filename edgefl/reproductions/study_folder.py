@@ -5,7 +5,7 @@ from pathlib import Path
 from edgefl.core.own_files import Mark, begins_with, check_lock, check_replaceable, first_line_has, is_own
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.paper_table import NOTE
-from edgefl.reproductions.plan import Plan
+from edgefl.reproductions.plan import Plan, PlannedRun
 from edgefl.reproductions.recipe import ScaleName
 from edgefl.reproductions.records import Rows, current, read_rows
 from edgefl.reproductions.scenarios import settings_digest
@@ -74,9 +74,11 @@ def known_rows(library: Library, plan: Plan, folder: Path) -> Rows:
 
 
 def _current(plan: Plan, rows: Rows) -> Rows:
-    runs = {run.key: run for run in plan.runs}
+    """Return the rows of a plan's points, of any seed, that are not older than the recipe's last change."""
+    points = {tuple(point.values()) for point in plan.points}
     return current(
-        {key: row for key, row in rows.items() if key in runs}, lambda row: settings_digest(plan, runs[row.key])
+        {key: row for key, row in rows.items() if key[:-1] in points},
+        lambda row: settings_digest(plan, PlannedRun(dict(row.point), row.seed)),
     )
 
 

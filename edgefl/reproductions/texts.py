@@ -1,15 +1,18 @@
 """The numbers of a comparison as short texts, for the terminal and for pages."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.caveats import Dependence, FittedReading
+from edgefl.reproductions.comparison import Cell, Comparison, Order
 from edgefl.reproductions.recipe import Tolerance
 
 LARGEST_RELATIVE = 100.0  # larger differences, relative to the printed number, are told in its unit alone
 DIVERGED = "diverged"
 MINUS = "−"
+MISPRINTED = "†"  # after a printed text that cannot be what was measured
 MOST_DECIMALS = 6
+LARGEST_WHOLE = 100_000
 
 
 def number_text(number: float) -> str:
@@ -57,9 +60,9 @@ def published_text(cell: Cell) -> str:
     if cell.published is None:
         return ""
     text = cell.published.text
-    if cell.asked:
+    if cell.asked or cell.is_misprint:
         text = text.partition("|")[0]  # the speed-up after the bar follows from the number
-    return text.replace("±", " ± ")
+    return text.replace("±", " ± ") + MISPRINTED * cell.is_misprint
 
 
 def seeds_text(cell: Cell, seeds: Sequence[int]) -> str:
@@ -86,6 +89,8 @@ def tolerance_text(tolerance: Tolerance) -> str:
         parts.append(f"{100 * tolerance.relative:g} % of the printed number")
     if tolerance.absolute is not None:
         parts.append(f"{tolerance.absolute:g} in the printed unit")
+    if tolerance.deviations is not None:
+        parts.append(_deviations_text(tolerance.deviations))
     if tolerance.trials is not None:
         parts.append(f"three standard deviations of a share of {tolerance.trials:,} trials")
     if tolerance.orders:
@@ -95,17 +100,141 @@ def tolerance_text(tolerance: Tolerance) -> str:
     return ", ".join(parts)
 
 
+def short_tolerance(tolerance: Tolerance | None) -> str:
+    """Return the limits of numbers in one or two words, without the measures' names; empty if none is limited."""
+    if tolerance is None:
+        return ""
+    parts = [_short_limits(one) for one in (tolerance, *tolerance.by_measure.values()) if one.asks_numbers]
+    return ", ".join(dict.fromkeys(parts))
+
+
+def _short_limits(tolerance: Tolerance) -> str:
+    parts = []
+    if tolerance.relative is not None:
+        parts.append(f"{100 * tolerance.relative:g} %")
+    if tolerance.absolute is not None:
+        parts.append(f"{tolerance.absolute:g}")
+    if tolerance.deviations is not None:
+        parts.append(f"{tolerance.deviations:g} σ printed")
+    if tolerance.trials is not None:
+        parts.append(f"3 σ of {tolerance.trials:,} trials")
+    return " and ".join(parts)
+
+
+def difference_of(comparison: Comparison, statistic: Callable[[Sequence[float]], float]) -> str:
+    """Return a statistic of the absolute differences of all compared numbers; empty if none was compared.
+
+    It is in per cent of the printed number if the tolerance is relative, at least in part, and in its unit otherwise.
+    """
+    if not comparison.counts()[1]:
+        return ""
+    compared = [cell for cell in comparison.cells if cell.within is not None and cell.difference is not None]
+    if comparison.tolerance is not None and comparison.tolerance.is_relative:
+        per_cent = [100 * abs(cell.relative) for cell in compared if cell.relative is not None]
+        return f"{_two_digits(statistic(per_cent))} %" if per_cent else ""
+    found = [abs(cell.difference) for cell in compared if cell.difference is not None]
+    return _two_digits(statistic(found)) if found else ""
+
+
+def _two_digits(number: float) -> str:
+    """Return a number with two digits, without an exponent where it would be a whole number of a few digits."""
+    if 100 <= number < LARGEST_WHOLE:
+        return f"{number:.0f}"
+    return f"{number:.2g}"
+
+
+def _deviations_text(deviations: float) -> str:
+    """Return a tolerance in printed standard deviations."""
+    if deviations == 1:
+        return "the printed standard deviation"
+    return f"{deviations:g} printed standard deviations"
+
+
 def place_text(names: Sequence[str], row: Mapping[str, str]) -> str:
     """Return the labels of a row in the columns `names`."""
     return ", ".join(row[name] for name in names if row.get(name))
 
 
 def within_text(comparison: Comparison) -> str:
-    """Return how many of the compared cells are within tolerance; empty if none was compared."""
+    """Return how many of the compared independent numbers are within tolerance; empty if none was compared."""
     inside, compared = comparison.counts()
     if not compared:
         return ""
     return f"{inside} of {compared}"
+
+
+def verdict_text(cell: Cell) -> str:
+    """Return a word about a cell: outside tolerance, or misprinted; empty for others."""
+    if cell.is_misprint:
+        return "misprinted"
+    return "outside" if cell.within is False else ""
+
+
+def order_text(order: Order) -> str:
+    """Return whether an order holds, and whether only because a run diverged."""
+    if order.by_divergence:
+        return "holds trivially, as a run diverged"
+    return {True: "holds", False: "does not hold", None: "not known yet"}[order.holds]
+
+
+def state_notes(comparison: Comparison) -> list[str]:
+    """Return what limits the worth of a state: orders that hold as a run diverged, and a fitted reading."""
+    notes = []
+    if comparison.holds and any(order.by_divergence for order in comparison.orders):
+        notes.append("in part as a run diverged")
+    if comparison.reading is not None and any(cell.within is not None for cell in comparison.cells):
+        notes.append("reading: fitted")
+    return notes
+
+
+def state_with_notes(comparison: Comparison) -> str:
+    """Return the state with its notes."""
+    return ", ".join([comparison.state_text, *state_notes(comparison)])
+
+
+def reading_text(reading: FittedReading) -> str:
+    """Return what was chosen after looking at the printed numbers, how freely, and why."""
+    freedom = []
+    if reading.tried is not None:
+        freedom.append(f"{reading.tried} tried")
+    if reading.constants is not None:
+        freedom.append("1 number fitted" if reading.constants == 1 else f"{reading.constants} numbers fitted")
+    return f"fitted: {_line(reading.fitted)} ({', '.join(freedom)}); {_line(reading.why)}"
+
+
+def misprint_texts(comparison: Comparison) -> list[str]:
+    """Return the reason of each misprint, after the cells that it is about."""
+    by_reason: dict[str, list[Cell]] = {}
+    for cell in comparison.cells:
+        if cell.published is not None and cell.published.misprint:
+            by_reason.setdefault(cell.published.misprint, []).append(cell)
+    return [f"{_cells_text(comparison, cells)}: {_line(why)}" for why, cells in by_reason.items()]
+
+
+def _cells_text(comparison: Comparison, cells: Sequence[Cell]) -> str:
+    """Return the place of a cell, or how many cells there are in which rows."""
+    rows = [place_text(comparison.row_names, cell.row) for cell in cells]
+    if len(cells) == 1:
+        return f"{rows[0]}, {cells[0].column}".strip(", ")
+    return f"{len(cells)} cells ({'; '.join(dict.fromkeys(rows))})"
+
+
+def dependence_texts(comparison: Comparison) -> list[str]:
+    """Return which numbers count once, and why."""
+    return [f"{_dependence_text(dependence)}: {_line(dependence.why)}" for dependence in comparison.dependent]
+
+
+def _dependence_text(dependence: Dependence) -> str:
+    """Return the axes of a dependence, with the values that it is about."""
+    values = {axis: ", ".join(map(str, chosen)) for axis, chosen in dependence.when.items()}
+    over = [f"{axis} ({values.pop(axis)})" if axis in values else f"all {axis}" for axis in dependence.over]
+    where = [f"{axis} {text}" for axis, text in values.items()]
+    return ", ".join([*over, *where])
+
+
+def _line(text: str) -> str:
+    """Return a text of a recipe on one line."""
+    return " ".join(text.split())
 
 
 def last_day(comparison: Comparison) -> str:

@@ -43,10 +43,10 @@ def library(tmp_path):
 def test_pages_tell_measured_recipes_from_others(library):
     pages = reproduction_pages.pages(library)
     state = "partly measured (3 of 4 runs), so far a named gap"
-    row = f"| Table 9 | table-9 | {state} | 1 of 2 | 26 % |"
+    row = f"| Table 9 | table-9 | {state} | 10 % | 1 of 2 | 27 % | 50 % | 0 % |"
     overview = pages["reproductions/README.md"]
     assert row in overview
-    assert "| Table 9 | table-10 | needs data: mnist |  |  |" in overview
+    assert "| Table 9 | table-10 | needs data: mnist | 10 % |  |  |  |  |" in overview
     page = pages["reproductions/textbook.md"]
     assert page.startswith(ABOUT)
     assert "\n\nWithout a recipe: Figure 1, a drawing.\n" in overview

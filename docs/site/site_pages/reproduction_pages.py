@@ -1,50 +1,69 @@
 """The pages of reproductions: an overview, and a page for each paper, from the recipes and the recorded rows."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from edgefl.core.units import NO_NUMBER
 from edgefl.learning.datasets.fetch import MADE_HERE
 from edgefl.reproductions.comparison import Cell, Comparison, compare
+from edgefl.reproductions.discrimination import share_text, wrong_text
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.needs import PART
 from edgefl.reproductions.paper_table import by_row, labels
 from edgefl.reproductions.plan import plan
+from edgefl.reproductions.same_seeds import seed_notes
 from edgefl.reproductions.study_folder import recorded_rows
 from edgefl.reproductions.texts import (
+    MISPRINTED,
+    dependence_texts,
+    difference_of,
     mean_text,
+    misprint_texts,
+    order_text,
     place_text,
     published_text,
+    reading_text,
+    short_tolerance,
+    state_with_notes,
     tolerance_text,
     within_text,
 )
 from edgefl.results.export.dialects import Cell as TextCell
 from edgefl.results.export.dialects import TextColumn, markdown
+from site_pages import table_numbers
 
 FOLDER = "reproductions"  # of the site
-LEAST_PER_CENT = 0.1  # differences that need no number
-MOST_PER_CENT = 100
 WITHOUT_RECIPE = "Without a recipe"  # how a paragraph of `about.md` begins that names such items
 INTRODUCTION = """\
 # Reproductions
 
-![By paper: how many recipes are within tolerance, and how far numbers are from print](IMAGES/reproductions.svg)
+![Measured against printed numbers, a point for each: accuracies, and other quantities](IMAGES/reproductions.svg)
+
+NUMBERS
+All numbers in the tables of five papers, in columns that recipes read, at full scale: *outside* the recipe's tolerance;
+*order only*: it asks an order of columns, not numbers; *without time*: the data were at hand, and nothing was run.
 
 Numbers that five papers and others print, and what edgefl measures. `edgefl reproduce` lists all recipes and the data
 that they need; `edgefl reproduce fedssg/table-3` runs one, and `--recorded` prints what was measured before, cell by
 cell ([command line](COMMANDS)). [How to write a recipe](RECIPES). `make pages` writes the overview from the recipes and
 the recorded rows; the site has a page for each paper.
 
-- *within tolerance*: all was measured, and the recipe's tolerance holds;
+- *within tolerance*: numbers were compared, and all of them agree, as do the orders that the recipe asks for;
+- *order holds*: only an order is asked for, and it holds;
+- *echoes defaults*: the numbers are what the runs are given, so that nothing is measured;
 - *a named gap*: a part does not hold, and the recipe names what is known of it;
 - *outside tolerance*: a part does not hold, and the cause is unknown;
-- *measured*: nothing is printed to compare with;
+- *measured*: nothing is compared;
 - *partly measured*: some of the runs are still missing;
 - *needs data*: nothing was run, as the data were not at hand; *not measured*: nothing was run.
 
-*Difference* is the median over all compared numbers, relative to the printed one. *Small* is the recipe's small scale.
+*Reading: fitted*: a reading of the setting, or constants, were chosen after looking at the printed numbers. *Within*
+counts independent numbers: cells of one run and measure, and numbers that follow from one another, count once. *Median*
+and *largest* difference, as the tolerance, are in per cent of the printed number or in its unit. *Wrong ones*: the
+share of numbers printed for other algorithms or columns that would be within tolerance, too. *Small* is the recipe's
+small scale.
 """
 
 
@@ -66,9 +85,10 @@ def pages(library: Library) -> dict[str, str]:
 
 def all_recorded(library: Library) -> dict[str, Comparison]:
     """Return the recorded comparison of each recipe."""
-    entries = library.all()
-    compared = {entry.name: recorded(library, entry) for entry in entries}
-    _mark_missing_data(library, entries, compared)
+    compared = {entry.name: recorded(library, entry) for entry in library.all()}
+    for name in without_data(library, compared):
+        if not is_measured(compared[name]):
+            compared[name] = replace(compared[name], state="needs data")
     return compared
 
 
@@ -87,25 +107,29 @@ def is_measured(comparison: Comparison) -> bool:
     return comparison.state not in {"not measured", "needs data"}
 
 
-def _mark_missing_data(library: Library, entries: Sequence[Entry], compared: dict[str, Comparison]) -> None:
-    """Give recipes whose data have not been used in any measurement the state `needs data`."""
+def without_data(library: Library, compared: Mapping[str, Comparison]) -> list[str]:
+    """Return the recipes with data, at the whole scale, that no measurement has used."""
     used: set[str] = set()
+    entries = library.all()
     for entry in entries:
         comparison = compared[entry.name]
         if is_measured(comparison):
             # A small study may have used a part of the data that the whole one needs.
             used.update(_dataset(value) for value in plan(library, entry, comparison.scale).data)
+    found = []
     for entry in entries:
         wanted = {_dataset(value) for value in entry.recipe.data if not _part_will_do(value)} - set(MADE_HERE)
-        if not is_measured(compared[entry.name]) and not wanted <= used:
-            compared[entry.name] = replace(compared[entry.name], state="needs data")
+        if not wanted <= used:
+            found.append(entry.name)
+    return found
 
 
 def _overview(library: Library, compared: dict[str, Comparison], links: dict[str, str]) -> str:
     introduction = INTRODUCTION
     for place, target in links.items():
         introduction = introduction.replace(place, target)
-    parts = [introduction]
+    numbers = table_numbers.table(library, compared, without_data(library, compared))
+    parts = [introduction.replace("NUMBERS", numbers)]
     for paper in library.papers:
         title = _title(library, paper)
         if links["IMAGES"].startswith(".."):
@@ -125,8 +149,11 @@ def _table(library: Library, paper: str, compared: dict[str, Comparison]) -> str
         "printed item": [", ".join(entry.recipe.covers) or _plain(entry.recipe.title) for entry in entries],
         "recipe": [entry.name.partition("/")[2] for entry in entries],
         "state": [_state_with_data(entry, one) for entry, one in zip(entries, comparisons, strict=True)],
-        "within tolerance": [within_text(one) for one in comparisons],
-        "difference": [_median_difference(one) for one in comparisons],
+        "tolerance": [short_tolerance(one.tolerance) for one in comparisons],
+        "within": [within_text(one) for one in comparisons],
+        "median": [difference_of(one, statistics.median) for one in comparisons],
+        "largest": [difference_of(one, max) for one in comparisons],
+        "wrong ones": [share_text(one) for one in comparisons],
     }
     return markdown(
         [TextColumn("", name, list(map(TextCell, texts)), left=True) for name, texts in columns.items()], ""
@@ -138,19 +165,6 @@ def _state_with_data(entry: Entry, comparison: Comparison) -> str:
     if state == "needs data":
         return f"{state}: {', '.join(map(_dataset, entry.recipe.data))}"
     return state
-
-
-def _median_difference(comparison: Comparison) -> str:
-    """Return the median difference between measured and printed numbers; empty where none was compared."""
-    found = [abs(cell.relative) for cell in comparison.cells if cell.relative is not None and cell.within is not None]
-    if not found:
-        return ""
-    per_cent = 100 * statistics.median(found)
-    if per_cent < LEAST_PER_CENT:
-        return f"< {LEAST_PER_CENT} %"
-    if per_cent > MOST_PER_CENT:
-        return f"> {MOST_PER_CENT} %"
-    return f"{per_cent:.2g} %"
 
 
 def _paper_page(library: Library, paper: str, compared: dict[str, Comparison]) -> str:
@@ -211,7 +225,11 @@ def _judgement(comparison: Comparison) -> list[str]:
         lines.append(f"- **Tolerance**: {asked}; {_plain(comparison.tolerance.why)}.")
     within = within_text(comparison)
     if within:
-        lines.append(f"- **Within tolerance**: {within} cells that could be compared.")
+        lines.append(f"- **Within tolerance**: {within} independent numbers that could be compared.")
+    wrong = wrong_text(comparison)
+    if wrong:
+        lines.append(f"- **Wrong numbers**: {wrong}.")
+    lines += [f"- **Seeds**: {note}." for note in seed_notes(comparison)]
     failed = [order for order in comparison.orders if order.holds is False]
     if comparison.orders:
         held = sum(order.holds is True for order in comparison.orders)
@@ -219,8 +237,13 @@ def _judgement(comparison: Comparison) -> list[str]:
     for order in failed:
         place = place_text(comparison.row_names, order.row)
         lines.append(f"  - not {order.text}{f' ({place})' if place else ''}")
+    lines += [f"  - {order.text}: {order_text(order)}" for order in comparison.orders if order.by_divergence]
     if comparison.gap is not None:
         lines.append(f"- **Gap**: {_plain(comparison.gap)}")
+    if comparison.reading is not None:
+        lines.append(f"- **Reading**: {_plain(reading_text(comparison.reading))}.")
+    lines += [f"- **Counted once**: {_plain(text)}." for text in dependence_texts(comparison)]
+    lines += [f"- **Misprinted** ({MISPRINTED}): {_plain(text)}." for text in misprint_texts(comparison)]
     return [*lines, ""]
 
 
@@ -230,7 +253,7 @@ def _plain(text: str) -> str:
 
 
 def _state(comparison: Comparison) -> str:
-    text = comparison.state_text
+    text = state_with_notes(comparison)
     if is_measured(comparison) and comparison.scale != "full":
         text = f"{text} ({comparison.scale})"
     return text

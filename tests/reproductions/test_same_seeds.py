@@ -1,0 +1,67 @@
+"""All cells of a table have the same seeds, or are named."""
+
+import pytest
+from comparison_cases import cell, comparison
+from recipe_cases import PARABOLA, write_library
+
+from edgefl.reproductions.comparison import compare
+from edgefl.reproductions.library import Library
+from edgefl.reproductions.plan import plan
+from edgefl.reproductions.records import Row
+from edgefl.reproductions.same_seeds import seed_notes
+from edgefl.reproductions.study_folder import recorded_rows
+
+LIBRARY = Library()
+
+
+def compared(folder, seeds_of, text=PARABOLA):
+    """The comparison of rows with some seeds, by shape and rate."""
+    library = Library(write_library(folder, table_1=text))
+    found = plan(library, library.load("textbook/table-1"), "full")
+    rows = {}
+    for point in found.points:
+        for seed in seeds_of.get(tuple(point.values()), (1,)):
+            row = Row(point, seed, {"last": f"{seed}", "path": "1"})
+            rows[row.key] = row
+    return compare(found, rows)
+
+
+def test_equal_seeds_need_no_note(tmp_path):
+    assert seed_notes(compared(tmp_path, {})) == []
+
+
+def test_rows_of_further_seeds_are_named_and_do_not_count(tmp_path):
+    found = compared(tmp_path, {("flat", "slow"): (1, 2, 3)})
+    assert seed_notes(found) == ["1 of 4 cells have rows of further seeds, which do not count: flat, slow (seeds 2, 3)"]
+    assert found.cells[0].mean == 1.0
+    assert set(found.cells[0].by_seed) == {1}
+
+
+def test_further_seeds_that_all_cells_have_favour_none(tmp_path):
+    seeds = {(shape, rate): (1, 2) for shape in ("flat", "steep") for rate in ("slow", "fast")}
+    assert seed_notes(compared(tmp_path, seeds)) == []
+
+
+def test_cells_that_lack_a_seed_are_named(tmp_path):
+    text = PARABOLA.replace("seeds: [1]", "seeds: [1, 2]")
+    found = compared(tmp_path, {("steep", "fast"): (1, 2)}, text)
+    (note,) = seed_notes(found)
+    assert note.startswith("3 of 4 cells lack some of the seeds 1, 2: ")
+    assert note.count("(seeds 1)") == 3
+
+
+def test_no_more_than_three_cells_are_named():
+    cells = [cell(str(row), "FedAvg", 1.0, {1: 1.0}) for row in range(5)]
+    (note,) = seed_notes(comparison(cells, seeds=(1, 2)))
+    assert note.endswith("; and 2 more")
+
+
+@pytest.mark.parametrize("name", LIBRARY.names)
+def test_cells_of_a_shipped_table_have_the_same_seeds(name):
+    entry = LIBRARY.load(name)
+    for scale in entry.recipe.scale_names:
+        found = plan(LIBRARY, entry, scale)
+        comparison = compare(found, recorded_rows(LIBRARY, found))
+        if comparison.runs_done == comparison.runs_needed:
+            assert not any("lack" in note for note in seed_notes(comparison))
+        assert found.seeds[0] in {1, 100}  # none is chosen by what came of it
