@@ -49,7 +49,7 @@ def test_one_column_is_held_against_the_other_rows():
     assert wrong_numbers(of(cells, absolute=1.0)) == (2, 6)
 
 
-def test_numbers_of_other_measures_are_no_wrong_ones():
+def test_numbers_of_other_measures_are_not_wrong_ones():
     cells = [cell("IID", "FedAvg", 10.0, {1: 10.0}), cell("IID", "energy", 10.1, {1: 10.1}, measure="energy_j")]
     found = of(cells, absolute=1.0)
     assert wrong_numbers(found) == (0, 0)
@@ -66,7 +66,7 @@ def test_equal_printed_numbers_and_cells_without_numbers_are_left_out():
     assert wrong_numbers(of(cells, absolute=1.0)) == (0, 2)  # two means, held against 12
 
 
-def test_cells_of_one_run_are_no_wrong_ones():
+def test_cells_of_one_run_are_not_wrong_ones():
     first, second = exact_cells()[:2]
     shared = [first, second.__class__(**{**vars(second), "point": first.point})]
     assert wrong_numbers(of(shared, absolute=100.0)) == (0, 0)
@@ -81,7 +81,7 @@ def test_bounds_that_decide_nothing_are_left_out():
     assert wrong_numbers(of(cells, relative=0.1)) == (1, 1)
 
 
-def test_without_a_limit_of_numbers_there_are_no_wrong_ones():
+def test_without_a_limit_of_numbers_there_are_not_wrong_ones():
     assert wrong_numbers(comparison(tolerance=None)).share is None
     assert wrong_numbers(of(exact_cells(), orders=("FedSSG > FedAvg",))).held == 0
 
