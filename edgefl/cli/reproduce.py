@@ -280,7 +280,7 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
             print(f"{_text(one.comparison)}\n")
     for one in checked:
         inside, compared = one.comparison.counts()
-        print(f"{one.comparison.name}: {one.comparison.state_text} ({inside} of {compared} cells)")
+        print(f"{one.comparison.name}: {one.comparison.state_text} ({inside} of {compared} independent numbers)")
     print(f"{passed} of {len(checked)} recipes passed")
     return code
 
@@ -333,7 +333,16 @@ def _code(result: StudyResult, options: argparse.Namespace) -> int:
 
 def _text(comparison: Comparison) -> str:
     """Return a comparison as lines: a table with a line for each cell, then orders, tolerance and state."""
-    from edgefl.reproductions.texts import place_text, tolerance_text, within_text
+    from edgefl.reproductions.texts import (
+        dependence_texts,
+        misprint_texts,
+        order_text,
+        place_text,
+        reading_text,
+        state_with_notes,
+        tolerance_text,
+        within_text,
+    )
 
     rows = [_line(comparison, cell) for cell in comparison.cells]
     heads = [*comparison.row_names, "", "published", "measured", "by seed", "difference", ""]
@@ -344,15 +353,19 @@ def _text(comparison: Comparison) -> str:
         place = place_text(comparison.row_names, order.row)
         if place:
             place = f" ({place})"
-        lines.append(f"{'order':<11}{order.text}{place}: {_ANSWERS[order.holds]}")
+        lines.append(f"{'order':<11}{order.text}{place}: {order_text(order)}")
     if comparison.tolerance is not None:
         lines.append(f"{'tolerance':<11}{tolerance_text(comparison.tolerance)}: {comparison.tolerance.why}")
     inside = within_text(comparison)
     if inside:
-        lines.append(f"{'within':<11}{inside} cells that were compared")
+        lines.append(f"{'within':<11}{inside} independent numbers that were compared")
+    lines += [f"{'count once':<11}{text}" for text in dependence_texts(comparison)]
+    lines += [f"{'misprint':<11}{text}" for text in misprint_texts(comparison)]
+    if comparison.reading is not None:
+        lines.append(f"{'reading':<11}{reading_text(comparison.reading)}")
     if comparison.gap is not None:
         lines.append(f"{'gap':<11}{comparison.gap.strip()}")
-    lines.append(f"{'state':<11}{comparison.state_text}")
+    lines.append(f"{'state':<11}{state_with_notes(comparison)}")
     return "\n".join(lines)
 
 
@@ -393,6 +406,7 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
                 "by_seed": {str(seed): measured.number for seed, measured in cell.by_seed.items()},
                 "difference": cell.difference,
                 "within": cell.within,
+                "misprinted": cell.is_misprint,
             }
             for cell in comparison.cells
         ],
@@ -400,11 +414,8 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-_ANSWERS = {True: "yes", False: "no", None: "not known"}
-
-
 def _line(comparison: Comparison, cell: Cell) -> list[str]:
-    from edgefl.reproductions.texts import difference_text, mean_text, published_text, seeds_text
+    from edgefl.reproductions.texts import difference_text, mean_text, published_text, seeds_text, verdict_text
 
     return [
         *(cell.row.get(name, "") for name in comparison.row_names),
@@ -413,5 +424,5 @@ def _line(comparison: Comparison, cell: Cell) -> list[str]:
         mean_text(cell),
         seeds_text(cell, comparison.seeds),
         difference_text(cell),
-        "outside" if cell.within is False else "",
+        verdict_text(cell),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from edgefl.reproductions.caveats import Dependence, FittedReading, NumberKey, number_key
 from edgefl.reproductions.figure import Figure
 from edgefl.reproductions.plan import Plan, PlannedCell
 from edgefl.reproductions.published import Printed
@@ -15,9 +16,21 @@ from edgefl.reproductions.records import Row, Rows
 from edgefl.reproductions.relations import related
 
 State = Literal[
-    "within tolerance", "a named gap", "outside tolerance", "measured", "partly measured", "not measured", "needs data"
-]  # fmt: skip
-"""`measured`: neither a printed number nor an order can be compared."""
+    "within tolerance",
+    "order holds",
+    "echoes defaults",
+    "a named gap",
+    "outside tolerance",
+    "measured",
+    "partly measured",
+    "not measured",
+    "needs data",
+]
+"""`within tolerance`: numbers were compared, and all of them agree, as do the orders, if any are asked for; `order
+holds`: orders alone are asked for; `echoes defaults`: the numbers are what the runs were given; `measured`: neither a
+printed number nor an order can be compared."""
+
+HOLDS: frozenset[State] = frozenset({"within tolerance", "order holds", "echoes defaults", "measured"})
 
 ROUNDING = 1e-9  # relative to a printed number: rounding of floats misses no tolerance
 
@@ -63,6 +76,11 @@ class Cell:
         return None if self.published is None else self.published.number
 
     @property
+    def is_misprint(self) -> bool:
+        """True if the printed text cannot be what was measured."""
+        return self.published is not None and bool(self.published.misprint)
+
+    @property
     def asked(self) -> bool:
         """True if a number is printed to compare with."""
         return self.printed_number is not None
@@ -75,6 +93,7 @@ class Order:
     text: str
     row: Mapping[str, str]
     holds: bool | None  # None if one of them is missing
+    by_divergence: bool = False  # it holds because a run of the worst column diverged, which says little
 
 
 @dataclass(frozen=True)
@@ -98,11 +117,13 @@ class Comparison:
     figure: Figure | None = None
     measures: Mapping[str, Reading] = field(default_factory=dict)
     diverged: tuple[Row, ...] = ()  # the runs that diverged
+    dependent: tuple[Dependence, ...] = ()  # which numbers count once
+    reading: FittedReading | None = None  # a choice that was made after looking at the printed numbers
 
     @property
     def holds(self) -> bool:
         """True if all was measured, and the tolerance holds."""
-        return self.state in {"within tolerance", "measured"}
+        return self.state in HOLDS
 
     @property
     def row_names(self) -> list[str]:
@@ -121,13 +142,23 @@ class Comparison:
         if False in answers:
             return f"{text}, so far {_outside(self.gap)}"
         if True in answers:
+            if not any(cell.within is not None for cell in self.cells):
+                return f"{text}, so far the order holds"
             return f"{text}, so far within tolerance"
         return text
 
     def counts(self) -> tuple[int, int]:
-        """Return how many cells are within tolerance, and how many were compared."""
-        decided = [cell.within for cell in self.cells if cell.within is not None]
-        return sum(decided), len(decided)
+        """Return how many independent numbers are within tolerance, and how many were compared.
+
+        Cells of the same run and measure count once, as do numbers that follow from one another (`dependent`); such a
+        number is within tolerance if all of its cells are. What a run was given is no measurement.
+        """
+        answers: dict[NumberKey, list[bool]] = {}
+        for cell in self.cells:
+            if cell.within is not None and not _is_input(self.measures, cell):
+                key = number_key(cell.point, cell.measure, self.dependent)
+                answers.setdefault(key, []).append(cell.within)
+        return sum(map(all, answers.values())), len(answers)
 
 
 def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison:
@@ -161,6 +192,8 @@ def compare(plan: Plan, rows: Rows, *, data_are_here: bool = True) -> Comparison
         figure=plan.recipe.figure,
         measures=plan.recipe.measures,
         diverged=tuple(row for row in found if row.diverged),
+        dependent=plan.recipe.dependent,
+        reading=plan.recipe.reading,
     )
 
 
@@ -304,9 +337,12 @@ def _orders(plan: Plan, cells: Sequence[Cell]) -> tuple[Order, ...]:
         for row, by_column in rows.items():
             # A scale may run only some columns.
             names = [name for name in (part.strip() for part in order.split(">")) if name in by_column]
+            names = [name for name in names if not by_column[name].is_misprint]
             if len(names) > 1:
                 text = " > ".join(names)
-                found.append(Order(text, dict(row), _ordered(plan, [by_column[name] for name in names])))
+                ordered = [by_column[name] for name in names]
+                holds = _ordered(plan, ordered)
+                found.append(Order(text, dict(row), holds, holds is True and bool(ordered[-1].diverged)))
     return tuple(found)
 
 
@@ -338,13 +374,21 @@ def _state(plan: Plan, cells: Sequence[Cell], orders: Sequence[Order], done: flo
         return "not measured" if data_are_here else "needs data"
     if done < 1:
         return "partly measured"
-    answers = [cell.within for cell in cells if cell.asked] if _asks_numbers(plan) else []
-    answers += [order.holds for order in orders]
-    if not answers:
-        return "measured"
-    if all(answers):
+    asked = [cell for cell in cells if cell.asked] if _asks_numbers(plan) else []
+    # An order that holds because a run diverged answers nothing.
+    answers = [order.holds for order in orders if not order.by_divergence]
+    if not all([*answers, *(cell.within for cell in asked)]):
+        return _outside(plan.gap)
+    if any(not _is_input(plan.recipe.measures, cell) for cell in asked):
         return "within tolerance"
-    return _outside(plan.gap)
+    if answers:
+        return "order holds"
+    return "echoes defaults" if asked else "measured"
+
+
+def _is_input(measures: Mapping[str, Reading], cell: Cell) -> bool:
+    """Return whether a cell's measure reads what the run was given."""
+    return cell.measure in measures and measures[cell.measure].is_input
 
 
 def _outside(gap: str | None) -> Literal["outside tolerance", "a named gap"]:

@@ -18,6 +18,8 @@ SHIPPED = Path(__file__).parent  # the folder of those that come with edgefl
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii", "xiv", "xv")
 DEPTH = 4  # of overrides: a key of a value of an axis, such as axes.board.pi5.devices
 LIKE = "like"  # the key of a recipe that overrides single keys of another one
+PUBLISHED = "published"
+ABOUT_TABLE = ("misprinted", "repeated")  # keys about the rows of one printed table, which no other table takes over
 LISTED = "`edgefl reproduce` lists all"
 
 # What a recipe with `runs` takes from the other one.
@@ -163,6 +165,8 @@ class Library:
         keys, _ = read(self.root / "recipes" / f"{other}.yaml")
         if LIKE in keys:
             raise InputError(source.fault((LIKE,), f"{other} is like another recipe: write {keys[LIKE]}"))
+        if own.get(PUBLISHED, keys.get(PUBLISHED)) != keys.get(PUBLISHED):
+            keys = {key: value for key, value in keys.items() if key not in ABOUT_TABLE}
         return _overridden(keys, own)
 
 

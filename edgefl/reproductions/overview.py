@@ -12,7 +12,7 @@ from edgefl.reproductions.needs import Need, lacking, needs
 from edgefl.reproductions.plan import Plan, plan
 from edgefl.reproductions.records import Rows
 from edgefl.reproductions.study_folder import known_rows, local_rows
-from edgefl.reproductions.texts import last_day
+from edgefl.reproductions.texts import last_day, state_with_notes
 from edgefl.reproductions.trials import kept_trial_s
 
 UNKNOWN = "–"
@@ -38,7 +38,7 @@ class Line:
     @property
     def state(self) -> str:
         """The state, with the scale if it is not the whole one."""
-        text = self.comparison.state_text
+        text = state_with_notes(self.comparison)
         if self.comparison.scale != "full":
             text = f"{text} (scale {self.comparison.scale})"
         return text

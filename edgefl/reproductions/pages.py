@@ -38,6 +38,7 @@ def as_csv(comparison: Comparison) -> bytes:
     columns["difference"] = [cell.difference for cell in cells]
     columns["relative_difference"] = [cell.relative for cell in cells]
     columns["within"] = [cell.within for cell in cells]
+    columns["misprinted"] = [cell.published.misprint or None if cell.published else None for cell in cells]
     return csv_bytes(columns)
 
 

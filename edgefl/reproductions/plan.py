@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.section import nearest
+from edgefl.reproductions.caveats import PrintedCells, same_text
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.published import Printed, Table, TableRow, printed, read_table
 from edgefl.reproductions.readings.base import Reading
@@ -26,7 +27,6 @@ from edgefl.reproductions.recipe import (
     ScaleName,
     Tolerance,
     find_value,
-    same_text,
 )
 from edgefl.reproductions.relations import Relation
 
@@ -167,15 +167,10 @@ def plan(library: Library, entry: Entry, scale: ScaleName, seeds: int | None = N
     data = recipe.data
     if chosen.data is not None:  # an empty list is one, too
         data = chosen.data
-    return Plan(
-        entry,
-        scale,
-        cells,
-        listed,
-        data,
-        chosen.tolerance or recipe.tolerance,
-        chosen.gap or recipe.gap,
-    )
+    tolerance = recipe.tolerance
+    if "tolerance" in chosen.model_fields_set:  # null: numbers of this scale are not compared
+        tolerance = chosen.tolerance
+    return Plan(entry, scale, cells, listed, data, tolerance, chosen.gap or recipe.gap)
 
 
 def _first(seeds: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -210,6 +205,7 @@ class _Cells:
         """Yield all cells, row by row; refuse unknown columns, axes and measures, and cells without a number."""
         self._check_relations()
         columns = self._columns()
+        self._check_caveats(columns)
         for row in self._rows():
             given = self._of_row(row, columns)
             if given is None:
@@ -232,6 +228,9 @@ class _Cells:
                 published = printed(row[column], self._recipe.cell)
             except ValueError as error:
                 raise self._fault(("cell",), f"{self._table.file}, {column}: {error}") from None
+            for entry in self._recipe.misprinted:
+                if entry.has(row, column):
+                    published = Printed(row[column], misprint=entry.why)
         choices: list[list[str]] = []
         for axis in self._recipe.axes:
             values = list(self._recipe.axes[axis])
@@ -251,6 +250,37 @@ class _Cells:
                 near = nearest(relation.measure, self._recipe.measures)
                 raise self._fault(("relations", name, "measure"), f"{relation.measure} is not a measure{near}")
             self._check_axes(("relations", name, "to"), relation.to)
+
+    def _check_caveats(self, columns: Mapping[str, Any]) -> None:
+        """Refuse remarks about rows or columns that the printed table lacks, and about unknown axes."""
+        recipe = self._recipe
+        for key, remarks in (("misprinted", recipe.misprinted), ("repeated", recipe.repeated)):
+            for number, remark in enumerate(remarks):
+                self._check_remark((key, number), remark, columns)
+        for number, dependence in enumerate(recipe.dependent):
+            for axis in dependence.over:
+                if axis not in recipe.axes:
+                    text = f"{axis} is not an axis{nearest(axis, recipe.axes)}; axes: {', '.join(recipe.axes)}"
+                    raise self._fault(("dependent", number, "over"), text)
+            for axis, values in dependence.when.items():
+                for value in values:
+                    self._check_axes(("dependent", number, "when"), {axis: value})
+
+    def _check_remark(self, place: tuple[str | int, ...], remark: PrintedCells, columns: Mapping[str, Any]) -> None:
+        """Refuse a remark about no row or column of the printed table."""
+        table = self._table
+        if table is None:
+            return  # a recipe without a table has no such remark
+        for column in remark.when:
+            if column not in table.header:
+                text = f"{table.file} has no column {column}{nearest(column, table.header)}"
+                raise self._fault((*place, "when", column), f"{text}; columns: {', '.join(table.header)}")
+        for column in remark.columns:
+            if column not in columns:
+                text = f"{column} is not a column with numbers{nearest(column, columns)}"
+                raise self._fault((*place, "columns"), f"{text}; these are {', '.join(columns)}")
+        if not any(remark.has_row(row) for row in table.rows):
+            raise self._fault((*place, "when"), f"no row of {table.file} has these values")
 
     def _columns(self) -> dict[str, Mapping[str, Any]]:
         """Return the columns with numbers, each with the values of axes, or the measure, that it stands for."""

@@ -20,6 +20,7 @@ class Printed(NamedTuple):
     text: str
     number: float | None = None  # None if nothing comparable is printed
     bound: bool = False  # as in ">1000": the number is a bound, as the target was not reached
+    misprint: str = ""  # why the text cannot be what was measured; then it has no number
 
 
 class Table(NamedTuple):

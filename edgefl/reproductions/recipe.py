@@ -10,6 +10,7 @@ docs/reproductions/recipes.md explains them with an example. In short:
 - `measures` are read off a finished run (readings.py), `relations` are computed from two runs of one seed
   (relations.py), and `compare` names the one to compare with a printed number.
 - `tolerance` is the allowed difference, with its reason; `gap` names a known deviation.
+- `misprinted`, `repeated`, `dependent` and `reading` limit what the numbers are worth (caveats.py).
 
 A recipe that has `runs: PAPER/ITEM` takes runs and measures from that recipe, and adds cells and measures. One that has
 `like: PAPER/ITEM` takes all keys of that recipe and overrides some.
@@ -23,6 +24,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from edgefl.core.section import Section, fault, fault_at, nearest
+from edgefl.reproductions.caveats import Dependence, FittedReading, PrintedCells, Scalar, Scalars, same_text
 from edgefl.reproductions.figure import Figure, Texts
 from edgefl.reproductions.readings import READINGS
 from edgefl.reproductions.readings.base import Reading
@@ -34,8 +36,6 @@ AxisValue = str
 Point = dict[AxisName, AxisValue]
 """A value for each axis, which with the seed identifies a run."""
 
-Scalar = str | int | float | bool
-Scalars = Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]
 Seeds = Annotated[tuple[NonNegativeInt, ...], Field(strict=False, min_length=1)]
 Overrides = dict[DottedKey, Any]
 ScaleName = Literal["full", "small"]
@@ -142,6 +142,11 @@ class Recipe(Section):
     compare: str | None = None  # the measure of cells that name none; the first one if not given
     tolerance: Tolerance | None = None
     gap: str | None = None
+    # What limits the worth of the printed numbers, or of an agreement with them
+    misprinted: tuple[PrintedCells, ...] = ()  # shown, and never compared
+    repeated: tuple[PrintedCells, ...] = ()  # whose numbers another row prints, too, by right
+    dependent: tuple[Dependence, ...] = ()  # numbers that count once
+    reading: FittedReading | None = None  # chosen after looking at the printed numbers
     learns: bool = True  # false: `edgefl reproduce --check` runs it
     check: bool | Literal["small"] = False  # `edgefl reproduce --check` runs it although it learns, whole or small
     scales: dict[ScaleName, Scale] = Field(default_factory=dict)
@@ -228,9 +233,17 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def _cells_are_readable(self) -> Recipe:
-        about_file = (self.rows, self.left_out, self.columns_as, self.rows_as, self.value)
+        about_file = (
+            self.rows,
+            self.left_out,
+            self.columns_as,
+            self.rows_as,
+            self.value,
+            self.misprinted,
+            self.repeated,
+        )
         if self.published is None and any(about_file):
-            text = "is required: rows, left_out, columns_as, rows_as and value are about its file"
+            text = "is required: rows, left_out, columns_as, rows_as, value, misprinted and repeated are about its file"
             raise fault_at(("published",), text)
         if self.value is not None and (self.columns is not None or self.columns_as):
             raise fault_at(("value",), "stands in place of columns and columns_as: leave it out, or these")
@@ -244,16 +257,6 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     if isinstance(value, tuple):
         return value
     return (value,)
-
-
-def same_text(one: object, other: object) -> bool:
-    """Return whether two values are equal as texts or as numbers: 0.10 in a table is 0.1 in a recipe."""
-    if str(one) == str(other):
-        return True
-    try:
-        return float(str(one)) == float(str(other))
-    except ValueError:
-        return False
 
 
 def find_value(value: object, names: dict[str, Any]) -> str | None:

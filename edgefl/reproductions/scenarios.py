@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from edgefl.core.errors import InputError
+from edgefl.reproductions.caveats import same_text
 from edgefl.reproductions.library import Entry
 from edgefl.reproductions.plan import Plan, PlannedRun
-from edgefl.reproductions.recipe import BASE, Scale, as_tuple, same_text
+from edgefl.reproductions.recipe import BASE, Scale, as_tuple
 from edgefl.scenario import Scenario, load, shipped
 from edgefl.scenario.overlays import read_extended
 from edgefl.scenario.overrides import Override

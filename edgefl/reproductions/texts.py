@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from edgefl.reproductions.comparison import Cell, Comparison
+from edgefl.reproductions.caveats import FittedReading
+from edgefl.reproductions.comparison import Cell, Comparison, Order
 from edgefl.reproductions.recipe import Tolerance
 
 LARGEST_RELATIVE = 100.0  # larger differences, relative to the printed number, are told in its unit alone
 DIVERGED = "diverged"
 MINUS = "−"
+MISPRINTED = "†"  # after a printed text that cannot be what was measured
 MOST_DECIMALS = 6
 
 
@@ -57,9 +59,9 @@ def published_text(cell: Cell) -> str:
     if cell.published is None:
         return ""
     text = cell.published.text
-    if cell.asked:
+    if cell.asked or cell.is_misprint:
         text = text.partition("|")[0]  # the speed-up after the bar follows from the number
-    return text.replace("±", " ± ")
+    return text.replace("±", " ± ") + MISPRINTED * cell.is_misprint
 
 
 def seeds_text(cell: Cell, seeds: Sequence[int]) -> str:
@@ -101,11 +103,78 @@ def place_text(names: Sequence[str], row: Mapping[str, str]) -> str:
 
 
 def within_text(comparison: Comparison) -> str:
-    """Return how many of the compared cells are within tolerance; empty if none was compared."""
+    """Return how many of the compared independent numbers are within tolerance; empty if none was compared."""
     inside, compared = comparison.counts()
     if not compared:
         return ""
     return f"{inside} of {compared}"
+
+
+def verdict_text(cell: Cell) -> str:
+    """Return a word about a cell: outside tolerance, or misprinted; empty for others."""
+    if cell.is_misprint:
+        return "misprinted"
+    return "outside" if cell.within is False else ""
+
+
+def order_text(order: Order) -> str:
+    """Return whether an order holds, and whether only because a run diverged."""
+    if order.by_divergence:
+        return "holds trivially, as a run diverged"
+    return {True: "holds", False: "does not hold", None: "not known yet"}[order.holds]
+
+
+def state_with_notes(comparison: Comparison) -> str:
+    """Return the state, and what limits its worth: orders that hold as a run diverged, and a fitted reading."""
+    parts = [comparison.state_text]
+    if any(order.by_divergence for order in comparison.orders):
+        parts.append("in part as a run diverged")
+    if comparison.reading is not None and any(cell.within is not None for cell in comparison.cells):
+        parts.append("reading: fitted")
+    return ", ".join(parts)
+
+
+def reading_text(reading: FittedReading) -> str:
+    """Return what was chosen after looking at the printed numbers, how freely, and why."""
+    freedom = []
+    if reading.tried is not None:
+        freedom.append(f"{reading.tried} tried")
+    if reading.constants is not None:
+        freedom.append("1 number fitted" if reading.constants == 1 else f"{reading.constants} numbers fitted")
+    return f"fitted: {_line(reading.fitted)} ({', '.join(freedom)}); {_line(reading.why)}"
+
+
+def misprint_texts(comparison: Comparison) -> list[str]:
+    """Return the reason of each misprint, after the cells that it is about."""
+    by_reason: dict[str, list[str]] = {}
+    for cell in comparison.cells:
+        if cell.published is not None and cell.published.misprint:
+            columns = by_reason.setdefault(cell.published.misprint, [])
+            place = ", ".join(part for part in (place_text(comparison.row_names, cell.row), cell.column) if part)
+            columns.append(place)
+    return [f"{_places(places)}: {_line(why)}" for why, places in by_reason.items()]
+
+
+def dependence_texts(comparison: Comparison) -> list[str]:
+    """Return which numbers count once, and why."""
+    found = []
+    for dependence in comparison.dependent:
+        where = "; ".join(f"{axis} {', '.join(map(str, values))}" for axis, values in dependence.when.items())
+        over = f"one number for all of {', '.join(dependence.over)}"
+        found.append(f"{over}{f' with {where}' if where else ''}: {_line(dependence.why)}")
+    return found
+
+
+def _places(places: Sequence[str]) -> str:
+    """Return the first place of a misprint, and how many cells it is about."""
+    if len(places) == 1:
+        return places[0]
+    return f"{len(places)} cells from {places[0]}"
+
+
+def _line(text: str) -> str:
+    """Return a text of a recipe on one line."""
+    return " ".join(text.split())
 
 
 def last_day(comparison: Comparison) -> str:

@@ -12,13 +12,19 @@ from edgefl.reproductions.plan import PlannedRun
 from edgefl.reproductions.records import ORIGIN, Row
 from edgefl.reproductions.texts import (
     MINUS,
+    MISPRINTED,
+    dependence_texts,
     difference_text,
     last_day,
     mean_text,
+    misprint_texts,
+    order_text,
     place_text,
     published_text,
+    reading_text,
     seeds_text,
     tolerance_text,
+    verdict_text,
     within_text,
 )
 from edgefl.results.report.shared import templates
@@ -105,7 +111,8 @@ def _tiles(comparison: Comparison) -> list[Tile]:
     tiles = [Tile("State", comparison.state, f"scale {comparison.scale}")]
     within = within_text(comparison)
     if within:
-        tiles.append(Tile("Cells within tolerance", within, "of those that could be compared"))
+        compared = sum(cell.within is not None for cell in comparison.cells)
+        tiles.append(Tile("Independent numbers within tolerance", within, f"{compared} cells could be compared"))
     known = [cell for cell in comparison.cells if cell.relative is not None]
     if known:
         furthest = max(known, key=lambda cell: abs(cell.relative or 0.0))
@@ -117,12 +124,16 @@ def _tiles(comparison: Comparison) -> list[Tile]:
 
 
 def _story(comparison: Comparison) -> list[str]:
-    """Return the tolerance with its reason, and the known gap."""
+    """Return the tolerance with its reason, the known gap, and what limits the worth of the numbers."""
     sentences = []
     if comparison.tolerance is not None:
         sentences.append(f"Tolerance: {tolerance_text(comparison.tolerance)}; {comparison.tolerance.why.strip()}.")
     if comparison.gap is not None:
         sentences.append(f"Known gap: {comparison.gap.strip()}")
+    if comparison.reading is not None:
+        sentences.append(f"Reading: {reading_text(comparison.reading)}.")
+    sentences += [f"Counted once: {text}." for text in dependence_texts(comparison)]
+    sentences += [f"Misprinted ({MISPRINTED}): {text}." for text in misprint_texts(comparison)]
     return sentences
 
 
@@ -148,7 +159,9 @@ def _cells(comparison: Comparison) -> Html | None:
         if has_measures:
             texts.append(cell.measure)
         texts += [published_text(cell), mean_text(cell), seeds_text(cell, comparison.seeds), difference_text(cell)]
-        verdict = Html('<b class="outside">outside</b>') if cell.within is False else ""
+        verdict: str | Html = verdict_text(cell)
+        if cell.within is False:
+            verdict = Html('<b class="outside">{}</b>').format(verdict)
         body.append([*texts, verdict])
     return table(heads, body, "cells", "Numbers")
 
@@ -157,10 +170,7 @@ def _orders(comparison: Comparison) -> Html | None:
     """Return the table of the required orders, and which of them hold."""
     if not comparison.orders:
         return None
-    answers = {True: "holds", False: "does not hold", None: "not known yet"}
-    body = [
-        [order.text, place_text(comparison.row_names, order.row), answers[order.holds]] for order in comparison.orders
-    ]
+    body = [[order.text, place_text(comparison.row_names, order.row), order_text(order)] for order in comparison.orders]
     return table(["order, from better to worse", "in", ""], body, "orders", "Orders")
 
 

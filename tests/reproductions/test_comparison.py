@@ -67,7 +67,8 @@ def test_texts_other_than_one_number_count_as_not_measured(text):
     ],
 )
 def test_printed_cells(text, form, number, bound):
-    assert printed(text, form)[1:] == (number, bound)
+    found = printed(text, form)
+    assert (found.number, found.bound) == (number, bound)
 
 
 def test_equal_numbers_are_within(tmp_path):

@@ -14,9 +14,15 @@ from edgefl.reproductions.paper_table import by_row, labels
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.study_folder import recorded_rows
 from edgefl.reproductions.texts import (
+    MISPRINTED,
+    dependence_texts,
     mean_text,
+    misprint_texts,
+    order_text,
     place_text,
     published_text,
+    reading_text,
+    state_with_notes,
     tolerance_text,
     within_text,
 )
@@ -37,14 +43,18 @@ that they need; `edgefl reproduce fedssg/table-3` runs one, and `--recorded` pri
 cell ([command line](COMMANDS)). [How to write a recipe](RECIPES). `make pages` writes the overview from the recipes and
 the recorded rows; the site has a page for each paper.
 
-- *within tolerance*: all was measured, and the recipe's tolerance holds;
+- *within tolerance*: numbers were compared, and all of them agree, as do the orders that the recipe asks for;
+- *order holds*: only an order is asked for, and it holds;
+- *echoes defaults*: the numbers are what the runs are given, so that nothing is measured;
 - *a named gap*: a part does not hold, and the recipe names what is known of it;
 - *outside tolerance*: a part does not hold, and the cause is unknown;
-- *measured*: nothing is printed to compare with;
+- *measured*: nothing is compared;
 - *partly measured*: some of the runs are still missing;
 - *needs data*: nothing was run, as the data were not at hand; *not measured*: nothing was run.
 
-*Difference* is the median over all compared numbers, relative to the printed one. *Small* is the recipe's small scale.
+*Reading: fitted*: a reading of the setting, or constants, were chosen after looking at the printed numbers.
+*Independent numbers*: cells of one run and measure, and numbers that follow from one another, count once. *Difference*
+is the median over all compared numbers, relative to the printed one. *Small* is the recipe's small scale.
 """
 
 
@@ -125,7 +135,7 @@ def _table(library: Library, paper: str, compared: dict[str, Comparison]) -> str
         "printed item": [", ".join(entry.recipe.covers) or _plain(entry.recipe.title) for entry in entries],
         "recipe": [entry.name.partition("/")[2] for entry in entries],
         "state": [_state_with_data(entry, one) for entry, one in zip(entries, comparisons, strict=True)],
-        "within tolerance": [within_text(one) for one in comparisons],
+        "independent numbers within": [within_text(one) for one in comparisons],
         "difference": [_median_difference(one) for one in comparisons],
     }
     return markdown(
@@ -211,7 +221,7 @@ def _judgement(comparison: Comparison) -> list[str]:
         lines.append(f"- **Tolerance**: {asked}; {_plain(comparison.tolerance.why)}.")
     within = within_text(comparison)
     if within:
-        lines.append(f"- **Within tolerance**: {within} cells that could be compared.")
+        lines.append(f"- **Within tolerance**: {within} independent numbers that could be compared.")
     failed = [order for order in comparison.orders if order.holds is False]
     if comparison.orders:
         held = sum(order.holds is True for order in comparison.orders)
@@ -219,8 +229,13 @@ def _judgement(comparison: Comparison) -> list[str]:
     for order in failed:
         place = place_text(comparison.row_names, order.row)
         lines.append(f"  - not {order.text}{f' ({place})' if place else ''}")
+    lines += [f"  - {order.text}: {order_text(order)}" for order in comparison.orders if order.by_divergence]
     if comparison.gap is not None:
         lines.append(f"- **Gap**: {_plain(comparison.gap)}")
+    if comparison.reading is not None:
+        lines.append(f"- **Reading**: {_plain(reading_text(comparison.reading))}.")
+    lines += [f"- **Counted once**: {_plain(text)}." for text in dependence_texts(comparison)]
+    lines += [f"- **Misprinted** ({MISPRINTED}): {_plain(text)}." for text in misprint_texts(comparison)]
     return [*lines, ""]
 
 
@@ -230,7 +245,7 @@ def _plain(text: str) -> str:
 
 
 def _state(comparison: Comparison) -> str:
-    text = comparison.state_text
+    text = state_with_notes(comparison)
     if is_measured(comparison) and comparison.scale != "full":
         text = f"{text} ({comparison.scale})"
     return text

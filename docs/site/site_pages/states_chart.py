@@ -11,6 +11,7 @@ HEIGHT_IN = 2.3
 BLUE = "#1f5c99"
 STATES = {
     "within tolerance": BLUE,
+    "order holds": "#5b8f6b",
     "a named gap": "#e8a33d",
     "outside tolerance": "#b3261e",
     "measured": "#7aa6d8",

@@ -48,3 +48,4 @@ class ScenarioEntry(DocumentEntry):
 
     document = "scenario"
     ending = ".yaml"
+    is_input: ClassVar[bool] = True
