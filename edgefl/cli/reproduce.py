@@ -335,6 +335,7 @@ def _text(comparison: Comparison) -> str:
     """Return a comparison as lines: a table with a line for each cell, then orders, tolerance and state."""
     from edgefl.reproductions.texts import (
         dependence_texts,
+        lacks_texts,
         misprint_texts,
         order_text,
         place_text,
@@ -361,6 +362,7 @@ def _text(comparison: Comparison) -> str:
         lines.append(f"{'within':<11}{inside} independent numbers that were compared")
     lines += [f"{'count once':<11}{text}" for text in dependence_texts(comparison)]
     lines += [f"{'misprint':<11}{text}" for text in misprint_texts(comparison)]
+    lines += [f"{'data lack':<11}{text}" for text in lacks_texts(comparison)]
     if comparison.reading is not None:
         lines.append(f"{'reading':<11}{reading_text(comparison.reading)}")
     if comparison.gap is not None:
