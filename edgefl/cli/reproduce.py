@@ -262,16 +262,20 @@ def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace
 
 
 def _check(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Run all recipes that do not learn, or learn in seconds, and print which are within tolerance."""
+    """Run all recipes that do not learn, or learn in seconds; print which are within tolerance, and copied rows."""
     from edgefl.cli.progress import SweepProgress
     from edgefl.reproductions.checks import check
+    from edgefl.reproductions.copies import copies
+    from edgefl.reproductions.texts import within_text
 
+    found = [copy for copy in copies(library) if copy.one.recipe in names or copy.other.recipe in names]
     progress = SweepProgress("check", quiet=options.quiet)
     checked = check(library, names, workers=options.workers, on_run_end=progress)
     passed = sum(one.passed for one in checked)
     code = EXIT_DONE if passed == len(checked) else EXIT_FAILED
     if options.json:
         options.document["comparisons"] = [{**_as_json(one.comparison), "passed": one.passed} for one in checked]
+        options.document["copies"] = [{"text": copy.text, "explanation": copy.explanation} for copy in found]
         return code
     for one in checked:
         for error in one.failed:
@@ -279,8 +283,12 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
         if not one.passed:
             print(f"{_text(one.comparison)}\n")
     for one in checked:
-        inside, compared = one.comparison.counts()
-        print(f"{one.comparison.name}: {one.comparison.state_text} ({inside} of {compared} independent numbers)")
+        within = within_text(one.comparison)
+        counted = f" ({within} independent numbers)" if within else ""
+        print(f"{one.comparison.name}: {one.comparison.state_text}{counted}")
+    for copy in found:
+        if not copy.explanation:
+            print(f"printed twice: {copy.text} (to explain by `misprinted` or `repeated`)")
     print(f"{passed} of {len(checked)} recipes passed")
     return code
 

@@ -72,8 +72,12 @@ NumberKey = tuple[tuple[tuple[str, str], ...], str]
 
 def number_key(point: Mapping[str, str], measure: str, dependent: tuple[Dependence, ...]) -> NumberKey:
     """Return what identifies a measured number among independent ones: its measure, and the axes that count."""
-    left_out = {axis for dependence in dependent if dependence.holds_at(point) for axis in dependence.over}
-    return tuple((axis, value) for axis, value in point.items() if axis not in left_out), measure
+    kept = dict(point)
+    for number, dependence in enumerate(dependent):
+        if dependence.holds_at(point):
+            for axis in dependence.over:
+                kept[axis] = f"dependent {number}"  # no axis has such a value, and each dependence has its own
+    return tuple(kept.items()), measure
 
 
 def same_text(one: object, other: object) -> bool:

@@ -151,7 +151,7 @@ class Comparison:
         """Return how many independent numbers are within tolerance, and how many were compared.
 
         Cells of the same run and measure count once, as do numbers that follow from one another (`dependent`); such a
-        number is within tolerance if all of its cells are. What a run was given is no measurement.
+        number is within tolerance if all of its cells are. What a run was given does not count.
         """
         answers: dict[NumberKey, list[bool]] = {}
         for cell in self.cells:

@@ -167,9 +167,9 @@ def plan(library: Library, entry: Entry, scale: ScaleName, seeds: int | None = N
     data = recipe.data
     if chosen.data is not None:  # an empty list is one, too
         data = chosen.data
-    tolerance = recipe.tolerance
-    if "tolerance" in chosen.model_fields_set:  # null: numbers of this scale are not compared
-        tolerance = chosen.tolerance
+    tolerance = chosen.tolerance or recipe.tolerance
+    if tolerance is not None and not chosen.numbers:
+        tolerance = tolerance.orders_alone()
     return Plan(entry, scale, cells, listed, data, tolerance, chosen.gap or recipe.gap)
 
 

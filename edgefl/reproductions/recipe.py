@@ -76,6 +76,10 @@ class Tolerance(Section):
         """True if it limits numbers, not orders alone."""
         return self.relative is not None or self.absolute is not None or self.trials is not None
 
+    def orders_alone(self) -> Tolerance | None:
+        """Return the tolerance without limits of numbers; None if it asks for no order."""
+        return Tolerance(orders=self.orders, why=self.why) if self.orders else None
+
     def limits(self, printed: float) -> list[float]:
         """Return the allowed differences from a printed number, in its unit."""
         found = []
@@ -105,6 +109,7 @@ class Scale(Section):
     seeds: Seeds | None = None
     data: tuple[str | dict[str, Any], ...] | None = None
     tolerance: Tolerance | None = None
+    numbers: bool = True  # false: of data or a size with which numbers cannot be alike; only orders are compared
     gap: str | None = None
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from edgefl.reproductions.caveats import FittedReading
+from edgefl.reproductions.caveats import Dependence, FittedReading
 from edgefl.reproductions.comparison import Cell, Comparison, Order
 from edgefl.reproductions.recipe import Tolerance
 from edgefl.reproductions.records import LACKS
@@ -125,14 +125,19 @@ def order_text(order: Order) -> str:
     return {True: "holds", False: "does not hold", None: "not known yet"}[order.holds]
 
 
-def state_with_notes(comparison: Comparison) -> str:
-    """Return the state, and what limits its worth: orders that hold as a run diverged, and a fitted reading."""
-    parts = [comparison.state_text]
-    if any(order.by_divergence for order in comparison.orders):
-        parts.append("in part as a run diverged")
+def state_notes(comparison: Comparison) -> list[str]:
+    """Return what limits the worth of a state: orders that hold as a run diverged, and a fitted reading."""
+    notes = []
+    if comparison.holds and any(order.by_divergence for order in comparison.orders):
+        notes.append("in part as a run diverged")
     if comparison.reading is not None and any(cell.within is not None for cell in comparison.cells):
-        parts.append("reading: fitted")
-    return ", ".join(parts)
+        notes.append("reading: fitted")
+    return notes
+
+
+def state_with_notes(comparison: Comparison) -> str:
+    """Return the state with its notes."""
+    return ", ".join([comparison.state_text, *state_notes(comparison)])
 
 
 def reading_text(reading: FittedReading) -> str:
@@ -147,30 +152,32 @@ def reading_text(reading: FittedReading) -> str:
 
 def misprint_texts(comparison: Comparison) -> list[str]:
     """Return the reason of each misprint, after the cells that it is about."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[str, list[Cell]] = {}
     for cell in comparison.cells:
         if cell.published is not None and cell.published.misprint:
-            columns = by_reason.setdefault(cell.published.misprint, [])
-            place = ", ".join(part for part in (place_text(comparison.row_names, cell.row), cell.column) if part)
-            columns.append(place)
-    return [f"{_places(places)}: {_line(why)}" for why, places in by_reason.items()]
+            by_reason.setdefault(cell.published.misprint, []).append(cell)
+    return [f"{_cells_text(comparison, cells)}: {_line(why)}" for why, cells in by_reason.items()]
+
+
+def _cells_text(comparison: Comparison, cells: Sequence[Cell]) -> str:
+    """Return the place of a cell, or how many cells there are in which rows."""
+    rows = [place_text(comparison.row_names, cell.row) for cell in cells]
+    if len(cells) == 1:
+        return f"{rows[0]}, {cells[0].column}".strip(", ")
+    return f"{len(cells)} cells ({'; '.join(dict.fromkeys(rows))})"
 
 
 def dependence_texts(comparison: Comparison) -> list[str]:
     """Return which numbers count once, and why."""
-    found = []
-    for dependence in comparison.dependent:
-        where = "; ".join(f"{axis} {', '.join(map(str, values))}" for axis, values in dependence.when.items())
-        over = f"one number for all of {', '.join(dependence.over)}"
-        found.append(f"{over}{f' with {where}' if where else ''}: {_line(dependence.why)}")
-    return found
+    return [f"{_dependence_text(dependence)}: {_line(dependence.why)}" for dependence in comparison.dependent]
 
 
-def _places(places: Sequence[str]) -> str:
-    """Return the first place of a misprint, and how many cells it is about."""
-    if len(places) == 1:
-        return places[0]
-    return f"{len(places)} cells from {places[0]}"
+def _dependence_text(dependence: Dependence) -> str:
+    """Return the axes of a dependence, with the values that it is about."""
+    values = {axis: ", ".join(map(str, chosen)) for axis, chosen in dependence.when.items()}
+    over = [f"{axis} ({values.pop(axis)})" if axis in values else f"all {axis}" for axis in dependence.over]
+    where = [f"{axis} {text}" for axis, text in values.items()]
+    return ", ".join([*over, *where])
 
 
 def _line(text: str) -> str:

@@ -24,6 +24,7 @@ from edgefl.reproductions.texts import (
     published_text,
     reading_text,
     seeds_text,
+    state_notes,
     tolerance_text,
     verdict_text,
     within_text,
@@ -109,7 +110,7 @@ def _banner(comparison: Comparison) -> str:
 
 
 def _tiles(comparison: Comparison) -> list[Tile]:
-    tiles = [Tile("State", comparison.state, f"scale {comparison.scale}")]
+    tiles = [Tile("State", comparison.state, ", ".join([f"scale {comparison.scale}", *state_notes(comparison)]))]
     within = within_text(comparison)
     if within:
         compared = sum(cell.within is not None for cell in comparison.cells)

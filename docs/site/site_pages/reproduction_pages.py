@@ -153,7 +153,7 @@ def _state_with_data(entry: Entry, comparison: Comparison) -> str:
 def _median_difference(comparison: Comparison) -> str:
     """Return the median difference between measured and printed numbers; empty where none was compared."""
     found = [abs(cell.relative) for cell in comparison.cells if cell.relative is not None and cell.within is not None]
-    if not found:
+    if not found or comparison.state == "echoes defaults":
         return ""
     per_cent = 100 * statistics.median(found)
     if per_cent < LEAST_PER_CENT:

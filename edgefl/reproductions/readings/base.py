@@ -26,7 +26,7 @@ class Reading(Member):
     """Base of all readings."""
 
     better: ClassVar[Better] = "higher"  # which of two values is the better one, for a recipe's orders
-    is_input: ClassVar[bool] = False  # it reads what the run was given, so that agreement with print is no measurement
+    is_input: ClassVar[bool] = False  # it reads what the run was given, so agreement with print measures nothing
 
     @property
     def direction(self) -> Better:
