@@ -32,7 +32,7 @@ def test_a_study_from_its_first_run_to_an_altered_table(edgefl):
     found = {(row["shape"], row["column"]): float(row["mean"]) for row in rows(study / "comparison.csv")}
     assert found == pytest.approx({point: answer(*point) for point in found}, rel=1e-6)
     assert len(found) == 4
-    assert "4 of 4 cells" in done.stdout
+    assert "4 of 4 independent numbers" in done.stdout
     assert "within tolerance" in edgefl("reproduce", "--library", "library").stdout
 
     # Rows are kept when the runs are deleted; nothing is run again.

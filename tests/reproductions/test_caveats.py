@@ -165,7 +165,7 @@ def test_numbers_and_orders_must_both_hold(tmp_path, order, state):
     assert compare(plan, rows_of(plan)).state == state
 
 
-def test_echoed_inputs_are_no_measurement(tmp_path):
+def test_echoed_inputs_do_not_count(tmp_path):
     plan = planned(
         tmp_path, PARABOLA.replace("{kind: column_final, column: parameter}", "{kind: scenario, key: training.lr}")
     )

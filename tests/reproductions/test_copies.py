@@ -69,11 +69,11 @@ def test_rows_are_compared_in_the_columns_that_two_tables_share(tmp_path):
         (62.88, 56.16, 10.0, 56.23),  # two numbers at a time
     ],
 )
-def test_numbers_that_are_equal_by_chance_are_no_copy(tmp_path, numbers):
+def test_numbers_that_are_equal_by_chance_are_not_listed(tmp_path, numbers):
     assert found(library(tmp_path, first=(NAMES[:4], [("A", *numbers), ("B", *numbers)]))) == []
 
 
-def test_equal_numbers_in_another_order_are_no_copy(tmp_path):
+def test_equal_numbers_in_another_order_are_not_listed(tmp_path):
     rows = [("A", 62.88, 56.16, 56.23), ("B", 56.16, 62.88, 56.23)]
     assert found(library(tmp_path, first=(NAMES[:3], rows))) == []
 

@@ -47,6 +47,25 @@ def test_no_table_or_figure_is_absent(paper):
     assert without in OVERVIEW
 
 
+@pytest.mark.parametrize(
+    ("name", "scale", "numbers"),
+    [
+        ("dynamic-devices/table-vii", "full", 4),  # latency and energy of two datasets; rounds are printed
+        ("dynamic-devices/table-i", "full", 0),  # defaults
+        ("fedssg/table-1", "full", 21),  # the program's FedVRA is its FedDyn
+        ("fedssg/table-4", "full", 21),
+        ("third-party/pi-compute", "full", 32),  # equal networks under two names
+        ("fedeve/table-1", "small", 0),  # other data, and a tenth of the size
+        ("fedeve/table-3", "small", 0),
+    ],
+)
+def test_independent_numbers_count_once(name, scale, numbers):
+    planned = plan(LIBRARY, LIBRARY.load(name), scale)
+    comparison = compare(planned, read_rows(LIBRARY.recorded(planned.entry, scale), planned.axes))
+    assert all(cell.is_measured for cell in comparison.cells if cell.asked)
+    assert comparison.counts()[1] == numbers
+
+
 @pytest.mark.parametrize("name", LIBRARY.names)
 def test_a_recipe_is_sound(name):
     entry = LIBRARY.load(name)
