@@ -345,6 +345,7 @@ def _text(comparison: Comparison) -> str:
     from edgefl.reproductions.same_seeds import seed_notes
     from edgefl.reproductions.texts import (
         dependence_texts,
+        lacks_texts,
         misprint_texts,
         order_text,
         place_text,
@@ -375,6 +376,7 @@ def _text(comparison: Comparison) -> str:
     lines += [f"{'seeds':<11}{note}" for note in seed_notes(comparison)]
     lines += [f"{'count once':<11}{text}" for text in dependence_texts(comparison)]
     lines += [f"{'misprint':<11}{text}" for text in misprint_texts(comparison)]
+    lines += [f"{'data lack':<11}{text}" for text in lacks_texts(comparison)]
     if comparison.reading is not None:
         lines.append(f"{'reading':<11}{reading_text(comparison.reading)}")
     if comparison.gap is not None:

@@ -18,6 +18,9 @@ ORIGIN = ("version", "commit", "date", "took_s", "settings")
 """Columns of a row's origin: version, commit, day, duration of the run, and a digest of the recipe's settings for the
 run (`scenarios.settings_digest`): rows from before a change of the recipe do not count."""
 
+LACKS = "data_lacks"
+"""The column of a row's origin with the samples that a dataset lacked, as the run's manifest names them."""
+
 DIVERGED = "diverged"
 """The column that names what diverged, and in which round; such a row has no measures."""
 
@@ -83,7 +86,7 @@ def _row(row: CsvRow, axes: Sequence[str]) -> Row:
         took_s = math.nan
     if not math.isfinite(took_s):
         raise NotReadable("seed and took_s must be numbers", row.line)
-    named = (*axes, SEED, *ORIGIN, DIGEST, DIVERGED)
+    named = (*axes, SEED, *ORIGIN, LACKS, DIGEST, DIVERGED)
     for name, text in texts.items():
         if name not in named and not _is_measured(text):
             raise NotReadable(f"{name}: must be a finite number, or several of them, got {shown(text)}", row.line)
@@ -91,7 +94,7 @@ def _row(row: CsvRow, axes: Sequence[str]) -> Row:
         point={axis: texts[axis] for axis in axes},
         seed=seed,
         measures={name: "" if text == NOTHING else text for name, text in texts.items() if text and name not in named},
-        origin={name: texts.get(name, "") for name in ORIGIN},
+        origin={name: texts.get(name, "") for name in (*ORIGIN, LACKS)},
         digest=texts.get(DIGEST, ""),
         diverged=texts.get(DIVERGED, ""),
     )
@@ -120,6 +123,8 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
         columns[name] = [(row.measures[name] or NOTHING) if name in row.measures else "" for row in listed]
     for name in ORIGIN:
         columns[name] = [row.origin.get(name, "") for row in listed]
+    if any(row.origin.get(LACKS) for row in listed):
+        columns[LACKS] = [row.origin.get(LACKS, "") for row in listed]
     if any(row.diverged for row in listed):
         columns[DIVERGED] = [row.diverged for row in listed]
     if any(row.digest for row in listed):

@@ -20,7 +20,7 @@ from edgefl.reproductions.needs import lacking, needs
 from edgefl.reproductions.plan import Plan, PlannedRun
 from edgefl.reproductions.plan import plan as plan_of
 from edgefl.reproductions.readings.base import Reading, columns_of
-from edgefl.reproductions.records import Row, Rows, merged, read_rows, write_rows
+from edgefl.reproductions.records import LACKS, Row, Rows, merged, read_rows, write_rows
 from edgefl.reproductions.scenarios import scenarios_of, settings_digest
 from edgefl.reproductions.study_folder import (
     MARKS,
@@ -32,6 +32,7 @@ from edgefl.reproductions.study_folder import (
     local_rows,
     recorded_rows,
 )
+from edgefl.results.integrity import DATA_LACKS
 from edgefl.results.run_folder import LOCK
 from edgefl.runs import sweep_folder, sweeps
 from edgefl.runs.sweep_folder import scenario_digest
@@ -276,4 +277,5 @@ def _origin(plan: Plan, run: PlannedRun, finished: FinishedRun) -> dict[str, str
         "date": str(began.date()),
         "took_s": took_s,
         "settings": settings_digest(plan, run),
+        LACKS: str(manifest.get(DATA_LACKS, "")),
     }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from edgefl.reproductions.caveats import Dependence, FittedReading
 from edgefl.reproductions.comparison import Cell, Comparison, Order
 from edgefl.reproductions.recipe import Tolerance
+from edgefl.reproductions.records import LACKS
 
 LARGEST_RELATIVE = 100.0  # larger differences, relative to the printed number, are told in its unit alone
 DIVERGED = "diverged"
@@ -235,6 +236,12 @@ def _dependence_text(dependence: Dependence) -> str:
 def _line(text: str) -> str:
     """Return a text of a recipe on one line."""
     return " ".join(text.split())
+
+
+def lacks_texts(comparison: Comparison) -> list[str]:
+    """Return the samples that the data of measured runs lacked, each text once."""
+    rows = [*comparison.rows, *comparison.diverged]
+    return list(dict.fromkeys(row.origin[LACKS] for row in rows if row.origin.get(LACKS)))
 
 
 def last_day(comparison: Comparison) -> str:

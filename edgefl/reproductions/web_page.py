@@ -17,6 +17,7 @@ from edgefl.reproductions.texts import (
     MISPRINTED,
     dependence_texts,
     difference_text,
+    lacks_texts,
     last_day,
     mean_text,
     misprint_texts,
@@ -136,6 +137,7 @@ def _story(comparison: Comparison) -> list[str]:
         sentences.append(f"Tolerance: {tolerance_text(comparison.tolerance)}; {comparison.tolerance.why.strip()}.")
     if comparison.gap is not None:
         sentences.append(f"Known gap: {comparison.gap.strip()}")
+    sentences += [f"The data lacked {text}." for text in lacks_texts(comparison)]
     if comparison.reading is not None:
         sentences.append(f"Reading: {reading_text(comparison.reading)}.")
     sentences += [f"Counted once: {text}." for text in dependence_texts(comparison)]

@@ -15,6 +15,7 @@ SUMMARY_FILE = "summary.json"
 SUMMARY_DIGEST = "summary_digest"  # outside `digests`, as the summary has wall-clock times
 WHAT_IF_FILE = "what_if.csv"
 DATA_DIGEST = "data_digest"  # outside `digests`, as the data are not a file of the folder
+DATA_LACKS = "data_lacks"  # how many samples of the published dataset its file lacks; only if some are missing
 WHAT_IF_DIGEST = "what_if_digest"  # outside `digests`, as the file may be written and removed long after the run
 
 

@@ -23,7 +23,7 @@ from edgefl.core.plugins import attributing
 from edgefl.core.ray_cluster import told_by_machines
 from edgefl.learning.record import Pace
 from edgefl.results import provenance
-from edgefl.results.integrity import DATA_DIGEST
+from edgefl.results.integrity import DATA_DIGEST, DATA_LACKS
 from edgefl.results.progress import Progress, RemainingTime
 from edgefl.results.provenance import PROCESSOR
 from edgefl.results.result import Result
@@ -274,11 +274,14 @@ class Emulation:
         self._setup_s = time.perf_counter() - self._began_s
 
     def _note_data(self, folder: Path) -> None:
-        """Note the digest of the data in the manifest; a resumed run must have the same data."""
-        digest = self._divided.data.digest
+        """Note the digest of the data in the manifest, and what they lack; a resumed run must have the same data."""
+        data = self._divided.data
+        digest = data.digest
         if self.options.resume:
             check_data(folder, self.scenario.data.dataset, digest)
         self._manifest[DATA_DIGEST] = digest
+        if data.lacks:
+            self._manifest[DATA_LACKS] = data.lacks
 
     def _note_round(self, progress: RoundListener, row: Mapping[str, Any]) -> None:
         """Pass on the row of a round, and write the tables for pages about the run now and then."""

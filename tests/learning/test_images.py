@@ -12,6 +12,7 @@ from PIL import Image
 from scipy.io import savemat
 
 from edgefl.core.errors import InputError
+from edgefl.learning.datasets.base import missing_samples
 from edgefl.learning.datasets.cifar10 import BATCHES, Cifar10
 from edgefl.learning.datasets.cifar100 import Cifar100
 from edgefl.learning.datasets.cinic10 import CLASSES as CINIC
@@ -186,12 +187,21 @@ def test_cifar10_batches(tmp_path, dump):
         assert (data.shape, data.classes) == ((3, 32, 32), 10)
 
 
-def test_cifar10_npz(tmp_path):
+def test_cifar10_npz(tmp_path, caplog):
     x = images(9, 32, 32, 3)
     y = np.arange(9)
     np.savez(tmp_path / "cifar10_12k.npz", train_x=x, train_y=y, test_x=x[:4], test_y=y[:4])
     moved = x.transpose(0, 3, 1, 2)
-    assert same(Cifar10(path=tmp_path).load(), (moved, y), (moved[:4], y[:4]))
+    data = Cifar10(path=tmp_path).load()
+    assert same(data, (moved, y), (moved[:4], y[:4]))
+    assert data.lacks == "49,991 of 50,000 training samples and 9,996 of 10,000 test samples"
+    assert caplog.messages == [f"data: {tmp_path / 'cifar10_12k.npz'} lacks {data.lacks} of CIFAR-10"]
+
+
+def test_a_whole_set_lacks_nothing():
+    arrays = {"train_y": np.zeros(5), "test_y": np.zeros(2)}
+    assert missing_samples(arrays, 5, 2) == missing_samples(arrays, 5, 1) == ""
+    assert missing_samples(arrays, 6, 2) == "1 of 6 training samples and 0 of 2 test samples"
 
 
 @pytest.mark.parametrize(("labels", "classes"), [("fine", 100), ("coarse", 20)])

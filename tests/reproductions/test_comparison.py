@@ -48,6 +48,17 @@ def test_infinite_duration_is_refused(tmp_path):
         read_rows(tmp_path / "measured.csv", list(row.point))
 
 
+def test_samples_that_the_data_lacked_stay_with_their_row(tmp_path):
+    """The column is there only if a row has it, so that files of whole sets do not change."""
+    whole = Row({"shape": "flat", "rate": "slow"}, 1, {"last": "1"})
+    partial = Row({"shape": "flat", "rate": "slow"}, 2, {"last": "1"}, {"data_lacks": "59 of 50,000 samples"})
+    write_rows(tmp_path / "measured.csv", [whole])
+    assert "data_lacks" not in (tmp_path / "measured.csv").read_text()
+    write_rows(tmp_path / "measured.csv", [whole, partial])
+    found = read_rows(tmp_path / "measured.csv", list(whole.point))
+    assert [row.origin["data_lacks"] for row in found.values()] == ["", "59 of 50,000 samples"]
+
+
 @pytest.mark.parametrize("text", ["", "nan", "1 2"])
 def test_texts_other_than_one_number_count_as_not_measured(text):
     assert measured(text) is None

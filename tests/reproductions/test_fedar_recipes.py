@@ -23,8 +23,8 @@ def measured(found, **measures):
 
 
 def test_every_item_of_the_paper_has_a_recipe():
-    covered = {item for name in LIBRARY.find("fedar") for item in LIBRARY.load(name).recipe.covers}
-    assert covered >= {"Table 2", "Table 3", *(f"Figure {number}" for number in range(1, 6)), "MNIST (Appendix)"}
+    covered = {item.partition(" (")[0] for name in LIBRARY.find("fedar") for item in LIBRARY.load(name).recipe.covers}
+    assert covered >= {"Table 2", "Table 3", *(f"Figure {number}" for number in range(1, 6)), "MNIST"}
 
 
 def test_client_0_is_away_in_the_last_rounds():

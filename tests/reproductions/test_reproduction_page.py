@@ -86,6 +86,14 @@ def test_page_has_tolerance_orders_and_gap(written):
     assert "does not hold" not in page
 
 
+def test_page_names_what_the_data_of_its_runs_lacked(written):
+    rows = [run("IID", "FedAvg", seed) for seed in (1, 2)]
+    assert "The data lacked" not in written(comparison(rows=tuple(rows)))["report.html"]
+    partial = tuple(replace(row, origin={**row.origin, "data_lacks": "59 of 50,000 samples"}) for row in rows)
+    page = written(comparison(rows=partial))["report.html"].replace("\xa0", " ")
+    assert page.count("The data lacked 59 of 50,000 samples.") == 1
+
+
 def test_page_links_existing_runs(tmp_path):
     folder = tmp_path / "runs" / "setting=IID,algorithm=FedAvg"
     (folder / "seed-2").mkdir(parents=True)

@@ -210,6 +210,17 @@ def test_the_manifest_has_the_digest_of_the_data(tmp_path):
     assert digests[2] != dataset.sha256
 
 
+def test_the_manifest_says_what_a_file_of_cifar10_lacks(tmp_path):
+    x = np.random.default_rng(1).integers(0, 256, (60, 32, 32, 3), dtype=np.uint8)
+    y = np.arange(60) % 10
+    np.savez(tmp_path / "cifar10.npz", train_x=x, train_y=y, test_x=x[:20], test_y=y[:20])
+    data = {"dataset": "cifar10", "path": str(tmp_path)}
+    result = edgefl.run({**BASE, "rounds": 1, "data": data}, out=tmp_path / "run", device="cpu")
+    assert result.manifest["data_lacks"] == "49,940 of 50,000 training samples and 9,980 of 10,000 test samples"
+    whole = edgefl.run({**BASE, "rounds": 1}, out=tmp_path / "whole", device="cpu")
+    assert "data_lacks" not in whole.manifest
+
+
 def test_a_folder_whose_manifest_names_no_data_goes_on(tmp_path):
     killed(BASE, tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())

@@ -48,6 +48,7 @@ class Data:
     ranked: bool = False  # a user's test samples are ranked: the one with label 1 should come before those with label 0
     dtype: Literal["float32", "float64"] = "float32"  # in which models learn from it
     optimum: float | None = None  # of the scalar problem, where known
+    lacks: str = ""  # how many samples of the published set its file lacks; "" if none
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -265,6 +266,15 @@ def problem(x: Array, y: Array, most_classes: int = MOST_CLASSES) -> str | None:
         if not holds():
             return text
     return None
+
+
+def missing_samples(arrays: Arrays, train: int, test: int) -> str:
+    """Return how many samples of a set with `train` and `test` samples are missing from its arrays; "" if none."""
+    missing_train = max(train - len(arrays["train_y"]), 0)
+    missing_test = max(test - len(arrays["test_y"]), 0)
+    if not missing_train and not missing_test:
+        return ""
+    return f"{missing_train:,} of {train:,} training samples and {missing_test:,} of {test:,} test samples"
 
 
 def standardisation(means: Sequence[float], stds: Sequence[float]) -> dict[str, Any]:

@@ -1,10 +1,18 @@
 """CIFAR-10."""
 
-from edgefl.learning.datasets.base import Data, Dataset, find, standardisation
+import logging
+from functools import cache
+from pathlib import Path
+
+from edgefl.learning.datasets.base import Data, Dataset, find, missing_samples, standardisation
 from edgefl.learning.datasets.cifar import read_batches
 from edgefl.learning.datasets.npz import read_npz
 
+log = logging.getLogger("edgefl")
+
 CLASSES = 10
+TRAIN = 50_000
+TEST = 10_000
 MEANS = (0.491, 0.482, 0.447)  # of each channel over the training set, on the scale of 0 to 1
 STDS = (0.247, 0.243, 0.262)
 FOLDER = "cifar-10-batches-py"
@@ -28,4 +36,13 @@ class Cifar10(Dataset):
         else:
             train = [found.with_name(name) for name in BATCHES]
             arrays = read_batches(train, found.with_name("test_batch"), "labels", CLASSES, HELP)
-        return Data(**arrays, classes=CLASSES, **standardisation(MEANS, STDS))
+        lacks = missing_samples(arrays, TRAIN, TEST)
+        if lacks:
+            _warn_once(found, lacks)
+        return Data(**arrays, classes=CLASSES, **standardisation(MEANS, STDS), lacks=lacks)
+
+
+@cache
+def _warn_once(found: Path, lacks: str) -> None:
+    """Warn of missing samples once in a process, which may run many scenarios."""
+    log.warning("data: %s lacks %s of CIFAR-10", found, lacks)
