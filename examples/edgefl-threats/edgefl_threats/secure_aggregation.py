@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import simpy
+import torch
 from edgefl.coordination.policies import Policy
 from edgefl.coordination.policies.base import Coordinator
 from edgefl.learning.codecs import Codec
@@ -89,7 +90,7 @@ class Masked(Codec):
     """
 
     participants: PositiveInt  # How many updates are added up: those of server.participants, n.
-    bits_each: Annotated[int, Field(ge=1, le=32)] = 16  # Bits of a value before it is masked, b.
+    bits_each: Annotated[int, Field(ge=2, le=32)] = 16  # Bits of a value before it is masked, b.
     clip: PositiveFloat = 1.0  # Values beyond +-clip are cut off.
 
     @property
@@ -103,7 +104,8 @@ class Masked(Codec):
 
     def decoded(self, x: Tensor, rng: np.random.Generator) -> Tensor:
         """Return the values that the levels stand for: the mean over devices is the same as that of their sum."""
-        step = 2 * self.clip / (2**self.bits_each - 1)
-        levels = (x.double().clamp(-self.clip, self.clip) + self.clip) / step
-        rounded = (levels + x.new_tensor(rng.random(x.shape)).double()).floor()
-        return (rounded.clamp(max=2**self.bits_each - 1) * step - self.clip).to(x.dtype)
+        highest = 2 ** (self.bits_each - 1) - 1  # levels lie on both sides of 0, which is one of them
+        step = self.clip / highest
+        levels = x.double().clamp(-self.clip, self.clip) / step
+        up_to_one = torch.from_numpy(rng.random(tuple(x.shape))).to(x.device)
+        return ((levels + up_to_one).floor().clamp(max=highest) * step).to(x.dtype)
