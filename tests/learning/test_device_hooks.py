@@ -77,7 +77,10 @@ class WrongClass(FedAvg):
 @pytest.mark.parametrize(
     ("algorithm", "text"),
     [
-        (WrongType(), r"WrongType.labels returned a tensor \[5\] of torch.float32, expected a tensor \[5\] of torch.int64"),
+        (
+            WrongType(),
+            r"WrongType.labels returned a tensor \[5\] of torch.float32, expected a tensor \[5\] of torch.int64",
+        ),
         (WrongClass(), r"WrongClass.labels returned label 3, but classes are 0 to 2"),
     ],
     ids=["type", "class"],

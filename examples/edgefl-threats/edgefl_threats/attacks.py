@@ -5,10 +5,11 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
-from edgefl.learning.algorithms import ALGORITHMS, Algorithm, LocalContext, RunInfo, Updates, Wrapper
-from edgefl.learning.algorithms.fedavg import FedAvg
 from pydantic import Field, NonNegativeInt, PositiveFloat, model_validator
 from torch import Tensor
+
+from edgefl.learning.algorithms import ALGORITHMS, Algorithm, LocalContext, RunInfo, Updates, Wrapper
+from edgefl.learning.algorithms.fedavg import FedAvg
 
 
 class Attack(Wrapper):

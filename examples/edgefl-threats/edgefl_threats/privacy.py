@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from typing import Annotated, Literal
 
 import numpy as np
-from edgefl.learning.algorithms import RunInfo, Updates
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 from torch import Tensor
 
+from edgefl.learning.algorithms import RunInfo, Updates
 from edgefl_threats.combined import Combined, Vectors
 
 Sampling = Literal["poisson", "fixed"]

@@ -5,10 +5,10 @@ from functools import reduce
 from typing import Annotated, Literal
 
 import numpy as np
-from edgefl.learning.algorithms import Updates
 from pydantic import Field, NonNegativeInt, PositiveInt
 from torch import Tensor
 
+from edgefl.learning.algorithms import Updates
 from edgefl_threats.combined import Combined, Vectors
 
 # Type hints of NumPy arrays: Vectors [C, d] are the updates of C devices.

@@ -13,11 +13,12 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 import simpy
 import torch
+from pydantic import Field, PositiveFloat, PositiveInt
+from torch import Tensor
+
 from edgefl.coordination.policies import Policy
 from edgefl.coordination.policies.base import Coordinator
 from edgefl.learning.codecs import Codec
-from pydantic import Field, PositiveFloat, PositiveInt
-from torch import Tensor
 
 
 class Message(NamedTuple):

@@ -1,13 +1,14 @@
 """What attackers send, who they are, and what that does to a mean and to rules that resist them."""
 
-import edgefl
 import numpy as np
 import pytest
 import torch
-from edgefl.learning.algorithms import LocalContext, RunInfo
-from edgefl.testing import check_algorithm
 from edgefl_threats.attacks import Gaussian, LabelFlip, SignFlip
 from edgefl_threats.rules import Krum, Median
+
+import edgefl
+from edgefl.learning.algorithms import LocalContext, RunInfo
+from edgefl.testing import check_algorithm
 
 RUN = RunInfo(population=10, seed=3, labels=(5, 5, 5))
 

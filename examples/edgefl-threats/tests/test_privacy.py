@@ -1,11 +1,12 @@
 """Clipping as Flower's, noise of the stated size, and epsilon as dp-accounting has it."""
 
-import edgefl
 import numpy as np
 import pytest
 import torch
-from edgefl.learning.algorithms import RunInfo, Updates
 from edgefl_threats.privacy import CentralDp, clipped, epsilon
+
+import edgefl
+from edgefl.learning.algorithms import RunInfo, Updates
 
 WITHOUT = "epsilon needs dp-accounting, a dependency of this package: pip install dp-accounting"
 

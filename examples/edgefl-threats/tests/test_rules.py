@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from edgefl_threats import rules
+
 from edgefl.learning.algorithms import Updates
 from edgefl.learning.algorithms.mifa import Mifa
 from edgefl.testing import check_algorithm
-from edgefl_threats import rules
 
 flower = pytest.importorskip("flwr.server.strategy.aggregate", reason="the rules are held against those of flwr")
 

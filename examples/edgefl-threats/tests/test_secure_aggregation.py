@@ -1,11 +1,12 @@
 """The costs of secure aggregation as published, and in a run; masked sums that are the sums of what was sent."""
 
-import edgefl
 import numpy as np
 import pytest
 import torch
-from edgefl.testing import check_codec, check_policy
 from edgefl_threats.secure_aggregation import Masked, SecureAggregation, messages
+
+import edgefl
+from edgefl.testing import check_codec, check_policy
 
 
 @pytest.mark.parametrize(("users", "values", "factor"), [(2**10, 2**20, 1.73), (2**14, 2**24, 1.98)])
