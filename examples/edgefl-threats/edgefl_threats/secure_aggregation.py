@@ -16,8 +16,7 @@ import torch
 from pydantic import Field, PositiveFloat, PositiveInt
 from torch import Tensor
 
-from edgefl.coordination.policies import Policy
-from edgefl.coordination.policies.base import Coordinator
+from edgefl.coordination.policies import Coordinator, Policy
 from edgefl.learning.codecs import Codec
 
 
