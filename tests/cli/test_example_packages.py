@@ -7,7 +7,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
 import edgefl
 from edgefl.core.plugins import EXAMPLES
@@ -15,6 +14,7 @@ from edgefl.core.plugins import EXAMPLES
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in ROOT.glob("examples/*/pyproject.toml"))
 SCENARIOS = sorted(path for folder in FOLDERS for path in folder.glob("scenarios/*.yaml") if path.stem != "sweep")
+TESTS = sorted(path for folder in FOLDERS for path in folder.glob("tests/test_*.py"))
 LONGEST = 600  # lines of a package, without its tests
 
 
@@ -43,10 +43,12 @@ def run(site, *command, folder=ROOT):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
-def test_a_package_passes_its_own_tests(site, folder, tmp_path):
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("file", TESTS, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
+def test_a_package_passes_its_own_tests(site, file, tmp_path):
+    """From the installed wheel; a test is skipped where a package that it needs is absent."""
     quiet = ["-n0", "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "tests")]
-    run(site, "pytest", *quiet, str(folder / "tests"))
+    run(site, "pytest", *quiet, str(file))
 
 
 @pytest.mark.process
@@ -60,12 +62,10 @@ def test_scenarios_of_packages_run_by_the_names_of_their_members(site, tmp_path)
 
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda path: path.stem)
 def test_without_the_package_one_line_names_it(file):
-    scenario = yaml.safe_load(file.read_text())
     text = r"is a member of edgefl-threats, .* not installed: pip install examples/edgefl-threats"
     with pytest.raises(edgefl.InputError, match=text) as caught:
         edgefl.run(file, train=False)
-    assert str(caught.value).startswith(f"{file}:") or str(file.name) in str(caught.value)
-    assert scenario["rounds"]
+    assert file.name in str(caught.value)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)

@@ -44,7 +44,6 @@ def test_masks_cancel_and_leave_the_sum_of_the_decoded_values(seed):
 
 
 def test_policy_and_codec_pass_edgefls_checks():
-    check_policy(SecureAggregation)
     check_policy(SecureAggregation, neighbours=1)
     check_codec(Masked, participants=4, clip=100.0, bits_each=24)
 
