@@ -73,6 +73,7 @@ WORDS = {
     "tasks/scheduler.md": "scheduler own selection custom client selection",
     "tasks/sumo.md": "sumo vehicles cars traffic vanet fcd",
     "tasks/why-slower.md": "slow slower why longer",
+    "threats.md": "byzantine krum poisoning attack robust differential privacy dp epsilon secure aggregation secagg",
     "what-if.md": "cheaper without training",
     "your-own.md": "own algorithm custom algorithm plugin extend",
 }

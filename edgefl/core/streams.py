@@ -85,6 +85,7 @@ Purpose = Literal[
     "train_accuracy",  # on whose training samples the model is tested; entity = session, index = round
     "measure",  # what a measure from outside draws; entity = session, index = round
     "flower",  # generators of a Flower app; entity = 0 for the ServerApp, then devices; index = message
+    "hook",  # what an algorithm's hook draws, see `RunInfo.generator`; entity = 0 or a device, index = round
     "codec",  # random rounding and positions of an upload; index = round
     "contributions",  # orders in which participants are added; index = round
     "init",  # the initial model

@@ -13,7 +13,7 @@ from edgefl.core.arrays import Ids
 from edgefl.learning.payload import Payload
 from edgefl.radio.link import Link
 from edgefl.records.ledger import Ledger
-from edgefl.records.statuses import RECEIVED
+from edgefl.records.statuses import ANSWERED, RECEIVED
 from edgefl.scenario import RoundKey
 from edgefl.server.accounting import RoundAccounts, device_reports
 from edgefl.server.attendance import Attendance
@@ -213,6 +213,17 @@ class Server:
             index = FIRST_MESSAGE_INDEX + self._messages
             self._messages += 1
         return self.under_way.begin(ids, partial(self.dispatcher.exchanges, index=index, exchange=exchange), index)
+
+    def ask(self, ids: Ids, down_bits: float, up_bits: float) -> Generator[simpy.Event, Any, Ids]:
+        asked = np.intersect1d(ids, self._present_in_round())
+        processes = self.exchange(asked, Exchange(down_bits, up_bits, np.zeros(len(asked)), ANSWERED))
+        yield self.env.all_of(processes)
+        answered = [device for device, process in zip(asked, processes, strict=True) if process.value == ANSWERED]
+        return ids[np.isin(ids, np.intersect1d(answered, self._present_in_round()))]
+
+    def _present_in_round(self) -> Ids:
+        """Return the devices of the round's session that are present now."""
+        return self.attendance.present(self.rounds.selection)
 
     # Ending a round
 

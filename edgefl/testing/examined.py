@@ -18,7 +18,7 @@ from edgefl.testing.report import Blamed, Check
 from edgefl.testing.values import copied, distance, mapped, same, tensors
 
 BOUND = {torch.float32: 1e-4, torch.float64: 1e-9}  # of rounding, in parts of the largest number
-DEVICE_HOOKS = {"references", "loss", "correct", "decay", "finish", "derived", "remember"}
+DEVICE_HOOKS = {"labels", "references", "loss", "correct", "decay", "finish", "derived", "remember"}
 
 
 @dataclass(frozen=True)

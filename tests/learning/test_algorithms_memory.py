@@ -750,7 +750,7 @@ class TestEngines:
         updates = train(of, {}, 2)
         labels = (tuple(int((y == label).sum()) for label in range(3)) for y in (data().train_y, data().test_y))
         expected = RunInfo(
-            5, 7, 2.5, 0.2, 3 * 2, 0.4, *labels, samples=24.2, work=(3, None, 16)
+            5, 7, 2.5, 0.2, 3 * 2, 0.4, *labels, samples=24.2, work=(3, None, 16), seed=of.task.streams.seed
         )  # N, T, m, eta_0, K_ref
         assert updates.run == of.run == expected
         assert (updates.index, updates.lr) == (2, pytest.approx(0.05))

@@ -22,7 +22,19 @@ def listed(heading):
     return set(names)
 
 
-@pytest.mark.parametrize("module", ["edgefl", "edgefl.testing", "edgefl.gym", "edgefl.flower", "channel"])
+MODULES = [
+    "edgefl",
+    "edgefl.testing",
+    "edgefl.learning.algorithms",
+    "edgefl.learning.codecs",
+    "edgefl.coordination.policies",
+    "edgefl.gym",
+    "edgefl.flower",
+    "channel",
+]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_page_lists_the_public_names_of_a_module(module):
     assert listed(module) == set(import_module(module).__all__)
 

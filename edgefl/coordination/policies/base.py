@@ -100,6 +100,20 @@ class Coordinator(Protocol):
                 overheard everything that got through before.
         """
 
+    def ask(self, ids: Ids, down_bits: float, up_bits: float) -> Generator[simpy.Event, Any, Ids]:
+        """Exchange a message with devices [n] besides the model, and return those that have answered and are present.
+
+        Each device that is present downloads a message and uploads its answer, computes nothing, and has a row of its
+        own in devices.csv (status "answered"). All begin now, and the call ends when the last has ended::
+
+            ids = yield from server.ask(ids, down_bits, up_bits)
+
+        Args:
+            ids: the devices.
+            down_bits: of the message to each.
+            up_bits: of its answer.
+        """
+
     def received(self) -> int:
         """Return how many updates have arrived and have not been aggregated yet."""
 

@@ -2,6 +2,7 @@
 
 from edgefl.core.catalogue import Catalogue
 from edgefl.learning.algorithms.base import Algorithm, Batch, ForwardPass, LocalContext, RunInfo, Updates
+from edgefl.learning.algorithms.wrapper import Wrapper
 
 ALGORITHMS: Catalogue[Algorithm] = Catalogue(
     noun="algorithm",
@@ -33,4 +34,4 @@ ALGORITHMS: Catalogue[Algorithm] = Catalogue(
     kind="algorithms",
 )
 
-__all__ = ["ALGORITHMS", "Algorithm", "Batch", "ForwardPass", "LocalContext", "RunInfo", "Updates"]
+__all__ = ["ALGORITHMS", "Algorithm", "Batch", "ForwardPass", "LocalContext", "RunInfo", "Updates", "Wrapper"]

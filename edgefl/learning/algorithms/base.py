@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from edgefl.core.catalogue import Member
+from edgefl.core.streams import Streams
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -42,6 +43,17 @@ class RunInfo:
     samples: float = 1.0  # mean number of samples of a device
     devices: tuple[int, ...] = ()  # [N] ids in the scenario of devices 0 .. N - 1; empty: the same
     work: tuple[int | None, int | None, int | None] = (None, 1, None)  # epochs, steps and batch size; see `LocalWork`
+    seed: int | str = 0  # of the run's random numbers
+
+    def generator(self, name: str, entity: int = 0, index: int = 0) -> np.random.Generator:
+        """Return the generator of a hook's random numbers: the same for the same seed, name, entity and index.
+
+        Args:
+            name: what the numbers are for; others get other numbers.
+            entity: a device, or 0 for the server.
+            index: of the round, from 0.
+        """
+        return Streams(self.seed).apart(f"algorithm/{name}").generator("hook", entity, index)
 
 
 class ForwardPass(NamedTuple):
@@ -80,6 +92,7 @@ class LocalContext:
     gradient: Tensor | float = 0.0  # [d] gradient of the mean loss over all its samples at `start`, if `needs_gradient`
     run: RunInfo = RunInfo()
     epoch_steps: Tensor | float = 1.0  # local steps of one pass over its samples
+    device_id: Tensor | float = 0.0  # its id in the scenario
 
     def rate(self, which: Literal["initial", "current"]) -> Tensor | float:
         """Return the learning rate that the schedule starts from, or that of this round."""
@@ -104,6 +117,7 @@ class LocalContext:
             gradient=changed(self.gradient),
             run=self.run,
             epoch_steps=changed(self.epoch_steps),
+            device_id=changed(self.device_id),
         )
 
 
@@ -309,6 +323,10 @@ class Algorithm(Member):
         return frozenset()
 
     # Local training.
+
+    def labels(self, y: Tensor, local: LocalContext) -> Tensor:
+        """Return the labels [..., B] on which a device trains, given those of its samples y [..., B]."""
+        return y
 
     def references(self, local: LocalContext) -> dict[str, Tensor]:
         """Return the fixed models [d] that `loss` compares with; each costs one forward pass in every step."""

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 DEVICE_HOOKS = (  # hooks that decide how a device trains and what it sends
-    "client_state", "downlink", "needs_gradient", "references", "loss", "correct", "decay", "finish", "remember",
+    "client_state", "downlink", "needs_gradient", "labels", "references", "loss", "correct", "decay", "finish",
+    "remember",
 )  # fmt: skip
 
 MEAN_HOOKS = ("aggregate", "weights", "counts", "mean_delta", "finish")
@@ -101,6 +102,13 @@ def has_own_loss(algorithm: Algorithm) -> bool:
     if type(algorithm).loss not in {Algorithm.loss, Wrapper.loss}:
         return True
     return isinstance(algorithm, Wrapper) and has_own_loss(algorithm.base)
+
+
+def has_own_labels(algorithm: Algorithm) -> bool:
+    """Return whether devices train on other labels than those of their samples."""
+    if isinstance(algorithm, Wrapper) and type(algorithm).labels in {Wrapper.labels, Watched.labels}:
+        return has_own_labels(algorithm.base)
+    return type(algorithm).labels is not Algorithm.labels
 
 
 def has_loss_by_hand(algorithm: Algorithm) -> bool:

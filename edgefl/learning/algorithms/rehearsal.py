@@ -123,6 +123,7 @@ class Rehearsal:
             index=index * column,
             gradient=gradient,
             run=self.run,
+            device_id=start.new_tensor(ids)[:, None],
         )
 
     def _gradient(self, w: Tensor, devices: Ids | int) -> Tensor:
@@ -133,6 +134,8 @@ class Rehearsal:
     def _train(self, local: LocalContext, devices: Ids | int) -> Turn:
         """Call the hooks of local training, on one device or on several together."""
         algorithm = self.algorithm
+        labels = local.start.new_tensor(np.arange(BATCH) % CLASSES).long()
+        algorithm.labels(labels.expand(*local.start.shape[:-1], -1), local)
         self._loss(local)
         w = local.start
         for _ in range(STEPS):

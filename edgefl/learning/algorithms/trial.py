@@ -58,4 +58,4 @@ def first_round(algorithm: Algorithm, w: Tensor, lr: float = 1.0) -> LocalContex
         return context
     # In the engine these numbers are tensors as well, and a hook may call their methods.
     one = w.new_ones(1)
-    return replace(context, steps=one, weight=one, index=0 * one, gradient=0 * w)
+    return replace(context, steps=one, weight=one, index=0 * one, gradient=0 * w, device_id=0 * one)

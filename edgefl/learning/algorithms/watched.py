@@ -111,6 +111,17 @@ class Watched(Wrapper):
         if not isinstance(sent, (set, frozenset)):
             self.fail("sent_once", f"returned {kind(sent)}, expected a frozenset of names")
 
+    def _returned_labels(self, labels: Any, y: Tensor, local: LocalContext) -> None:
+        if not is_tensor(labels):
+            self.fail("labels", f"returned {kind(labels)}, expected a tensor {list(y.shape)}")
+        elif labels.shape != y.shape or labels.dtype != y.dtype:
+            self.fail("labels", f"returned {kind(labels)}, expected {kind(y)}, as the labels of the samples are")
+        elif not is_floating(y) and local.run.labels:
+            classes = len(local.run.labels)
+            wrong = (labels != y) & ((labels < 0) | (labels >= classes))
+            if wrong.any():
+                self.fail("labels", f"returned label {labels[wrong][0]}, but classes are 0 to {classes - 1}")
+
     def _returned_references(self, models: Any, local: LocalContext) -> None:
         if self._is_mapping("references", models):
             for name, model in models.items():

@@ -79,6 +79,7 @@ class LearningTask:
             samples=float(sizes.mean()),
             work=self.training.work,
             devices=devices,
+            seed=self.streams.seed,
         )
 
     def validation_of(self, classes: Sequence[int] | None) -> Indices:

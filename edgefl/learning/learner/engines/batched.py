@@ -6,7 +6,7 @@ from torch import Tensor
 from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.learner.engines.batches import shares, stack
 from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine
-from edgefl.learning.learner.engines.local_training import ClientGradients, LocalTraining
+from edgefl.learning.learner.engines.local_training import ClientGradients, LocalTraining, labels_of
 from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.stacked_batches import StackedBatches
@@ -80,7 +80,7 @@ class BatchedEngine(TrainingEngine):
         """Return the gradients [C, d] of the task's loss at the received models; batches hold each sample once."""
         w = cohort.start.clone()
         statistics = cohort.statistics.clone()  # every forward pass updates them, and this one must leave no trace
-        gradients = ClientGradients(self.kernel, w, statistics, None)
+        gradients = ClientGradients(self.kernel, w, statistics, None, labels_of(self.solver, cohort.local()))
         total = torch.zeros_like(w)
         weights = w.new_tensor(shares(stack(cohort.batches), self.samples.counted))
         losses = w.new_empty(len(w))

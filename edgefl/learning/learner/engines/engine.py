@@ -38,6 +38,7 @@ class Cohort:
     all_samples: list[Indices]  # per client [k_i, B_i], one pass over its samples; empty if no hook needs it
     run: RunInfo
     epoch_steps: Tensor  # [C, 1] mini-batches of one pass over a client's samples
+    device_id: Tensor  # [C, 1] ids of the devices
 
     def local(self, gradient: Tensor | float = 0.0, *, rate_on_device: bool = False) -> LocalContext:
         """Return the context of the algorithm's hooks, with the `gradient` [C, d] over all samples if a hook needs it.
@@ -62,6 +63,7 @@ class Cohort:
             gradient,
             self.run,
             self.epoch_steps,
+            self.device_id,
         )
 
     def one_pass(self) -> Cohort:

@@ -1,11 +1,12 @@
 """The vectors of clients that train together, and one step of their training."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
 
 from edgefl.learning.algorithms import LocalContext
+from edgefl.learning.algorithms.properties import has_own_labels
 from edgefl.learning.learner.engines.engine import select_clients
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.stacked_batches import MiniBatch
@@ -13,18 +14,35 @@ from edgefl.learning.learner.kernels.gradients import GradientKernel, References
 from edgefl.learning.learner.networks.flat_vectors import Layout, unchanged
 
 
+def labels_of(solver: Solver, local: LocalContext) -> Callable[[Tensor, slice], Tensor]:
+    """Return the function that gives a group of the clients in `local` the labels on which they train."""
+    algorithm = solver.algorithm
+    if not has_own_labels(algorithm):
+        return lambda y, _group: y
+    return lambda y, group: algorithm.labels(y, select_clients(local, group))
+
+
 class ClientGradients:
     """The gradients of C clients at their models w [C, d], computed into one tensor.
 
-    Models may change from step to step; the statistics [C, b] of batch normalisation are updated.
+    Models may change from step to step; the statistics [C, b] of batch normalisation are updated. `labels` returns the
+    labels [G, B, ...] on which a group of clients trains, given those of their samples.
     """
 
-    def __init__(self, kernel: GradientKernel, w: Tensor, statistics: Tensor, references: References | None) -> None:
+    def __init__(
+        self,
+        kernel: GradientKernel,
+        w: Tensor,
+        statistics: Tensor,
+        references: References | None,
+        labels: Callable[[Tensor, slice], Tensor],
+    ) -> None:
         self.value = torch.empty_like(w)  # [C, d]
         self._kernel = kernel
         self._w = w
         self._statistics = statistics
         self._references = references
+        self._labels = labels
         # Views of each layer's parameters are made once for all steps; groups of clients change only with batch sizes.
         self._bound: dict[tuple[int, int], Step] = {}
 
@@ -32,7 +50,7 @@ class ClientGradients:
         """Compute the gradients of the clients of some mini-batches, and write their losses into `losses` [C]."""
         for batch in batches:
             step = self._step(batch.group)
-            losses[batch.group] = step(batch.x, batch.y, batch.weight, batch.keys)
+            losses[batch.group] = step(batch.x, self._labels(batch.y, batch.group), batch.weight, batch.keys)
 
     def _step(self, group: slice) -> Step:
         key = (group.start, group.stop)
@@ -67,7 +85,7 @@ class LocalTraining:
         self._moments = solver.moments(self.w)
         self._kernel = kernel
         self._layout = layout
-        self._gradients = ClientGradients(kernel, self.w, self.statistics, references)
+        self._gradients = ClientGradients(kernel, self.w, self.statistics, references, labels_of(solver, local))
         self._losses = torch.empty_like(self.loss_sum)
 
     def begin(self, start: Tensor, statistics: Tensor) -> None:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from edgefl.learning.algorithms import Batch, ForwardPass
+from edgefl.learning.algorithms import Batch, ForwardPass, LocalContext
+from edgefl.learning.algorithms.properties import has_own_labels
 from edgefl.learning.learner.engines.batches import PAD, shares
 from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, select_clients
 from edgefl.learning.learner.kernels.compared import sample_losses
@@ -43,7 +44,8 @@ class SerialEngine(TrainingEngine):
         moments = self.solver.moments(w)
         loss_sum = w.new_zeros(1)  # on the device, so that no step waits for a number to be read
         for step in range(len(cohort.batches[0])):
-            loss, unused = self._gradient(w, statistics, self._mini_batch(cohort, step), references, gradient)
+            batch = self._mini_batch(cohort, step, local)
+            loss, unused = self._gradient(w, statistics, batch, references, gradient)
             loss_sum += loss
             # As torch's optimisers have it: a parameter without a gradient is not even decayed.
             with unchanged(self.network.parameters.places(unused), (w, *moments)):
@@ -63,12 +65,13 @@ class SerialEngine(TrainingEngine):
         statistics = cohort.statistics[0].clone()  # every forward pass updates them, and this one must leave no trace
         total = torch.zeros_like(w)
         gradient = torch.empty_like(w)
+        local = select_clients(cohort.local(), 0)
         for step, share in enumerate(shares(batches[None], self.samples.counted)[0]):
-            self._gradient(w, statistics, self._mini_batch(cohort, step), None, gradient)
+            self._gradient(w, statistics, self._mini_batch(cohort, step, local), None, gradient)
             total.add_(gradient, alpha=float(share))
         return total[None]
 
-    def _mini_batch(self, cohort: Cohort, step: int) -> MiniBatch:
+    def _mini_batch(self, cohort: Cohort, step: int, local: LocalContext) -> MiniBatch:
         batch = cohort.batches[0][step]
         is_sample = batch != PAD  # no padding here: a single client needs none
         device = cohort.start.device
@@ -83,7 +86,10 @@ class SerialEngine(TrainingEngine):
         counts = None
         if self.samples.counted is not None:
             counts = torch.from_numpy(self.samples.counted[batch[is_sample]]).to(device, cohort.start.dtype)
-        return MiniBatch(x, self.samples.y[numbers], counts, key)
+        y = self.samples.y[numbers]
+        if has_own_labels(self.solver.algorithm):
+            y = self.solver.algorithm.labels(y, local)
+        return MiniBatch(x, y, counts, key)
 
     def _gradient(
         self, w: Tensor, statistics: Tensor, batch: MiniBatch, references: References | None, into: Tensor

@@ -32,5 +32,6 @@ def completed(
         weight=start.new_tensor(weights)[:, None],
         index=start.new_tensor([job.index for job in jobs])[:, None],
         run=run,
+        device_id=start.new_tensor([job.device for job in jobs])[:, None],
     )
     return {**uploads, **algorithm.derived(uploads, known_to_server)}

@@ -56,6 +56,7 @@ class CohortBuilder:
             all_samples=self._passes(jobs),
             run=inputs.run,
             epoch_steps=start.new_tensor(passes)[:, None],
+            device_id=start.new_tensor([[job.device] for job in jobs]),
         )
 
     def _with_own_models(self, jobs: Sequence[JobKey], state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:

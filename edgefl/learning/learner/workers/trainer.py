@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from edgefl.learning.algorithms import Algorithm
+from edgefl.learning.algorithms.properties import has_own_labels
 from edgefl.learning.algorithms.trial import watched_outside
 from edgefl.learning.learner.client_inputs import ClientInputs
 from edgefl.learning.learner.engines.batched import BatchedEngine
@@ -62,7 +63,9 @@ class Trainer:
         if record is None and self.device.type == "cuda":
             record = CudaGraphs(self.device)
         self._graphs: StepGraphs | None = None
-        if record is not None and task.training.graphs == "auto" and not self.solver.counts_steps:
+        # A hook that changes labels looks at the ids of devices, for which a recorded step cannot wait.
+        may_record = not self.solver.counts_steps and not has_own_labels(task.algorithm)
+        if record is not None and task.training.graphs == "auto" and may_record:
             self._graphs = StepGraphs(record, train)
 
     def engine(self, plan: Plan, algorithm: Algorithm | None = None) -> TrainingEngine:

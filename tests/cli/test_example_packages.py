@@ -1,0 +1,98 @@
+"""Packages of plug-ins in the folder `examples`: as users install them, and as users find out that they need them."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import edgefl
+from edgefl.core.plugins import EXAMPLES
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = sorted(path.parent for path in ROOT.glob("examples/*/pyproject.toml"))
+SCENARIOS = sorted(path for folder in FOLDERS for path in folder.glob("scenarios/*.yaml") if path.stem != "sweep")
+TESTS = sorted(path for folder in FOLDERS for path in folder.glob("tests/test_*.py"))
+LONGEST = 600  # lines of a package, without its tests
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder into which the wheels of all packages were installed, without a network."""
+    wheels = tmp_path_factory.mktemp("wheels")
+    target = tmp_path_factory.mktemp("site")
+    for folder in FOLDERS:
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+        subprocess.run(build, cwd=folder, check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
+    files = [str(wheel) for wheel in wheels.glob("*.whl")]
+    subprocess.run([*pip, "--target", str(target), *files], check=True, capture_output=True)
+    return target
+
+
+def run(site, *command, folder=ROOT):
+    path = os.pathsep.join([str(site), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.process
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("file", TESTS, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
+def test_a_package_passes_its_own_tests(site, file, tmp_path):
+    """From the installed wheel; a test is skipped where a package that it needs is absent."""
+    quiet = ["-n0", "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "tests")]
+    run(site, "pytest", *quiet, str(file))
+
+
+RUN_ALL = """
+import sys
+import edgefl
+
+for file in sys.argv[1:]:
+    result = edgefl.run(file, train=False, overrides=["rounds=1"])
+    assert result.status == "finished", result.error
+"""
+
+
+@pytest.mark.process
+@pytest.mark.timeout(900)
+def test_scenarios_of_packages_run_by_the_names_of_their_members(site, tmp_path):
+    """All but that of central privacy, which needs a package that is not edgefl's."""
+    program = tmp_path / "run_all.py"
+    program.write_text(RUN_ALL)
+    run(site, "run_all", *(str(file) for file in SCENARIOS if file.stem != "central-dp"), folder=tmp_path)
+    assert "edgefl_threats.rules:Krum, of edgefl-threats" in run(site, "edgefl", "list", "algorithms")
+
+
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda path: path.stem)
+def test_without_the_package_one_line_names_it(file):
+    text = r"is a member of edgefl-threats, .* not installed: pip install examples/edgefl-threats"
+    with pytest.raises(edgefl.InputError, match=text) as caught:
+        edgefl.run(file, train=False)
+    assert file.name in str(caught.value)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_messages_know_the_entry_points_of_a_package(folder):
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    points = {kind.removeprefix("edgefl."): sorted(names) for kind, names in project["entry-points"].items()}
+    assert points == {kind: sorted(names) for kind, names in EXAMPLES[project["name"]].items()}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_a_package_stays_small_and_uses_public_names(folder):
+    """Base classes and what they are given: no private module, no private name."""
+    files = sorted(folder.glob("*/*.py"))
+    sources = [file.read_text() for file in files if file.parent.name != "tests"]
+    assert sum(len(text.splitlines()) for text in sources) < LONGEST
+    imported = {line for text in sources for line in text.splitlines() if line.startswith("from edgefl.")}
+    homes = ("from edgefl.learning.", "from edgefl.coordination.policies")
+    assert imported
+    assert all(line.startswith(homes) and " _" not in line for line in imported)
