@@ -16,6 +16,7 @@ from edgefl.radio.transfers import WAYS
 from edgefl.scenario.facts import radio
 from edgefl.scenario.facts.fact import Fact
 from edgefl.scenario.sections import Sections
+from edgefl.world.mobility.placed import Placed
 
 USUAL_HEIGHTS_M = (1.5, 22.5)
 """Heights of devices' antennas in UMi and UMa (3GPP TR 38.901, Table 7.4.1-1)."""
@@ -76,6 +77,16 @@ def selection_misfits(scenario: Sections) -> str | None:
 def mobility_misfits(scenario: Sections) -> str | None:
     """Return why the mobility does not suit the cells."""
     return scenario.mobility.check(scenario.cells.area)
+
+
+def cells_misfit_propagation(scenario: Sections) -> str | None:
+    """Return why the path-loss model, such as a map of one place, does not hold for these base stations."""
+    # A file may bring devices anywhere, and other users are anywhere in the cells.
+    stays = not isinstance(scenario.mobility, Placed) or scenario.radio.background is not None
+    try:
+        return scenario.radio.propagation.check_cells(scenario.cells, stays=stays)
+    except InputError as error:
+        return str(error)
 
 
 def propagation_misfits(scenario: Sections) -> str | None:
