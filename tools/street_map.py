@@ -12,8 +12,8 @@ import mitsuba as mi
 
 mi.set_variant("llvm_ad_mono_polarized")
 
-import numpy as np
-import sionna.rt as rt
+import numpy as np  # noqa: E402
+from sionna import rt  # noqa: E402
 
 CARRIER_HZ = 3.5e9
 STATION_M = [0.0, 0.0, 25.0]
