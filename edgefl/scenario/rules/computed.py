@@ -157,6 +157,19 @@ def losses_are_too_few(scenario: Sections) -> str | None:
     return scenario.radio.propagation.check_population(scenario.devices.count, scenario.cells.count)
 
 
+def carbon_of_devices_is_wrong(scenario: Sections) -> str | None:
+    """Return why a course of carbon intensity cannot be used for devices."""
+    return next(filter(None, (intensity.check() for intensity in scenario.devices.carbon or ())), None)
+
+
+def carbon_of_base_stations_is_wrong(scenario: Sections) -> str | None:
+    """Return why a course of carbon intensity cannot be used for base stations."""
+    energy = scenario.cells.energy
+    if energy is None or energy.carbon_g_kwh is None:
+        return None
+    return energy.carbon_g_kwh.check()
+
+
 def reuse_misfits(scenario: Sections) -> str | None:
     """Return why the cells cannot divide the band into so many parts."""
     # Reuse is a key of the radio, but only the cells know which of them are neighbours.
