@@ -72,9 +72,7 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
     if any(BS_ENERGY in (run.summary or {}) for run in runs):
         totals.append(BS_ENERGY)
         of_target.append(BS_ENERGY)
-    for name in (*CARBON, LIFETIME):
-        if any(name in (run.summary or {}) for run in runs):
-            totals.append(name)
+    totals += [name for name in (*CARBON, LIFETIME) if any(name in (run.summary or {}) for run in runs)]
     columns: dict[str, list[Any]] = defaultdict(list)
     for run, of_run in zip(runs, reached, strict=True):
         columns["point"].append(run.point.label)

@@ -103,7 +103,7 @@ def _integral(times_s: Floats, values: Floats, until_s: Floats) -> Floats:
 @lru_cache(maxsize=16)
 def _read(path: Path, column: str, changed_ns: int) -> tuple[Floats, Floats]:
     """Return the times [n] and intensities [n] of a file; it is read again if it has changed."""
-    rows = []
+    rows: list[tuple[float, float]] = []
     for row in timed_rows(path, ("time_s",), ("time_s", column)):
         numbers = []
         for name in ("time_s", column):

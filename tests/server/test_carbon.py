@@ -93,7 +93,7 @@ def test_an_index_has_carbon_as_a_column(tmp_path):
         "rounds: 2\ndevices: {count: 8, carbon_g_kwh: 100}\nserver: {participants: 2}\n"
     )
     (tmp_path / "sweep.yaml").write_text("base: base.yaml\ngrid: {devices.carbon_g_kwh: [50, 100, 400]}\n")
-    index = edgefl.sweep(tmp_path / "sweep.yaml", train=False, out=tmp_path / "out").index
+    index = edgefl.sweep(tmp_path / "sweep.yaml", train=False, out=tmp_path / "out")
     grams = index["carbon_g"].to_numpy()
     np.testing.assert_allclose(grams / grams[0], [1, 2, 8], rtol=1e-9)
 

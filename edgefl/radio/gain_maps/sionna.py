@@ -18,7 +18,8 @@ def read_sionna(path: Path, options: ImportOptions) -> GainMap:
     """Return the map of an .npz file with the arrays of a PlanarRadioMap, under the names of its properties.
 
     `path_gain` is [tx, y, x], linear, and `cell_centers` [y, x, 3] in metres; `tx_positions` [tx, 3], `frequency` in Hz
-    and `los` [tx, y, x] may be there. A gain is the mean over a bin, and counts at the centre of the bin; it is 0 without any path.
+    and `los` [tx, y, x] may be there. A gain is the mean over a bin, and counts at the centre of the bin; it is 0 where
+    no path leads.
     """
     arrays = read_arrays(path)
     missing = [name for name in ("path_gain", "cell_centers") if name not in arrays]
