@@ -25,10 +25,10 @@ class CarbonIntensity(Section):
     """Grams of CO2 equivalent for each kilowatt-hour: a number, or {file: grid.csv} with time_s and g_kwh."""
 
     g_kwh: Annotated[GramsAKwh | None, IF_GIVEN] = None  # The same at all times.
-    # CSV file with time_s (or timestamps) and g_kwh; each row holds until the next one, the last for ever.
+    # CSV file with time_s and g_kwh; each row holds until the next one.
     file: Annotated[DataFile | None, IF_GIVEN] = None
-    column: str = "g_kwh"  # Column of the file, if it has one for each zone.
-    # Virtual time of the file's first row.
+    column: str = "g_kwh"  # Column of the grams.
+    # Virtual time of the first row.
     time_offset_s: Annotated[float, Field(ge=-1e9, le=1e9)] = 0.0
 
     @model_validator(mode="after")

@@ -102,7 +102,7 @@ class BaseStationEnergySection(Section):
     # Power that each base station with all its sectors draws all the time.
     static_w: Annotated[float, Field(ge=0, le=1e6)]
     slope: Annotated[float, Field(ge=1, le=1000)]  # Watts drawn for each watt that is sent, Delta_p.
-    # Grams of CO2 equivalent for each kilowatt-hour, as of devices.carbon_g_kwh.
+    # As devices.carbon_g_kwh.
     carbon_g_kwh: Annotated[Carbon | None, IF_GIVEN] = None
 
 

@@ -176,7 +176,7 @@ class Hardware(Section):
     height_m: HeightM = Constant(value=1.5)  # Height of the antenna; the path-loss model limits its range.
     data_share: DataShare = Constant(value=1.0)  # Share of its part of the data that a device keeps.
     battery: Battery | None = None  # The battery of each device; by default devices are on mains.
-    # Grams of CO2 equivalent for each kilowatt-hour, or {file: grid.csv} with its course; by default none is reported.
+    # Grams of CO2 equivalent a kilowatt-hour, or their course as `{file: grid.csv}`.
     carbon_g_kwh: Annotated[Carbon | None, IF_GIVEN] = None
 
 
