@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         field,
         first_passage,
         free_space,
+        gain_map,
         geometry,
         given_slots,
         inh,

@@ -16,6 +16,7 @@ from edgefl.cli.common import as_typed, note_paths, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_WRONG_INPUT
 from edgefl.cli.explain import add_explain
 from edgefl.cli.flower import add_flower
+from edgefl.cli.import_map import add_import_map
 from edgefl.cli.json_output import fault_as_json, print_json
 from edgefl.cli.machine_verbs import add_completion, add_data, add_doctor
 from edgefl.cli.reproduce import add_reproduce
@@ -35,7 +36,7 @@ edgefl emulates federated learning at the wireless edge, and shows how much time
 
 TASKS: dict[str, tuple[Callable[[Any], None], ...]] = {
     "run": (add_run, add_sweep, add_flower, add_reproduce),
-    "write a scenario": (add_init, add_validate, add_list, add_explain, add_schema, add_calibrate),
+    "write a scenario": (add_init, add_validate, add_list, add_explain, add_schema, add_calibrate, add_import_map),
     "use results": (add_report, add_compare, add_what_if, add_export),
     "this machine": (add_data, add_doctor),
 }

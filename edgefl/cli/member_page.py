@@ -26,6 +26,7 @@ EXAMPLE_KEYS: dict[tuple[str, str], dict[str, Any]] = {
     ("churn", "trace"): {"path": "presence.csv"},
     ("dvfs", "deadline"): {"min_cpu_hz": 1.0e8},
     ("power_control", "open_loop"): {"p0_dbm": -90.0},
+    ("propagation", "map"): {"file": "street-block.npz"},  # a file that comes with edgefl
     ("propagation", "listed"): {"path_loss_db": [98.5, 104.2, 91.0]},
     ("allocation", "hungarian"): {"interference_w": [1.0e-14, 2.0e-14, 4.0e-14], "max_delay_s": 0.5},
     ("optimisers", "min_energy"): {"deadline_s": 5.0},
@@ -59,6 +60,7 @@ EXAMPLE_SECTIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("propagation", "uma"): {"cells": {"bs_height_m": 25.0, "min_distance_m": 35.0}},
     ("propagation", "inh"): {"cells": {"radius_m": 100.0}},
     ("propagation", "listed"): {"devices": {"count": 3}},
+    ("propagation", "map"): {"cells": {"radius_m": 120.0}},
 }
 """Other keys of the scenario that a member requires."""
 

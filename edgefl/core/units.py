@@ -30,6 +30,7 @@ TIME = (
     Unit("d", 86400, 4 * 86400),
 )
 ENERGY = (Unit("µJ", 1e-6, 0), Unit("mJ", 1e-3, 1e-3), Unit("J", 1, 1), Unit("kJ", 1e3, 1e3), Unit("MJ", 1e6, 1e6))
+MASS = (Unit("µg", 1e-6, 0), Unit("mg", 1e-3, 1e-3), Unit("g", 1, 1), Unit("kg", 1e3, 1e3), Unit("t", 1e6, 1e6))
 BYTES = (Unit("B", 1, 0), Unit("kB", 1e3, 1e3), Unit("MB", 1e6, 1e6), Unit("GB", 1e9, 1e9), Unit("TB", 1e12, 1e12))
 BITS = (Unit("bit", 1, 0), Unit("kbit", 1e3, 1e3), Unit("Mbit", 1e6, 1e6), Unit("Gbit", 1e9, 1e9))
 BIT_RATE = tuple(Unit(f"{unit.name}/s", unit.size, unit.least) for unit in BITS)
@@ -52,6 +53,7 @@ UNITS_OF_KEYS: dict[str, Sequence[Unit]] = {
     "_mps": (Unit("m/s", 1, 0),),
     "_m": (Unit("m", 1, 0),),
     "_w": (Unit("W", 1, 0),),
+    "_g_kwh": (Unit("g/kWh", 1, 0),),
     "_bits": BITS,
     "_bps": BIT_RATE,
 }

@@ -161,10 +161,10 @@ LargeScaleChoice = Annotated[
 
 
 def _has_states(checked: dict[str, Any]) -> bool:
-    """Return whether paths of the propagation model are in line of sight or not, by the keys that are checked."""
+    """Return whether the propagation model has states, or a map of its own, by the keys that are checked."""
     # A device that stands still, or moves a few metres, must not change its surroundings in each round.
     propagation = checked.get("propagation")
-    return isinstance(propagation, Propagation) and propagation.has_states
+    return isinstance(propagation, Propagation) and (propagation.has_states or propagation.by_place)
 
 
 class Radio(Section):
@@ -188,7 +188,7 @@ class Radio(Section):
     # Standard deviation of the shadowing; by default that of the propagation model.
     shadowing_db: Annotated[float, Field(ge=0, le=100)] | None = None
     # Whether shadowing, line of sight and K are maps; otherwise they are drawn by device and round. Default with umi,
-    # uma, rma and inh.
+    # uma, rma, inh and map.
     spatial_consistency: bool = Field(default_factory=_has_states)
     # Correlation of a device's shadowing to different base stations.
     site_correlation: Annotated[float, Field(ge=0, le=1)] = 0.0

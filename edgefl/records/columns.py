@@ -45,6 +45,8 @@ def _text(name: str, meaning: str) -> ResultColumn:
 BATTERY_RUNS = "`devices.battery`"
 LIFETIME_RUNS = "`stop.depleted`"
 BASE_STATION_RUNS = "`cells.energy`"
+CARBON_RUNS = "`devices.carbon_g_kwh`"
+BASE_STATION_CARBON_RUNS = "`cells.energy.carbon_g_kwh`"
 CSI_RUNS = "`server.csi: perfect` or `mean`, unless `report_bits` is 0"
 EVALUATION_RUNS = "`server.device_evaluation`"
 GEOMETRY_RUNS = "`report.geometry`"
@@ -176,6 +178,8 @@ ROUND_COLUMNS = (
         BAND_RUNS,
     ),
     _number("load_up", "", "part of the uplink's band that uploads occupied, likewise", BAND_RUNS),
+    _number("carbon_g", "g", "CO2 equivalent of the energy of the round's participations", CARBON_RUNS),
+    _number("bs_carbon_g", "g", "CO2 equivalent of the base stations' energy in the round", BASE_STATION_CARBON_RUNS),
 )
 CELL_LOAD_COLUMNS = (
     SESSION,
@@ -239,6 +243,7 @@ DEVICE_COLUMNS = (
         BLOCK_RUNS,
     ),
     _number("first_lost_share_up", "", "the same of its uploads", BLOCK_RUNS),
+    _number("carbon_g", "g", "CO2 equivalent of its energy, by the mean intensity while it lasted", CARBON_RUNS),
 )
 EVENT_COLUMNS = (
     _number("time_s", "s", "virtual time of the event"),
@@ -302,6 +307,8 @@ INDEX_COLUMNS = (  # of a sweep's index.csv, in which <key> and <A> stand for ke
     _count("departed", "participations that ended because the device left or its battery ran out"),
     _count("failed", "participations that a failed transfer or handover ended"),
     _number("bs_energy_j", "J", "energy that base stations have drawn", BASE_STATION_RUNS),
+    _number("carbon_g", "g", "CO2 equivalent of the devices' energy", CARBON_RUNS),
+    _number("bs_carbon_g", "g", "CO2 equivalent of the base stations' energy", BASE_STATION_CARBON_RUNS),
     _number("lifetime_s", "s", "virtual time until that many devices had run out; empty: never", LIFETIME_RUNS),
     *COSTS_TO_TARGETS,
 )

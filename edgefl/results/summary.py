@@ -13,7 +13,7 @@ from edgefl.results.metrics import AccuracyCurve
 from edgefl.results.participation import LOSS_CAUSES, of_rounds, updates_of
 from edgefl.scenario import RelativeTarget
 
-BATTERY_TOTALS = ("charged_j", "drained_j")  # columns of runs with batteries
+OPTIONAL_TOTALS = ("charged_j", "drained_j", "carbon_g", "bs_carbon_g")  # columns of runs with batteries, or carbon
 
 
 def summarize(
@@ -52,7 +52,7 @@ def summarize(
         summary["sessions"] = [_session(one, targets) for one in metrics.sessions(curve)]
     for column in ("bytes_down", "bytes_up", "wasted_j"):
         summary[column] = sum(row[column] for row in rounds)
-    for column in BATTERY_TOTALS:
+    for column in OPTIONAL_TOTALS:
         if rounds and column in rounds[0]:
             summary[column] = sum(row[column] for row in rounds)
     if bs_energy_j is not None and rounds:

@@ -25,6 +25,7 @@ from edgefl.server.observers.added_columns import AddedColumns
 from edgefl.server.observers.advice import FastTransferAdvice
 from edgefl.server.observers.base_station_energy import BaseStationEnergy
 from edgefl.server.observers.battery_meter import BatteryMeter
+from edgefl.server.observers.carbon import DeviceCarbon
 from edgefl.server.observers.cell_load import CellLoad
 from edgefl.server.observers.channel_reports import ChannelReports
 from edgefl.server.observers.departures import Departures
@@ -101,6 +102,9 @@ def _with_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
         observers.append(ServerEnergy(scenario.server.power_w))
     if scenario.cells.handover:
         observers.append(Handovers(links_fail=scenario.cells.handover.radio_link_failure is not None))
+    if scenario.devices.carbon is not None:
+        first_after = [end for _, end in scenario.devices.borders]
+        observers.append(DeviceCarbon(scenario.devices.carbon, first_after))
     if scenario.cells.energy:
         observers.append(_base_station_energy(scenario, scenario.cells.energy, parts))
     if policy.exchanges:

@@ -14,6 +14,7 @@ from edgefl.results.what_if_table import BS_ENERGY, OF_TARGET, value_cell
 from edgefl.runs.sweep_run import SweepRun
 
 INDEX = "index.csv"
+CARBON = ("carbon_g", "bs_carbon_g")
 LIFETIME = "lifetime_s"
 TIME_SHARE = 0.02  # share of the wall-clock time that writing may take while runs are under way
 
@@ -71,8 +72,7 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
     if any(BS_ENERGY in (run.summary or {}) for run in runs):
         totals.append(BS_ENERGY)
         of_target.append(BS_ENERGY)
-    if any(LIFETIME in (run.summary or {}) for run in runs):
-        totals.append(LIFETIME)
+    totals += [name for name in (*CARBON, LIFETIME) if any(name in (run.summary or {}) for run in runs)]
     columns: dict[str, list[Any]] = defaultdict(list)
     for run, of_run in zip(runs, reached, strict=True):
         columns["point"].append(run.point.label)

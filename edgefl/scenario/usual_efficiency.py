@@ -21,13 +21,16 @@ POINTS = 101  # at which the channel is evaluated
 def median_bps_hz(scenario: Sections) -> Mapping[Way, float]:
     """Return the median spectral efficiency [bit/s/Hz] of each direction for which it can be estimated.
 
-    It cannot if links were recorded, if a member from outside decides, or with interference.
+    It cannot if links were recorded or path gains are those of a map, if a member from outside decides, or with
+    interference.
     """
     from channel import rate, units
 
     radio = scenario.radio
     models = (radio.propagation, radio.rate, scenario.server.policy)
     if radio.kind == "trace" or radio.interference is not None or not all(is_trusted(model) for model in models):
+        return {}
+    if radio.propagation.by_place:
         return {}
     gain = units.db_to_linear(-_path_loss_db(scenario))
     at_once = 1.0

@@ -12,9 +12,10 @@ from pydantic import Field, PositiveFloat, model_validator
 from channel.geometry import hexagonal_sites_m, wrapped_m
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.catalogue import where_known
-from edgefl.core.section import Section, fault_at
+from edgefl.core.section import IF_GIVEN, Section, fault_at
 from edgefl.world.antennas import ANTENNAS, Antenna
 from edgefl.world.antennas.omni import Omni
+from edgefl.world.carbon import Carbon
 from edgefl.world.mobility.area import Area
 from edgefl.world.mobility.hexagons import Hexagons
 
@@ -101,6 +102,8 @@ class BaseStationEnergySection(Section):
     # Power that each base station with all its sectors draws all the time.
     static_w: Annotated[float, Field(ge=0, le=1e6)]
     slope: Annotated[float, Field(ge=1, le=1000)]  # Watts drawn for each watt that is sent, Delta_p.
+    # As devices.carbon_g_kwh.
+    carbon_g_kwh: Annotated[Carbon | None, IF_GIVEN] = None
 
 
 class Cells(Section):

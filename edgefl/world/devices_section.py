@@ -38,6 +38,7 @@ from edgefl.core.per_device import (
 )
 from edgefl.core.section import IF_GIVEN, Count, Section, fault, fault_at
 from edgefl.core.streams import Streams
+from edgefl.world.carbon import Carbon, CarbonIntensity
 from edgefl.world.compute_section import Compute, ComputeKeys
 from edgefl.world.dvfs import DVFS, Dvfs
 from edgefl.world.dvfs.fixed import FixedClock
@@ -175,6 +176,8 @@ class Hardware(Section):
     height_m: HeightM = Constant(value=1.5)  # Height of the antenna; the path-loss model limits its range.
     data_share: DataShare = Constant(value=1.0)  # Share of its part of the data that a device keeps.
     battery: Battery | None = None  # The battery of each device; by default devices are on mains.
+    # Grams of CO2 equivalent a kilowatt-hour, or their course as `{file: grid.csv}`.
+    carbon_g_kwh: Annotated[Carbon | None, IF_GIVEN] = None
 
 
 class DeviceGroup(Hardware):
@@ -212,6 +215,14 @@ class Devices(Hardware):
             names.append(group.name)
         if reason := self._why_groups_do_not_add_up():
             raise fault_at(("groups",), reason)
+        return self
+
+    @model_validator(mode="after")
+    def _check_carbon(self) -> Devices:
+        without = [place for place, hardware in enumerate(self.made_of) if hardware.carbon_g_kwh is None]
+        if without and len(without) < len(self.groups):
+            text = "has no carbon_g_kwh, as other groups have: write one for it, or one for all under devices"
+            raise fault_at(("groups", without[0]), text)
         return self
 
     def _why_groups_do_not_add_up(self) -> str | None:
@@ -270,6 +281,12 @@ class Devices(Hardware):
         """Return how many devices run on a battery."""
         borders = zip(self.made_of, self.borders, strict=True)
         return sum(end - first for hardware, (first, end) in borders if hardware.battery)
+
+    @property
+    def carbon(self) -> list[CarbonIntensity] | None:
+        """Return the carbon intensity of each group; None if it is not accounted for."""
+        found = [hardware.carbon_g_kwh for hardware in self.made_of if hardware.carbon_g_kwh is not None]
+        return found or None
 
     @property
     def has_jitter(self) -> bool:

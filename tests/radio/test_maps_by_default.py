@@ -85,7 +85,11 @@ def test_maps_are_the_default_where_the_model_has_states(name):
 
 
 def test_default_of_maps_follows_each_propagation_model():
-    assert {*WITH_STATES, *STATELESS} == set(PROPAGATION.members)
+    assert {*WITH_STATES, *STATELESS, "map"} == set(PROPAGATION.members)
+
+
+def test_a_map_of_gains_is_a_function_of_places_by_default():
+    assert Radio.model_validate({"propagation": {"kind": "map", "file": "cell.npz"}}).spatial_consistency
 
 
 def test_resolved_scenario_has_the_value_of_maps():

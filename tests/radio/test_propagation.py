@@ -16,8 +16,8 @@ from edgefl.radio.propagation import LOS, NLOS, O2I, PROPAGATION, PathDraws
 
 CARRIER_HZ = 3.5e9
 BS_HEIGHT_M = {"umi_los": 10.0, "umi": 10.0, "uma": 25.0, "rma": 35.0, "inh": 3.0, "free_space": 10.0}
-BS_HEIGHT_M |= {"log_distance": 10.0, "listed": 10.0}
-REQUIRED = {"listed": {"path_loss_db": [100.0]}}
+BS_HEIGHT_M |= {"log_distance": 10.0, "listed": 10.0, "map": 25.0}
+REQUIRED = {"listed": {"path_loss_db": [100.0]}, "map": {"file": "street-block.npz"}}
 OUTDOOR = ["umi", "uma", "rma"]
 
 

@@ -83,6 +83,12 @@ RUNS = {
     "set-ups": DIGITS | {"devices": {"count": 6, "setup_s": 2.0, "setup_j": 9.0}},
     "base stations": DIGITS
     | {"cells": {"energy": {"static_w": 112.0, "slope": 2.6}}, "radio": {"server_power": "total"}},
+    "carbon": DIGITS
+    | {
+        "devices": {"count": 6, "carbon_g_kwh": 350},
+        "cells": {"energy": {"static_w": 112.0, "slope": 2.6, "carbon_g_kwh": 350}},
+        "radio": {"server_power": "total"},
+    },
     "measures": DIGITS | {"report": {"measures": EVERYTHING["report"]["measures"]}},
     "codec": DIGITS | {"training": {"local_steps": 1, "codec": {"kind": "top_k", "part": 0.1}}},
 }
@@ -146,8 +152,8 @@ def test_the_unit_is_at_the_end_of_the_name():
 def test_the_index_of_a_sweep_has_the_columns_of_the_table(tmp_path, optional):
     keys = ""
     if optional:
-        keys = "cells: {energy: {static_w: 112, slope: 2.6}}\nradio: {server_power: total}\n"
-        keys += "devices: {battery: {capacity_j: 1000}}\nstop: {depleted: 1}\n"
+        keys = "cells: {energy: {static_w: 112, slope: 2.6, carbon_g_kwh: 350}}\nradio: {server_power: total}\n"
+        keys += "devices: {battery: {capacity_j: 1000}, carbon_g_kwh: 350}\nstop: {depleted: 1}\n"
     (tmp_path / "base.yaml").write_text(f"rounds: 1\ntargets: [0.8]\n{keys}", encoding="utf-8")
     (tmp_path / "sweep.yaml").write_text("base: base.yaml\ngrid: {server.participants: [1]}\n", encoding="utf-8")
     index = edgefl.sweep(tmp_path / "sweep.yaml", out=tmp_path / "out", workers=1, train=False)

@@ -32,7 +32,7 @@ from edgefl.world.churn.base import Presence
 RATE = {"arrivals_per_s": 0.1, "stay_s": {"exponential": 40.0}}
 SHIPPED = [
     *((check_policy, POLICIES.load(name), {}) for name in ("synchronous", "deadline", "sequential")),
-    *((check_propagation, PROPAGATION.load(name), {}) for name in PROPAGATION.members if name != "listed"),
+    *((check_propagation, PROPAGATION.load(name), {}) for name in PROPAGATION.members if name not in {"listed", "map"}),
     (check_propagation, PROPAGATION.load("listed"), {"path_loss_db": [100.0]}),
     *((check_fading, FADING.load(name), {}) for name in FADING.members),
     *((check_antenna, ANTENNAS.load(name), {}) for name in ANTENNAS.members),

@@ -40,6 +40,7 @@ class KeyedPathDraws(PathDraws):
         ids: [n] the devices.
         sites: the number of base stations.
         draw_los: returns the numbers [n, sites] that decide on line of sight.
+        place_m: [n, 2] where they are.
     """
 
     _streams: Streams
@@ -47,8 +48,9 @@ class KeyedPathDraws(PathDraws):
     _sites: int
     _draw_los: Callable[[], Floats]
 
-    def __init__(self, streams: Streams, ids: Ids, sites: int, draw_los: Callable[[], Floats]) -> None:
-        self.__dict__.update(_streams=streams, _ids=ids, _sites=sites, _draw_los=draw_los)  # the class is frozen
+    def __init__(self, streams: Streams, ids: Ids, sites: int, draw_los: Callable[[], Floats], place_m: Floats) -> None:
+        # The class is frozen.
+        self.__dict__.update(_streams=streams, _ids=ids, _sites=sites, _draw_los=draw_los, place_m=place_m)
 
     @cached_property
     def los(self) -> Floats:
@@ -145,6 +147,7 @@ class LargeScaleChannel:
             ids,
             self.cells.sites,
             lambda: self._los_draws(ids, positions_m, index, along_path=along_path),
+            positions_m,
         )
         with watching_draws(radio.propagation, "large_scale"):
             heights_m = radio.propagation.heights_m(height_m[:, None], draws)
@@ -154,7 +157,7 @@ class LargeScaleChannel:
                 distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m, draws
             )
             self._at_border += radio.propagation.count_at_border(
-                distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m
+                distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m, positions_m
             )
         self._priced += distance_m.size
         _check_large_scale(radio.propagation, large, distance_m.shape)

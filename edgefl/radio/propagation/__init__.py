@@ -15,6 +15,7 @@ PROPAGATION: Catalogue[Propagation] = Catalogue(
         "free_space": "edgefl.radio.propagation.free_space:FreeSpace",
         "log_distance": "edgefl.radio.propagation.log_distance:LogDistance",
         "listed": "edgefl.radio.propagation.listed:Listed",
+        "map": "edgefl.radio.propagation.map:Map",
     },
     base=Propagation,
     kind="propagation",

@@ -15,6 +15,7 @@ from channel import tdl
 from channel.tr38901 import Statistics, Validity
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.catalogue import Member
+from edgefl.world.cells_section import Cells
 
 METRES_A_KM = 1e3
 ROUNDING = 1e-9  # relative: a distance of 10 m may have been computed by a square root
@@ -34,6 +35,7 @@ class PathDraws:
     path_depth: Floats  # uniform, by path: how deep in the building, if that depends on the direction
     floor: Floats  # [..., 2] uniform, by device: the floors of its building, and its floor
     device: Ids | None = None  # not a draw: the devices' numbers; None where paths lead to places, as on a map
+    place_m: Floats | None = None  # not a draw: [n, 2] where the devices are; None where only distances are known
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Propagation(Member):
     delay_scenario: ClassVar[str | None] = None  # of TR 38.901, Table 7.5-6; None: no delay spread
     has_states: ClassVar[bool] = False  # whether line of sight is by chance: then maps are the default
     by_device: ClassVar[bool] = False  # whether a path's loss depends on the device and not on its position
+    by_place: ClassVar[bool] = False  # whether it depends on where the device is, not only on how far away
 
     def physics(self) -> ModuleType:
         """Return the module of `channel` behind the model."""
@@ -173,6 +176,15 @@ class Propagation(Member):
         """Return why the model does not hold for so many devices and cells; None if it does."""
         return None
 
+    def check_cells(self, cells: Cells, *, stays: bool) -> str | None:
+        """Return why the model does not hold for these base stations; None if it does.
+
+        Args:
+            cells: where they stand, and how far they cover.
+            stays: whether no device leaves the disc that they cover.
+        """
+        return None
+
     def priced_m(self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> Floats:
         """Return the ground distances [...] at which paths are priced, clamped to the range if so set."""
         distance_m = np.asarray(distance_2d_m, dtype=np.float64)
@@ -181,8 +193,15 @@ class Propagation(Member):
         shortest, longest = self.ground_range_m(carrier_hz, bs_height_m, np.asarray(ut_height_m, dtype=np.float64))
         return np.clip(distance_m, shortest, longest)  # the border's loss holds beyond it
 
-    def count_at_border(self, distance_2d_m: Floats, carrier_hz: float, bs_height_m: float, ut_height_m: Floats) -> int:
-        """Return the number of paths that are clamped to the range."""
+    def count_at_border(
+        self,
+        distance_2d_m: Floats,
+        carrier_hz: float,
+        bs_height_m: float,
+        ut_height_m: Floats,
+        place_m: Floats | None = None,
+    ) -> int:
+        """Return the number of paths that are clamped to the range, from base stations to places [n, 2]."""
         if self.out_of_range == "error":
             return 0
         priced_m = self.priced_m(distance_2d_m, carrier_hz, bs_height_m, ut_height_m)

@@ -16,6 +16,7 @@ from edgefl.radio.transfers import WAYS
 from edgefl.scenario.facts import radio
 from edgefl.scenario.facts.fact import Fact
 from edgefl.scenario.sections import Sections
+from edgefl.world.mobility.placed import Placed
 
 USUAL_HEIGHTS_M = (1.5, 22.5)
 """Heights of devices' antennas in UMi and UMa (3GPP TR 38.901, Table 7.4.1-1)."""
@@ -76,6 +77,16 @@ def selection_misfits(scenario: Sections) -> str | None:
 def mobility_misfits(scenario: Sections) -> str | None:
     """Return why the mobility does not suit the cells."""
     return scenario.mobility.check(scenario.cells.area)
+
+
+def cells_misfit_propagation(scenario: Sections) -> str | None:
+    """Return why the path-loss model, such as a map of one place, does not hold for these base stations."""
+    # A file may bring devices anywhere, and other users are anywhere in the cells.
+    stays = not isinstance(scenario.mobility, Placed) or scenario.radio.background is not None
+    try:
+        return scenario.radio.propagation.check_cells(scenario.cells, stays=stays)
+    except InputError as error:
+        return str(error)
 
 
 def propagation_misfits(scenario: Sections) -> str | None:
@@ -144,6 +155,19 @@ def _rounded_up(length_m: float) -> float:
 def losses_are_too_few(scenario: Sections) -> str | None:
     """Return why the path-loss model does not have so many devices and cells."""
     return scenario.radio.propagation.check_population(scenario.devices.count, scenario.cells.count)
+
+
+def carbon_of_devices_is_wrong(scenario: Sections) -> str | None:
+    """Return why a course of carbon intensity cannot be used for devices."""
+    return next(filter(None, (intensity.check() for intensity in scenario.devices.carbon or ())), None)
+
+
+def carbon_of_base_stations_is_wrong(scenario: Sections) -> str | None:
+    """Return why a course of carbon intensity cannot be used for base stations."""
+    energy = scenario.cells.energy
+    if energy is None or energy.carbon_g_kwh is None:
+        return None
+    return energy.carbon_g_kwh.check()
 
 
 def reuse_misfits(scenario: Sections) -> str | None:

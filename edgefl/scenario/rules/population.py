@@ -25,8 +25,11 @@ CELLS = (
         (set_to("cells.drop", "disc"), set_to("mobility", "static")),
     ),
     Rule("mobility", (), computed.mobility_misfits),
+    Rule("radio.propagation", (radio.links_are_modelled,), computed.cells_misfit_propagation),
     Rule("radio.propagation", (radio.links_are_modelled,), computed.propagation_misfits),
     Rule("radio.propagation", (radio.links_are_modelled,), computed.losses_are_too_few),
+    Rule("devices.carbon_g_kwh", (), computed.carbon_of_devices_is_wrong),
+    Rule("cells.energy.carbon_g_kwh", (), computed.carbon_of_base_stations_is_wrong),
     Rule("radio.reuse", (radio.links_are_modelled,), computed.reuse_misfits),
 )
 

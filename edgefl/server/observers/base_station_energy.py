@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from edgefl.server.observer import EndedRound, Observer, RoundColumns
 from edgefl.server.participation import Participation
 from edgefl.world.cells_section import BaseStationEnergySection
@@ -20,11 +22,29 @@ class BaseStationEnergy(Observer):
     def round_ends(self, ended: EndedRound) -> RoundColumns:
         """Return the columns of what base stations have drawn since the round before."""
         lasted_s = ended.until_s - ended.since_s
-        return {"bs_static_energy_j": self.sites * self.section.static_w * lasted_s, **self.run_ends(ended)}
+        static_j = self.sites * self.section.static_w * lasted_s
+        load_j = self._load_j(ended)
+        return {
+            "bs_static_energy_j": static_j,
+            "bs_load_energy_j": load_j,
+            **self._carbon(static_j + load_j, ended),
+        }
 
     def run_ends(self, ended: EndedRound) -> RoundColumns:
-        """Return the column of the energy that sending to participants has cost."""
-        return {"bs_load_energy_j": self.section.slope * self.tx_power_w * self._full_power_s(ended.parts)}
+        """Return the columns of what sending to participants has cost."""
+        load_j = self._load_j(ended)
+        return {"bs_load_energy_j": load_j, **self._carbon(load_j, ended)}
+
+    def _load_j(self, ended: EndedRound) -> float:
+        return self.section.slope * self.tx_power_w * self._full_power_s(ended.parts)
+
+    def _carbon(self, energy_j: float, ended: EndedRound) -> RoundColumns:
+        """Return the column of the grams of an energy, by the mean intensity during the round."""
+        intensity = self.section.carbon_g_kwh
+        if intensity is None:
+            return {}
+        spent = (np.array([each]) for each in (energy_j, ended.since_s, ended.until_s))
+        return {"bs_carbon_g": float(intensity.grams(*spent)[0])}
 
     def _full_power_s(self, parts: Sequence[Participation]) -> float:
         """Return the time for which all cells together have sent, weighted by power over full power."""

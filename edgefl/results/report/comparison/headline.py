@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
+from edgefl.core.units import BYTES, ENERGY, MASS, NO_NUMBER, TIME, Unit, as_number, digits, percent, quantity, score
 from edgefl.results.progress import TIME_LEFT
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns, main_results
 from edgefl.results.report.shared import describe
@@ -40,6 +40,7 @@ def tiles(run: Run) -> Html:
         Tile(energy_of([run]).capitalize(), [quantity(energy_j, ENERGY)], _per_round(run, energy_j, ENERGY)),
         _base_station_tile(run),
         _battery_tile(run),
+        _carbon_tile(run),
         Tile("Rounds", [f"{run.length:,}"], _stopped(run) + _extra_rounds(run) + _traffic(run)),
     ]
     general = [tile for tile in candidates if tile]
@@ -104,6 +105,17 @@ def _battery_tile(run: Run) -> Tile | None:
         return None
     charged_j = run.sum("charged_j")
     return Tile("Drained besides learning", [quantity(drained_j, ENERGY)], f"{quantity(charged_j, ENERGY)} charged")
+
+
+def _carbon_tile(run: Run) -> Tile | None:
+    devices_g = run.sum("carbon_g")
+    base_stations_g = run.sum("bs_carbon_g")
+    if devices_g is None and base_stations_g is None:
+        return None
+    total = quantity((devices_g or 0.0) + (base_stations_g or 0.0), MASS)
+    parts = {"devices": devices_g, "base stations": base_stations_g}
+    known = [f"{name} {quantity(grams, MASS)}" for name, grams in parts.items() if grams is not None]
+    return Tile("Carbon (CO2 equivalent)", [total], ", ".join(known))
 
 
 def _base_station_tile(run: Run) -> Tile | None:

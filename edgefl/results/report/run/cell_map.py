@@ -11,6 +11,7 @@ from edgefl.core.arrays import Bools, Floats, Rows
 from edgefl.core.units import TIME, fitting, short, top
 from edgefl.results.report.run import coverage, device_groups, phase_bars, trajectories
 from edgefl.results.report.shared.card import Card, Extra
+from edgefl.results.report.shared.describe import at
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import INK, Figure, Phase, colour_bar, even_pick
 from edgefl.world.cells_section import Cells
@@ -108,7 +109,10 @@ def caption(run: Run) -> str:
         sentences.append("Diamonds had no line of sight.")
     if cells:
         sentences.append(_base_stations_text(cells, frame))
-        sentences.append("Shading: median path loss outdoors.")
+        shaded = "median path loss outdoors"
+        if at(run.scenario, "radio.propagation.kind") == "map":
+            shaded = "path loss of the map"
+        sentences.append(f"Shading: {shaded}.")
     return " ".join(sentence for sentence in sentences if sentence)
 
 

@@ -5,12 +5,15 @@ from typing import TypeVar
 import numpy as np
 from pydantic import ValidationError
 
+from channel import gain_map
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Unknown
+from edgefl.core.errors import InputError
 from edgefl.core.plugin_import import Access
 from edgefl.core.section import Section
 from edgefl.core.units import as_number, short
 from edgefl.radio.propagation import PathDraws
+from edgefl.radio.propagation.map import Map
 from edgefl.radio.radio_section import Radio
 from edgefl.results.report.shared.describe import at
 from edgefl.results.report.shared.read import Run
@@ -24,6 +27,7 @@ GRID_POINTS = 61  # along each axis of the map
 # Evenly spread uniforms in place of random draws: the share of them with line of sight is its probability.
 UNIFORMS = (np.arange(16)[:, None] + 0.5) / 16
 STEP_DB = 5.0
+SPAN_QUANTILES = (0.02, 0.95)  # of the losses of a map, which may hold places without any signal
 DEVICE_HEIGHT_M = 1.5  # where devices differ: the least of 3GPP TR 38.901, Table 7.4.1-1
 
 
@@ -95,14 +99,15 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
     x = np.linspace(x_m - half_m, x_m + half_m, GRID_POINTS)
     y = np.linspace(y_m - half_m, y_m + half_m, GRID_POINTS)
     points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    distance_m = cells.distances_m(points).min(axis=1)
     height_m = as_number(at(run.scenario, "devices.height_m")) or DEVICE_HEIGHT_M
-    span_m = np.array([cells.min_distance_m, cells.radius_m])
     try:
-        loss_db = path_loss_db(radio, cells, np.maximum(distance_m, cells.min_distance_m), height_m)
-        lowest_db, highest_db = path_loss_db(radio, cells, span_m, height_m).tolist()
-    except ValueError:  # the model does not hold for this carrier
+        if isinstance(radio.propagation, Map):
+            loss_db, span_db = _losses_of_places(radio.propagation, points)
+        else:
+            loss_db, span_db = _losses_of_distances(radio, cells, points, height_m)
+    except (ValueError, InputError):  # the model does not hold for this carrier, or its file is gone
         return None
+    lowest_db, highest_db = span_db.tolist()
     return {
         "type": "contour",
         "x": short(x, 5),
@@ -115,6 +120,27 @@ def shading(run: Run, cells: Cells, x_m: float, y_m: float, half_m: float) -> Fi
         "showscale": False,
         "hoverinfo": "skip",
     }
+
+
+def _losses_of_distances(radio: Radio, cells: Cells, points_m: Floats, height_m: float) -> tuple[Floats, Floats]:
+    """Return the path losses [n] of points [n, 2], and those that the colours span [2]."""
+    distance_m = cells.distances_m(points_m).min(axis=1)
+    span_m = np.array([cells.min_distance_m, cells.radius_m])
+    loss_db = path_loss_db(radio, cells, np.maximum(distance_m, cells.min_distance_m), height_m)
+    return loss_db, path_loss_db(radio, cells, span_m, height_m)
+
+
+def _losses_of_places(propagation: Map, points_m: Floats) -> tuple[Floats, Floats]:
+    """Return the path losses [n] of points [n, 2] of a map, NaN outside, and those that the colours span [2].
+
+    The span leaves out the few highest and lowest losses, such as those of places without any signal.
+    """
+    gains = propagation.gains
+    gains_db = gain_map.bilinear(gains.x_m, gains.y_m, gains.path_gain_db, points_m, nan_outside=True)
+    loss_db = -gains_db.max(axis=0)
+    if np.isnan(loss_db).all():
+        raise ValueError("no point is on the map")
+    return loss_db, np.nanquantile(loss_db, SPAN_QUANTILES)
 
 
 def path_loss_db(radio: Radio, cells: Cells, distance_m: Floats, height_m: float) -> Floats:

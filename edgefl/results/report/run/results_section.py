@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, TIME, as_number, digits, percent, quantity, score, spread
+from edgefl.core.units import BYTES, ENERGY, MASS, NO_NUMBER, TIME, as_number, digits, percent, quantity, score, spread
 from edgefl.results.report.run import plausibility, wasted_energy
 from edgefl.results.report.shared import describe
 from edgefl.results.report.shared.read import Run, energy_of, reached
@@ -94,6 +94,9 @@ def _totals(run: Run, energy_name: str) -> Facts:
     if run.sum("drained_j") is not None:
         facts["drained from batteries besides learning"] = quantity(run.sum("drained_j"), ENERGY)
         facts["charged into batteries"] = quantity(run.sum("charged_j"), ENERGY)
+    for column, name in (("carbon_g", "carbon of devices"), ("bs_carbon_g", "carbon of base stations")):
+        if run.sum(column) is not None:
+            facts[name] = quantity(run.sum(column), MASS)
     if run.final_accuracy is not None:
         facts["final accuracy"] = score(run.final_accuracy)
         facts["best accuracy"] = score(run.summary.get("best_accuracy"))

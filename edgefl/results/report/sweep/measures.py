@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from edgefl.core.units import BYTES, ENERGY, NO_NUMBER, PLAIN, TIME, Unit, digits, fitting, percent, score, spread
+from edgefl.core.units import BYTES, ENERGY, MASS, NO_NUMBER, PLAIN, TIME, Unit, digits, fitting, percent, score, spread
 from edgefl.results.report.sweep.study import Study
 from edgefl.results.statistics import Paired, SeedEstimate
 
@@ -21,6 +21,8 @@ TOTAL_TITLES = {
     **LOSS_TITLES,
     WASTED: "wasted energy",
     "bs_energy_j": "energy of base stations",
+    "carbon_g": "carbon of devices",
+    "bs_carbon_g": "carbon of base stations",
     "bytes_down": "sent to devices",
     "bytes_up": "sent by devices",
     **SPREAD_TITLES,
@@ -31,6 +33,8 @@ UNITS_BY_NAME: Mapping[str, Sequence[Unit]] = {
     "energy_j": ENERGY,
     WASTED: ENERGY,
     "bs_energy_j": ENERGY,
+    "carbon_g": MASS,
+    "bs_carbon_g": MASS,
     "bytes_down": BYTES,
     "bytes_up": BYTES,
 }

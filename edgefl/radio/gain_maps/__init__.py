@@ -1,0 +1,60 @@
+"""Sources of gain maps, a file for each: a function that returns the map of a file or folder.
+
+To add a format: a file in this folder with such a function, its name in `FormatName`, and a line in `FORMATS`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from edgefl.core.data_files import faults_in
+from edgefl.core.errors import InputError
+from edgefl.radio.gain_maps.deepmimo import read_deepmimo
+from edgefl.radio.gain_maps.gain_map import GainMap
+from edgefl.radio.gain_maps.measured import read_measured
+from edgefl.radio.gain_maps.options import ImportOptions
+from edgefl.radio.gain_maps.sionna import read_sionna
+
+FormatName = Literal["sionna", "deepmimo", "csv"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A source of maps, and how it is read."""
+
+    read: Callable[[Path, ImportOptions], GainMap]
+    says: str  # what the file or folder holds
+
+
+FORMATS: dict[str, Format] = {
+    "sionna": Format(read_sionna, ".npz with path_gain and cell_centers of a PlanarRadioMap of Sionna RT"),
+    "deepmimo": Format(read_deepmimo, "folder of a DeepMIMO scenario with its .npz files (version 4)"),
+    "csv": Format(read_measured, "CSV file with x_m, y_m and rsrp_dbm or path_loss_db"),
+}
+
+
+def import_map(source: Path, kind: str | None, options: ImportOptions) -> GainMap:
+    """Return the map of a source; its format is by default that of its name.
+
+    Raises:
+        InputError: the source cannot be read, or holds no map.
+    """
+    with faults_in(source):
+        made = FORMATS[kind or format_of(source)].read(source, options)
+    return made.moved(options.origin_m)
+
+
+def format_of(source: Path) -> str:
+    """Return the format of a source by its name.
+
+    Raises:
+        InputError: the name says none.
+    """
+    if source.is_dir():
+        return "deepmimo"
+    if source.suffix == ".npz":
+        return "sionna"
+    if source.name.removesuffix(".gz").endswith(".csv"):
+        return "csv"
+    raise InputError(f"{source}: its name says no format: add --format {'|'.join(FORMATS)}")
