@@ -29,7 +29,7 @@ def check(scenario: Scenario, data: Data) -> None:
         InputError: they do not.
     """
     _check_loss(scenario, data)
-    _check_model(scenario.model.with_loss(scenario.training.loss), data, Streams(scenario.seed))
+    _check_model(scenario.network.with_loss(scenario.training.loss), data, Streams(scenario.seed))
     if data.regression:
         _check_regression(scenario)
     if data.several_labels:

@@ -103,6 +103,13 @@ def has_own_loss(algorithm: Algorithm) -> bool:
     return isinstance(algorithm, Wrapper) and has_own_loss(algorithm.base)
 
 
+def needs_whole_model(algorithm: Algorithm) -> bool:
+    """Return whether devices compare or decay all parameters that they train, not only those that travel."""
+    own = unwrapped(algorithm)
+    decays = type(own).decay not in {Algorithm.decay, Wrapper.decay}
+    return has_own_loss(algorithm) or bool(algorithm.own_models()) or decays
+
+
 def has_loss_by_hand(algorithm: Algorithm) -> bool:
     """Return whether the same class defines the algorithm's `added_loss` and `loss`."""
     cls = type(algorithm)
