@@ -16,7 +16,7 @@ class ClientStates:
 
     These are a device's own parameters (`training.parts.keep`), its batch normalisation (`training.batch_norm: local`),
     its last model (`report.models`) and what the codec has lost of its uploads (error feedback). They begin with the
-    initial model [d], with what is `kept` of it [k], and with the statistics [b]; empty ones if devices do not keep them.
+    initial model [d], with what is `kept` of it [k], and with the statistics [b]; empty if devices do not keep them.
     """
 
     def __init__(self, task: LearningTask, initial: Tensor, kept: Tensor, statistics: Tensor) -> None:
