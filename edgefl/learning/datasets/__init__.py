@@ -22,6 +22,7 @@ DATASETS: Catalogue[Dataset] = Catalogue(
         "quadratic": "edgefl.learning.datasets.quadratic:Quadratic",
         "svhn": "edgefl.learning.datasets.svhn:Svhn",
         "synthetic": "edgefl.learning.datasets.synthetic:Synthetic",
+        "tokens": "edgefl.learning.datasets.tokens:Tokens",
         "tiny_imagenet": "edgefl.learning.datasets.tiny_imagenet:TinyImageNet",
     },
     base=Dataset,

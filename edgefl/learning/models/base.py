@@ -153,6 +153,7 @@ class Model(Member):
     _loss: Loss = PrivateAttr(default_factory=CrossEntropy)
 
     tokens: ClassVar[bool] = False  # samples are whole numbers (int64 ids) in place of float32
+    of_each_token: ClassVar[bool] = False  # outputs are [B, classes, T]: one for each token of a row
     usual_cut: ClassVar[int] = 1  # layers before the cut if the scenario names none (sequential-FL paper's code)
 
     @property

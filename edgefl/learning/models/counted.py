@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import PrivateAttr
@@ -104,3 +105,17 @@ def first_line(error: Exception) -> str:
     """Return the type and the first line of an error of the user's code."""
     lines = str(error).splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}"
+
+
+def without_values(make: Callable[[], nn.Module]) -> nn.Module:
+    """Return a module on the meta device if it can be made there: a billion values take gigabytes and a minute."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        try:
+            with torch.device("meta"):
+                return make()
+        except InputError:
+            raise
+        except Exception:  # noqa: BLE001 - a user's module may need values
+            return make()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
@@ -11,7 +10,7 @@ from edgefl.core.arrays import Ints
 from edgefl.core.errors import InputError
 from edgefl.learning.losses import Loss
 from edgefl.learning.models.base import LayerCost, Model
-from edgefl.learning.models.counted import Counted
+from edgefl.learning.models.counted import Counted, without_values
 from edgefl.learning.parts import Division, ModelParts, PartsError
 
 if TYPE_CHECKING:
@@ -167,20 +166,6 @@ class Parted(Counted):
     def scores(self, outputs: Tensor) -> Tensor:
         """See Model."""
         return self.whole.scores(outputs)
-
-
-def without_values(make: Callable[[], nn.Module]) -> nn.Module:
-    """Return a module on the meta device if it can be made there: a billion values take gigabytes and a minute."""
-    import torch
-
-    with torch.random.fork_rng(devices=[]):
-        try:
-            with torch.device("meta"):
-                return make()
-        except InputError:
-            raise
-        except Exception:  # noqa: BLE001 - a user's module may need values
-            return make()
 
 
 def in_parts(model: Model, parts: ModelParts | None) -> Model:
