@@ -53,7 +53,7 @@ class Parted(Counted):
         division = self._divided(module, trainable)
         frozen = set(division.frozen)
         if trainable is not None and frozen.issuperset(trainable):
-            raise InputError("training.parts.train: leaves out the adapters: add lora_*, or leave out model.adapters")
+            raise InputError("training.parts.train: leaves out the adapters: add *lora_*, or leave out model.adapters")
         for name, parameter in module.named_parameters():
             parameter.requires_grad_(name not in frozen)
         return module
