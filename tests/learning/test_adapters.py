@@ -119,7 +119,10 @@ def test_small_language_model_learns_and_its_adapters_go_on():
 @pytest.mark.parametrize(
     ("model", "text"),
     [
-        ({"adapters": {"on": ["q_prj"]}}, r"model\.adapters\.on: 'q_prj' names no linear layer.*; there are: layers\.0"),
+        (
+            {"adapters": {"on": ["q_prj"]}},
+            r"model\.adapters\.on: 'q_prj' names no linear layer.*; there are: layers\.0",
+        ),
         ({"width": 30}, r"model\.width: must be a multiple of 2 x heads"),
         ({"kv_heads": 3}, r"model\.kv_heads: must divide heads"),
     ],

@@ -244,6 +244,6 @@ def test_run_without_kept_parts_has_one_model():
         ({"data": {"dataset": "digits"}}, r"data\.test_partition"),
     ],
 )
-def test_what_needs_one_model_is_refused(changes, key):
+def test_need_of_one_model_is_refused(changes, key):
     with pytest.raises(InputError, match=rf"^scenario: {key}: .*, or leave"):
         load({**with_parts(keep=["3"]), **changes})

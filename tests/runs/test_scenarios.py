@@ -34,7 +34,9 @@ def check_books(result):
     assert result.summary["energy_j"] == pytest.approx(spent)
 
 
-@pytest.mark.parametrize("path", [p for p in SCENARIOS if not p.name.startswith(NEED_DATA + PRICED)], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", [p for p in SCENARIOS if not p.name.startswith(NEED_DATA + PRICED)], ids=lambda p: p.stem
+)
 def test_scenario(path):
     check_run(path)
 

@@ -33,6 +33,16 @@ WHOLE_MODEL = (
     ),
 )
 
+# Before the rule that asks for a validation set, which this one would refuse.
+KEPT_PATIENCE = (
+    Rule(
+        "stop.patience.of",
+        (learning.keeps_parts, learning.needs_validation),
+        "needs a validation set, whose samples no device holds, and each device has a model of its own",
+        (leave_out("stop.patience.of", "leave it out, for the test set"), NO_PARTS),
+    ),
+)
+
 # Parts that stay at devices: there are as many models as devices.
 KEPT_PARTS = (
     Rule(

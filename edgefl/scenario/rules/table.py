@@ -51,6 +51,7 @@ RULES: tuple[Rule, ...] = (
     *population.DEPARTED_STATE,
     *sessions.SESSIONS,
     *sessions.PATIENCE,
+    *parts.KEPT_PATIENCE,
     *reports.VALIDATION,
     *sessions.KEPT_STATE,
     *sessions.SELECTION,
