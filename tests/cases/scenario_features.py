@@ -42,6 +42,14 @@ FEATURES: dict[str, Overlay] = {
     # parts of the model
     "head only": {"training": {"parts": {"train": ["3"]}}},
     "own heads": {"training": {"parts": {"keep": ["3"]}}, "data": {"test_partition": "like_train"}},
+    "own heads, one test set": {"training": {"parts": {"keep": ["3"]}}},
+    "priced adapters": {
+        "model": {
+            "kind": "mlp",
+            "cost": {"parameters": 1000, "flops_per_parameter": 6.0},
+            "adapters": {"on": ["1"]},
+        }
+    },
     "adapters": {"model": {"kind": "mlp", "adapters": {"on": ["1"]}}},
     # selections
     "power of choice": {"server": {"selection": "power_of_choice"}},

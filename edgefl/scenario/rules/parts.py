@@ -60,13 +60,7 @@ KEPT_PARTS = (
     Rule(
         "training.parts",
         (learning.keeps_parts, server.polls),
-        "the selection {selection} asks for losses of the server's model, and devices keep a part of it",
-        (NO_PARTS, leave_out("server.selection")),
-    ),
-    Rule(
-        "training.parts",
-        (learning.keeps_parts, server.polls_training),
-        "the selection {selection} lets devices train that are not chosen, which would change what they keep",
+        "the selection {selection} asks devices about the server's model, and each keeps a part of its own",
         (NO_PARTS, leave_out("server.selection")),
     ),
     Rule(
