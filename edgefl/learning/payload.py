@@ -133,7 +133,10 @@ def measure(
     training_passes = model.training_passes(data.shape, data.outputs, tokens=data.tokens)
     kept = model.kept_parameters(data.shape, data.outputs)
     # What stays at devices begins, as what is frozen, with values that come with the first model.
-    first_bits = float(model.bits_of_frozen * model.frozen_parameters(data.shape, data.outputs) + BITS_PER_FLOAT * kept)
+    frozen_bits = BITS_PER_FLOAT
+    if model.bare.adapters is not None:
+        frozen_bits = model.bare.adapters.frozen_bits
+    first_bits = float(frozen_bits * model.frozen_parameters(data.shape, data.outputs) + BITS_PER_FLOAT * kept)
     work = local_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
     samples = local_samples(sizes, *work)
     check_number(training.codec, "bits", training.codec.bits(d), "the bits of a vector, a number from 0", least=0.0)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, PositiveFloat
 
 from edgefl.core.section import Count, Section
-from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.parts import Patterns
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class Adapters(Section):
     rank: Count = 8  # Rank of the product: each layer trains rank x (inputs + outputs) numbers.
     alpha: Annotated[PositiveFloat, Field(le=1e9)] = 16.0  # The product counts alpha / rank times.
     # Bits of each frozen number in the first download; a device trains in 32 bits all the same.
-    frozen_bits: Annotated[int, Field(ge=1, le=64)] = BITS_PER_FLOAT
+    frozen_bits: Annotated[int, Field(ge=1, le=64)] = 32
     on: Patterns  # Linear layers that get an adapter: the last part of their names, whole names, or patterns.
 
     def inserted(self, module: nn.Module) -> nn.Module:

@@ -16,7 +16,6 @@ from edgefl.core.errors import InputError
 from edgefl.core.files import check_plain, read_bytes
 from edgefl.core.paths import UserFile
 from edgefl.core.section import IF_GIVEN, Section, fault, fault_at, nearest, shown
-from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.losses import Loss
 from edgefl.learning.losses.cross_entropy import CrossEntropy
 from edgefl.learning.models.adapters import Adapters
@@ -252,13 +251,6 @@ class Model(Member):
     def keeps_statistics(self, module: nn.Module) -> bool:
         """Return whether the network's statistics of batch normalisation stay at the devices, too."""
         return False
-
-    @property
-    def bits_of_frozen(self) -> int:
-        """The bits of a frozen parameter in the first download."""
-        if self.bare.adapters is not None:
-            return self.bare.adapters.frozen_bits
-        return BITS_PER_FLOAT
 
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the multiply-accumulates of one sample's forward pass; activations count as none."""
