@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 TRAIN_PRICE = {  # models so large that only the world is run
     "cifar10-fedeve", "cifar10-sessions", "cifar10-exdir", "svhn-fedar", "tinyimagenet-sessions", "cinic10-exdir",
+    "llama-lora",
 }  # fmt: skip
 ROUNDS = 3
 

@@ -30,6 +30,6 @@ def _counts(scenario: Scenario) -> NetworkCounts:
     """Return what a scenario's model computes on its data."""
     data = scenario.data.load()
     data_checks.check(scenario, data)
-    forward = scenario.model.forward_counts(data.shape, data.outputs, tokens=data.tokens)
-    passes = scenario.model.training_passes(data.shape, data.outputs, tokens=data.tokens)
+    forward = scenario.network.forward_counts(data.shape, data.outputs, tokens=data.tokens)
+    passes = scenario.network.training_passes(data.shape, data.outputs, tokens=data.tokens)
     return NetworkCounts(forward, passes)

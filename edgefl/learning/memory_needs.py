@@ -109,6 +109,10 @@ def memory_needs(
         needs.append(Need(f"{width} clients together", (width - 1) * own * vector_bytes, "lower training.width"))
     if kept:
         needs.append(Need("what the server keeps besides", kept * vector_bytes, smaller))
+    kept_bytes = float(BYTES_OF[data.dtype]) * model.kept_parameters(data.shape, data.outputs)
+    if kept_bytes and training.state_home in {"host", "device"}:
+        remedy = "set training.state_home to auto or disk"
+        needs.append(Need(f"what {devices} devices keep of the model", devices * kept_bytes, remedy))
     if rows:
         remedy = f"use fewer devices, another algorithm, or {smaller[4:]}"
         known = known or devices

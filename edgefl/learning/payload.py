@@ -40,7 +40,8 @@ class Payload:
     samples: Ints  # [devices] samples that each device holds
     passes: Floats  # [devices] how often training on one sample goes into `flops`
     loss_flops: Floats | float  # operations of one sample's forward pass, of each device [devices] or of all
-    first_bits: float = 0.0  # besides `down_bits`, for a device that has not received a model before: frozen parameters
+    # Besides `down_bits`, for a device that has not received a model before: parameters that never travel again.
+    first_bits: float = 0.0
     once_bits: float = 0.0  # besides `down_bits`, for a device that has not received them in this session
     # Parts of `flops`, of each device [devices] or of all:
     sample_flops: Floats | float = 0.0  # operations for one sample in a step
@@ -130,7 +131,12 @@ def measure(
     d = model.payload_parameters(data.shape, data.outputs)
     sample_flops = model.flops_per_sample(data.shape, data.outputs, tokens=data.tokens)
     training_passes = model.training_passes(data.shape, data.outputs, tokens=data.tokens)
-    first_bits = float(BITS_PER_FLOAT * model.frozen_parameters(data.shape, data.outputs))
+    kept = model.kept_parameters(data.shape, data.outputs)
+    # What stays at devices begins, as what is frozen, with values that come with the first model.
+    frozen_bits = BITS_PER_FLOAT
+    if model.bare.adapters is not None:
+        frozen_bits = model.bare.adapters.frozen_bits
+    first_bits = float(frozen_bits * model.frozen_parameters(data.shape, data.outputs) + BITS_PER_FLOAT * kept)
     work = local_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
     samples = local_samples(sizes, *work)
     check_number(training.codec, "bits", training.codec.bits(d), "the bits of a vector, a number from 0", least=0.0)
@@ -142,11 +148,12 @@ def measure(
     if cost == "full":
         down, once, up = _traffic(algorithm, minimal=training.minimal_uploads)
         if uses_torch(algorithm):
-            _check_traffic(algorithm, (down, once, up), model.parameters(data.shape, data.outputs), training)
+            counted = model.parameters(data.shape, data.outputs) - kept
+            _check_traffic(algorithm, (down, once, up), counted, training)
         references = len(algorithm.references(first_round(algorithm, zeros(algorithm, 1))))
         held_passes = float(algorithm.needs_gradient)  # the pass over all samples costs what training on them does
         if not model.cost:  # a price that the scenario names covers the whole step
-            step_flops = _step_flops(algorithm, training, d) * d
+            step_flops = _step_flops(algorithm, training, d) * d + _solver_flops(algorithm, training) * kept
     sample_passes = 1 + references / training_passes  # each model that the loss compares with takes a forward pass
     passes = samples * sample_passes + held_passes * sizes
     return Payload(
@@ -274,7 +281,11 @@ def _floats(vectors: Mapping[str, Any]) -> int:
 
 def _step_flops(algorithm: Algorithm, training: Training, d: int) -> float:
     """Return the operations of one local step, for each of d parameters: the correction's and the solver's."""
-    correction = correction_per_parameter(algorithm, d)
+    return float(correction_per_parameter(algorithm, d) + _solver_flops(algorithm, training))
+
+
+def _solver_flops(algorithm: Algorithm, training: Training) -> int:
+    """Return the operations of the solver in one local step, for each parameter."""
     solver = 2  # w - lr gradient
     if training.weight_decay + algorithm.decay(first_round(algorithm, zeros(algorithm, 1))):
         solver += 2
@@ -284,4 +295,4 @@ def _step_flops(algorithm: Algorithm, training: Training, d: int) -> float:
         solver += 2
     if training.clip_norm:
         solver += 3
-    return float(correction + solver)
+    return solver

@@ -11,14 +11,15 @@ BYTES_PER_FLOAT = BITS_PER_FLOAT // 8
 
 
 def storage(
-    algorithm: Algorithm, learning: Algorithm, model_bytes: int, known: int, history_bytes: int
+    algorithm: Algorithm, learning: Algorithm, model_bytes: int, frozen_bytes: int, known: int, history_bytes: int
 ) -> dict[str, int]:
     """Return the bytes that the server and a device keep, as in summary.json, counted on vectors of zeros.
 
     Args:
         algorithm: the scenario's algorithm.
         learning: the same with what the sessions' initialisation adds to it.
-        model_bytes: the model's size.
+        model_bytes: the size of the model that travels.
+        frozen_bytes: what both keep of the model that never travels again.
         known: number of devices of which the server keeps rows.
         history_bytes: what the server keeps for later sessions, at most.
 
@@ -39,8 +40,10 @@ def storage(
         return len(w) + _floats(learning.client_state(w)) + _floats(once)
 
     return {
-        "server_bytes": BYTES_PER_FLOAT * _extended(kept_by_server(1), kept_by_server(2), d) + history_bytes,
-        "device_bytes": BYTES_PER_FLOAT * _extended(kept_by_device(1), kept_by_device(2), d),
+        "server_bytes": frozen_bytes
+        + BYTES_PER_FLOAT * _extended(kept_by_server(1), kept_by_server(2), d)
+        + history_bytes,
+        "device_bytes": frozen_bytes + BYTES_PER_FLOAT * _extended(kept_by_device(1), kept_by_device(2), d),
     }
 
 

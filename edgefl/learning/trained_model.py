@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ Array = npt.NDArray[Any]
 
 # The library writes several entries of metadata in another order in each process, so that equal runs would differ.
 METADATA_KEY = "edgefl"
+OWN = "devices:"  # begins the names of tensors [devices, *shape]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,22 @@ class TrainedModel:
     sample_dtype: str = "float32"  # of what the model takes: float32, float64, or int64 for token ids
     mean: Any = 0.0  # the model takes (x - mean) / std of the stored samples x: a number, or nested lists of them
     std: Any = 1.0
+    # [devices, *shape] the values of the tensors of which each device has its own (`training.parts.keep`).
+    own: Mapping[str, Array] = field(default_factory=dict)
+
+    def of_device(self, device: int) -> TrainedModel:
+        """Return the model of a device, with its own values.
+
+        Raises:
+            ValueError: devices have no values of their own, or there is no such device.
+        """
+        if not self.own:
+            raise ValueError("devices have no models of their own, as training.parts keeps nothing at devices")
+        count = len(next(iter(self.own.values())))
+        if not 0 <= device < count:
+            raise ValueError(f"there is no device {device}: devices are 0 to {count - 1}")
+        own = {name: values[device] for name, values in self.own.items()}
+        return replace(self, tensors={**self.tensors, **own}, own={})
 
     def prepared(self, x: Array) -> Array:
         """Return samples x [n, *sample_shape] as the model takes them, from samples as the dataset stores them."""
@@ -57,7 +74,10 @@ class TrainedModel:
             "state_dict": list(self.tensors),  # the library sorts tensors by type and name
             "parameters": self.parameters,
         }
-        return save(dict(self.tensors), {METADATA_KEY: json.dumps(metadata)})
+        if self.own:
+            metadata["own"] = list(self.own)
+        own = {f"{OWN}{name}": values for name, values in self.own.items()}
+        return save({**self.tensors, **own}, {METADATA_KEY: json.dumps(metadata)})
 
     @classmethod
     def from_bytes(cls, content: bytes) -> TrainedModel:
@@ -79,6 +99,7 @@ class TrainedModel:
                 sample_dtype=metadata["sample_dtype"],
                 mean=metadata["mean"],
                 std=metadata["std"],
+                own={name: tensors[f"{OWN}{name}"] for name in metadata.get("own", ())},
             )
         except (SafetensorError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"no model of an edgefl run ({type(error).__name__}: {error})") from None

@@ -17,10 +17,11 @@ from pydantic import (
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.plugin_import import NotImported
 from edgefl.core.returns import check_number
-from edgefl.core.section import Count, Section, fault, fault_at, shown
+from edgefl.core.section import IF_GIVEN, Count, Section, fault, fault_at, shown
 from edgefl.learning.codecs import CODECS, Codec
 from edgefl.learning.codecs.none import NoCodec
 from edgefl.learning.losses import LOSSES, Loss
+from edgefl.learning.parts import ModelParts
 from edgefl.learning.schedules import SCHEDULES, ConstantRate, Schedule
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -89,6 +90,8 @@ class Training(Section):
     minimal_uploads: bool = False  # Whether uploads leave out vectors that the server can work out from the others.
     # Whether statistics of batch normalisation are averaged like the model, or stay at the devices (local).
     batch_norm: Literal["averaged", "local"] = "averaged"
+    # Which parts of the model train, travel, and stay at the devices; by default all of it trains and travels.
+    parts: Annotated[ModelParts | None, IF_GIVEN] = None
     # Where the states of clients are kept between rounds.
     state_home: Literal["auto", "device", "host", "disk"] = "auto"
 

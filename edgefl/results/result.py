@@ -82,29 +82,36 @@ class Result:
             return None
         return read_model(self.folder).flat()
 
-    def model(self, *, best: bool = False) -> nn.Module:
+    def model(self, *, best: bool = False, device: int | None = None) -> nn.Module:
         """Return the final global model as a torch module in evaluation mode, with its statistics.
 
-        With `best`, it is the best evaluated model, which the run has kept with `report.best_model`.
+        With `best`, it is the best evaluated model, which the run has kept with `report.best_model`. With a `device`,
+        it is that device's model, of which it has kept a part (`training.parts.keep`).
         It takes normalised samples [B, *sample_shape], (x - mean) / std of the dataset. `saved_model().prepared` makes
         them from stored samples.
 
         Raises:
-            InputError: nothing was learned, the model in the result folder is damaged, or the module of a model from
-                outside can no longer be made.
+            InputError: nothing was learned, the model in the result folder is damaged, the module of a model from
+                outside can no longer be made, or the device has no model of its own.
         """
         from edgefl.learning.learner.networks.rebuilt import rebuilt  # imports torch
 
-        return rebuilt(self._model_section(), self.saved_model(best=best))
+        return rebuilt(self._model_section(), self.saved_model(best=best, device=device))
 
-    def saved_model(self, *, best: bool = False) -> TrainedModel:
+    def saved_model(self, *, best: bool = False, device: int | None = None) -> TrainedModel:
         """Return the tensors of the final global model by name, from memory or from the result folder.
 
-        With `best`, they are those of the best evaluated model (`report.best_model`).
+        With `best`, they are those of the best evaluated model (`report.best_model`); with a `device`, those of its
+        model.
 
         Raises:
             InputError: there is no such model, or the file in the result folder is damaged.
         """
+        if device is not None:
+            try:
+                return self.saved_model().of_device(device)
+            except ValueError as error:
+                raise InputError(f"{self._name}: {error}") from None
         if best:
             return self._best_model()
         if self.trained is not None:

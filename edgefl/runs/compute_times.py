@@ -29,7 +29,7 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
         return payload
     flops_per_s = world.flops_per_s(np.arange(world.count))
     law = drawn_law(scenario.devices, flops_per_s, streams)
-    passes = scenario.model.training_passes(data.shape, data.outputs, tokens=data.tokens)
+    passes = scenario.network.training_passes(data.shape, data.outputs, tokens=data.tokens)
     forward_s = payload.loss_flops / flops_per_s / law.speed
     if any(hardware.compute.needs_counts for hardware in groups):
         forward_s = _by_law(forward_s, law, scenario, data)
@@ -57,7 +57,7 @@ def _steps(scenario: Scenario, payload: Payload) -> tuple[Floats, Ints]:
 
 def _by_law(forward_s: Floats, law: ComputeLaw, scenario: Scenario, data: Data) -> Floats:
     """Return the seconds [devices] of one sample's forward pass, by the law for groups that have one."""
-    counts = scenario.model.forward_counts(data.shape, data.outputs, tokens=data.tokens)
+    counts = scenario.network.forward_counts(data.shape, data.outputs, tokens=data.tokens)
     by_law_s = law.forward_s(counts)
     chosen = forward_s.copy()
     for (first, end), hardware in zip(scenario.devices.borders, scenario.devices.made_of, strict=True):

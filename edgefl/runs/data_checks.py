@@ -29,7 +29,7 @@ def check(scenario: Scenario, data: Data) -> None:
         InputError: they do not.
     """
     _check_loss(scenario, data)
-    _check_model(scenario.model.with_loss(scenario.training.loss), data, Streams(scenario.seed))
+    _check_model(scenario.network.with_loss(scenario.training.loss), data, Streams(scenario.seed))
     if data.regression:
         _check_regression(scenario)
     if data.several_labels:
@@ -53,7 +53,7 @@ def _check_model(model: Model, data: Data, streams: Streams) -> None:
     """Check that the model can learn from the data; a user's network is tried."""
     # A regression has no classes: the model is checked for the smallest number.
     classes = 2 if data.regression else data.classes
-    if data.several_labels and not has_own_network(model):
+    if data.several_labels and not model.bare.of_each_token and not has_own_network(model):
         name = MODELS.name_of(model)
         text = f"{name} gives the class of a sample, and each sample has labels {list(data.label_shape)}"
         wanted = ", ".join(map(str, data.output_shape))

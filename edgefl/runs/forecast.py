@@ -154,8 +154,8 @@ def _data(scenario: Scenario, divided: Divided) -> str:
 
 def _model(scenario: Scenario, divided: Divided) -> str:
     data = divided.data
-    count = scenario.model.parameters(data.shape, data.outputs)
-    frozen = scenario.model.frozen_parameters(data.shape, data.outputs)
+    count = scenario.network.parameters(data.shape, data.outputs)
+    frozen = scenario.network.frozen_parameters(data.shape, data.outputs)
     text = f"{MODELS.name_of(scenario.model)}: {count:,} parameters"
     if frozen:
         text += f" that are trained, {frozen:,} that are frozen"

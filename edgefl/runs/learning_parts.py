@@ -49,7 +49,7 @@ def needed_memory(scenario: Scenario, divided: Divided) -> MemoryNeeds:
     known = devices
     if not scenario.in_sessions.keep_state:
         known = devices // scenario.groups  # the server's state is about one group at a time
-    return memory_needs(scenario.model, scenario.learning, scenario.training, divided.data, devices, together, known)
+    return memory_needs(scenario.network, scenario.learning, scenario.training, divided.data, devices, together, known)
 
 
 def replay_of_known(
@@ -181,7 +181,7 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
     from edgefl.learning.learner.workers.rule import pays_for_processes
 
     task = LearningTask(
-        model=scenario.model.with_loss(scenario.training.loss),
+        model=scenario.network.with_loss(scenario.training.loss),
         algorithm=scenario.learning,
         training=scenario.training,
         data=divided.data,

@@ -86,8 +86,10 @@ class Recorded:
         if not scenario.in_sessions.keep_state:
             known = known // scenario.groups  # the server's state concerns one group at a time
         history_bytes = max((row["history_bytes"] for row in self._server.ledger.rounds), default=0)
-        model_bytes = int(self._server.payload.model_bits / 8)
-        return storage(scenario.algorithm, scenario.learning, model_bytes, known, history_bytes)
+        payload = self._server.payload
+        model_bytes = int(payload.model_bits / 8)
+        frozen_bytes = int(payload.first_bits / 8)
+        return storage(scenario.algorithm, scenario.learning, model_bytes, frozen_bytes, known, history_bytes)
 
     def more_tables(self, accuracies: Floats | None) -> dict[str, Callable[[], Columns]]:
         """Return functions that make the tables outside the ledger, by their files: they are rarely needed.

@@ -128,7 +128,7 @@ def disk_needs(scenario: Scenario, divided: Divided, rows: Expected, *, train: b
     if not train:
         return needs
     data = divided.data
-    model_bytes = float(BYTES_OF[data.dtype]) * scenario.model.parameters(data.shape, data.outputs)
+    model_bytes = float(BYTES_OF[data.dtype]) * scenario.network.parameters(data.shape, data.outputs)
     vectors = vectors_of(scenario.learning)
     devices = len(divided.parts)
     part_takers = min(devices, rows.participants)

@@ -113,7 +113,7 @@ def _payloads(scenario: Scenario, data: Data, sizes: Indices) -> tuple[Payload, 
         sizes: [devices] number of training samples of each.
     """
     measured = (scenario.learning, scenario.training, data, sizes, scenario.cost)
-    payload = measure(scenario.model, *measured)
+    payload = measure(scenario.network, *measured)
     report_bits = BITS_PER_FLOAT * scenario.server.selection.report_floats + scenario.server.csi.update_bits
     # Reports to a selection, such as losses, travel with the update.
     payload = replace(payload, up_bits=payload.up_bits + report_bits)

@@ -1,5 +1,6 @@
 """All sections of a scenario, and properties that follow from several of them."""
 
+from functools import cached_property
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import (
@@ -23,6 +24,7 @@ from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.data_section import DataSection
 from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.fcn import Mlp
+from edgefl.learning.models.parted import in_parts
 from edgefl.learning.report_section import ReportSection
 from edgefl.learning.training_section import Training
 from edgefl.radio.allocation import ALLOCATIONS
@@ -162,6 +164,11 @@ class Sections(Section):
     def learning(self) -> Algorithm:
         """The algorithm, with what the sessions' initialisation adds to it."""
         return self.in_sessions.initialisation.wrap(self.algorithm)
+
+    @cached_property
+    def network(self) -> Model:
+        """The model as it trains: with its adapters, and with the parts that `training.parts` names."""
+        return in_parts(self.model, self.training.parts)
 
     @property
     def groups(self) -> int:

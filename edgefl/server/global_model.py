@@ -344,6 +344,8 @@ class GlobalModel:
         labels = self.groups.labels(round_key.session)
         evaluate = self.learner.evaluator.evaluate
         statistics = self.learner.statistics
+        if self.learner.has_own_models:  # there is no other model than those of the devices
+            return {"test": self.learner.evaluate_own(self.state["w"])}
         pending = {"test": evaluate(self.state["w"], statistics, labels, self._tested_devices(round_key))}
         held_out = self.learner.task.validation_of(labels)
         if len(held_out):
@@ -354,7 +356,7 @@ class GlobalModel:
 
     def device_accuracies(self) -> Floats | None:
         """Return the model's accuracy [devices] on each device's own samples; None without classes."""
-        return self.learner.evaluator.accuracies(self.state["w"], self.learner.statistics)
+        return self.learner.accuracies(self.state["w"])
 
     def _tested_devices(self, round_key: RoundKey) -> Ids | None:
         """Return the devices [n] on whose training samples the model is tested; None if the report asks for none."""

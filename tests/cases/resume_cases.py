@@ -31,6 +31,10 @@ CASES = {
             "measures": ["f1", "auc", {"kind": "calibration", "by_device": True, "every": 2}, "confusion"],
         }
     },
+    "own heads": {
+        "data": {**BASE["data"], "test_partition": "like_train"},
+        "training": {**BASE["training"], "parts": {"keep": ["3"]}},
+    },
     "client states": {"algorithm": "feddyn"},
     "client states on disk": {"algorithm": "scaffold", "training": {**BASE["training"], "state_home": "disk"}},
     "rows at the server": {"algorithm": "mifa"},

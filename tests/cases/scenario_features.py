@@ -39,6 +39,18 @@ FEATURES: dict[str, Overlay] = {
     "hierarchical": {"server": {"policy": "hierarchical"}},
     "hierarchical with wires": {"server": {"policy": {"kind": "hierarchical", "backhaul_bps": 1e9}}},
     "device evaluation": {"server": {"device_evaluation": {}}},
+    # parts of the model
+    "head only": {"training": {"parts": {"train": ["3"]}}},
+    "own heads": {"training": {"parts": {"keep": ["3"]}}, "data": {"test_partition": "like_train"}},
+    "own heads, one test set": {"training": {"parts": {"keep": ["3"]}}},
+    "priced adapters": {
+        "model": {
+            "kind": "mlp",
+            "cost": {"parameters": 1000, "flops_per_parameter": 6.0},
+            "adapters": {"on": ["1"]},
+        }
+    },
+    "adapters": {"model": {"kind": "mlp", "adapters": {"on": ["1"]}}},
     # selections
     "power of choice": {"server": {"selection": "power_of_choice"}},
     "rpow-d": {"server": {"selection": {"kind": "power_of_choice", "variant": "rpow-d"}}},

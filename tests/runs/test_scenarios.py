@@ -13,6 +13,7 @@ NEED_DATA = (
     "mnist", "fashion-mnist", "cifar10", "ag-news", "trace", "emnist", "svhn", "cinic10", "tinyimagenet", "femnist",
     "movielens",
 )  # fmt: skip
+PRICED = ("llama",)  # so large that only the world is run
 
 
 def check_books(result):
@@ -33,9 +34,16 @@ def check_books(result):
     assert result.summary["energy_j"] == pytest.approx(spent)
 
 
-@pytest.mark.parametrize("path", [p for p in SCENARIOS if not p.name.startswith(NEED_DATA)], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", [p for p in SCENARIOS if not p.name.startswith(NEED_DATA + PRICED)], ids=lambda p: p.stem
+)
 def test_scenario(path):
     check_run(path)
+
+
+@pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith(PRICED)], ids=lambda p: p.stem)
+def test_large_model_is_priced(path):
+    check_books(edgefl.run(path, overrides=["rounds=2", "server.participants=2"], train=False))
 
 
 def test_devices_that_move_get_somewhere(tmp_path):

@@ -111,6 +111,13 @@ def has_own_labels(algorithm: Algorithm) -> bool:
     return type(algorithm).labels is not Algorithm.labels
 
 
+def needs_whole_model(algorithm: Algorithm) -> bool:
+    """Return whether devices compare or decay all parameters that they train, not only those that travel."""
+    own = unwrapped(algorithm)
+    decays = type(own).decay not in {Algorithm.decay, Wrapper.decay}
+    return has_own_loss(algorithm) or bool(algorithm.own_models()) or decays
+
+
 def has_loss_by_hand(algorithm: Algorithm) -> bool:
     """Return whether the same class defines the algorithm's `added_loss` and `loss`."""
     cls = type(algorithm)

@@ -23,6 +23,7 @@ DATASETS: Catalogue[Dataset] = Catalogue(
         "svhn": "edgefl.learning.datasets.svhn:Svhn",
         "synthetic": "edgefl.learning.datasets.synthetic:Synthetic",
         "tiny_imagenet": "edgefl.learning.datasets.tiny_imagenet:TinyImageNet",
+        "tokens": "edgefl.learning.datasets.tokens:Tokens",
     },
     base=Dataset,
     kind="datasets",

@@ -127,6 +127,25 @@ class Evaluator:
 
         return Pending(tested, self._means)
 
+    def evaluate_own(self, models: Sequence[tuple[Tensor, Tensor]]) -> Pending:
+        """Evaluate the model and statistics of each device [devices] on its own samples, in the background."""
+        return Pending(self._own_tests(models), self._means)
+
+    def own_accuracies(self, models: Sequence[tuple[Tensor, Tensor]]) -> Floats | None:
+        """Return what `accuracies` does, of the model and statistics of each device [devices]."""
+        if not self._data.classes:
+            return None
+        tested = [part.result() for part in self._own_tests(models)]
+        return np.array([part.hits / max(part.labels, 1) for part in tested])
+
+    def _own_tests(self, models: Sequence[tuple[Tensor, Tensor]]) -> list[Future[Tested]]:
+        """Begin to test the model of each device that has samples on these."""
+        return [
+            self._test_rows(w, statistics, torch.from_numpy(rows), self._own_set)
+            for (w, statistics), rows in zip(models, self._own_parts, strict=True)
+            if len(rows)
+        ]
+
     def _means(self, parts: Sequence[Tested]) -> Evaluation:
         """Return the mean loss and accuracy over all labels that count."""
         counted = sum(part.labels for part in parts)
@@ -147,14 +166,14 @@ class Evaluator:
         """Return the training samples of devices [n], one device after another."""
         return torch.from_numpy(np.concatenate([self._train_parts[device] for device in devices.tolist()]))
 
-    def _test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor) -> Future[Tested]:
-        """Test the model w [d] on some training samples [n]."""
+    def _test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor, which: str = "train") -> Future[Tested]:
+        """Test the model w [d] on some samples [n] of a set, `train` or `test`."""
 
         def take(result: tuple[Tensor, Tensor, Tensor]) -> Tested:
             loss_sum, hits, labels = result
             return Tested(float(loss_sum), int(hits), int(labels))
 
-        return self._workers.submit("test_rows", partial(as_is, (w, statistics, rows)), take)
+        return self._workers.submit("test_rows", partial(as_is, (w, statistics, rows, which)), take)
 
     def outputs(self, w: Tensor, statistics: Tensor, which: str) -> ModelOutputs:
         """Return the outputs of the model w [d] for each sample of a set, `test` or `train`."""

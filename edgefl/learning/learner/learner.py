@@ -22,6 +22,7 @@ from edgefl.learning.learner.jobs import Job
 from edgefl.learning.learner.members import Members
 from edgefl.learning.learner.memory import budget
 from edgefl.learning.learner.networks.network import trained_model
+from edgefl.learning.learner.own_models import OwnModels
 from edgefl.learning.learner.plans.choice import choose_plan
 from edgefl.learning.learner.plans.plan import CannotBatchError, Plan
 from edgefl.learning.learner.round_training import RoundTraining
@@ -76,7 +77,8 @@ class Learner:
         self.initial = built.initial
         self.statistics = built.statistics  # [b] of the global model's batch normalisation
         self._network = built.network
-        self._states = ClientStates(task, self.initial, self.statistics)
+        self._states = ClientStates(task, self.initial, built.kept, built.own_statistics)
+        self._own = OwnModels(task.model, built.network, built.kept, self._states, len(task.parts))
         if brief:
             processes = 0
         elif cluster is None:
@@ -320,10 +322,28 @@ class Learner:
         self.statistics = statistics
 
     def trained(self, w: Tensor, statistics: Tensor) -> TrainedModel:
-        """Return the model w [d] with the statistics [b] of its evaluations."""
-        return trained_model(self._network, w, statistics, self.task.data)
+        """Return the model w [d] with the statistics [b] of its evaluations.
+
+        Parameters that devices keep have their first values, and beside them those of each device.
+        """
+        return trained_model(self._network, self._own.first(w), statistics, self.task.data, self._own.tensors())
 
     # Evaluation
+
+    @property
+    def has_own_models(self) -> bool:
+        """Whether devices keep a part of the model, so that each has its own."""
+        return self._own.exist
+
+    def evaluate_own(self, w: Tensor) -> Pending:
+        """Evaluate each device's model on its own samples, given the parameters w [d] that travel; return the means."""
+        return self.evaluator.evaluate_own(self._own.of_devices(w, self.statistics))
+
+    def accuracies(self, w: Tensor) -> Floats | None:
+        """Return the accuracy on the own samples of each device that has any; None without classes."""
+        if self._own.exist:
+            return self.evaluator.own_accuracies(self._own.of_devices(w, self.statistics))
+        return self.evaluator.accuracies(w, self.statistics)
 
     def evaluate(self, w: Tensor, classes: tuple[int, ...] | None = None, devices: Ids | None = None) -> Pending:
         """Evaluate the model w [d] with the present statistics, see `Evaluator.evaluate`."""

@@ -24,6 +24,7 @@ MODELS: Catalogue[Model] = Catalogue(
         "svhn_cnn": "edgefl.learning.models.svhn:SvhnCnn",
         "fasttext": "edgefl.learning.models.fasttext:FastText",
         "din": "edgefl.learning.models.din:Din",
+        "llama": "edgefl.learning.models.llama:Llama",
         "quadratic": "edgefl.learning.models.quadratic:QuadraticModel",
     },
     base=Model,

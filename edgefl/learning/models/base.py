@@ -15,9 +15,10 @@ from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
 from edgefl.core.files import check_plain, read_bytes
 from edgefl.core.paths import UserFile
-from edgefl.core.section import Section, fault, fault_at, nearest, shown
+from edgefl.core.section import IF_GIVEN, Section, fault, fault_at, nearest, shown
 from edgefl.learning.losses import Loss
 from edgefl.learning.losses.cross_entropy import CrossEntropy
+from edgefl.learning.models.adapters import Adapters
 from edgefl.world.compute_law import OPERATIONS, USUAL_PASSES, ForwardCounts
 
 if TYPE_CHECKING:
@@ -146,11 +147,19 @@ class Model(Member):
 
     init: Init = Init()  # Initial parameters.
     cost: ModelCost | None = None  # Size and work of the model as given, in place of counted ones.
+    # Small matrices beside the weights of linear layers, which train in place of the model.
+    adapters: Annotated[Adapters | None, IF_GIVEN] = None
 
     _loss: Loss = PrivateAttr(default_factory=CrossEntropy)
 
     tokens: ClassVar[bool] = False  # samples are whole numbers (int64 ids) in place of float32
+    of_each_token: ClassVar[bool] = False  # outputs are [B, classes, T]: one for each token of a row
     usual_cut: ClassVar[int] = 1  # layers before the cut if the scenario names none (sequential-FL paper's code)
+
+    @property
+    def bare(self) -> Model:
+        """The model as the scenario names it, without parts and adapters."""
+        return self
 
     def check(self, shape: tuple[int, ...], classes: int) -> str | None:
         """Return why this model cannot work on samples of a `shape` with `classes`; None if it can."""
@@ -231,6 +240,18 @@ class Model(Member):
         """Return the number of further parameters that are never trained: devices receive them once."""
         return 0
 
+    def kept_parameters(self, shape: tuple[int, ...], classes: int) -> int:
+        """Return the number of trained parameters that stay at the devices, of which each has its own."""
+        return 0
+
+    def kept_names(self, module: nn.Module) -> frozenset[str]:
+        """Return the names of these parameters in the network."""
+        return frozenset()
+
+    def keeps_statistics(self, module: nn.Module) -> bool:
+        """Return whether the network's statistics of batch normalisation stay at the devices, too."""
+        return False
+
     def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
         """Return the multiply-accumulates of one sample's forward pass; activations count as none."""
         return total_cost(self.layers(shape, classes)).multiplications
@@ -301,7 +322,7 @@ class Model(Member):
         """Return the number of parameters that travel: as priced, otherwise as counted."""
         if self.cost:
             return self.cost.parameters
-        return self.parameters(shape, classes)
+        return self.parameters(shape, classes) - self.kept_parameters(shape, classes)
 
     def flops_per_sample(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
         """Return the operations of training on one sample, as priced or as counted; `tokens`: it is a row of ids.

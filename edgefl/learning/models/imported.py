@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo
 
-from edgefl.core.errors import InputError
 from edgefl.core.global_draws import moved, states
 from edgefl.core.plugin_import import Access
 from edgefl.core.plugin_import import imported as import_path
 from edgefl.core.plugins import is_outside, place_of, place_within
 from edgefl.core.section import fault
 from edgefl.learning.models.base import Model
+from edgefl.learning.models.counted import Counted, first_line
 
 if TYPE_CHECKING:
     from torch import nn
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KEYED_WEIGHTS = "draw parameters with torch's functions (torch.nn.init): edgefl gives them keyed draws"
 
 
-class Imported(Model):
+class Imported(Counted):
     """A user's torch module, by its import path.
 
     A class or a function that makes the module is called with the scenario's further keys and, if its signature names
@@ -37,8 +37,11 @@ class Imported(Model):
 
     import_path: str = Field(exclude=True)
     _maker: Callable[..., Any] | None = PrivateAttr(None)
-    # What has been counted, by what it is and the sizes of the data: building a large module takes seconds.
-    _counts: dict[tuple[Any, ...], int] = PrivateAttr(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The import path."""
+        return self.import_path
 
     def made_from(self) -> Callable[..., Any]:
         """Return the class or function that makes the module."""
@@ -61,68 +64,6 @@ class Imported(Model):
         made: nn.Module = maker(**_sizes(maker, shape, classes), **(self.model_extra or {}))
         return made
 
-    def parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return the number of parameters that are trained, counted."""
-        self._count_parameters(shape, classes)
-        return self._counts["trained", shape, classes]
-
-    def frozen_parameters(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return the number of parameters that stay as they are (`requires_grad=False`), counted."""
-        self._count_parameters(shape, classes)
-        return self._counts["frozen", shape, classes]
-
-    def _count_parameters(self, shape: tuple[int, ...], classes: int) -> None:
-        if ("trained", shape, classes) in self._counts:
-            return
-        parameters = list(self._aside(shape, classes).parameters())
-        trained = sum(parameter.numel() for parameter in parameters if parameter.requires_grad)
-        self._counts["trained", shape, classes] = trained
-        self._counts["frozen", shape, classes] = sum(each.numel() for each in parameters) - trained
-
-    def multiplications(self, shape: tuple[int, ...], classes: int) -> int:
-        """Return the multiply-accumulates of one sample's forward pass, counted; samples are not token ids."""
-        return self.multiplications_on(shape, classes, tokens=False)
-
-    def multiplications_on(self, shape: tuple[int, ...], classes: int, *, tokens: bool) -> int:
-        """Return the multiply-accumulates of one sample's forward pass, counted in products and convolutions.
-
-        Raises:
-            InputError: torch cannot count them, or sees none.
-        """
-        key = ("multiplications", shape, classes, tokens)
-        if key not in self._counts:
-            self._counts[key] = self._multiplications(shape, classes, tokens=tokens)
-        return self._counts[key]
-
-    def _multiplications(self, shape: tuple[int, ...], classes: int, *, tokens: bool) -> int:
-        from edgefl.learning.models.count import multiplications
-
-        problem = "no matrix product and no convolution is seen in its forward pass"
-        counted = 0
-        try:
-            counted = multiplications(self._aside(shape, classes), shape, tokens=tokens)
-        except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
-            problem = f"its operations cannot be counted: {_first_line(error)}"
-        # Training that costs nothing would be a wrong time and a wrong energy in every table.
-        if not counted:
-            remedy = "give its price: model.cost: {parameters: ..., flops_per_parameter: ...}"
-            raise InputError(f"model.kind: {self.import_path}: {problem}; {remedy}")
-        return counted
-
-    def training_passes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
-        """Return how many forward passes training on a sample costs; counted if parameters are frozen.
-
-        Frozen weights have no gradients, and layers before all trained ones have no backward pass.
-        """
-        if self.cost or not self.frozen_parameters(shape, classes):
-            return super().training_passes(shape, classes, tokens=tokens)
-        from edgefl.learning.models.count import training_multiplications
-
-        key = ("training", shape, classes, tokens)
-        if key not in self._counts:
-            self._counts[key] = training_multiplications(self._aside(shape, classes), shape, tokens=tokens)
-        return self._counts[key] / self.multiplications_on(shape, classes, tokens=tokens)
-
     def refusal(self, samples: npt.NDArray[Any], outputs: tuple[int, ...]) -> str | None:
         """Return why the module cannot be used on samples [2, ...] in the form of training; None if it can.
 
@@ -142,7 +83,7 @@ class Imported(Model):
         except Exception as error:  # noqa: BLE001 - the user's own code may raise anything
             where = f"{self.import_path} on samples of shape {list(shape)}"
             place = place_within(error, self.made_from())
-            return f"{where}: {_first_line(error)}{place}{_remedy(module, samples)}"
+            return f"{where}: {first_line(error)}{place}{_remedy(module, samples)}"
         if not isinstance(module, nn.Module):
             return f"{self.import_path} gives a {type(module).__name__}, must give a torch.nn.Module"
         if not any(parameter.requires_grad for parameter in module.parameters()):
@@ -169,25 +110,10 @@ class Imported(Model):
     def _located(self) -> str:
         return f"{place_of(self.made_from())}: {self.import_path}"
 
-    def _aside(self, shape: tuple[int, ...], classes: int) -> nn.Module:
-        """Return the module in evaluation mode, made without touching torch's global generator."""
-        import torch
-
-        with torch.random.fork_rng(devices=[]):
-            made = self.module(shape, classes)
-        # a function may give anything: `refusal` says what is wrong with it
-        return made.eval() if isinstance(made, torch.nn.Module) else made
-
 
 def has_own_network(model: Model) -> bool:
     """Return whether a model's network is the user's code."""
-    return isinstance(model, Imported) or is_outside(type(model))
-
-
-def _first_line(error: Exception) -> str:
-    """Return the type and the first line of an error of the user's code."""
-    lines = str(error).splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0]}"
+    return isinstance(model.bare, Imported) or is_outside(type(model.bare))
 
 
 def _remedy(module: object, samples: npt.NDArray[Any]) -> str:

@@ -82,6 +82,22 @@ def _needs_whole_set(scenario: Sections) -> bool:
 
 
 cost_is_given = Fact("the scenario gives the cost of the whole model", lambda scenario: scenario.model.cost is not None)
+has_parts = Fact("parameters of the model are named", lambda scenario: scenario.training.parts is not None)
+has_adapters = Fact("linear layers have adapters", lambda scenario: scenario.model.adapters is not None)
+keeps_parts = Fact(
+    "devices keep a part of the model",
+    lambda scenario: scenario.training.parts is not None and scenario.training.parts.keeps,
+)
+needs_whole_model = Fact(
+    "the algorithm adds a loss or a decay to the whole model",
+    lambda scenario: properties.needs_whole_model(scenario.learning),
+)
+has_one_test_set = Fact(
+    "devices have no test samples of their own", lambda scenario: scenario.data.test_partition == "none"
+)
+has_validation = Fact(
+    "training samples are held out as a validation set", lambda scenario: scenario.data.validation_share is not None
+)
 compresses = Fact("a codec compresses uploads", lambda scenario: scenario.training.codec.compresses)
 codec_loses_for_good = Fact(
     "a codec compresses uploads without error feedback",
@@ -142,4 +158,17 @@ measures_kept_samples = Fact(
     lambda scenario: measure_of_kept_samples(scenario) != "",
 )
 reports_models = Fact("further models are reported", lambda scenario: bool(scenario.report.models))
+
+
+def report_of_one_model(scenario: Sections) -> str:
+    """Return the key, below `report`, of the first report about one model for all devices; "" for none."""
+    report = scenario.report
+    if report.asked:
+        return dotted(report.asked[0].key[1:])
+    return next((key for key in ("best_model", "models", "train_accuracy") if getattr(report, key)), "")
+
+
+reports_one_model = Fact(
+    "a report is about one model for all devices", lambda scenario: report_of_one_model(scenario) != ""
+)
 reports_geometry = Fact("the geometry of links is reported", lambda scenario: scenario.report.geometry)

@@ -1,11 +1,22 @@
 """The one ordered list of rules between sections."""
 
-from edgefl.scenario.rules import forecasts, over_the_air, policies, population, radio_links, reports, sessions, shares
+from edgefl.scenario.rules import (
+    forecasts,
+    over_the_air,
+    parts,
+    policies,
+    population,
+    radio_links,
+    reports,
+    sessions,
+    shares,
+)
 from edgefl.scenario.rules.rule import Rule
 
 # Only the first broken rule is reported, so the order decides which one.
 RULES: tuple[Rule, ...] = (
     *policies.SPLIT,
+    *parts.WHOLE_MODEL,
     *population.PARTICIPANTS,
     *shares.FIXED_OR_NOT,
     *shares.IN_TIME,
@@ -40,12 +51,14 @@ RULES: tuple[Rule, ...] = (
     *population.DEPARTED_STATE,
     *sessions.SESSIONS,
     *sessions.PATIENCE,
+    *parts.KEPT_PATIENCE,
     *reports.VALIDATION,
     *sessions.KEPT_STATE,
     *sessions.SELECTION,
     *sessions.POLLED_TRAINING,
     *reports.POLLED_MODELS,
     *sessions.POLLED_REDIVISION,
+    *parts.KEPT_PARTS,
     *forecasts.CSI,
     *policies.BACKHAUL,
 )

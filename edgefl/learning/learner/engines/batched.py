@@ -5,7 +5,7 @@ from torch import Tensor
 
 from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.learner.engines.batches import shares, stack
-from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine
+from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, first_models
 from edgefl.learning.learner.engines.local_training import ClientGradients, LocalTraining, labels_of
 from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.engines.solver import Solver
@@ -41,7 +41,7 @@ class BatchedEngine(TrainingEngine):
         """Train all clients of the cohort; see TrainingEngine."""
         full_gradient: Tensor | float = 0.0
         if cohort.all_samples:
-            full_gradient = self._full_gradient(cohort.one_pass())
+            full_gradient = self._full_gradient(cohort.one_pass())[:, : cohort.start.shape[1]]
         local = cohort.local(full_gradient, rate_on_device=self.graphs is not None)
         references = self.references(local, cohort)
         batches = self._batches(cohort)
@@ -78,7 +78,7 @@ class BatchedEngine(TrainingEngine):
 
     def _full_gradient(self, cohort: Cohort) -> Tensor:
         """Return the gradients [C, d] of the task's loss at the received models; batches hold each sample once."""
-        w = cohort.start.clone()
+        w = first_models(cohort.start, cohort.state)
         statistics = cohort.statistics.clone()  # every forward pass updates them, and this one must leave no trace
         gradients = ClientGradients(self.kernel, w, statistics, None, labels_of(self.solver, cohort.local()))
         total = torch.zeros_like(w)

@@ -17,7 +17,7 @@ from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.kernels.gradients import References
 from edgefl.learning.learner.networks.network import Network
-from edgefl.learning.learner.state_names import LAST_MODEL
+from edgefl.learning.learner.state_names import LAST_MODEL, OWN_PARAMETERS
 from edgefl.learning.models import Model
 
 
@@ -25,7 +25,7 @@ from edgefl.learning.models import Model
 class Cohort:
     """C clients that are trained together; they may differ in everything but the model's architecture."""
 
-    start: Tensor  # [C, d] the models that they received
+    start: Tensor  # [C, d] the models that they received, without what devices keep
     lr: Floats  # [C] learning rates, rounded as the models are
     received: Mapping[str, Tensor]  # [C, d] the other vectors that `downlink` sent, by name
     state: Mapping[str, Tensor]  # [C, d] the vectors that clients kept from earlier rounds, by name
@@ -121,7 +121,13 @@ class TrainingEngine:
         return References(models, cohort.statistics, local.received)
 
     def result(self, w: Tensor, cohort: Cohort, local: LocalContext, statistics: Tensor, loss_sum: Tensor) -> Trained:
-        """Return the uploads and next states from the trained models w; `loss_sum` [C] adds up each client's steps."""
+        """Return the uploads and next states from the trained models w [..., d + k].
+
+        `loss_sum` [C] adds up each client's steps. The hooks of the algorithm see the d parameters that travel.
+        """
+        travelling = local.start.shape[-1]
+        kept = w[..., travelling:]
+        w = w[..., :travelling]
         steps = loss_sum.new_tensor([len(batch) for batch in cohort.batches])
         algorithm = self.solver.algorithm
         uploads = upload(algorithm, w, local, minimal=self.solver.training.minimal_uploads)
@@ -129,7 +135,20 @@ class TrainingEngine:
         # kept beside the algorithm's states, and no hook sees it
         if LAST_MODEL in local.state:
             state = {**state, LAST_MODEL: w}
+        if OWN_PARAMETERS in local.state:
+            state = {**state, OWN_PARAMETERS: kept}
         return Trained(uploads, state, statistics, loss_sum / steps)
+
+
+def first_models(start: Tensor, state: Mapping[str, Tensor]) -> Tensor:
+    """Return the models [..., d + k] with which training begins, in memory of their own.
+
+    They are the received parameters `start` [..., d], and behind them those that devices keep in their `state`.
+    """
+    # copies, as the solver works in place and the received model is shared by many clients
+    if OWN_PARAMETERS not in state:
+        return start.clone()
+    return torch.cat([start, state[OWN_PARAMETERS]], dim=-1)
 
 
 def select_clients(local: LocalContext, which: int | slice) -> LocalContext:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.algorithms.properties import has_own_labels
-from edgefl.learning.learner.engines.engine import select_clients
+from edgefl.learning.learner.engines.engine import first_models, select_clients
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.stacked_batches import MiniBatch
 from edgefl.learning.learner.kernels.gradients import GradientKernel, References, Step
@@ -76,9 +76,8 @@ class LocalTraining:
         references: References | None,
         statistics: Tensor,
     ) -> None:
-        # copies, as the solver works in place and the received model is shared by many clients
-        self.w = local.start.clone()
-        self.statistics = statistics.clone()
+        self.w = first_models(local.start, local.state)
+        self.statistics = statistics.clone()  # updated in place, too
         self.loss_sum = self.w.new_zeros(len(self.w))  # on the device, so that no step waits for a number to be read
         self._solver = solver
         self._local = local
@@ -88,9 +87,9 @@ class LocalTraining:
         self._gradients = ClientGradients(kernel, self.w, self.statistics, references, labels_of(solver, local))
         self._losses = torch.empty_like(self.loss_sum)
 
-    def begin(self, start: Tensor, statistics: Tensor) -> None:
-        """Begin again in the same memory, from received models [C, d] and statistics [C, b]."""
-        self.w.copy_(start)
+    def begin(self, local: LocalContext, statistics: Tensor) -> None:
+        """Begin again in the same memory, from the models in `local` and received statistics [C, b]."""
+        self.w.copy_(first_models(local.start, local.state))
         self.statistics.copy_(statistics)
         for tensor in (self.loss_sum, *self._moments):
             tensor.zero_()

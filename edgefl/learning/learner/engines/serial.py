@@ -8,7 +8,7 @@ from torch import Tensor
 from edgefl.learning.algorithms import Batch, ForwardPass, LocalContext
 from edgefl.learning.algorithms.properties import has_own_labels
 from edgefl.learning.learner.engines.batches import PAD, shares
-from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, select_clients
+from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, first_models, select_clients
 from edgefl.learning.learner.kernels.compared import sample_losses
 from edgefl.learning.learner.kernels.gradients import References, autocast
 from edgefl.learning.learner.kernels.image_layout import fastest_layout
@@ -33,12 +33,12 @@ class SerialEngine(TrainingEngine):
         """Train the only client of the cohort; see TrainingEngine."""
         full_gradient: Tensor | float = 0.0
         if cohort.all_samples:
-            full_gradient = self._full_gradient(cohort.one_pass())
+            full_gradient = self._full_gradient(cohort.one_pass())[:, : cohort.start.shape[1]]
         stacked = cohort.local(full_gradient)
         references = self.references(stacked, cohort)
         local = select_clients(stacked, 0)
         # copies, as the solver works in place and the received model is shared by many clients
-        w = cohort.start[0].clone()
+        w = first_models(cohort.start, cohort.state)[0]
         statistics = cohort.statistics[0].clone()
         gradient = torch.empty_like(w)
         moments = self.solver.moments(w)
@@ -61,7 +61,7 @@ class SerialEngine(TrainingEngine):
     def _full_gradient(self, cohort: Cohort) -> Tensor:
         """Return the gradient [1, d] of the task's loss at the received model; the batches hold each sample once."""
         (batches,) = cohort.batches
-        w = cohort.start[0]
+        w = first_models(cohort.start, cohort.state)[0]
         statistics = cohort.statistics[0].clone()  # every forward pass updates them, and this one must leave no trace
         total = torch.zeros_like(w)
         gradient = torch.empty_like(w)

@@ -39,9 +39,17 @@ class Solver:
         return [w.new_zeros(w.shape) for _ in range(count)]
 
     def step(self, w: Tensor, gradient: Tensor, moments: Sequence[Tensor], local: LocalContext, number: int) -> None:
-        """Advance w in place, for the `number`th time in the round, from 1; `gradient` may be overwritten."""
+        """Advance w in place, for the `number`th time in the round, from 1; `gradient` may be overwritten.
+
+        The algorithm corrects the gradients of the parameters that travel; those that devices keep come behind them.
+        """
         training = self.training
-        gradient = self.algorithm.correct(gradient, w, local)
+        travelling = local.start.shape[-1]
+        if w.shape[-1] == travelling:
+            gradient = self.algorithm.correct(gradient, w, local)
+        else:
+            corrected = self.algorithm.correct(gradient[..., :travelling], w[..., :travelling], local)
+            gradient[..., :travelling] = corrected
         if training.clip_norm is not None:
             self._clip(gradient, training.clip_norm)
         # after clipping, so that neither the scenario's decay nor the algorithm's is clipped

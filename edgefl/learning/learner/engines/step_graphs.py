@@ -90,7 +90,7 @@ class RecordedStep:
     def load(self, tensors: CohortTensors) -> None:
         """Begin the training of another cohort of this shape."""
         self.tensors.load(tensors)
-        self.training.begin(tensors.local.start, tensors.statistics)
+        self.training.begin(tensors.local, tensors.statistics)
 
     def replay(self, inputs: StepInputs) -> None:
         """Take a step with all clients."""

@@ -35,6 +35,9 @@ class LayersGradient:
         self.unused: Unused = ()  # each layer of a stack uses its parameters
         self._loss_by_hand = has_loss_by_hand(algorithm)
         self.layers = layers_of(network.module)
+        # The layers' parameters in their own order; in flat vectors those that devices keep come last.
+        names = network.parameters.names
+        self._numbers = [names.index(name) for name, _ in network.module.named_parameters()]
         self.images = any(isinstance(layer, Convolution) for layer in self.layers)
         learning = [number for number, layer in enumerate(self.layers) if layer.parameters]
         linear = [number for number in learning if isinstance(self.layers[number], Linear)]
@@ -179,8 +182,9 @@ class LayersGradient:
 
     def _by_layer(self, flat: Tensor) -> list[list[Tensor]]:
         """Return the parameters of each layer, as views of flat vectors [C, d]."""
-        views = iter(self.network.parameters.views(flat))
-        return [layer.bound([next(views) for _ in range(layer.parameters)]) for layer in self.layers]
+        views = self.network.parameters.views(flat)
+        numbers = iter(self._numbers)
+        return [layer.bound([views[next(numbers)] for _ in range(layer.parameters)]) for layer in self.layers]
 
 
 def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:

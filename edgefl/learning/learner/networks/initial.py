@@ -8,6 +8,7 @@ from edgefl.learning.datasets import Data
 from edgefl.learning.learner.networks.flat_vectors import flatten
 from edgefl.learning.learner.networks.module_state import trained_parameters
 from edgefl.learning.models import Model
+from edgefl.learning.models.parted import Parted
 
 
 def build_module(model: Model, data: Data, streams: Streams, device: int | None = None) -> nn.Module:
@@ -20,8 +21,14 @@ def build_module(model: Model, data: Data, streams: Streams, device: int | None 
 
 
 def initial_parameters(model: Model, data: Data, module: nn.Module) -> Tensor:
-    """Return the flat initial model [d] as `model.init` says; raises an InputError if the file holds another length."""
-    if model.init.kind == "default":
-        parameters = list(trained_parameters(module).values())
-        return flatten(parameters, parameters[0])
-    return torch.from_numpy(model.init.vector(model.parameters(data.shape, data.outputs)))
+    """Return the flat initial model [d] as `model.init` says, and make it that of frozen parameters, too.
+
+    Raises:
+        InputError: the file holds another length.
+    """
+    if isinstance(model, Parted) and model.bare.init.kind != "default":
+        model.fill(module, data.shape, data.outputs)
+    elif model.init.kind != "default":
+        return torch.from_numpy(model.init.vector(model.parameters(data.shape, data.outputs)))
+    parameters = list(trained_parameters(module, model.kept_names(module)).values())
+    return flatten(parameters, parameters[0])

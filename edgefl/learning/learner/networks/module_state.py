@@ -8,9 +8,11 @@ from torch import Tensor, nn
 HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 
 
-def trained_parameters(module: nn.Module) -> dict[str, Tensor]:
-    """Return the parameters that training changes, by name: all but frozen ones."""
-    return {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
+def trained_parameters(module: nn.Module, kept: frozenset[str] = frozenset()) -> dict[str, Tensor]:
+    """Return the parameters that training changes, by name: all but frozen ones; those that devices keep come last."""
+    trained = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
+    # sorted is stable: within both groups the module's order stays
+    return {name: trained[name] for name in sorted(trained, key=kept.__contains__)}
 
 
 def statistics_of(module: nn.Module, dtype: torch.dtype, *, whole_numbers: bool) -> dict[str, Tensor]:

@@ -1,6 +1,6 @@
 """A torch module seen as a function of flat vectors: the parameters that it trains, and the buffers that it changes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
@@ -32,13 +32,15 @@ class Network:
     Args:
         module: the module.
         own_code: it is the user's code, which may draw from torch's generator, count, and replace its buffers.
+        kept: names of the parameters that devices keep, which are the last ones of the vector.
     """
 
-    def __init__(self, module: nn.Module, *, own_code: bool = False) -> None:
-        parameters = trained_parameters(module)
+    def __init__(self, module: nn.Module, *, own_code: bool = False, kept: frozenset[str] = frozenset()) -> None:
+        parameters = trained_parameters(module, kept)
         first = next(iter(parameters.values()))
         buffers = statistics_of(module, first.dtype, whole_numbers=own_code)
         self.parameters = Layout(parameters)
+        self.kept = Layout({name: parameter for name, parameter in parameters.items() if name in kept})
         self.statistics = Layout(buffers)
         self.initial_statistics = flatten([buffer.to(first.dtype) for buffer in buffers.values()], first)
         self.couples_samples = any(isinstance(layer, BATCH_NORMS) for layer in module.modules())
@@ -239,8 +241,10 @@ def as_leaves(views: Tensors) -> list[Tensor]:
     return [view.detach().requires_grad_() for view in views]
 
 
-def trained_model(network: Network, w: Tensor, statistics: Tensor, data: Data) -> TrainedModel:
-    """Return the model w [d] and its statistics [b] as they leave a run."""
+def trained_model(
+    network: Network, w: Tensor, statistics: Tensor, data: Data, own: Mapping[str, Tensor] | None = None
+) -> TrainedModel:
+    """Return the model w [d] and its statistics [b] as they leave a run, with what devices have of their `own`."""
     return TrainedModel(
         tensors={name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state(w, statistics).items()},
         parameters=tuple(network.parameters.names),
@@ -249,4 +253,5 @@ def trained_model(network: Network, w: Tensor, statistics: Tensor, data: Data) -
         sample_dtype="int64" if data.tokens else data.dtype,
         mean=np.asarray(data.mean).tolist(),
         std=np.asarray(data.std).tolist(),
+        own={name: values.detach().cpu().numpy().copy() for name, values in (own or {}).items()},
     )

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from edgefl.core.errors import InputError
 from edgefl.learning.models import Model
+from edgefl.learning.models.parted import in_parts
 from edgefl.learning.trained_model import TrainedModel
 
 
@@ -17,7 +18,7 @@ def rebuilt(model: Model, trained: TrainedModel) -> nn.Module:
     # The initial values are overwritten below: drawing them must not move torch's own generator.
     with torch.random.fork_rng(devices=[]):
         try:
-            module = model.module(trained.sample_shape, trained.classes)
+            module = in_parts(model, None).module(trained.sample_shape, trained.classes)
         except Exception as error:  # noqa: BLE001 - an own model's code may raise anything
             raise InputError(f"model: its module cannot be made any more: {type(error).__name__}: {error}") from None
     tensors = {name: torch.tensor(array) for name, array in trained.tensors.items()}

@@ -5,25 +5,28 @@ from torch import Tensor
 
 from edgefl.core.arrays import Ids
 from edgefl.learning.algorithms.properties import is_coupled, weighs_by_samples
-from edgefl.learning.learner.state_names import LAST_MODEL, OWN_STATISTICS
+from edgefl.learning.learner.state_names import LAST_MODEL, OWN_PARAMETERS, OWN_STATISTICS
 from edgefl.learning.learner.states.compression import Compression
 from edgefl.learning.learner.states.store import StateStore
 from edgefl.learning.learner.task import LearningTask
 
 
 class ClientStates:
-    """Keeps the states of all devices: those of the algorithm, and three that edgefl adds.
+    """Keeps the states of all devices: those of the algorithm, and four that edgefl adds.
 
-    These are a device's batch normalisation (`training.batch_norm: local`), its last model (`report.models`) and what
-    the codec has lost of its uploads (error feedback). They begin with the initial model [d] and statistics [b].
+    These are a device's own parameters (`training.parts.keep`), its batch normalisation (`training.batch_norm: local`),
+    its last model (`report.models`) and what the codec has lost of its uploads (error feedback). They begin with the
+    initial model [d], with what is `kept` of it [k], and with the statistics [b]; empty if devices do not keep them.
     """
 
-    def __init__(self, task: LearningTask, initial: Tensor, statistics: Tensor) -> None:
+    def __init__(self, task: LearningTask, initial: Tensor, kept: Tensor, statistics: Tensor) -> None:
         self._task = task
         self.initial_state = dict(task.algorithm.client_state(initial))
         # edgefl's states travel and are stored like those of the algorithm
-        if task.training.batch_norm == "local" and len(statistics):
+        if len(statistics):
             self.initial_state[OWN_STATISTICS] = statistics
+        if len(kept):
+            self.initial_state[OWN_PARAMETERS] = kept
         if task.report.models:
             self.initial_state[LAST_MODEL] = initial
         self.store: StateStore | None = None  # most algorithms keep nothing at devices, and then take no memory
@@ -34,13 +37,13 @@ class ClientStates:
     def restart(self) -> None:
         """Forget the states that belong to the server's state, which begins again.
 
-        If the server keeps no sums of devices' states, devices keep theirs. Their batch normalisation and last models
-        always stay.
+        If the server keeps no sums of devices' states, devices keep theirs. Their own parameters, batch normalisation
+        and last models always stay.
         """
         if not is_coupled(self._task.algorithm):
             return
         if self.store is not None:
-            self.store.forget(self.initial_state.keys() - {OWN_STATISTICS, LAST_MODEL})
+            self.store.forget(self.initial_state.keys() - {OWN_PARAMETERS, OWN_STATISTICS, LAST_MODEL})
         if self.compression.lost is not None:
             self.compression.lost.forget(self.compression.lost.names)
 
@@ -63,6 +66,13 @@ class ClientStates:
             state = {name: vector[0] for name, vector in kept.items()}
         weight = float(self._task.sizes[device] / mean_size)
         return self._task.algorithm.share_in_means(state, weight)
+
+    def own_parts(self, ids: Ids) -> dict[str, Tensor]:
+        """Return what devices `ids` [n] have of the model: parameters [n, k], statistics [n, b], as far as they do."""
+        if self.store is None:
+            return {}
+        own = self.store.gather(ids)
+        return {name: own[name] for name in (OWN_PARAMETERS, OWN_STATISTICS) if name in own}
 
     def mean_models(self, ids: Ids, members: Ids) -> dict[str, Tensor]:
         """Return the models [d] of `report.models`: means over devices `ids` ("sel") and over `members` ("all")."""

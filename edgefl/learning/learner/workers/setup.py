@@ -18,8 +18,11 @@ class TrainersOnDevices:
     """A trainer on each torch device, and the model that they start from, on the first one."""
 
     trainers: list[Trainer]
-    initial: Tensor  # [d] parameters
+    initial: Tensor  # [d] parameters that travel
+    kept: Tensor  # [k] trained parameters that stay at devices, of which each has its own
     statistics: Tensor  # [b] of batch normalisation
+
+    own_statistics: Tensor  # the same if devices keep theirs, otherwise empty
 
     @property
     def network(self) -> Network:
@@ -36,6 +39,8 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
     module = build_module(task.model, task.data, task.streams).to(task.dtype)
     initial = initial_parameters(task.model, task.data, module).to(devices[0], task.dtype)
     own_code = has_own_network(task.model)
+    kept = task.model.kept_names(module)
+    travelling = len(initial) - sum(dict(module.named_parameters())[name].numel() for name in kept)
     data = task.data
     trainers = []
     for device in devices:
@@ -49,9 +54,12 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
             augmentation=task.augmentation,
         )
         test = Samples(x=data.test_x, y=data.test_y, mean=data.mean, std=data.std, device=device, dtype=task.dtype)
-        trainers.append(Trainer(task, Network(module.to(device), own_code=own_code), train, test))
+        trainers.append(Trainer(task, Network(module.to(device), own_code=own_code, kept=kept), train, test))
     statistics = trainers[0].network.initial_statistics.to(devices[0])
-    return TrainersOnDevices(trainers, initial, statistics)
+    own_statistics = statistics[:0]
+    if task.training.batch_norm == "local" or task.model.keeps_statistics(module):
+        own_statistics = statistics
+    return TrainersOnDevices(trainers, initial[:travelling], initial[travelling:], statistics, own_statistics)
 
 
 def torch_devices(device: str) -> list[str]:

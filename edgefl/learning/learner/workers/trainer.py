@@ -239,11 +239,13 @@ class Trainer:
             predicted = self.task.model.predicted(outputs)
         return outputs, predicted
 
-    def test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the sum of losses of training samples `rows` [n], and how many of their labels are right and count."""
+    def test_rows(
+        self, w: Tensor, statistics: Tensor, rows: Tensor, which: str = "train"
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the sum of losses of samples `rows` [n] of a set, and how many of their labels are right and count."""
         w = w.to(self.device)
         statistics = statistics.to(self.device)
-        samples = self.samples["train"]
+        samples = self.samples[which]
         loss = w.new_zeros((), dtype=torch.float64)
         hits = torch.zeros((), dtype=torch.int64, device=w.device)
         labels = torch.zeros_like(hits)

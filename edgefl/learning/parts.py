@@ -1,0 +1,126 @@
+"""The key `training.parts`: which parameters of a model train, which travel, and which stay at the devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from edgefl.core.section import IF_GIVEN, Section, nearest
+
+Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)]
+MOST_NAMES = 8  # that a message lists
+
+
+class Division(NamedTuple):
+    """The names of a model's parameters by what becomes of them, each in the module's order."""
+
+    sent: tuple[str, ...]  # trained, and sent each way
+    kept: tuple[str, ...]  # trained, and kept by each device
+    frozen: tuple[str, ...]  # never trained
+
+
+class PartsError(ValueError):
+    """A pattern or a division that does not fit the model; `key` is the key below `training.parts`."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(text)
+        self.key = key
+
+
+class ModelParts(Section):
+    """Parts of the model, by names of torch's `state_dict`: a parameter, a layer with all of its own, or a pattern."""
+
+    # Parameters that train; the others keep their first values. By default all train, or the adapters alone.
+    train: Annotated[Patterns | None, IF_GIVEN] = None
+    # Trained parameters that travel; by default all that are not kept.
+    send: Annotated[Patterns | None, IF_GIVEN] = None
+    # Trained parameters that stay at each device, as in FedPer and FedBN; by default all that are not sent.
+    keep: Annotated[Patterns | None, IF_GIVEN] = None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether devices may keep trained parameters or statistics."""
+        return self.keep is not None or self.send is not None
+
+    def divide(self, names: Sequence[str], trainable: Sequence[str], statistics: Sequence[str] = ()) -> Division:
+        """Return what becomes of the parameters `names`, of which `trainable` train unless `train` says otherwise.
+
+        Patterns of `keep` may also match `statistics` of batch normalisation.
+
+        Raises:
+            PartsError: a pattern matches nothing, a parameter is both sent and kept or neither, or none is sent.
+        """
+        trained = set(trainable)
+        if self.train is not None:
+            trained = _matched("train", self.train, names)
+        free = [name for name in names if name in trained]
+        kept: set[str] = set()
+        if self.keep is not None:
+            kept = _matched("keep", self.keep, [*free, *statistics])
+        sent = set(free) - kept
+        if self.send is not None:
+            sent = _matched("send", self.send, free)
+            if self.keep is None:
+                kept = set(free) - sent
+        for name in free:
+            if name in sent and name in kept:
+                raise PartsError("keep", f"{name} is in send, too: leave it out of one of the two")
+            if name not in sent and name not in kept:
+                raise PartsError("send", f"{name} trains, and neither send nor keep names it: leave one of the two out")
+        if not sent:
+            raise PartsError("keep", "leaves nothing to send: keep fewer parameters")
+        return Division(
+            sent=tuple(name for name in free if name in sent),
+            kept=tuple(name for name in free if name in kept),
+            frozen=tuple(name for name in names if name not in trained),
+        )
+
+    def keeps_statistics(self, statistics: Sequence[str]) -> bool:
+        """Return whether `keep` names the statistics of batch normalisation; all of them, or none.
+
+        Raises:
+            PartsError: it names only some of them.
+        """
+        if self.keep is None or not statistics:
+            return False
+        left = [name for name in statistics if not any(matches(name, pattern) for pattern in self.keep)]
+        if not left:
+            return True
+        if len(left) < len(statistics):
+            raise PartsError("keep", f"has some of the statistics, and not {left[0]}: name all of them or none")
+        return False
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Return whether a pattern names a parameter, or a layer that holds it."""
+    return fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}.*")
+
+
+def _matched(key: str, patterns: Sequence[str], names: Sequence[str]) -> set[str]:
+    """Return the names that some pattern matches; each pattern must match one."""
+    found: set[str] = set()
+    for pattern in patterns:
+        matched = {name for name in names if matches(name, pattern)}
+        if not matched:
+            raise PartsError(
+                key, f"{pattern!r} names no parameter{_which(key)}{nearest(pattern, names)}; {_listed(names)}"
+            )
+        found |= matched
+    return found
+
+
+def _which(key: str) -> str:
+    """Return which parameters a key chooses from."""
+    if key == "train":
+        return " of the model"
+    return " that is trained"
+
+
+def _listed(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:MOST_NAMES])
+    if len(names) > MOST_NAMES:
+        return f"there are {len(names)}, such as {listed}"
+    return f"there are {listed}"
