@@ -39,7 +39,7 @@ class Attention(nn.Module):
 
     def _by_head(self, x: Tensor) -> Tensor:
         """Return [B, heads, T, size] of [B, T, heads x size]."""
-        return x.view(*x.shape[:2], -1, self.size).transpose(1, 2)
+        return x.reshape(*x.shape[:2], -1, self.size).transpose(1, 2)
 
     def _rotated(self, x: Tensor) -> Tensor:
         """Return x [B, heads, T, size] with each pair of halves rotated by its position's angle."""
