@@ -17,7 +17,7 @@ PAGES = [path for place in ("*.md", "docs/**/*.md", "results/README.md") for pat
 BLOCK = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)(#[^)\s]*)?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-LARGEST_LIST_OF_KEYS = 6_650  # words
+LARGEST_LIST_OF_KEYS = 6_750  # words
 
 
 def test_committed_pages_follow_from_the_code():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Adapters(Section):
     """Adapters of linear layers, trained in place of the model (LoRA: Hu et al., ICLR 2022)."""
 
-    kind: Literal["lora"] = "lora"  # lora adds a product of two matrices of low rank to each weight.
+    kind: Literal["lora"] = "lora"  # Adds a product of two matrices of low rank to each weight.
     rank: Count = 8  # Rank of the product: each layer trains rank x (inputs + outputs) numbers.
     alpha: Annotated[PositiveFloat, Field(le=1e9)] = 16.0  # The product counts alpha / rank times.
     # Bits of each frozen number in the first download; a device trains in 32 bits all the same.
