@@ -5,7 +5,8 @@ import torch
 
 from edgefl.learning.models import MODELS
 
-SHAPES = {  # one sample of fitting data, and classes; (8, 8) and 10 for all others
+SHAPES = {
+    "llama": ((8,), 10),  # one sample of fitting data, and classes; (8, 8) and 10 for all others
     "lenet5": ((16, 16), 10),
     "lenet_femnist": ((16, 16), 10),
     "cnn": ((16, 16), 10),

@@ -116,6 +116,15 @@ def test_small_language_model_learns_and_its_adapters_go_on():
     assert tuned.rounds["test_loss"].iloc[-1] < math.log(16) - 0.2
 
 
+def test_adapters_learn_the_same_one_by_one_and_together():
+    runs = [
+        edgefl.run({**TINY, "training": {**TINY["training"], "engine": engine}}).parameters
+        for engine in ("serial", "vmap")
+    ]
+    assert np.abs(runs[0]).max() > 0
+    assert runs[1] == pytest.approx(runs[0], abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("model", "text"),
     [

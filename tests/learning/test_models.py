@@ -105,6 +105,8 @@ def test_every_model_builds_from_defaults_and_cites_a_source(name):
     module = model.module(shape, classes)
     assert sum(p.numel() for p in module.parameters()) == model.parameters(shape, classes)
     outputs = module(samples(model, shape, 4))
+    if model.of_each_token:
+        outputs = outputs[..., 0]
     targets = torch.zeros(4, dtype=torch.long)
     assert model.sample_losses(outputs, targets).shape == (4,)
     assert torch.allclose(model.sample_losses(outputs[None], targets[None])[0], model.sample_losses(outputs, targets))

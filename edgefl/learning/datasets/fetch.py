@@ -231,7 +231,7 @@ class Whereabouts(NamedTuple):
     remark: str  # what to do if there is none
 
 
-MADE_HERE = ("digits", "quadratic", "synthetic")
+MADE_HERE = ("digits", "quadratic", "synthetic", "tokens")
 OWN_FILES = ("image_folder", "npz")
 FROM_PYTHON = ("arrays",)
 SPLITS: dict[str, tuple[dict[str, str], ...]] = {

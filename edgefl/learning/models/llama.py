@@ -28,7 +28,7 @@ Size = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class Llama(Counted):
-    """A decoder that predicts the next token, as Llama 3.2 1B with its sizes: 1,235,814,400 parameters.
+    """Decoder of a language model: with the sizes of Llama 3.2 1B 1,235,814,400 parameters (Llama 3 paper, 2024).
 
     A sample is a row of token ids, and has a label for each: the token that follows. Positions are rotations of queries
     and keys (RoPE: Su et al., arXiv:2104.09864), so that rows may have any length.
