@@ -5,6 +5,7 @@ def write_example_files(folder):
     """Write them to a folder, from which the examples can be loaded."""
     (folder / "my_modules").mkdir()
     (folder / "times.csv").write_text("device,network,batch_size,step_s\npi4,mlp,50,0.1\n")
+    (folder / "grid.csv").write_text("time_s,g_kwh\n0,350\n3600,300\n")
     (folder / "presence.csv").write_text("device,on_s,off_s\n0,0,10\n")
     (folder / "lte.down").write_text("1\n")
     (folder / "lte.up").write_text("4\n")

@@ -73,7 +73,7 @@ def test_scenarios_of_packages_run_by_the_names_of_their_members(site, tmp_path)
 
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda path: path.stem)
 def test_without_the_package_one_line_names_it(file):
-    text = r"is a member of edgefl-threats, .* not installed: pip install examples/edgefl-threats"
+    text = r"is a member of edgefl-threats, .* not installed: pip install ./examples/edgefl-threats"
     with pytest.raises(edgefl.InputError, match=text) as caught:
         edgefl.run(file, train=False)
     assert file.name in str(caught.value)

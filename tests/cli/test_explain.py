@@ -97,7 +97,7 @@ def test_column_of_several_files_is_explained_once():
 def test_word_with_many_meanings_gets_a_line_for_each():
     lines = text_of("alpha", explain("alpha")).splitlines()
     assert any(line.startswith("feddyn.alpha (key): ") for line in lines)
-    assert lines[-1].startswith("alpha has 12 meanings; `edgefl explain ")
+    assert lines[-1].startswith("alpha has 13 meanings; `edgefl explain ")
     assert explain("feddyn.alpha")[0].example.startswith("algorithm: {kind: feddyn, ")
 
 

@@ -17,10 +17,12 @@ from edgefl.scenario.sections import Sections
 FEW_STEPS = 6
 
 UNBROKEN = {
-    # Needs a model of other layers, a file of losses, or so many other users that no number of them is drawn
+    # Needs a model of other layers, a file of losses or intensities, or so many other users that no number of them is drawn
     "server.policy.cut": "cut_is_wrong",
     "radio.propagation": "losses_are_too_few",
     "radio.background": "background_fills_the_band",
+    "devices.carbon_g_kwh": "carbon_of_devices_is_wrong",
+    "cells.energy.carbon_g_kwh": "carbon_of_base_stations_is_wrong",
     # Another rule comes first for what the package has; these are for members from outside
     "radio.trace": "is not modelled with radio.uplink: {uplink}",
     "server.departed_state": "this variant of {algorithm} keeps no mean of the devices' states",
