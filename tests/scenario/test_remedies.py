@@ -17,7 +17,7 @@ from edgefl.scenario.sections import Sections
 FEW_STEPS = 6
 
 UNBROKEN = {
-    # Needs a model of other layers, a file of losses or intensities, or so many other users that no number of them is drawn
+    # Needs a model of other layers, a wrong file, or so many other users that no number of them is drawn
     "server.policy.cut": "cut_is_wrong",
     "radio.propagation": "losses_are_too_few",
     "radio.background": "background_fills_the_band",
