@@ -21,7 +21,7 @@ import pytest
         "data list",
         "doctor",
         "completion bash",
-        "reproduce --recorded fedssg/table-1",
+        "reproduce --recorded fedssg/algorithm-1",
     ],
 )
 def test_command_finishes(finished, tmp_path, command):

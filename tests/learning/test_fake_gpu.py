@@ -47,7 +47,8 @@ def fitting_plans(model, shape, classes):
     return plans
 
 
-@pytest.mark.parametrize("name", list(MODELS.members))
+# A language model has a label for each token, and the task here one for each sample.
+@pytest.mark.parametrize("name", [name for name in MODELS.members if name != "llama"])
 def test_every_model_in_every_engine(name):
     model, shape, classes = default(name)
     if model.parameters(shape, classes) > LARGE:
