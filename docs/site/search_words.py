@@ -57,6 +57,7 @@ WORDS = {
     "reproductions/README.md": "reproduce paper replication published results",
     "resume.md": "checkpoint crash continue kill",
     "scenario.md": "yaml rounds file format syntax",
+    "scope.md": "satellite vertical unlearning multi-job mesh gossip decentralised peer-to-peer limits roadmap",
     "selection.md": "client selection participants sampling scheduling scheduler fraction",
     "sweep-report.md": "confidence interval p-value statistics significance t-test error bars",
     "sweeps.md": "grid search hyper-parameter several seeds parallel",
