@@ -24,16 +24,21 @@ Values = Annotated[Scalars, BeforeValidator(lambda value: value if isinstance(va
 Choice = Annotated[dict[str, Values], Field(min_length=1)]
 
 
-class PrintedCells(Section):
-    """Cells of the printed table, with a remark."""
+class PrintedRows(Section):
+    """Rows of the printed table."""
 
-    when: Choice  # rows, by the columns of the printed table
-    columns: OneOrMore = ()  # of these rows; none: all of them
-    why: str
+    when: Choice  # by the columns of the printed table
 
     def has_row(self, row: Mapping[str, str]) -> bool:
         """Return whether the rows include one with these texts."""
         return all(_is_one_of(row.get(column), values) for column, values in self.when.items())
+
+
+class PrintedCells(PrintedRows):
+    """Cells of the printed table, with a remark."""
+
+    columns: OneOrMore = ()  # of these rows; none: all of them
+    why: str
 
     def has(self, row: Mapping[str, str], column: str) -> bool:
         """Return whether the cells include that of a row and a column."""

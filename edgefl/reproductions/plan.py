@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
 from edgefl.core.section import nearest
-from edgefl.reproductions.caveats import PrintedCells, same_text
+from edgefl.reproductions.caveats import PrintedCells, PrintedRows, same_text
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.published import Printed, Table, TableRow, printed, read_table
 from edgefl.reproductions.readings.base import Reading
@@ -26,7 +26,6 @@ from edgefl.reproductions.recipe import (
     Scale,
     ScaleName,
     Tolerance,
-    as_tuple,
     find_value,
 )
 from edgefl.reproductions.relations import Relation
@@ -205,6 +204,7 @@ class _Cells:
     def all(self) -> Iterator[PlannedCell]:
         """Yield all cells, row by row; refuse unknown columns, axes and measures, and cells without a number."""
         self._check_relations()
+        self._check_measures_as()
         columns = self._columns()
         self._check_caveats(columns)
         for row in self._rows():
@@ -223,8 +223,7 @@ class _Cells:
         if measure not in names:
             text = f"{measure} is not a measure{nearest(measure, names)}"
             raise self._fault(("compare",), f"{text}; measures: {', '.join(names)}")
-        labels = {name: text for name, text in row.items() if name not in columns}
-        measure = self._measure_here(measure, labels)
+        measure = self._measure_here(measure, row)
         published = None
         if self._table is not None:
             try:
@@ -240,28 +239,28 @@ class _Cells:
             if axis in given:
                 values = [self._value(axis, given[axis])]
             choices.append([value for value in values if self._is_run(axis, value)])
+        labels = {name: text for name, text in row.items() if name not in columns}
         for combination in itertools.product(*choices):
             point = dict(zip(self._recipe.axes, combination, strict=True))
             more = {axis: value for axis, value in point.items() if axis not in given and axis not in labels}
             yield PlannedCell({**labels, **more}, column, measure, self._shared(point), published)
 
-    def _measure_here(self, measure: str, labels: Mapping[str, str]) -> str:
+    def _measure_here(self, measure: str, row: TableRow) -> str:
         """Return the measure that stands in a row for the one that its column names, usually that one itself."""
-        for number, other in enumerate(self._recipe.measures_as):
-            place = ("measures_as", number)
-            for name in other.when:
-                if name not in labels:
-                    text = f"{name} is not a column that labels rows{nearest(name, labels)}"
-                    raise self._fault((*place, "when", name), f"{text}; these are: {', '.join(labels)}")
-            for name in (*other.measures, *other.measures.values()):
-                if name not in self._recipe.measure_names:
-                    near = nearest(name, self._recipe.measure_names)
-                    raise self._fault((*place, "measures"), f"{name} is not a measure{near}")
-            if measure in other.measures and all(
-                any(same_text(labels[name], value) for value in as_tuple(wanted)) for name, wanted in other.when.items()
-            ):
+        for other in self._recipe.measures_as:
+            if measure in other.measures and other.has_row(row):
                 return other.measures[measure]
         return measure
+
+    def _check_measures_as(self) -> None:
+        """Refuse other measures of rows that the printed table lacks, and unknown measures."""
+        names = self._recipe.measure_names
+        for number, other in enumerate(self._recipe.measures_as):
+            self._check_rows(("measures_as", number), other)
+            for name in (*other.measures, *other.measures.values()):
+                if name not in names:
+                    text = f"{name} is not a measure{nearest(name, names)}"
+                    raise self._fault(("measures_as", number, "measures"), text)
 
     def _check_relations(self) -> None:
         """Refuse relations of unknown measures, or to unknown values of axes."""
@@ -288,18 +287,22 @@ class _Cells:
 
     def _check_remark(self, place: tuple[str | int, ...], remark: PrintedCells, columns: Mapping[str, Any]) -> None:
         """Refuse a remark about no row or column of the printed table."""
-        table = self._table
-        if table is None:
-            return  # a recipe without a table has no such remark
-        for column in remark.when:
-            if column not in table.header:
-                text = f"{table.file} has no column {column}{nearest(column, table.header)}"
-                raise self._fault((*place, "when", column), f"{text}; columns: {', '.join(table.header)}")
+        self._check_rows(place, remark)
         for column in remark.columns:
             if column not in columns:
                 text = f"{column} is not a column with numbers{nearest(column, columns)}"
                 raise self._fault((*place, "columns"), f"{text}; these are {', '.join(columns)}")
-        if not any(remark.has_row(row) for row in table.rows):
+
+    def _check_rows(self, place: tuple[str | int, ...], rows: PrintedRows) -> None:
+        """Refuse unknown columns, and values that no row of the printed table has."""
+        table = self._table
+        if table is None:
+            return  # a recipe without a table names none of its rows
+        for column in rows.when:
+            if column not in table.header:
+                text = f"{table.file} has no column {column}{nearest(column, table.header)}"
+                raise self._fault((*place, "when", column), f"{text}; columns: {', '.join(table.header)}")
+        if not any(rows.has_row(row) for row in table.rows):
             raise self._fault((*place, "when"), f"no row of {table.file} has these values")
 
     def _columns(self) -> dict[str, Mapping[str, Any]]:

@@ -24,7 +24,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from edgefl.core.section import Section, fault, fault_at, nearest
-from edgefl.reproductions.caveats import Dependence, FittedReading, PrintedCells, Scalar, Scalars, same_text
+from edgefl.reproductions.caveats import (
+    Dependence,
+    FittedReading,
+    PrintedCells,
+    PrintedRows,
+    Scalar,
+    Scalars,
+    same_text,
+)
 from edgefl.reproductions.figure import Figure, Texts
 from edgefl.reproductions.readings import READINGS
 from edgefl.reproductions.readings.base import Reading
@@ -121,10 +129,9 @@ class Case(Section):
     set: Overrides
 
 
-class OtherMeasure(Section):
+class OtherMeasure(PrintedRows):
     """Measures that stand in some rows in place of those that their columns name."""
 
-    when: dict[AxisName, Scalar | Scalars]  # values of the printed table's columns
     measures: dict[str, str]  # the column's measure -> the one that stands there
 
 
@@ -273,11 +280,13 @@ class Recipe(Section):
             self.columns_as,
             self.rows_as,
             self.value,
+            self.measures_as,
             self.misprinted,
             self.repeated,
         )
         if self.published is None and any(about_file):
-            text = "is required: rows, left_out, columns_as, rows_as, value, misprinted and repeated are about its file"
+            keys = "rows, left_out, columns_as, rows_as, value, measures_as, misprinted and repeated"
+            text = f"is required: {keys} are about its file"
             raise fault_at(("published",), text)
         if self.value is not None and (self.columns is not None or self.columns_as):
             raise fault_at(("value",), "stands in place of columns and columns_as: leave it out, or these")

@@ -12,10 +12,9 @@ from pydantic import Field
 
 from edgefl.core.arrays import Floats
 from edgefl.core.catalogue import Catalogue, Member
+from edgefl.reproductions.caveats import Scalar
 from edgefl.reproductions.readings.base import Better, numbers_of
 from edgefl.results import metrics
-
-Scalar = str | int | float | bool
 
 
 class Relation(Member):

@@ -108,7 +108,7 @@ def test_a_row_may_have_another_measure_than_its_columns_name(tmp_path):
     [
         (
             "{when: {form: steep}, measures: {last: path}}",
-            "form is not a column that labels rows; these are",
+            "steps.csv has no column form",
         ),
         ("{when: {shape: steep}, measures: {last: pth}}", 'pth is not a measure (did you mean "path"?)'),
     ],
