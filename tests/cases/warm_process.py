@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 LIMIT_S = 60  # for one command
 TIMED_OUT = 124  # its exit code, as that of coreutils' `timeout`
+END = "end"  # asks the program to end
 SCENARIO = {
     "rounds": 2,
     "data": {"dataset": "synthetic", "owners": 6, "features": 5, "classes": 3},
@@ -57,13 +58,15 @@ class WarmProcess:
         """End the program."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        # A closed pipe would not end it: workers that edgefl forked here hold the pipe's end as well.
+        self._process.stdin.write(json.dumps(END) + "\n")
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(LIMIT_S)
         self._process.stdout.close()
 
 
-def serve(run: Callable[[dict[str, Any]], NoReturn]) -> None:
-    """Fork a child for each task on standard input, and answer with its exit code.
+def serve(run: Callable[[dict[str, Any]], NoReturn]) -> NoReturn:
+    """Fork a child for each task on standard input, answer with its exit code, and end when asked to.
 
     Args:
         run: called with the task in the child, which it ends.
@@ -71,12 +74,15 @@ def serve(run: Callable[[dict[str, Any]], NoReturn]) -> None:
     _warm_up()
     for line in sys.stdin:
         asked = json.loads(line)
+        if asked == END:
+            break
         child = os.fork()
         if child == 0:
             _become_own(Path(asked["out"]), Path(asked["err"]))
             run(asked["task"])
         sys.stdout.write(f"{_awaited(child)}\n")
         sys.stdout.flush()
+    os._exit(0)  # Python would first take all modules apart: seconds, with torch's
 
 
 def _warm_up() -> None:
