@@ -7,6 +7,8 @@ import numpy as np
 
 from edgefl.core.arrays import Floats
 
+NEGLIGIBLE = 1e-12  # part of the largest term of a fit; less is rounding
+
 
 def relative_fit(features: Floats, measured: Floats) -> Floats:
     """Return the coefficients [k] from 0 of least relative squared residuals, for features [n, k] and numbers [n]."""
@@ -17,6 +19,8 @@ def relative_fit(features: Floats, measured: Floats) -> Floats:
     scale = np.linalg.norm(relative, axis=0)
     scale[scale == 0] = 1.0
     scaled, _ = nnls(relative / scale, np.ones(len(measured)))
+    # On some processors a coefficient that should be 0 comes out as rounding.
+    scaled[scaled < NEGLIGIBLE * scaled.max()] = 0.0
     return np.asarray(scaled / scale)
 
 
