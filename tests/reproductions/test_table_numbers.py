@@ -99,9 +99,13 @@ def test_the_table_sums_up_the_papers(shipped):
     found, by_paper, compared = shipped
     text = table_numbers.table(found, compared, without_data(found, compared))
     total = sum(by_paper.values(), Counter())
-    last = [cell.strip().replace(",", "") for cell in text.strip().splitlines()[-1].strip("|").split("|")]
-    assert last[0] == "total"
-    assert int(last[1]) == sum(map(int, last[2:])) == total.total()
+    rows = [
+        [cell.strip().replace(",", "") for cell in line.strip("|").split("|")] for line in text.strip().splitlines()
+    ]
+    heads, _, numbers, *states = rows
+    assert heads[1:] == [*by_paper, "total"]
+    assert int(numbers[-1]) == sum(map(int, numbers[1:-1])) == total.total()
+    assert numbers[1:] == [str(sum(int(state[column]) for state in states)) for column in range(1, len(heads))]
 
 
 def test_the_chart_has_every_number_that_is_printed_and_measured(shipped):

@@ -43,7 +43,7 @@ INTRODUCTION = """\
 
 NUMBERS
 All numbers in the tables of five papers, in columns that recipes read, at full scale: *outside* the recipe's tolerance;
-*order only*: it asks an order of columns, not numbers; *without time*: the data were at hand, and nothing was run.
+*without time*: the data were at hand, and nothing was run.
 
 Numbers that five papers and others print, and what edgefl measures. `edgefl reproduce` lists all recipes and the data
 that they need; `edgefl reproduce fedssg/table-3` runs one, and `--recorded` prints what was measured before, cell by

@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 def table(library: Library, compared: Mapping[str, Comparison], without_data: Iterable[str]) -> str:
-    """Return the table in Markdown: the numbers of each paper by their states, and in total.
+    """Return the table in Markdown: how many numbers of each paper, and in total, are in each state.
 
     Args:
         library: the recipes.
@@ -52,14 +52,12 @@ def table(library: Library, compared: Mapping[str, Comparison], without_data: It
     if not by_paper:
         return ""
     total = sum(by_paper.values(), Counter[str]())
-    lines = {**by_paper, "total": total}
-    columns = [TextColumn("", "paper", [TextCell(paper) for paper in lines], left=True)]
-    columns.append(TextColumn("", "numbers", [TextCell(f"{found.total():,}") for found in lines.values()]))
-    columns += [
-        TextColumn("", state, [TextCell(f"{found[state]:,}") for found in lines.values()])
-        for state in STATES
-        if total[state]
-    ]
+    states = [state for state in STATES if total[state]]
+    columns = [TextColumn("", "", [TextCell(text) for text in ("numbers", *states)], left=True)]
+    # A column for each paper, not for each state: there are fewer papers, and the table fits narrow windows.
+    for paper, found in {**by_paper, "total": total}.items():
+        numbers = [found.total(), *(found[state] for state in states)]
+        columns.append(TextColumn("", paper, [TextCell(f"{number:,}") for number in numbers]))
     return markdown(columns, "")
 
 
