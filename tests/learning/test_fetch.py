@@ -210,7 +210,12 @@ def test_a_signal_leaves_nothing(endless, tmp_path, number):
     """The download is under way when the signal comes."""
     address, serving = endless
     command = [sys.executable, "-m", "edgefl", "data", "fetch", "emnist", "--to", tmp_path / "data", "--from", address]
-    fetching = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    fetching = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - a shell's background jobs ignore it
+    )
     while not serving.sent:
         time.sleep(0.01)
     fetching.send_signal(number)
