@@ -39,8 +39,7 @@ class DataSection(Section):
     test_partition: Literal["none", "like_train"] = "none"
     augmentation: Augmentation | None = None  # Random changes of images while training.
     channel_axis: bool = False  # Whether gray images [H, W] become [1, H, W], as convolutions of torch want them.
-    # Changes the data of devices at given times: concept drift.
-    drift: Annotated[Annotated[Drift, DRIFTS] | None, IF_GIVEN] = None
+    drift: Annotated[Annotated[Drift, DRIFTS] | None, IF_GIVEN] = None  # Concept drift at given times.
 
     def load(self) -> Data:
         """Return the dataset, with images as `channel_axis` wants them.

@@ -7,6 +7,7 @@ import pytest
 
 import edgefl
 from edgefl.core.errors import InputError
+from edgefl.core.plugins import WrongReturn
 from edgefl.core.streams import Streams
 from edgefl.learning.concepts import Concepts
 from edgefl.learning.datasets import Data
@@ -28,6 +29,15 @@ BASE = {
     "server": {"participants": 10},
     "radio": {"transfer": "fast"},
 }
+POLICIES = {
+    "sequential": {"server": {"participants": 1, "policy": "sequential"}},
+    "split": {"server": {"participants": 1, "policy": {"kind": "split", "cut": 1}, "flops_per_s": 1e12}},
+    "hierarchical": {
+        "server": {"participants": 1, "policy": {"kind": "hierarchical", "cloud_every": 1}},
+        "cells": {"layout": "hexagonal", "sites": 7, "radius_m": 100},
+        "radio": {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}},
+    },
+}
 SESSIONS = {"rounds": None, "sessions": {"count": 3, "rounds": 2}}
 
 
@@ -38,8 +48,8 @@ def scenario(drift=None, **changes):
     return {**BASE, **changes, "data": data}
 
 
-def run(drift=None, *, device="cpu", **changes):
-    result = edgefl.run(scenario(drift, **changes), device=device)
+def run(drift=None, **changes):
+    result = edgefl.run(scenario(drift, **changes), device="cpu")
     assert result.error is None
     return result
 
@@ -155,6 +165,35 @@ def softmax_regression(parts, x, y, test, drifted, rounds, change_before):
     return losses
 
 
+def check_phases(drift, folder, *, model=None, **keys):
+    """Three rounds and then three on changed data are, to rounding, one run of six whose data change before round 4."""
+    model = model or {"kind": "logistic"}
+    whole = run(drift, model=model, **keys)
+    first = run(rounds=3, model=model, **keys)
+    divided = divide(load(scenario(drift, model=model, **keys)))
+    stored = divided.concepts.stored
+    rows = np.concatenate(divided.concepts.parts(1))
+    tested = divided.concepts.tested(1)
+    train_x = divided.data.normalised(stored.train_x[rows])
+    test_x = divided.data.normalised(stored.test_x[tested])
+    arrays = edgefl.arrays(train_x, stored.train_y[rows], test_x, stored.test_y[tested])
+    edges = np.cumsum([0, *map(len, divided.parts)]).tolist()
+    shares = {device: list(range(*edges[device : device + 2])) for device in range(len(divided.parts))}
+    (folder / "shares.json").write_text(json.dumps(shares))
+    np.save(folder / "first.npy", first.parameters)
+    second = run(
+        rounds=3,
+        data={"dataset": arrays, "partition": {"kind": "file", "path": str(folder / "shares.json")}},
+        model={**model, "init": {"kind": "file", "path": str(folder / "first.npy")}},
+        **keys,
+    )
+    for name in ("test_loss", "train_loss"):
+        phases = [*first.rounds[name].tolist(), *second.rounds[name].tolist()]
+        assert whole.rounds[name].tolist() == pytest.approx(phases, rel=1e-5)
+    assert np.abs(second.parameters - whole.parameters).max() < 1e-6
+    assert np.abs(run(model=model, **keys).parameters - whole.parameters).max() > 1e-2
+
+
 class TestTwoPhases:
     def test_a_run_is_that_of_a_program_that_changes_labels_itself(self):
         drift = {**SWAP, "at_round": [4]}
@@ -175,34 +214,16 @@ class TestTwoPhases:
     def test_a_run_goes_on_as_one_that_begins_with_the_changed_data(self, kind, share, tmp_path):
         """Three rounds, then three from their model, on data in which the shares of four devices have changed."""
         drift = {**kind, "at_round": [4], "share": share}
-        whole = run(drift)
-        first = run(rounds=3)
-        assert first.rounds["test_loss"].tolist() == pytest.approx(whole.rounds["test_loss"].tolist()[:3], rel=1e-6)
+        check_phases(drift, tmp_path)
         divided = divide(load(scenario(drift)))
-        stored = divided.concepts.stored
-        rows = np.concatenate(divided.concepts.parts(1))
-        tested = divided.concepts.tested(1)
-        assert (rows >= len(divided.data.train_y)).mean() == pytest.approx(share, abs=0.01)
-        normalised = divided.data.normalised
-        arrays = edgefl.arrays(
-            normalised(stored.train_x[rows]),
-            stored.train_y[rows],
-            normalised(stored.test_x[tested]),
-            stored.test_y[tested],
-        )
-        edges = np.cumsum([0, *map(len, divided.parts)])
-        shares = {device: list(range(edges[device], edges[device + 1])) for device in range(10)}
-        (tmp_path / "shares.json").write_text(json.dumps(shares))
-        np.save(tmp_path / "first.npy", first.parameters)
-        second = run(
-            rounds=3,
-            data={"dataset": arrays, "partition": {"kind": "file", "path": str(tmp_path / "shares.json")}},
-            model={"kind": "logistic", "init": {"kind": "file", "path": str(tmp_path / "first.npy")}},
-        )
-        assert np.abs(second.parameters - whole.parameters).max() < 1e-6
-        assert second.rounds["test_loss"].tolist() == pytest.approx(whole.rounds["test_loss"].tolist()[3:], rel=1e-5)
-        assert second.rounds["test_accuracy"].tolist() == whole.rounds["test_accuracy"].tolist()[3:]
-        assert np.abs(run().parameters - whole.parameters).max() > 1e-2
+        changed = np.concatenate(divided.concepts.parts(1)) >= len(divided.data.train_y)
+        assert changed.mean() == pytest.approx(share, abs=0.01)
+
+    @pytest.mark.parametrize("policy", list(POLICIES))
+    def test_models_that_do_not_meet_in_a_mean_go_on_likewise(self, policy, tmp_path):
+        """With one device, as the order of several depends on the round."""
+        model = {"kind": "mlp", "hidden": [8]}
+        check_phases({**SWAP, "at_round": [4]}, tmp_path, model=model, devices={"count": 1}, **POLICIES[policy])
 
 
 class TestWhenDataChange:
@@ -234,12 +255,13 @@ class TestWhenDataChange:
 
     def test_rounds_count_over_all_sessions_and_extra_rounds_see_the_coming_data(self):
         proposed = {**SESSIONS["sessions"], "initialisation": "proposed"}
-        found = run({**SWAP, "at_round": [3]}, rounds=None, sessions=proposed)
+        found = run({**SWAP, "at_round": [3, 5]}, rounds=None, sessions=proposed)
         changes_s = found.events["time_s"][found.events["kind"] == "data_change"].tolist()
         ends_s = found.rounds["time_s"].tolist()
         keys = found.rounds[["session", "round"]].to_numpy().tolist()
         assert keys[:4] == [[1, 1], [1, 2], [2, 0], [2, 1]]
-        assert changes_s == [ends_s[1]]
+        assert keys[5:7] == [[3, 0], [3, 1]]
+        assert changes_s == [ends_s[1], ends_s[4]]
 
     def test_a_price_without_training_does_not_change(self):
         plain = edgefl.run(scenario(), train=False)
@@ -287,6 +309,52 @@ class TestEvaluation:
             .rounds.drop(columns="learning_s", errors="ignore")
             .equals(results[1].rounds.drop(columns="learning_s", errors="ignore"))
         )
+
+
+class Shorter(Permutation):
+    """Loses a sample."""
+
+    def inputs(self, x, rng):
+        return x[1:]
+
+
+class Coarser(Permutation):
+    """Has samples of another type."""
+
+    def inputs(self, x, rng):
+        return x.astype(np.float16)
+
+
+class Further(Labels):
+    """Names classes that do not exist."""
+
+    def labels(self, y, classes, rng):
+        return y + classes
+
+
+class TestDriftsFromOutside:
+    def test_a_class_of_ones_own_says_what_changes(self):
+        class Negative(Permutation):
+            """Turns each number into its opposite."""
+
+            def inputs(self, x, rng):
+                return -x
+
+        found, data = concepts(Negative(at_round=[2]))
+        assert (found.stored.test_x[24:] == -data.test_x).all()
+
+    @pytest.mark.parametrize(
+        ("drift", "complaint"),
+        [
+            (Shorter, "returned an array of shape [39, 2, 2], must return the samples of the next concept"),
+            (Coarser, "returned an array of float16, must return samples of the same type, float32"),
+            (Further, "must return classes from 0 to 3"),
+        ],
+    )
+    def test_wrong_returns_are_named(self, drift, complaint):
+        with pytest.raises(WrongReturn) as error:
+            concepts(drift(at_round=[2]))
+        assert complaint in str(error.value)
 
 
 class TestBadInput:
