@@ -41,6 +41,7 @@ WORDS = {
     "csi.md": "channel state information feedback",
     "datasets.md": "own dataset custom dataset download mnist cifar",
     "devices.md": "battery cpu energy consumption heterogeneity number of devices number of clients",
+    "drift.md": "concept drift shift changing data non-stationary continual recurring label swap rotated permuted",
     "evaluation.md": "test accuracy f1 confusion matrix per-client personalisation early stopping validation best",
     "export.md": "plot figure latex table pdf tensorboard mlflow wandb weights",
     "flower.md": "flwr",

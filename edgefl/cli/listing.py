@@ -12,6 +12,7 @@ from edgefl.core.plugins import Installed, installed
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.codecs import CODECS
 from edgefl.learning.datasets import DATASETS
+from edgefl.learning.drifts import DRIFTS
 from edgefl.learning.initialisation import INITIALISATIONS
 from edgefl.learning.losses import LOSSES
 from edgefl.learning.measures import MEASURES
@@ -35,9 +36,9 @@ from edgefl.world.mobility import MOBILITY
 from edgefl.world.power_control import POWER_CONTROLS
 
 _ALL: tuple[Catalogue[Any], ...] = (
-    ALGORITHMS, POLICIES, SELECTIONS, MODELS, DATASETS, PARTITIONS, SCHEDULES, INITIALISATIONS, MOBILITY, CHURN, DVFS,
-    POWER_CONTROLS, PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, ERRORS, TRACES, BACKGROUNDS, LOSSES,
-    MULTIPLE_ACCESS, CSI, OPTIMISERS, MEASURES,
+    ALGORITHMS, POLICIES, SELECTIONS, MODELS, DATASETS, PARTITIONS, DRIFTS, SCHEDULES, INITIALISATIONS, MOBILITY, CHURN,
+    DVFS, POWER_CONTROLS, PROPAGATION, FADING, RATES, CODECS, ALLOCATIONS, ANTENNAS, ERRORS, TRACES, BACKGROUNDS,
+    LOSSES, MULTIPLE_ACCESS, CSI, OPTIMISERS, MEASURES,
 )  # fmt: skip
 CATALOGUES = {catalogue.kind: catalogue for catalogue in _ALL}
 PLACES = {catalogue.kind: key for key, catalogue in places().items()}

@@ -75,6 +75,9 @@ Purpose = Literal[
     "data_share",  # which of its samples a device keeps; entity = device
     "test_partition",  # which device has which test samples
     "redivision",  # which of the participants' samples each of them gets in a round; index = round
+    "drift",  # what a change of the data draws; index = concept
+    "drift_devices",  # whose data change; index = change
+    "drift_seen",  # which device sees a sample that none holds; entity = 0 for training samples, 1 for test samples
     "gradient",  # which devices find a session's gradient; index = session
     "straggler",  # whether a device does only a part of its work, and how much; index = round
     "computing",  # how much longer or shorter than usual a device's training takes; index = round

@@ -17,6 +17,7 @@ from edgefl.learning.datasets import DATASETS, Data, Dataset
 from edgefl.learning.datasets.array_forms import as_dataset
 from edgefl.learning.datasets.digits import Digits
 from edgefl.learning.datasets.own import from_data
+from edgefl.learning.drifts import DRIFTS, Drift
 from edgefl.learning.partitions import PARTITIONS, Partition
 from edgefl.learning.partitions.iid import Iid
 
@@ -38,6 +39,7 @@ class DataSection(Section):
     test_partition: Literal["none", "like_train"] = "none"
     augmentation: Augmentation | None = None  # Random changes of images while training.
     channel_axis: bool = False  # Whether gray images [H, W] become [1, H, W], as convolutions of torch want them.
+    drift: Annotated[Annotated[Drift, DRIFTS] | None, IF_GIVEN] = None  # Concept drift at given times.
 
     def load(self) -> Data:
         """Return the dataset, with images as `channel_axis` wants them.

@@ -11,6 +11,7 @@ from edgefl.core.errors import InputError
 from edgefl.core.global_draws import watching_draws
 from edgefl.core.per_device import DATA_SHARE
 from edgefl.core.streams import Streams
+from edgefl.learning.concepts import Concepts
 from edgefl.learning.datasets import Data
 from edgefl.learning.partitions import PARTITIONS, Partition
 from edgefl.learning.partitions.base import Labelled, check_parts, dividing_hook, keep, part_sizes, renumbered
@@ -27,6 +28,12 @@ class Divided(NamedTuple):
     test_parts: Sequence[Indices] | None = None  # [devices] the test samples of each device; None: not divided
     validation: Indices | None = None  # [n] the training samples that are held out, ascending; None: there are none
     redivision: Redivision | None = None  # divides the participants' samples again each round; None: they keep them
+    concepts: Concepts | None = None  # the data after each change of `data.drift`; None: they do not change
+
+    @property
+    def stored(self) -> Data:
+        """The samples of all concepts; those of the dataset if data do not change."""
+        return self.data if self.concepts is None else self.concepts.stored
 
     @property
     def compared_by(self) -> str:
@@ -69,13 +76,22 @@ def divide(scenario: Scenario) -> Divided:
     if section.redivide is not None:
         redivision = Redivision(section.redivide, labels, parts, streams)
     if section.test_partition == "none":
-        return Divided(data, parts, validation=validation, redivision=redivision)
+        return _with_concepts(scenario, Divided(data, parts, validation=validation, redivision=redivision))
     if not data.classes and not data.regression:
         raise InputError("data.test_partition: like_train needs samples with labels: leave it out")
     train = Labelled(labels, data.owner)
     test = Labelled(test_labels, data.test_owner)
     test_parts = _test_parts(section.partition, train, parts, test, validation, streams)
-    return Divided(data, parts, test_parts, validation, redivision)
+    return _with_concepts(scenario, Divided(data, parts, test_parts, validation, redivision))
+
+
+def _with_concepts(scenario: Scenario, divided: Divided) -> Divided:
+    """Return divided data with the concepts that `data.drift` makes of them, if it is given."""
+    drift = scenario.data.drift
+    if drift is None:
+        return divided
+    concepts = Concepts(drift, divided.data, divided.parts, divided.test_parts, Streams(scenario.seed))
+    return divided._replace(data=concepts.first, concepts=concepts)
 
 
 def _check_classes(key: str, partition: Partition) -> None:

@@ -49,7 +49,8 @@ def needed_memory(scenario: Scenario, divided: Divided) -> MemoryNeeds:
     known = devices
     if not scenario.in_sessions.keep_state:
         known = devices // scenario.groups  # the server's state is about one group at a time
-    return memory_needs(scenario.network, scenario.learning, scenario.training, divided.data, devices, together, known)
+    training = scenario.training
+    return memory_needs(scenario.network, scenario.learning, training, divided.stored, devices, together, known)
 
 
 def replay_of_known(
@@ -193,6 +194,7 @@ def _learner(scenario: Scenario, place: Place, divided: Divided, cut: int | None
         test_parts=divided.test_parts,
         validation=divided.validation,
         redivision=divided.redivision,
+        concepts=divided.concepts,
         participants=expected_participants(scenario),
     )
     # Another plan would round differently, so a resumed run keeps its first plan.

@@ -8,6 +8,7 @@ from edgefl.coordination.server_view import DeviceTracker
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
+from edgefl.learning.drifts import Drift
 from edgefl.radio.link import Link
 from edgefl.records.added_columns import AddsColumns
 from edgefl.records.columns import DEVICE_COLUMNS, ROUND_COLUMNS, ResultColumn
@@ -28,6 +29,7 @@ from edgefl.server.observers.battery_meter import BatteryMeter
 from edgefl.server.observers.carbon import DeviceCarbon
 from edgefl.server.observers.cell_load import CellLoad
 from edgefl.server.observers.channel_reports import ChannelReports
+from edgefl.server.observers.data_changes import DataChanges
 from edgefl.server.observers.departures import Departures
 from edgefl.server.observers.device_columns import Geometry, LostBlocks, SettingUp, SignalToInterference
 from edgefl.server.observers.device_evaluation import DeviceEvaluation
@@ -77,6 +79,8 @@ def observers_of(scenario: Scenario, parts: Parts, streams: Streams) -> list[Obs
     # With on_departure: completes, a participation outlasts its device's presence.
     if scenario.server.on_departure == "lost":
         observers.append(_departures(parts))
+    if scenario.data.drift is not None:
+        observers.append(_data_changes(scenario.data.drift, parts))
     if parts.around.world.heat is not None:
         observers.append(ProcessorHeat(parts.around.world.heat))
     observers += _with_columns(scenario, parts)
@@ -175,6 +179,10 @@ def _population(scenario: Scenario, parts: Parts) -> Population:
         departed=DepartedState(scenario.server.departed_state, parts.dispatcher, parts.replay),
         wanted=scenario.server.participants or 0,
     )
+
+
+def _data_changes(drift: Drift, parts: Parts) -> DataChanges:
+    return DataChanges(env=parts.env, drift=drift, rounds=parts.rounds, replay=parts.replay, ledger=parts.ledger)
 
 
 def _departures(parts: Parts) -> Departures:

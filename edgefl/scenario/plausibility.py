@@ -185,6 +185,16 @@ def check_learning_rate(scenario: Sections) -> Warnings:
         yield "training.lr: 0 trains nothing: devices return the model that they received"
 
 
+def check_drift(scenario: Sections) -> Warnings:
+    """Warn of data that change after the last round."""
+    drift = scenario.data.drift
+    sessions = scenario.in_sessions
+    rounds = sessions.count * sessions.rounds
+    if drift is None or drift.at_round is None or drift.at_round[-1] <= rounds:
+        return
+    yield f"data.drift.at_round: data do not change before round {drift.at_round[-1]}, as the last round is {rounds}"
+
+
 def check_slots(scenario: Sections) -> Warnings:
     """Warn of slots that NR does not have; papers without slots may set shorter ones."""
     slot_s = scenario.radio.slot_s
@@ -270,6 +280,7 @@ CHECKS: tuple[Callable[[Sections], Warnings], ...] = (
     check_energy,
     check_idle_power,
     check_learning_rate,
+    check_drift,
     check_slots,
     check_shares_of_time,
     check_walls,

@@ -52,6 +52,13 @@ class Redivide:
 
 
 @dataclass(frozen=True)
+class Change:
+    """The data of devices change; devices that have received a model before still train it on what they had then."""
+
+    changes: int  # number of changes so far, this one included
+
+
+@dataclass(frozen=True)
 class PassOn:
     """The model that has just arrived goes to the next device unchanged."""
 
@@ -86,4 +93,4 @@ class Depart:
     forget: bool  # True if the server, too, removes them from its state
 
 
-Command = Send | Forget | Enter | Redivide | PassOn | Learn | Depart
+Command = Send | Forget | Enter | Redivide | Change | PassOn | Learn | Depart

@@ -26,7 +26,7 @@ from edgefl.learning.report_section import ReportSection
 from edgefl.learning.trained_model import TrainedModel
 from edgefl.learning.training_section import Training
 from edgefl.scenario import RoundKey, Sessions
-from edgefl.server.commands import Command, Depart, Enter, Forget, Learn, LearnFromSum, PassOn, Redivide, Send
+from edgefl.server.commands import Change, Command, Depart, Enter, Forget, Learn, LearnFromSum, PassOn, Redivide, Send
 from edgefl.server.evaluation import Evaluations, diverged
 from edgefl.server.measured_round import MeasuredRound, columns_of, rows_of
 from edgefl.server.session_groups import SessionGroups
@@ -45,6 +45,7 @@ class Received(NamedTuple):
     downlink: Mapping[str, Any]  # what the algorithm sends with it
     statistics: Any  # [b] its statistics of batch normalisation
     lr: float  # the learning rate of the round
+    changes: int  # how often data had changed when the model was sent
 
 
 class WalkedModel(NamedTuple):
@@ -93,6 +94,7 @@ class GlobalModel:
         self._received: Ids = np.empty(0, dtype=np.int64)  # the devices whose updates the last round learned from
         self._sent: dict[int, list[Received]] = {}  # by stage: what devices received in each cell
         self._redivided: dict[int, Indices] = {}  # by device: its training samples of this round, if they are redivided
+        self._changes = 0  # how often the data of devices have changed
 
     # Commands
 
@@ -102,7 +104,7 @@ class GlobalModel:
         Raises:
             RunError: a hook has failed or returned what it must not.
         """
-        with self.naming(None if isinstance(command, Forget | Redivide | Depart) else command.round_key):
+        with self.naming(None if isinstance(command, Forget | Redivide | Change | Depart) else command.round_key):
             match command:
                 case Send():
                     self._send(command.stage, command.round_key)
@@ -113,6 +115,8 @@ class GlobalModel:
                     self._enter(command.round_key, command.number)
                 case Redivide():
                     self._redivide(command)
+                case Change():
+                    self._change(command.changes)
                 case PassOn():
                     self._pass_on(command)
                 case Depart():
@@ -136,13 +140,14 @@ class GlobalModel:
         """Keep the model that the devices of each cell receive now."""
         lr = self._lr(round_key)
         if self._edges is None:
-            everywhere = Received(self._model(), self._algorithm.downlink(self.state), self.learner.statistics, lr)
+            downlink = self._algorithm.downlink(self.state)
+            everywhere = Received(self._model(), downlink, self.learner.statistics, lr, self._changes)
             self._sent[stage] = [everywhere] * self.cells
             return
         sent = []
         for w, statistics in zip(self._edges.models, self._edges.statistics, strict=True):
             model = self._algorithm.broadcast({"w": w})
-            sent.append(Received(model, self._algorithm.downlink({"w": w}), statistics, lr))
+            sent.append(Received(model, self._algorithm.downlink({"w": w}), statistics, lr, self._changes))
         self._sent[stage] = sent
 
     def _redivide(self, command: Redivide) -> None:
@@ -151,6 +156,18 @@ class GlobalModel:
         if redivision is not None:
             parts = redivision.parts(np.array(command.devices), command.number)
             self._redivided = dict(zip(command.devices, parts, strict=True))
+
+    def _change(self, changes: int) -> None:
+        """Let models that are sent and tested from now on meet data that have changed so often."""
+        self._changes = changes
+        self.learner.evaluator.change(changes)
+
+    def _samples(self, device: int, changes: int) -> Indices | None:
+        """Return a device's training samples [n] after so many changes; None: those that it always has."""
+        concepts = self.learner.task.concepts
+        if concepts is None:
+            return self._redivided.get(device)
+        return concepts.part(device, changes)
 
     def _pass_on(self, command: PassOn) -> None:
         """Let the next device receive the model that has just arrived, without averaging."""
@@ -256,7 +273,16 @@ class GlobalModel:
         """Train each update from the model that its device had received; return updates and mean loss."""
         for device, cell, stage, version in command.arrivals:
             received = self._sent[stage][cell]
-            self.learner.submit(device, version, *received, samples=self._redivided.get(device))
+            samples = self._samples(device, received.changes)
+            self.learner.submit(
+                device,
+                version,
+                received.w,
+                received.downlink,
+                statistics=received.statistics,
+                lr=received.lr,
+                samples=samples,
+            )
         return self.learner.collect(command.round_key.named(several=self.sessions.several))
 
     def _end_walk(self) -> float:
@@ -389,6 +415,7 @@ class GlobalModel:
             "session": self._session,
             "received": self._received,
             "waited": self._waited,
+            "changes": self._changes,
             "sent": {stage: [list(received) for received in sent] for stage, sent in self._sent.items()},
             "edges": None if self._edges is None else vars(self._edges),
             "session_models": self._session_models.dump(),
@@ -403,6 +430,7 @@ class GlobalModel:
         self.learner.limit(*self._population_of(self._session))
         self._received = values["received"]
         self._waited = values["waited"]
+        self._change(values.get("changes", 0))
         self._sent = {stage: [Received(*received) for received in sent] for stage, sent in values["sent"].items()}
         self._edges = values["edges"] and EdgeModels(**values["edges"])
         self._session_models.restore(values["session_models"])

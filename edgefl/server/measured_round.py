@@ -72,7 +72,7 @@ class MeasuredRound(LearnedRound):
 
     @cached_property
     def _outputs(self) -> ModelOutputs:
-        given = self.learner.evaluator.outputs(self.after, self.learner.statistics, "test").one_by_one()
+        given = self.learner.evaluator.outputs(self.after, self.learner.statistics).one_by_one()
         if self.tested_classes is None:
             return given
         return given.only(np.isin(given.labels, self.tested_classes))

@@ -24,6 +24,7 @@ from edgefl.scenario import RoundKey, Sessions
 from edgefl.server.best_model import BestModel
 from edgefl.server.commands import (
     Arrival,
+    Change,
     Command,
     Depart,
     Enter,
@@ -138,6 +139,10 @@ class Replay:
     def redivide(self, ids: Ids, number: int) -> None:
         """Divide the samples of the round's participants [n], ascending, again after `number` aggregations."""
         self._command(Redivide(number, tuple(ids.tolist())))
+
+    def change(self, changes: int) -> None:
+        """Change the data of devices, for the `changes`-th time."""
+        self._command(Change(changes))
 
     def send(self, ids: Ids, round_key: RoundKey) -> None:
         """Send the present model to devices [n]."""

@@ -17,6 +17,7 @@ CELLS = {
     "radio": {"propagation": {"kind": "umi_los", "out_of_range": "clamp"}},
 }
 SESSIONS = {"rounds": None, "sessions": {"count": 4, "rounds": 2, "initialisation": {"kind": "proposed"}}}
+DRIFTS_AT_S = [0.0052, 0.0095]
 TEACHING = {"count": 4, "rounds": 2}
 OWN = {"data": {**BASE["data"], "features": 8}}
 CASES = {
@@ -118,6 +119,23 @@ CASES = {
         "algorithm": "fedeve",
         "churn": {"kind": "poisson", "arrivals_per_s": 400, "stay_s": {"exponential": 0.012}},
         "report": {"labels_by_round": True},
+    },
+    "data that change": {
+        "data": {
+            **BASE["data"],
+            "drift": {"kind": "labels", "at_round": [3, 6], "share": 0.5},
+            "validation_share": 0.2,
+        },
+        "algorithm": "fedar",
+        "report": {"measures": ["f1", {"kind": "calibration", "by_device": True, "every": 2}]},
+    },
+    "data that change while models are under way": {
+        "data": {**BASE["data"], "test_partition": "like_train", "drift": {"kind": "permutation", "at_s": DRIFTS_AT_S}},
+        "server": {"participants": 4, "policy": "asynchronous"},
+    },
+    "sessions whose data change": {
+        **SESSIONS,
+        "data": {**BASE["data"], "drift": {"kind": "labels", "swap": [[0, 1]], "at_round": [3, 5]}},
     },
     "sessions by arrivals": {
         "rounds": None,

@@ -162,6 +162,9 @@ FEATURES: dict[str, Overlay] = {
     "fedavg that waits": {"algorithm": {"kind": "fedavg", "mode": "wait", "max_participants": 4}},
     "availability of others": {"algorithm": {"kind": "fedavg", "availability": [0.5, 0.5]}},
     "redivide": {"data": {"redivide": "iid"}},
+    "labels that drift": {"data": {"drift": {"kind": "labels", "at_round": [3]}}},
+    "inputs that drift": {"data": {"drift": {"kind": "permutation", "at_s": [60.0]}}},
+    "labels by round": {"report": {"labels_by_round": True}},
     "redivide by two groups": {"data": {"redivide": "label_overlap"}},
     "redivide by devices": {"data": {"redivide": {"kind": "dirichlet", "alpha": 0.3}}},
     # sessions

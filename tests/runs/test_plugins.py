@@ -25,6 +25,7 @@ LEARNED = {
     "models": ("model", "fcn", {"hidden": [4]}, {}),
     "datasets": ("data.dataset", "synthetic", {}, {}),
     "partitions": ("data.partition", "dirichlet", {"alpha": 0.5}, {"data.dataset": "digits"}),
+    "drift": ("data.drift", "labels", {"at_round": [2]}, {"data.dataset": "digits"}),
     "schedules": ("training.lr_schedule", "exponential", {"decay": 0.9}, {}),
     "initialisation": (
         "sessions.initialisation",

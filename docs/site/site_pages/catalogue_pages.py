@@ -21,6 +21,7 @@ TITLES = {
     "models": "Models",
     "datasets": "Datasets",
     "partitions": "Partitions",
+    "drift": "Concept drift",
     "schedules": "Schedules of the learning rate",
     "initialisation": "Initial models of sessions",
     "mobility": "Mobility",

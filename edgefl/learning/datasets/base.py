@@ -145,7 +145,15 @@ class Dataset(Member):
     @classmethod
     def keys(cls) -> list[str]:
         """Return all keys of the section `data`: in YAML the dataset's keys stand beside the section's."""
-        section = ["partition", "validation_share", "redivide", "test_partition", "augmentation", "channel_axis"]
+        section = [
+            "partition",
+            "validation_share",
+            "redivide",
+            "test_partition",
+            "augmentation",
+            "channel_axis",
+            "drift",
+        ]
         return ["dataset", *super().keys(), *section]
 
     def defaults(self) -> dict[str, Any]:

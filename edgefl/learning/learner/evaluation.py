@@ -99,6 +99,19 @@ class Evaluator:
         if task.test_parts is not None:
             self._own_set = "test"
             self._own_parts = task.test_parts
+        self._stored = task.stored
+        self._concepts = task.concepts
+        self._changes = 0  # of the data so far
+        self.change(0)
+
+    def change(self, changes: int) -> None:
+        """Test from now on with the samples that devices have after so many changes of their data (`data.drift`)."""
+        if self._concepts is None:
+            return
+        self._changes = changes
+        self._train_parts = self._concepts.parts(changes)
+        test_parts = self._concepts.test_parts(changes)
+        self._own_parts = self._train_parts if test_parts is None else test_parts
 
     def evaluate(
         self, w: Tensor, statistics: Tensor, classes: tuple[int, ...] | None = None, devices: Ids | None = None
@@ -115,17 +128,22 @@ class Evaluator:
                 return replace(means, extra=self._ranked(np.concatenate([part.scores for part in parts])))
             return replace(means, extra=self._scalar(w))
 
-        parts = self._in_parts(len(data.test_y), "test", (w, statistics), _tested, data.ranked, classes)
+        if self._concepts is None:
+            parts = self._in_parts(len(data.test_y), "test", (w, statistics), _tested, data.ranked, classes)
+        else:
+            tested = self._concepts.tested(self._changes)
+            if classes is not None:
+                tested = tested[np.isin(self._stored.test_y[tested], classes)]
+            parts = self._test_some(w, statistics, tested, "test")
         if devices is None:
             return Pending(parts, finish)
         return Pending(parts, finish, self._on_training_samples(w, statistics, devices))
 
     def evaluate_held_out(self, w: Tensor, statistics: Tensor, rows: Indices) -> Pending:
         """Evaluate the model w [d] on training samples `rows` [n] that no device holds, in the background."""
-        chunks = torch.split(torch.from_numpy(rows), EVALUATION_SAMPLES)
-        tested = [self._test_rows(w, statistics, chunk) for chunk in chunks]
-
-        return Pending(tested, self._means)
+        if self._concepts is not None:
+            rows = self._concepts.held_out(rows, self._changes)
+        return Pending(self._test_some(w, statistics, rows, "train"), self._means)
 
     def evaluate_own(self, models: Sequence[tuple[Tensor, Tensor]]) -> Pending:
         """Evaluate the model and statistics of each device [devices] on its own samples, in the background."""
@@ -166,6 +184,11 @@ class Evaluator:
         """Return the training samples of devices [n], one device after another."""
         return torch.from_numpy(np.concatenate([self._train_parts[device] for device in devices.tolist()]))
 
+    def _test_some(self, w: Tensor, statistics: Tensor, rows: Indices, which: str) -> list[Future[Tested]]:
+        """Test the model w [d] on samples `rows` [n] of a set, some of them at a time."""
+        chunks = torch.split(torch.from_numpy(rows), EVALUATION_SAMPLES)
+        return [self._test_rows(w, statistics, chunk, which) for chunk in chunks]
+
     def _test_rows(self, w: Tensor, statistics: Tensor, rows: Tensor, which: str = "train") -> Future[Tested]:
         """Test the model w [d] on some samples [n] of a set, `train` or `test`."""
 
@@ -175,11 +198,18 @@ class Evaluator:
 
         return self._workers.submit("test_rows", partial(as_is, (w, statistics, rows, which)), take)
 
-    def outputs(self, w: Tensor, statistics: Tensor, which: str) -> ModelOutputs:
-        """Return the outputs of the model w [d] for each sample of a set, `test` or `train`."""
-        labels = self._data.test_y
+    def outputs(self, w: Tensor, statistics: Tensor) -> ModelOutputs:
+        """Return the outputs of the model w [d] for each test sample."""
+        outputs = self._all_outputs(w, statistics, "test")
+        if self._concepts is None:
+            return outputs
+        return outputs.only(self._concepts.tested(self._changes))
+
+    def _all_outputs(self, w: Tensor, statistics: Tensor, which: str) -> ModelOutputs:
+        """Return the outputs of the model w [d] for each sample of a set, `test` or `train`, in all concepts."""
+        labels = self._stored.test_y
         if which == "train":
-            labels = self._data.train_y
+            labels = self._stored.train_y
         pending = self._in_parts(len(labels), "outputs", (w, statistics), _both_copied, which)
         parts = [part.result() for part in pending]
         outputs = np.concatenate([part.outputs for part in parts])
@@ -190,7 +220,7 @@ class Evaluator:
 
     def own_outputs(self, w: Tensor, statistics: Tensor) -> tuple[ModelOutputs, Sequence[Indices]]:
         """Return outputs of the model w [d], and the places in them of each device's samples [devices]."""
-        return self.outputs(w, statistics, self._own_set), self._own_parts
+        return self._all_outputs(w, statistics, self._own_set), self._own_parts
 
     def accuracies(self, w: Tensor, statistics: Tensor) -> Floats | None:
         """Return the accuracy of the model w [d] on the samples of each device that has any; None without classes.
@@ -199,9 +229,9 @@ class Evaluator:
         """
         if not self._data.classes or not any(len(part) for part in self._own_parts):
             return None
-        count = len(self._data.train_y)
+        count = len(self._stored.train_y)
         if self._own_set == "test":
-            count = len(self._data.test_y)
+            count = len(self._stored.test_y)
         pending = self._in_parts(count, "hits", (w, statistics), _hits_copied, self._own_set)
         tested = [part.result() for part in pending]
         hits, labels = (np.concatenate(values) for values in zip(*tested, strict=True))
@@ -247,7 +277,7 @@ class Evaluator:
         pending = [self._workers.submit("gradient", each, Tensor.clone) for each in arguments]
         gradient = torch.stack([part.result().to(w.device) for part in pending]).sum(dim=0)
         labels = len(rows)
-        counted = counted_labels(self._data.train_y[rows.numpy()])
+        counted = counted_labels(self._stored.train_y[rows.numpy()])
         if counted is not None:
             labels = max(int(counted.sum()), 1)
         return float(((gradient / labels) ** 2).sum())

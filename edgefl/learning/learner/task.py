@@ -11,6 +11,7 @@ from edgefl.core.arrays import Indices, Ints
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import Algorithm, RunInfo
 from edgefl.learning.algorithms.properties import takes_same_steps
+from edgefl.learning.concepts import Concepts
 from edgefl.learning.data_section import Augmentation
 from edgefl.learning.datasets import Data
 from edgefl.learning.models import Model
@@ -37,6 +38,7 @@ class LearningTask:
     test_parts: Sequence[Indices] | None = None  # [devices] test samples of each device, if the test set is divided
     validation: Indices | None = None  # [n] training samples that no device holds, to choose models by, if any
     redivision: Redivision | None = None  # divides the samples of a round's participants; None: they keep theirs
+    concepts: Concepts | None = None  # the data after each change of `data.drift`; None: they do not change
     participants: float | None = None  # expected number of participants of a round; None: not known
 
     @cached_property
@@ -49,6 +51,11 @@ class LearningTask:
         """The steps that each device takes in each round."""
         same_steps = takes_same_steps(self.algorithm)
         return Workload(self.training, self.sizes, self.streams, same_steps=same_steps)
+
+    @property
+    def stored(self) -> Data:
+        """The samples of all concepts, one concept after another; `data` has those of the first."""
+        return self.data if self.concepts is None else self.concepts.stored
 
     @property
     def dtype(self) -> torch.dtype:
@@ -92,7 +99,7 @@ class LearningTask:
 
     def class_counts(self, parts: Sequence[Indices]) -> Ints:
         """Return the number of training samples of each class in each of `parts` [C]: [C, classes]."""
-        return np.array([self._samples_by_class(self.data.train_y[part]) for part in parts])
+        return np.array([self._samples_by_class(self.stored.train_y[part]) for part in parts])
 
     def _samples_by_class(self, labels: Ints) -> Ints:
         # labels of regression cannot be counted, and those of data without labels are 0 throughout

@@ -114,6 +114,12 @@ redivides = Fact(
 )
 redivision_needs_whole_set = Fact("the partition in `data.redivide` needs the whole training set", _needs_whole_set)
 
+drifts = Fact("the data of devices change during the run", lambda scenario: scenario.data.drift is not None)
+labels_drift = Fact(
+    "the labels of samples change during the run",
+    lambda scenario: scenario.data.drift is not None and scenario.data.drift.changes_labels,
+)
+
 ends_without_improvement = Fact(
     "the run ends when its model no longer improves", lambda scenario: scenario.stop.patience is not None
 )
@@ -170,5 +176,8 @@ def report_of_one_model(scenario: Sections) -> str:
 
 reports_one_model = Fact(
     "a report is about one model for all devices", lambda scenario: report_of_one_model(scenario) != ""
+)
+reports_labels_by_round = Fact(
+    "the labels of each round's participants are reported", lambda scenario: scenario.report.labels_by_round
 )
 reports_geometry = Fact("the geometry of links is reported", lambda scenario: scenario.report.geometry)

@@ -145,6 +145,10 @@ has_groups = Fact(
     "groups of devices take turns from session to session",
     lambda scenario: scenario.sessions is not None and (scenario.sessions.groups or 1) > 1,
 )
+groups_take_turns = Fact(
+    "groups of devices, those of the partition or of `sessions.groups`, take turns from session to session",
+    lambda scenario: scenario.groups > 1,
+)
 initialisation_has_own_loss = Fact(
     "the algorithm, or the initial model of sessions, adds a loss to the task's",
     lambda scenario: properties.has_own_loss(scenario.learning),

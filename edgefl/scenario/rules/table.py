@@ -1,6 +1,7 @@
 """The one ordered list of rules between sections."""
 
 from edgefl.scenario.rules import (
+    drift,
     forecasts,
     over_the_air,
     parts,
@@ -45,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     *policies.AGGREGATION,
     *reports.MEASURES,
     *policies.REDIVISION,
+    *drift.DRIFT,
     *policies.DIRECT_LINKS,
     *reports.STORED_PLAYERS,
     *sessions.STORED_UPDATES,

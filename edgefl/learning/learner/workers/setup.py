@@ -41,7 +41,7 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
     own_code = has_own_network(task.model)
     kept = task.model.kept_names(module)
     travelling = len(initial) - sum(dict(module.named_parameters())[name].numel() for name in kept)
-    data = task.data
+    data = task.stored
     trainers = []
     for device in devices:
         train = Samples(

@@ -1,0 +1,155 @@
+"""Concepts: what the data look like before and after each change of `data.drift`, and who holds which of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from edgefl.core.arrays import Indices, Ints
+from edgefl.core.errors import InputError
+from edgefl.core.global_draws import watching_draws
+from edgefl.core.returns import check_array, is_trusted, wrong
+from edgefl.core.streams import Streams
+from edgefl.learning.datasets import Data
+from edgefl.learning.datasets.base import Array
+from edgefl.learning.drifts import DRIFTS, Drift
+
+
+class Concepts:
+    """Holds the samples of all concepts, and returns which of them count after so many changes.
+
+    A device begins with concept 0, which is the data as loaded. Its samples are those of the next concept whenever its
+    data change. Samples have numbers: those of a set of n in concept c are c n to c n + n - 1.
+
+    A sample that no device holds, because it is a test sample or held out, is seen by a device that is drawn for it,
+    and changes with that device's data. Each device sees as many, give or take one.
+
+    Args:
+        drift: when data change, and how.
+        data: concept 0.
+        parts: [devices] the training samples that each device holds.
+        test_parts: [devices] the test samples of each device, which sees these; None: the test set is not divided.
+        streams: keyed randomness.
+
+    Raises:
+        InputError: the data cannot change in this way.
+    """
+
+    stored: Data  # the samples of all concepts, one concept after another
+
+    def __init__(
+        self,
+        drift: Drift,
+        data: Data,
+        parts: Sequence[Indices],
+        test_parts: Sequence[Indices] | None,
+        streams: Streams,
+    ) -> None:
+        reason = drift.refusal(data)
+        if data.ranked:
+            reason = "has no meaning for test samples that are ranked: leave it out, or use another dataset"
+        if reason is not None:
+            raise InputError(f"data.drift: {DRIFTS.name_of(drift)} {reason}")
+        self._parts = parts
+        self._test_parts = test_parts
+        devices = len(parts)
+        self._held = _concepts_held(drift, devices, streams)
+        self._train = len(data.train_y)
+        self._test = len(data.test_y)
+        self.stored = _all_concepts(drift, data, int(self._held.max()), streams)
+        self._seen_by = streams.generator("drift_seen", 0).permutation(self._train) % devices
+        self._test_seen_by = streams.generator("drift_seen", 1).permutation(self._test) % devices
+        for device, part in enumerate(test_parts or ()):
+            self._test_seen_by[part] = device
+
+    @property
+    def first(self) -> Data:
+        """The samples of concept 0, without copies."""
+        stored = self.stored
+        return replace(
+            stored,
+            train_x=stored.train_x[: self._train],
+            train_y=stored.train_y[: self._train],
+            test_x=stored.test_x[: self._test],
+            test_y=stored.test_y[: self._test],
+            owner=None if stored.owner is None else stored.owner[: self._train],
+            test_owner=None if stored.test_owner is None else stored.test_owner[: self._test],
+        )
+
+    def part(self, device: int, changes: int) -> Indices:
+        """Return the training samples [n] of a device after so many changes."""
+        return np.asarray(self._parts[device] + self._held[changes, device] * self._train)
+
+    def parts(self, changes: int) -> list[Indices]:
+        """Return the training samples of each device [devices] after so many changes."""
+        return [self.part(device, changes) for device in range(len(self._parts))]
+
+    def test_parts(self, changes: int) -> list[Indices] | None:
+        """Return the test samples of each device [devices] after so many changes; None if they are not divided."""
+        if self._test_parts is None:
+            return None
+        first = (self._held[changes] * self._test).tolist()
+        return [part + begin for part, begin in zip(self._test_parts, first, strict=True)]
+
+    def tested(self, changes: int) -> Indices:
+        """Return the test samples [m] after so many changes: each as the device has it that sees it."""
+        return np.asarray(np.arange(self._test) + self._held[changes, self._test_seen_by] * self._test)
+
+    def held_out(self, rows: Indices, changes: int) -> Indices:
+        """Return training samples [n] that no device holds, given by their numbers in concept 0, after changes."""
+        return np.asarray(rows + self._held[changes, self._seen_by[rows]] * self._train)
+
+
+def _concepts_held(drift: Drift, devices: int, streams: Streams) -> Ints:
+    """Return the number of the concept that each device holds before any change and after each: [changes + 1, devices].
+
+    A greater share changes all devices that a smaller one does, and at least one.
+    """
+    count = max(round(drift.share * devices), 1)
+    held = np.zeros((drift.changes + 1, devices), dtype=np.int64)
+    for change in range(1, drift.changes + 1):
+        held[change] = held[change - 1]
+        held[change, streams.generator("drift_devices", 0, change).permutation(devices)[:count]] += 1
+    return held
+
+
+def _all_concepts(drift: Drift, data: Data, last: int, streams: Streams) -> Data:
+    """Return the samples of the concepts 0 to `last`, one concept after another."""
+    inputs = [(data.train_x, data.test_x)]
+    labels = [(data.train_y, data.test_y)]
+    for concept in range(1, last + 1):
+        rng = partial(streams.generator, "drift", 0, concept)
+        train_x, test_x = inputs[-1]
+        train_y, test_y = labels[-1]
+        inputs.append((_next_inputs(drift, train_x, rng()), _next_inputs(drift, test_x, rng())))
+        if drift.changes_labels:
+            train_y = _next_labels(drift, train_y, data.classes, rng())
+            test_y = _next_labels(drift, test_y, data.classes, rng())
+        labels.append((train_y, test_y))
+    train_x, test_x = (np.concatenate(arrays) for arrays in zip(*inputs, strict=True))
+    train_y, test_y = (np.concatenate(arrays) for arrays in zip(*labels, strict=True))
+    owner = None if data.owner is None else np.tile(data.owner, last + 1)
+    test_owner = None if data.test_owner is None else np.tile(data.test_owner, last + 1)
+    return replace(
+        data, train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y, owner=owner, test_owner=test_owner
+    )
+
+
+def _next_inputs(drift: Drift, x: Array, rng: np.random.Generator) -> Array:
+    """Return the samples of the next concept; check those of a drift from outside."""
+    with watching_draws(drift, "inputs"):
+        changed = drift.inputs(x, rng)
+    check_array(drift, "inputs", changed, x.shape, "the samples of the next concept")
+    if not is_trusted(drift) and changed.dtype != x.dtype:
+        raise wrong(drift, "inputs", f"an array of {changed.dtype}", f"samples of the same type, {x.dtype}")
+    return changed
+
+
+def _next_labels(drift: Drift, y: Array, classes: int, rng: np.random.Generator) -> Array:
+    """Return the labels of the next concept; check those of a drift from outside."""
+    with watching_draws(drift, "labels"):
+        changed = drift.labels(y, classes, rng)
+    what = f"classes from 0 to {classes - 1}"
+    check_array(drift, "labels", changed, y.shape, what, least=0, most=classes - 1, whole=True)
+    return np.asarray(changed, dtype=y.dtype)
