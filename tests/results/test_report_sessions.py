@@ -1,5 +1,6 @@
 """Sessions on the page: their table, their marks, their groups of devices."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,6 +69,22 @@ def test_their_marks_have_a_legend(result):
     assert "Grey lines, in all charts, show where a session begins; yellow bands show its extra rounds" in page
     assert "2 of them extra, " in page
     assert "where a session begins" not in render([load(result("none"))])
+
+
+def test_changes_of_the_data_are_dashed_lines_between_the_rounds(result):
+    """A change in the middle of a round is drawn between its ends, in every view."""
+    run = load(result(data__drift={"kind": "labels", "at_s": [1.0]}))
+    ends_s = run.rounds["time_s"]
+    times_s = np.array([ends_s[1], (ends_s[1] + ends_s[2]) / 2])
+    changed = replace(run, read_events=lambda kinds: {"time_s": times_s} if "data_change" in kinds else None)
+    [one] = [styled_run(changed, "", 0)]
+    drawn = learning_curves.accuracy([one])["views"]
+    for view, values in (("round", run.rounds["number"]), ("energy", run.rounds["energy_j"])):
+        dashed = [shape["x0"] for shape in drawn[view]["layout"]["shapes"] if shape["line"].get("dash") == "dash"]
+        first, second = dashed[-2:]
+        assert second / first == pytest.approx((values[1] + values[2]) / 2 / values[1], rel=1e-3)
+    assert views.legend(changed) == "Dashed lines show where data of devices change."
+    assert views.legend(load(result("none"))) == ""
 
 
 def test_story_names_groups_that_took_turns(result):

@@ -101,7 +101,7 @@ def figure(run: Run, phases: Sequence[Phase], units: Sequence[Unit], highest_val
         "bargap": 0.25 if len(first) <= MOST_SPACED_ROUNDS else 0.0,
         "xaxis": {"title": {"text": "round"}, "range": [number[0] - 0.5, number[-1] + 0.5]},
         # Bars stand on whole numbers, so a session ends half a round behind its last one.
-        "shapes": views.session_marks(run, "number", PLAIN[0], 0.5),
+        "shapes": views.marks_of(run, "number", PLAIN[0], 0.5),
         "yaxis": {"title": {"text": f"mean per device [{unit.name}]"}, "range": [0, ceiling]},
     }
     return {"data": data, "layout": layout}

@@ -48,7 +48,7 @@ def figure(run: Run, panels: Sequence[Panel]) -> Figure:
         "rangemode": "tozero",
         "anchor": f"y{axis_number}",  # below the lowest panel
     }
-    layout["shapes"] = views.session_marks(run, "time_s", unit)
+    layout["shapes"] = views.marks_of(run, "time_s", unit)
     layout["barmode"] = "relative"  # bars below zero stack downwards: departures hang under arrivals
     layout["bargap"] = 0
     layout["meta"] = views.virtual_time_axis(unit)

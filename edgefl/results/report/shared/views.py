@@ -1,4 +1,4 @@
-"""A chart with three choices of its horizontal axis: rounds, virtual time and energy; and the marks of sessions."""
+"""A chart with three choices of its horizontal axis: rounds, virtual time and energy; and its marks."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -7,10 +7,12 @@ import numpy as np
 
 from edgefl.core.arrays import Rows
 from edgefl.core.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top, with_unit
+from edgefl.results.report.shared.describe import at
 from edgefl.results.report.shared.read import Run, energy_of
 from edgefl.results.report.shared.style import Figure, StyledRun
 
 SESSION_BORDER = {"color": "#c3cbd3", "width": 1}
+DATA_CHANGE = {"color": "#d55e00", "width": 1, "dash": "dash"}
 EXTRA_ROUNDS_COLOUR = "rgba(230,159,0,0.16)"
 FEW_ROUNDS = 12  # up to so many have a tick each
 WIDENING_STEPS = 2  # of many equal curves the first ones are all of the same width
@@ -59,7 +61,7 @@ def figure(
         view_layout = dict(marks(view, unit))
         shapes = view_layout.get("shapes", [])
         if len(runs) == 1:  # sessions of several runs end at different times
-            shapes = shapes + session_marks(runs[0].data, view.column, unit)
+            shapes = shapes + marks_of(runs[0].data, view.column, unit)
         view_layout["xaxis"] = _horizontal_axis(runs, view, unit)
         view_layout["shapes"] = shapes
         if view.name == "time":
@@ -105,6 +107,11 @@ def _widen_hidden(curves: Sequence[Curve], horizontals: Sequence[Figure]) -> lis
     return result
 
 
+def marks_of(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list[Figure]:
+    """Return the marks of sessions and of changes of the data, over an axis as `session_marks` has it."""
+    return session_marks(run, column, unit, shift) + _change_marks(run, column, unit, shift)
+
+
 def session_marks(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list[Figure]:
     """Return a line for each border between two sessions, and a band over each stretch of extra rounds.
 
@@ -124,6 +131,20 @@ def session_marks(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list
     return bands + lines
 
 
+def _change_marks(run: Run, column: str, unit: Unit, shift: float) -> list[Figure]:
+    """Return a line where data of devices changed (`data.drift`): between two rounds as its time is between theirs."""
+    if at(run.scenario, "data.drift") is None:
+        return []
+    events = run.read_events({"data_change"})
+    if events is None:
+        return []
+    ends_s = np.concatenate([[0.0], run.rounds["time_s"]])
+    values = np.concatenate([[0.0], run.rounds[column]]) / unit.size
+    places = np.interp(events["time_s"], ends_s, values) + shift
+    line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "layer": "below", "line": DATA_CHANGE}
+    return [line | {"x0": place, "x1": place} for place in short(places, 5)]
+
+
 def _extra_rounds(run: Run) -> tuple[Rows, Rows]:
     """Return the first row of each stretch of extra rounds, and the first row after it."""
     # Zeros at both ends make a stretch at the border of the table begin or end there.
@@ -133,10 +154,13 @@ def _extra_rounds(run: Run) -> tuple[Rows, Rows]:
 
 
 def legend(run: Run) -> str:
-    """Return the meaning of lines and bands in one line; an empty text for a run of one session."""
-    if len(np.unique(run.rounds["session"])) < 2:
-        return ""
-    text = "Grey lines, in all charts, show where a session begins"
-    if (run.rounds["round"] < 1).any():
-        text += "; yellow bands show its extra rounds, in which no model is tested"
-    return f"{text}."
+    """Return the meaning of lines and bands in sentences; an empty text for a run without them."""
+    sentences = []
+    if len(np.unique(run.rounds["session"])) > 1:
+        text = "Grey lines, in all charts, show where a session begins"
+        if (run.rounds["round"] < 1).any():
+            text += "; yellow bands show its extra rounds, in which no model is tested"
+        sentences.append(f"{text}.")
+    if at(run.scenario, "data.drift") is not None:
+        sentences.append("Dashed lines show where data of devices change.")
+    return " ".join(sentences)
