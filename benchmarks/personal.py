@@ -1,7 +1,7 @@
 """Compare the personal accuracy of FedPer and FedRep with that of fluke, an independent program, on the same splits.
 
     pip install fluke-fl
-    python benchmarks/personal.py [--seeds 8] [--rounds 15]
+    python benchmarks/personal.py [--seeds 20] [--rounds 15]
 
 Each seed divides the digits among ten devices by Dirichlet(0.3). Both programs train the same network (64-32-10) by the
 same schedule, from first values and in mini-batches of their own. An accuracy is the mean over devices, each tested on
@@ -140,7 +140,7 @@ def shown(values: list[float]) -> str:
 def main() -> int:
     """Print a row for each algorithm, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
     if importlib.util.find_spec("fluke") is None:
