@@ -18,6 +18,7 @@ OF_KEYS = {
     "mobility": "mobility.md",
     "churn": "churn.md",
     "stop.patience": "evaluation.md",
+    "training.parts": "models.md",
     "data.validation_share": "evaluation.md",
     "data.partition": "partitions.md",
     "data.redivide": "partitions.md",

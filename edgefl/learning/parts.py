@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from edgefl.core.section import IF_GIVEN, Section, nearest
+from edgefl.core.section import IF_GIVEN, Count, Section, fault, nearest
 
 Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)]
 MOST_NAMES = 8  # that a message lists
@@ -20,6 +20,7 @@ class Division(NamedTuple):
     sent: tuple[str, ...]  # trained, and sent each way
     kept: tuple[str, ...]  # trained, and kept by each device
     frozen: tuple[str, ...]  # never trained
+    first: tuple[str, ...] = ()  # trained alone in the first steps of a round, the other trained ones in the rest
 
 
 class PartsError(ValueError):
@@ -30,15 +31,31 @@ class PartsError(ValueError):
         self.key = key
 
 
+class FirstPart(Section):
+    """A part that trains alone at the beginning of a round's local work; in the rest of it the others train alone."""
+
+    train: Patterns  # Its parameters; all others train afterwards.
+    epochs: Annotated[Count | None, IF_GIVEN] = None  # Its passes, of local_epochs.
+    steps: Annotated[Count | None, IF_GIVEN] = None  # Its steps, of local_steps.
+
+    @model_validator(mode="after")
+    def _check_one_length(self) -> FirstPart:
+        if (self.epochs is None) == (self.steps is None):
+            raise fault("needs either epochs or steps, of local_epochs or of local_steps: give one of them")
+        return self
+
+
 class ModelParts(Section):
     """Parts of the model, by names of torch's `state_dict`: a parameter, a layer with all of its own, or a pattern."""
 
-    # Parameters that train; the others keep their first values. By default all train, or the adapters alone.
+    # Parameters that train; by default all, or the adapters alone.
     train: Annotated[Patterns | None, IF_GIVEN] = None
-    # Trained parameters that travel; by default all that are not kept.
+    # Trained parameters that travel; by default those not kept.
     send: Annotated[Patterns | None, IF_GIVEN] = None
-    # Trained parameters that stay at each device, as in FedPer and FedBN; by default all that are not sent.
+    # Trained parameters that stay at devices; by default those not sent.
     keep: Annotated[Patterns | None, IF_GIVEN] = None
+    # A part that trains alone at first, as FedRep's heads.
+    first: Annotated[FirstPart | None, IF_GIVEN] = None
 
     @property
     def keeps(self) -> bool:
@@ -51,7 +68,8 @@ class ModelParts(Section):
         Patterns of `keep` may also match `statistics` of batch normalisation.
 
         Raises:
-            PartsError: a pattern matches nothing, a parameter is both sent and kept or neither, or none is sent.
+            PartsError: a pattern matches nothing, a parameter is both sent and kept or neither, none is sent, or all
+                train first.
         """
         trained = set(trainable)
         if self.train is not None:
@@ -76,7 +94,17 @@ class ModelParts(Section):
             sent=tuple(name for name in free if name in sent),
             kept=tuple(name for name in free if name in kept),
             frozen=tuple(name for name in names if name not in trained),
+            first=self._first_of(free),
         )
+
+    def _first_of(self, free: Sequence[str]) -> tuple[str, ...]:
+        """Return those of the trained parameters that train alone at first."""
+        if self.first is None:
+            return ()
+        first = _matched("first.train", self.first.train, free)
+        if first.issuperset(free):
+            raise PartsError("first.train", "leaves nothing to train in the rest of the round: name fewer parameters")
+        return tuple(name for name in free if name in first)
 
     def keeps_statistics(self, statistics: Sequence[str]) -> bool:
         """Return whether `keep` names the statistics of batch normalisation; all of them, or none.

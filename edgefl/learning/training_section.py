@@ -42,7 +42,7 @@ class Stragglers(Section):
     """Devices that do only part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
 
     share: Annotated[float, Field(ge=0, le=1)]  # Probability that a device is a straggler in a round.
-    # Whether updates of stragglers count, as in FedProx; otherwise they are dropped, as in that paper's FedAvg.
+    # Whether updates of stragglers count, as in FedProx; otherwise they are dropped, as in its FedAvg.
     keep: bool = True
 
 
@@ -60,9 +60,9 @@ class Training(Section):
     # Passes of each participant over its samples in a round; 5 if neither epochs nor steps are given.
     local_epochs: Count | None = None
     local_steps: Count | None = None  # Steps of each participant in a round, in place of local_epochs.
-    wrap: bool = True  # Whether local_steps go on with another pass after one over the local data; otherwise they stop.
+    wrap: bool = True  # Whether local_steps go on with another pass after the first; otherwise they stop.
     stragglers: Stragglers | None = None  # Participants that do less work than others.
-    batch_size: BatchSize = 50  # Number of samples in a step, or full for all samples of the device.
+    batch_size: BatchSize = 50  # Samples in a step, or full for all of the device.
     lr: NonNegativeFloat = 0.1  # Learning rate of the local training.
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()  # How the learning rate changes over the rounds.
     # What the schedule counts; updates skip rounds in which the algorithm only waits.
@@ -75,22 +75,22 @@ class Training(Section):
     adam_eps: PositiveFloat = 1e-8  # Added to the root of Adam's second moment.
     weight_decay: NonNegativeFloat = 0.0  # Factor of the parameters in the gradient.
     clip_norm: PositiveFloat | None = None  # Largest norm of a step's gradient; longer ones are shortened to it.
-    # The loss that training minimises; by default that of the model, which is the cross-entropy for most.
+    # The loss that training minimises; by default that of the model, mostly the cross-entropy.
     loss: Annotated[Loss, LOSSES] | None = None
     # How clients are trained together. auto chooses by rule, measured by trials; batched trains them together, by hand
     # where layers allow it, and vmap never by hand.
     engine: Literal["auto", "serial", "batched", "vmap", "measured"] = "auto"
-    width: Count | None = None  # Number of clients that are trained together; by default chosen by rule, or measured.
-    # Whether steps of SGD on GPUs are recorded once for each shape of a cohort, and replayed as CUDA graphs (auto).
+    width: Count | None = None  # Clients that are trained together; by default chosen by rule, or measured.
+    # Whether steps of SGD on GPUs are recorded once, and replayed as CUDA graphs (auto).
     graphs: Literal["off", "auto"] = "off"
     # Precision of matrix products. tf32 is for GPUs alone; bfloat16 is faster on GPUs, and for convolutions on CPUs
     # with AMX.
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"
     codec: Annotated[Codec, CODECS] = NoCodec()  # How uploads are compressed.
-    minimal_uploads: bool = False  # Whether uploads leave out vectors that the server can work out from the others.
-    # Whether statistics of batch normalisation are averaged like the model, or stay at the devices (local).
+    minimal_uploads: bool = False  # Whether uploads leave out vectors that the server can derive.
+    # Whether statistics of batch normalisation are averaged, or stay at devices (local).
     batch_norm: Literal["averaged", "local"] = "averaged"
-    # Which parts of the model train, travel, and stay at the devices; by default all of it trains and travels.
+    # Which parts of the model train, travel, and stay at devices; by default all train and travel.
     parts: Annotated[ModelParts | None, IF_GIVEN] = None
     # Where the states of clients are kept between rounds.
     state_home: Literal["auto", "device", "host", "disk"] = "auto"
@@ -148,6 +148,21 @@ class Training(Section):
         for key in ("adam_betas", "adam_eps"):
             if self.optimizer != "adam" and getattr(self, key) != type(self).model_fields[key].default:
                 raise fault_at((key,), "belongs to Adam: leave it out, or set optimizer: adam")
+        return self
+
+    @model_validator(mode="after")
+    def _check_first_part(self) -> Training:
+        if self.parts is None or self.parts.first is None:
+            return self
+        unit = "epochs" if self.local_steps is None else "steps"
+        total = getattr(self, f"local_{unit}")
+        count = getattr(self.parts.first, unit)
+        key = ("parts", "first")
+        if count is None:
+            raise fault_at(key, f"needs {unit} here, as training has local_{unit}: give {unit}")
+        if count >= total:
+            text = f"must be below training.local_{unit}, {total}, as the other parameters train in the rest"
+            raise fault_at((*key, unit), f"{text}: lower it, or raise training.local_{unit}")
         return self
 
     @model_validator(mode="after")

@@ -52,6 +52,17 @@ class Workload:
         units = 1 + np.floor(part * (all_steps / unit))
         return np.where(is_straggler, np.minimum(unit * units, all_steps), all_steps)
 
+    @cached_property
+    def first_work(self) -> LocalWork | None:
+        """The local work in which the part of `training.parts.first` trains alone; None without it."""
+        return first_work(self.training, self.sizes, same_steps=self.same_steps)
+
+    def first_steps(self, sizes: Ints, steps: Floats) -> Floats:
+        """Return how many of the `steps` [n] that devices with `sizes` [n] samples take train the first part alone."""
+        if self.first_work is None:
+            return np.zeros(len(sizes))
+        return np.minimum(local_steps(sizes, *self.first_work), steps)
+
     def samples(self, ids: Ids, steps: Floats) -> Floats:
         """Return the samples [n] that the devices `ids` [n] process in `steps` [n]."""
         return samples_in(steps, self.sizes[ids], self.work.batch_size)
@@ -83,7 +94,20 @@ def local_work(training: Training, sizes: Ints, *, same_steps: bool) -> LocalWor
 
     With `same_steps` all take the steps of a device with the mean number of samples, rounded up.
     """
-    work = training.work
+    return _of_mean_device(training.work, sizes, same_steps=same_steps)
+
+
+def first_work(training: Training, sizes: Ints, *, same_steps: bool) -> LocalWork | None:
+    """Return the part of `local_work` in which the part of `training.parts.first` trains alone; None without it."""
+    if training.parts is None or training.parts.first is None:
+        return None
+    first = training.parts.first
+    work = LocalWork(first.epochs, first.steps, training.work.batch_size)
+    return _of_mean_device(work, sizes, same_steps=same_steps)
+
+
+def _of_mean_device(work: LocalWork, sizes: Ints, *, same_steps: bool) -> LocalWork:
+    """Return the work of each device, or with `same_steps` that of one with the mean number of samples."""
     if not same_steps:
         return work
     mean_size = -(-sizes.sum() // len(sizes))

@@ -43,6 +43,7 @@ FEATURES: dict[str, Overlay] = {
     "head only": {"training": {"parts": {"train": ["3"]}}},
     "own heads": {"training": {"parts": {"keep": ["3"]}}, "data": {"test_partition": "like_train"}},
     "own heads, one test set": {"training": {"parts": {"keep": ["3"]}}},
+    "heads first": {"training": {"parts": {"first": {"train": ["3"], "epochs": 2}}}},
     "priced adapters": {
         "model": {
             "kind": "mlp",

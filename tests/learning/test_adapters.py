@@ -147,16 +147,56 @@ def test_adapters_that_do_not_train_are_refused():
         edgefl.run({**TINY, "training": training}, train=False)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="peft is not installed")
-@pytest.mark.parametrize("on", [["q_proj", "v_proj"], ["gate_proj", "up_proj", "down_proj"]])
-def test_adapters_on_the_air_are_the_tensors_of_pefts_file(on, tmp_path):
+NEEDS_PEFT = pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="peft is not installed")
+
+
+def bytes_in_file_of_peft(module, on, folder):
+    """Bytes of the tensors in the adapter file that peft saves for a module."""
     from peft import LoraConfig, get_peft_model
     from safetensors.numpy import load_file
 
+    get_peft_model(module, LoraConfig(r=RANK, target_modules=on)).save_pretrained(folder)
+    tensors = load_file(folder / "adapter_model.safetensors")
+    return sum(np.asarray(tensor).nbytes for tensor in tensors.values())
+
+
+@NEEDS_PEFT
+@pytest.mark.parametrize("on", [["q_proj", "v_proj"], ["gate_proj", "up_proj", "down_proj"]])
+def test_adapters_on_the_air_are_the_tensors_of_pefts_file(on, tmp_path):
     decoder = Decoder(vocabulary=16, depth=2, width=WIDTH, heads=4, kv_heads=2, hidden=48, rope_base=1e4)
-    get_peft_model(decoder, LoraConfig(r=RANK, target_modules=on)).save_pretrained(tmp_path)
-    tensors = load_file(tmp_path / "adapter_model.safetensors")
-    file_bytes = sum(np.asarray(tensor).nbytes for tensor in tensors.values())
     model = {**TINY["model"], "adapters": {"rank": RANK, "on": on}}
     result = edgefl.run({**TINY, "rounds": 1, "model": model}, train=False)
-    assert result.rounds["bytes_up"].iloc[0] == DEVICES * file_bytes
+    assert result.rounds["bytes_up"].iloc[0] == DEVICES * bytes_in_file_of_peft(decoder, on, tmp_path)
+
+
+class Bert(nn.Module):
+    """An encoder of `transformers` that sorts rows of token ids; each of its linear layers has a bias."""
+
+    def __init__(self, classes):
+        from transformers import BertConfig, BertForSequenceClassification
+
+        super().__init__()
+        sizes = {"hidden_size": WIDTH, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 80}
+        config = BertConfig(vocab_size=16, max_position_embeddings=12, num_labels=classes, **sizes)
+        self.bert = BertForSequenceClassification(config)
+
+    def forward(self, x):
+        return self.bert(x).logits
+
+
+@NEEDS_PEFT
+@pytest.mark.parametrize("on", [["query", "value"], ["dense", "classifier"]])
+def test_adapters_of_an_encoder_are_the_tensors_of_pefts_file(on, tmp_path):
+    """The names differ from Llama's, and `dense` is square in attention and wide or narrow after it."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(16, size=(DEVICES * 8, 12))
+    y = np.arange(len(x)) % 3
+    keys = {
+        **TINY,
+        "rounds": 1,
+        "data": {"dataset": edgefl.arrays(x, y, x, y)},
+        "model": {"kind": Bert, "adapters": {"rank": RANK, "on": on}},
+        "devices": {"count": DEVICES},
+    }
+    result = edgefl.run(keys, train=False)
+    assert result.rounds["bytes_up"].iloc[0] == DEVICES * bytes_in_file_of_peft(Bert(3), on, tmp_path)

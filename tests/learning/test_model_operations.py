@@ -7,7 +7,7 @@ from torch import nn
 
 import edgefl
 from edgefl.core.errors import InputError
-from edgefl.learning.models.count import multiplications
+from edgefl.learning.models.count import multiplications, training_multiplications
 from edgefl.learning.models.imported import Imported
 
 T = 28  # steps of a sequence
@@ -117,6 +117,16 @@ def test_closed_forms(module, shape, expected):
     assert torch.backends.mha.get_fastpath_enabled()
     assert torch.backends.mkldnn.enabled
     assert next(module.parameters()).device.type == "cpu"
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_gradients_of_a_convolution_take_its_products_twice(groups):
+    """Once for the weights and once for the inputs, but for the first layer, whose inputs are the samples."""
+    module = nn.Sequential(nn.Conv2d(4, 4, 3, groups=groups), nn.ConvTranspose2d(4, 8, 3, stride=2, groups=groups))
+    first = 36 * 4 * 9 * 4 // groups
+    second = 36 * 4 * 9 * 8 // groups
+    assert multiplications(module, (4, 8, 8), tokens=False) == first + second
+    assert training_multiplications(module, (4, 8, 8), tokens=False) == 2 * first + 3 * second
 
 
 def test_token_ids_are_whole_numbers():

@@ -111,6 +111,20 @@ def test_step_lasts_as_long_as_the_law_says(images):
     np.testing.assert_allclose(found["compute_s"], 76 * SAMPLE_S + 7 * (0.25 + SOLVER_S), rtol=1e-12)
 
 
+HEADS_FIRST = {"batch_size": 16, "local_steps": 7, "parts": {"first": {"train": ["4"], "steps": 3}}}
+
+
+def test_each_part_takes_its_passes_of_the_laws_time(images):
+    """Three steps train the linear layer: 16, 4 and 16 samples. Four train the convolutions: 4, 16, 4 and 16."""
+    first, second, linear = 8 * 100 * 9, 8 * 64 * 9, 512 * 10
+    forward = first + second + linear
+    head = forward + linear  # its weights' gradient
+    rest = forward + linear + second + second + first  # gradients back to the first layer, and those of both weights
+    found = world(images, LAW, training=HEADS_FIRST).devices
+    samples_s = SAMPLE_S / 3 * (36 * head + 40 * rest) / forward
+    np.testing.assert_allclose(found["compute_s"], samples_s + 7 * (0.25 + SOLVER_S), rtol=1e-12)
+
+
 def test_energy_is_power_times_the_laws_time(images):
     found = world(images, LAW, devices={"cpu_static_w": 2.0, "capacitance": 1e-27}).devices
     np.testing.assert_allclose(found["cpu_energy_j"], 3.0 * found["compute_s"], rtol=1e-12)
@@ -281,6 +295,12 @@ def table(tmp_path):
 def test_measured_steps_set_the_time(images, table):
     found = world(images, {"measured": {"path": str(table), "device": "board"}}).devices
     # A batch of 4 takes a quarter of one of 16.
+    np.testing.assert_allclose(found["compute_s"], 76 / 16 * 2.0, rtol=1e-12)
+
+
+def test_measured_steps_take_as_long_whichever_part_trains(images, table):
+    compute = {"measured": {"path": str(table), "device": "board"}}
+    found = world(images, compute, training=HEADS_FIRST).devices
     np.testing.assert_allclose(found["compute_s"], 76 / 16 * 2.0, rtol=1e-12)
 
 

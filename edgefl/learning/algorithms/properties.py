@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,6 +88,16 @@ def divides_by_lr(algorithm: Algorithm) -> bool:
     with np.errstate(all="ignore"):
         vectors = [*algorithm.finish(w, local).values(), *algorithm.remember(w, local).values()]
     return not all(np.isfinite(np.asarray(vector)).all() for vector in vectors)
+
+
+def weighs_steps(algorithm: Algorithm) -> bool:
+    """Return whether devices divide their move by steps or rates, or use the gradient of all their samples."""
+    if algorithm.needs_gradient or divides_by_lr(algorithm):
+        return True
+    w = zeros(algorithm, 1)
+    local = first_round(algorithm, w)
+    sent = [algorithm.finish(w, replace(local, steps=steps * local.steps)) for steps in (1.0, 2.0)]
+    return any(not np.array_equal(np.asarray(sent[0][name]), np.asarray(sent[1][name])) for name in sent[0])
 
 
 def uploads_move(algorithm: Algorithm) -> bool:

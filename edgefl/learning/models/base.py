@@ -248,6 +248,10 @@ class Model(Member):
         """Return the names of these parameters in the network."""
         return frozenset()
 
+    def first_names(self, module: nn.Module) -> frozenset[str]:
+        """Return the names of the parameters that train alone at first, `training.parts.first`; none without it."""
+        return frozenset()
+
     def keeps_statistics(self, module: nn.Module) -> bool:
         """Return whether the network's statistics of batch normalisation stay at the devices, too."""
         return False
@@ -342,3 +346,7 @@ class Model(Member):
         The backward pass takes twice the forward pass: it differentiates each product in its weights and in its inputs.
         """
         return 3.0
+
+    def first_passes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
+        """Return the `training_passes` of a round's first steps, in which `training.parts.first` trains alone."""
+        return self.training_passes(shape, classes, tokens=tokens)

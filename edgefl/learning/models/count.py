@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 
 Shape = tuple[int, ...]
 Found = TypeVar("Found")
@@ -100,8 +100,18 @@ def _bilinear(left: Shape, weight: Shape, *_: Any, **__: Any) -> int:
     return 2 * samples * outputs * n * (m + 1)
 
 
-# Products with vectors, which torch's own counter leaves out; arguments are shapes.
+def _convolution_backward(gradient: Shape, x: Shape, weight: Shape, *rest: Any, **_: Any) -> int:
+    """Return the operations of the gradients in the inputs and in the weights: each takes those of the forward pass."""
+    # `rest` begins with the sizes of the bias, the stride, the padding and the dilation.
+    transposed, _padding, _groups, (of_inputs, of_weights, _of_bias) = rest[4:]
+    forward = conv_flop_count(list(x), list(weight), list(gradient), transposed=transposed)
+    return forward * (int(of_inputs) + int(of_weights))
+
+
+# Products with vectors, which torch's own counter leaves out, and gradients of grouped convolutions, whose weights' it
+# multiplies by their number of groups; arguments are shapes.
 FORMULAS = {
+    torch.ops.aten.convolution_backward: _convolution_backward,
     torch.ops.aten.mv: _matrix_vector,
     torch.ops.aten.dot: _matrix_vector,
     torch.ops.aten.addmv: _added_matrix_vector,

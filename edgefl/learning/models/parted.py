@@ -74,6 +74,10 @@ class Parted(Counted):
         """Return the names of the trained parameters that stay at the devices."""
         return frozenset(self._divided(module).kept)
 
+    def first_names(self, module: nn.Module) -> frozenset[str]:
+        """Return the names of the trained parameters that train alone in a round's first steps."""
+        return frozenset(self._divided(module).first)
+
     def keeps_statistics(self, module: nn.Module) -> bool:
         """Return whether the statistics of batch normalisation stay at the devices."""
         return self.parts.keeps_statistics([name for name, each in module.named_buffers() if each.is_floating_point()])
@@ -105,6 +109,31 @@ class Parted(Counted):
             kept = self.kept_names(module)
             self._counts[key] = sum(each.numel() for name, each in module.named_parameters() if name in kept)
         return self._counts[key]
+
+    def training_passes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
+        """See Model; those of the steps after `parts.first` if there is such a part."""
+        if self.parts.first is None:
+            return super().training_passes(shape, classes, tokens=tokens)
+        return self._passes_of_phase(shape, classes, tokens=tokens, is_first=False)
+
+    def first_passes(self, shape: tuple[int, ...], classes: int, *, tokens: bool = False) -> float:
+        """See Model."""
+        if self.parts.first is None:
+            return self.training_passes(shape, classes, tokens=tokens)
+        return self._passes_of_phase(shape, classes, tokens=tokens, is_first=True)
+
+    def _passes_of_phase(self, shape: tuple[int, ...], classes: int, *, tokens: bool, is_first: bool) -> float:
+        from edgefl.learning.models.count import training_multiplications
+
+        key = ("phase", is_first, shape, classes, tokens)
+        if key not in self._counts:
+            module = self.counted_module(shape, classes)
+            first = self.first_names(module)
+            for name, parameter in module.named_parameters():
+                if parameter.requires_grad:
+                    parameter.requires_grad_((name in first) == is_first)
+            self._counts[key] = training_multiplications(module, shape, tokens=tokens)
+        return self._counts[key] / self.multiplications_on(shape, classes, tokens=tokens)
 
     def multiplications_on(self, shape: tuple[int, ...], classes: int, *, tokens: bool) -> int:
         """Return the multiply-accumulates of a forward pass: the model's own, or with adapters counted."""

@@ -88,6 +88,14 @@ keeps_parts = Fact(
     "devices keep a part of the model",
     lambda scenario: scenario.training.parts is not None and scenario.training.parts.keeps,
 )
+has_first_part = Fact(
+    "a part of the model trains alone at first",
+    lambda scenario: scenario.training.parts is not None and scenario.training.parts.first is not None,
+)
+weighs_steps = Fact(
+    "the algorithm divides a device's move by its steps, or uses the gradient of all its samples",
+    lambda scenario: properties.weighs_steps(scenario.learning),
+)
 needs_whole_model = Fact(
     "the algorithm adds a loss or a decay to the whole model",
     lambda scenario: properties.needs_whole_model(scenario.learning),

@@ -33,6 +33,15 @@ WHOLE_MODEL = (
     ),
 )
 
+FIRST_PART = (
+    Rule(
+        "algorithm",
+        (learning.has_first_part, learning.weighs_steps),
+        "{algorithm} takes all parameters to train in all local steps, and training.parts.first divides the steps",
+        (PLAIN_AVERAGING, leave_out("training.parts.first")),
+    ),
+)
+
 # Before the rule that asks for a validation set, which this one would refuse.
 KEPT_PATIENCE = (
     Rule(

@@ -18,6 +18,7 @@ from edgefl.scenario.rules.rule import Rule
 RULES: tuple[Rule, ...] = (
     *policies.SPLIT,
     *parts.WHOLE_MODEL,
+    *parts.FIRST_PART,
     *population.PARTICIPANTS,
     *shares.FIXED_OR_NOT,
     *shares.IN_TIME,

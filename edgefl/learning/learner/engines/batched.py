@@ -1,8 +1,11 @@
 """The batched engine, which trains clients together along a leading client axis."""
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
+from edgefl.core.arrays import Ints
 from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.learner.engines.batches import shares, stack
 from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngine, first_models
@@ -47,9 +50,10 @@ class BatchedEngine(TrainingEngine):
         batches = self._batches(cohort)
         recorded: RecordedStep | None = None
         if self.graphs is not None:
-            recorded = self.graphs.recorded(self._begun, local, references, cohort.statistics, batches)
+            begun = partial(self._begun, first_steps=cohort.first_steps)
+            recorded = self.graphs.recorded(begun, local, references, cohort.statistics, batches)
         if recorded is None:
-            training = self._begun(local, references, cohort.statistics)
+            training = self._begun(local, references, cohort.statistics, cohort.first_steps)
         else:
             training = recorded.training
         all_clients = slice(0, batches.clients)
@@ -65,7 +69,9 @@ class BatchedEngine(TrainingEngine):
             statistics = statistics.clone()
         return self.result(w, cohort, local, statistics, training.loss_sum)
 
-    def _begun(self, local: LocalContext, references: References | None, statistics: Tensor) -> LocalTraining:
+    def _begun(
+        self, local: LocalContext, references: References | None, statistics: Tensor, first_steps: Ints
+    ) -> LocalTraining:
         """Return the training of a cohort before its first step."""
         return LocalTraining(
             solver=self.solver,
@@ -74,6 +80,8 @@ class BatchedEngine(TrainingEngine):
             local=local,
             references=references,
             statistics=statistics,
+            phases=self.phases,
+            first_steps=first_steps,
         )
 
     def _full_gradient(self, cohort: Cohort) -> Tensor:

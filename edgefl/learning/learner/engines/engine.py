@@ -13,6 +13,7 @@ from edgefl.core.arrays import Floats, Indices, Ints
 from edgefl.learning.algorithms import LocalContext, RunInfo
 from edgefl.learning.algorithms.properties import has_own_loss
 from edgefl.learning.algorithms.steps import upload
+from edgefl.learning.learner.engines.phases import Phases
 from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.kernels.gradients import References
@@ -39,6 +40,7 @@ class Cohort:
     run: RunInfo
     epoch_steps: Tensor  # [C, 1] mini-batches of one pass over a client's samples
     device_id: Tensor  # [C, 1] ids of the devices
+    first_steps: Ints  # [C] steps in which the part of `training.parts.first` trains alone; 0 without it
 
     def local(self, gradient: Tensor | float = 0.0, *, rate_on_device: bool = False) -> LocalContext:
         """Return the context of the algorithm's hooks, with the `gradient` [C, d] over all samples if a hook needs it.
@@ -107,6 +109,8 @@ class TrainingEngine:
         self.model = model
         self.solver = solver
         self.samples = samples
+        first = model.first_names(network.module)
+        self.phases = Phases(network.parameters, first, counted=solver.training.optimizer == "adam")
 
     def train(self, cohort: Cohort) -> Trained:
         """Train the clients."""
@@ -151,7 +155,7 @@ def first_models(start: Tensor, state: Mapping[str, Tensor]) -> Tensor:
     return torch.cat([start, state[OWN_PARAMETERS]], dim=-1)
 
 
-def select_clients(local: LocalContext, which: int | slice) -> LocalContext:
+def select_clients(local: LocalContext, which: int | slice | Tensor) -> LocalContext:
     """Return the context of one client (without the client axis), or of several."""
     return local.each(lambda value: value[which])
 

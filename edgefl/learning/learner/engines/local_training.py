@@ -1,13 +1,15 @@
 """The vectors of clients that train together, and one step of their training."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
 
+from edgefl.core.arrays import Ints
 from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.algorithms.properties import has_own_labels
 from edgefl.learning.learner.engines.engine import first_models, select_clients
+from edgefl.learning.learner.engines.phases import Phase, Phases
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.learner.engines.stacked_batches import MiniBatch
 from edgefl.learning.learner.kernels.gradients import GradientKernel, References, Step
@@ -75,6 +77,8 @@ class LocalTraining:
         local: LocalContext,
         references: References | None,
         statistics: Tensor,
+        phases: Phases,
+        first_steps: Ints,
     ) -> None:
         self.w = first_models(local.start, local.state)
         self.statistics = statistics.clone()  # updated in place, too
@@ -84,6 +88,8 @@ class LocalTraining:
         self._moments = solver.moments(self.w)
         self._kernel = kernel
         self._layout = layout
+        self._phases = phases
+        self._first_steps = first_steps
         self._gradients = ClientGradients(kernel, self.w, self.statistics, references, labels_of(solver, local))
         self._losses = torch.empty_like(self.loss_sum)
 
@@ -107,4 +113,17 @@ class LocalTraining:
         w = self.w[:active]
         # As torch's optimisers have it: a parameter without a gradient is not even decayed.
         with unchanged(self._layout.places(self._kernel.unused), (w, *moments)):
-            self._solver.step(w, self._gradients.value[:active], moments, local, number)
+            for phase, rows in self._phases.of_devices(number, self._first_steps[:active]):
+                if rows is None:
+                    self._solver.step(w, self._gradients.value[:active], moments, local, number, phase)
+                else:
+                    self._step_of(torch.from_numpy(rows).to(w.device), moments, local, number, phase)
+
+    def _step_of(self, rows: Tensor, moments: Sequence[Tensor], local: LocalContext, number: int, phase: Phase) -> None:
+        """Take a step with some clients only."""
+        w = self.w[rows]
+        own = [moment[rows] for moment in moments]
+        self._solver.step(w, self._gradients.value[rows], own, select_clients(local, rows), number, phase)
+        self.w[rows] = w
+        for moment, changed in zip(moments, own, strict=True):
+            moment[rows] = changed

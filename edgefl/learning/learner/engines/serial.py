@@ -49,7 +49,8 @@ class SerialEngine(TrainingEngine):
             loss_sum += loss
             # As torch's optimisers have it: a parameter without a gradient is not even decayed.
             with unchanged(self.network.parameters.places(unused), (w, *moments)):
-                self.solver.step(w, gradient, moments, local, step + 1)
+                phase = self.phases.of_step(step + 1, int(cohort.first_steps[0]))
+                self.solver.step(w, gradient, moments, local, step + 1, phase)
         result = self.result(w, cohort, local, statistics, loss_sum)
         return Trained(
             uploads={name: vector[None] for name, vector in result.uploads.items()},

@@ -7,9 +7,12 @@ import torch
 from torch import Tensor
 
 from edgefl.learning.algorithms import Algorithm, LocalContext
+from edgefl.learning.learner.engines.phases import Phase
+from edgefl.learning.learner.networks.flat_vectors import unchanged
 from edgefl.learning.training_section import Training
 
 CLIP_EPS = 1e-6  # of torch.nn.utils.clip_grad_norm_
+WHOLE = Phase(frozen=(), before=0)  # a round in which all parameters train
 
 
 class Solver:
@@ -29,7 +32,9 @@ class Solver:
     @property
     def counts_steps(self) -> bool:
         """True if a step depends on its number in the round."""
-        return self.training.optimizer == "adam" or self.training.epoch_lr_decay != 1.0
+        parts = self.training.parts
+        has_phases = parts is not None and parts.first is not None
+        return self.training.optimizer == "adam" or self.training.epoch_lr_decay != 1.0 or has_phases
 
     def moments(self, w: Tensor) -> list[Tensor]:
         """Return new moments of the gradients, with which a round begins: none, the velocity, or Adam's two."""
@@ -38,11 +43,32 @@ class Solver:
             count = 2
         return [w.new_zeros(w.shape) for _ in range(count)]
 
-    def step(self, w: Tensor, gradient: Tensor, moments: Sequence[Tensor], local: LocalContext, number: int) -> None:
+    def step(
+        self,
+        w: Tensor,
+        gradient: Tensor,
+        moments: Sequence[Tensor],
+        local: LocalContext,
+        number: int,
+        phase: Phase = WHOLE,
+    ) -> None:
         """Advance w in place, for the `number`th time in the round, from 1; `gradient` may be overwritten.
 
         The algorithm corrects the gradients of the parameters that travel; those that devices keep come behind them.
+        What is frozen in the `phase` keeps its values and moments, and does not count in the norm of a gradient.
         """
+        with unchanged(phase.frozen, (w, *moments)):
+            self._advance(w, gradient, moments, local, number, phase)
+
+    def _advance(
+        self,
+        w: Tensor,
+        gradient: Tensor,
+        moments: Sequence[Tensor],
+        local: LocalContext,
+        number: int,
+        phase: Phase,
+    ) -> None:
         training = self.training
         travelling = local.start.shape[-1]
         if w.shape[-1] == travelling:
@@ -50,6 +76,8 @@ class Solver:
         else:
             corrected = self.algorithm.correct(gradient[..., :travelling], w[..., :travelling], local)
             gradient[..., :travelling] = corrected
+        for place in phase.frozen:
+            gradient[..., place] = 0.0
         if training.clip_norm is not None:
             self._clip(gradient, training.clip_norm)
         # after clipping, so that neither the scenario's decay nor the algorithm's is clipped
@@ -63,7 +91,7 @@ class Solver:
         elif decay:
             gradient = gradient.add_(w, alpha=decay)
         if training.optimizer == "adam":
-            gradient = self._adam(gradient, moments, number)
+            gradient = self._adam(gradient, moments, number - phase.before)
         elif moments:
             gradient = moments[0].mul_(training.momentum).add_(gradient)
         # a plain number when all clients have the same rate: one operation without a broadcast

@@ -36,6 +36,7 @@ class CohortBuilder:
         count = len(jobs)
         batches = self._batches(jobs)
         sizes = np.array([len(self._samples(job)) for job in jobs])
+        steps = np.array([len(batch) for batch in batches])
         passes = epoch_steps(sizes, self._task.training.work.batch_size)
         weights = [[size / inputs.run.samples] for size in sizes.tolist()]
         keys = None
@@ -57,6 +58,7 @@ class CohortBuilder:
             run=inputs.run,
             epoch_steps=start.new_tensor(passes)[:, None],
             device_id=start.new_tensor([[job.device] for job in jobs]),
+            first_steps=self._task.workload.first_steps(sizes, steps).astype(np.int64),
         )
 
     def _with_own_models(self, jobs: Sequence[JobKey], state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
