@@ -39,7 +39,8 @@ class DataSection(Section):
     test_partition: Literal["none", "like_train"] = "none"
     augmentation: Augmentation | None = None  # Random changes of images while training.
     channel_axis: bool = False  # Whether gray images [H, W] become [1, H, W], as convolutions of torch want them.
-    drift: Annotated[Annotated[Drift, DRIFTS] | None, IF_GIVEN] = None  # Concept drift at given times.
+    # Concept drift: how the data of devices change during the run, and when.
+    drift: Annotated[Annotated[Drift, DRIFTS] | None, IF_GIVEN] = None
 
     def load(self) -> Data:
         """Return the dataset, with images as `channel_axis` wants them.

@@ -34,9 +34,9 @@ class PartsError(ValueError):
 class FirstPart(Section):
     """A part that trains alone at the beginning of a round's local work; in the rest of it the others train alone."""
 
-    train: Patterns  # Its parameters; all others train afterwards.
-    epochs: Annotated[Count | None, IF_GIVEN] = None  # Its passes, of local_epochs.
-    steps: Annotated[Count | None, IF_GIVEN] = None  # Its steps, of local_steps.
+    train: Patterns  # Parameters that train first; the other trained ones follow.
+    epochs: Annotated[Count | None, IF_GIVEN] = None  # Passes of this part, out of training.local_epochs.
+    steps: Annotated[Count | None, IF_GIVEN] = None  # Steps of this part, out of training.local_steps.
 
     @model_validator(mode="after")
     def _check_one_length(self) -> FirstPart:
@@ -48,13 +48,13 @@ class FirstPart(Section):
 class ModelParts(Section):
     """Parts of the model, by names of torch's `state_dict`: a parameter, a layer with all of its own, or a pattern."""
 
-    # Parameters that train; by default all, or the adapters alone.
+    # Parameters that train; the others keep their first values. By default all train, or the adapters alone.
     train: Annotated[Patterns | None, IF_GIVEN] = None
-    # Trained parameters that travel; by default those not kept.
+    # Trained parameters that travel; by default all that are not kept.
     send: Annotated[Patterns | None, IF_GIVEN] = None
-    # Trained parameters that stay at devices; by default those not sent.
+    # Trained parameters that stay at each device, as in FedPer and FedBN; by default all that are not sent.
     keep: Annotated[Patterns | None, IF_GIVEN] = None
-    # A part that trains alone at first, as FedRep's heads.
+    # Trained parameters that train alone at the beginning of a round's local work, as the heads of FedRep.
     first: Annotated[FirstPart | None, IF_GIVEN] = None
 
     @property

@@ -42,7 +42,7 @@ class Stragglers(Section):
     """Devices that do only part of their local work (FedProx, Li et al., MLSys 2020, section 5.2)."""
 
     share: Annotated[float, Field(ge=0, le=1)]  # Probability that a device is a straggler in a round.
-    # Whether updates of stragglers count, as in FedProx; otherwise they are dropped, as in its FedAvg.
+    # Whether updates of stragglers count, as in FedProx; otherwise they are dropped, as in that paper's FedAvg.
     keep: bool = True
 
 
@@ -60,9 +60,9 @@ class Training(Section):
     # Passes of each participant over its samples in a round; 5 if neither epochs nor steps are given.
     local_epochs: Count | None = None
     local_steps: Count | None = None  # Steps of each participant in a round, in place of local_epochs.
-    wrap: bool = True  # Whether local_steps go on with another pass after the first; otherwise they stop.
+    wrap: bool = True  # Whether local_steps go on with another pass after one over the local data; otherwise they stop.
     stragglers: Stragglers | None = None  # Participants that do less work than others.
-    batch_size: BatchSize = 50  # Samples in a step, or full for all of the device.
+    batch_size: BatchSize = 50  # Number of samples in a step, or full for all samples of the device.
     lr: NonNegativeFloat = 0.1  # Learning rate of the local training.
     lr_schedule: Annotated[Schedule, SCHEDULES] = ConstantRate()  # How the learning rate changes over the rounds.
     # What the schedule counts; updates skip rounds in which the algorithm only waits.
@@ -75,22 +75,22 @@ class Training(Section):
     adam_eps: PositiveFloat = 1e-8  # Added to the root of Adam's second moment.
     weight_decay: NonNegativeFloat = 0.0  # Factor of the parameters in the gradient.
     clip_norm: PositiveFloat | None = None  # Largest norm of a step's gradient; longer ones are shortened to it.
-    # The loss that training minimises; by default that of the model, mostly the cross-entropy.
+    # The loss that training minimises; by default that of the model, which is the cross-entropy for most.
     loss: Annotated[Loss, LOSSES] | None = None
     # How clients are trained together. auto chooses by rule, measured by trials; batched trains them together, by hand
     # where layers allow it, and vmap never by hand.
     engine: Literal["auto", "serial", "batched", "vmap", "measured"] = "auto"
-    width: Count | None = None  # Clients that are trained together; by default chosen by rule, or measured.
-    # Whether steps of SGD on GPUs are recorded once, and replayed as CUDA graphs (auto).
+    width: Count | None = None  # Number of clients that are trained together; by default chosen by rule, or measured.
+    # Whether steps of SGD on GPUs are recorded once for each shape of a cohort, and replayed as CUDA graphs (auto).
     graphs: Literal["off", "auto"] = "off"
     # Precision of matrix products. tf32 is for GPUs alone; bfloat16 is faster on GPUs, and for convolutions on CPUs
     # with AMX.
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"
     codec: Annotated[Codec, CODECS] = NoCodec()  # How uploads are compressed.
-    minimal_uploads: bool = False  # Whether uploads leave out vectors that the server can derive.
-    # Whether statistics of batch normalisation are averaged, or stay at devices (local).
+    minimal_uploads: bool = False  # Whether uploads leave out vectors that the server can work out from the others.
+    # Whether statistics of batch normalisation are averaged like the model, or stay at the devices (local).
     batch_norm: Literal["averaged", "local"] = "averaged"
-    # Which parts of the model train, travel, and stay at devices; by default all train and travel.
+    # Which parts of the model train, travel, and stay at the devices; by default all of it trains and travels.
     parts: Annotated[ModelParts | None, IF_GIVEN] = None
     # Where the states of clients are kept between rounds.
     state_home: Literal["auto", "device", "host", "disk"] = "auto"
