@@ -5,17 +5,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel
 
 from edgefl.core.catalogue import Member
 from edgefl.core.distributions import Constant
 from edgefl.core.key_notes import with_short_numbers
 from edgefl.scenario.key_index import catalogue_of, keys_of_sections
-from edgefl.scenario.yaml_reader import parse
+from edgefl.scenario.yaml_reader import on_one_line, parse
 
 FILE = Path(__file__).with_name("key_examples.yaml")
-WIDEST = 10_000  # characters: a section of an example is one line
 
 
 def example_of_key(key: str) -> str:
@@ -38,12 +36,7 @@ def example_of_key(key: str) -> str:
 
 def as_yaml(content: Mapping[str, Any]) -> str:
     """Return a part of a scenario as YAML with a line for each section."""
-    return "\n".join(f"{key}: {_flow(value)}" for key, value in content.items())
-
-
-def _flow(value: Any) -> str:
-    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=WIDEST)
-    return with_short_numbers(text.removesuffix("...\n").strip())
+    return "\n".join(f"{key}: {with_short_numbers(on_one_line(value))}" for key, value in content.items())
 
 
 @cache

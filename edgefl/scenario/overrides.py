@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from edgefl.core.errors import InputError
 from edgefl.core.section import shown
 from edgefl.scenario.python_values import as_in_yaml
-from edgefl.scenario.yaml_reader import NotYaml, parse
+from edgefl.scenario.yaml_reader import NotYaml, on_one_line, parse
 
 Given = TypeVar("Given")  # texts, or texts and `Override`s
 
@@ -52,7 +52,8 @@ def list_of_overrides(overrides: Iterable[Given]) -> list[Given]:
     if isinstance(overrides, str):  # also a sequence, but of letters
         raise InputError(f"{wanted}, got a single text: write [{shown(overrides)}]")
     if isinstance(overrides, Mapping):
-        instead = ", ".join(shown(f"{key}={value}") for key, value in as_in_yaml(overrides, "overrides").items())
+        values = as_in_yaml(overrides, "overrides")
+        instead = ", ".join(shown(f"{key}={on_one_line(value)}") for key, value in values.items())
         raise InputError(f"{wanted}, got a mapping: write [{instead}]")
     given = list(overrides)  # before they are checked: a generator can be read only once
     for override in given:

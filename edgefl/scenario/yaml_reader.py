@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import yaml
 
-from edgefl.core.section import KeyPath, OneOrThousand
+from edgefl.core.section import KeyPath, OneOrThousand, shown
 from edgefl.scenario.yaml_faults import RefusedNode, explained, odd_key
 
 Lines = dict[KeyPath, int]
 
 MOST_ENTRIES = 1_000_000  # keys and list entries, with aliases expanded
+WIDEST = 10_000  # characters of a line that is written
 MOST_DIGITS = 400  # of a whole number; the greatest float has 309
 
 
@@ -191,3 +192,12 @@ def _collect_lines(node: yaml.Node, path: KeyPath, lines: Lines) -> None:
         for index, value in enumerate(node.value):
             lines[(*path, index)] = value.start_mark.line + 1
             _collect_lines(value, (*path, index), lines)
+
+
+def on_one_line(value: Any) -> str:
+    """Return a value as YAML on one line, such as {kind: fedprox, mu: 0.1}; one that YAML lacks as messages show it."""
+    try:
+        text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=WIDEST)
+    except yaml.representer.RepresenterError:
+        return shown(value)
+    return text.removesuffix("...\n").strip()

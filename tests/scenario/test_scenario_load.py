@@ -263,6 +263,10 @@ def outcome(raw, overrides):
     [
         ("rounds=20", ', got a single text: write ["rounds=20"]'),
         ({"rounds": 20}, ', got a mapping: write ["rounds=20"]'),
+        (
+            {"sessions": None, "churn": {"kind": "bernoulli", "probability": 0.4}},
+            ', got a mapping: write ["sessions=null", "churn={kind: bernoulli, probability: 0.4}"]',
+        ),
         ([("rounds", 20)], ", got ['rounds', 20] in the list"),
     ],
 )
