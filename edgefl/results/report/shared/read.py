@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.core.arrays import Bools
+from edgefl.core.arrays import Bools, Floats
 from edgefl.core.errors import InputError
 from edgefl.core.units import as_number
 from edgefl.records.result_files import CELL_LOAD
@@ -31,6 +31,7 @@ from edgefl.results.reader import (
 )
 from edgefl.results.result_tables import columns_of_files
 from edgefl.results.run_folder import PROGRESS
+from edgefl.results.scenario_tree import at
 from edgefl.results.what_if_table import WhatIfRow, read_table
 
 # Returns the events of some kinds; None without an event log.
@@ -103,6 +104,16 @@ class Run:
     def updates(self) -> Updates:
         """The updates that were received and lost."""
         return updates_of(lambda column: float(np.nansum(self.rounds[column])))
+
+    @cached_property
+    def data_changes_s(self) -> Floats:
+        """The times [changes] at which data of devices changed (`data.drift`)."""
+        if at(self.scenario, "data.drift") is None:
+            return np.empty(0)
+        events = self.read_events({"data_change"})
+        if events is None:
+            return np.empty(0)
+        return events["time_s"]
 
     @property
     def final_accuracy(self) -> float | None:

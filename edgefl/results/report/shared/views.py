@@ -7,10 +7,10 @@ import numpy as np
 
 from edgefl.core.arrays import Rows
 from edgefl.core.units import ENERGY, PLAIN, TIME, Unit, fitting, short, top, with_unit
-from edgefl.results.report.shared.describe import at
 from edgefl.results.report.shared.read import Run, energy_of
 from edgefl.results.report.shared.style import Figure, StyledRun
 
+WHOLE_HEIGHT = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}  # of a mark
 SESSION_BORDER = {"color": "#c3cbd3", "width": 1}
 DATA_CHANGE = {"color": "#d55e00", "width": 1, "dash": "dash"}
 EXTRA_ROUNDS_COLOUR = "rgba(230,159,0,0.16)"
@@ -120,9 +120,8 @@ def session_marks(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list
     values = run.rounds[column] / unit.size
     # Entry n is where round n begins, which is where the one before it ends.
     borders = np.concatenate([[0.0], values]) + shift
-    over_whole_height = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-    band = over_whole_height | {"type": "rect", "line": {"width": 0}, "fillcolor": EXTRA_ROUNDS_COLOUR}
-    line = over_whole_height | {"type": "line", "line": SESSION_BORDER}
+    band = WHOLE_HEIGHT | {"type": "rect", "line": {"width": 0}, "fillcolor": EXTRA_ROUNDS_COLOUR}
+    line = WHOLE_HEIGHT | {"type": "line", "line": SESSION_BORDER}
     starts, stops = _extra_rounds(run)
     stretches = zip(short(borders[starts], 5), short(borders[stops], 5), strict=True)
     bands = [band | {"x0": start, "x1": stop} for start, stop in stretches]
@@ -133,15 +132,10 @@ def session_marks(run: Run, column: str, unit: Unit, shift: float = 0.0) -> list
 
 def _change_marks(run: Run, column: str, unit: Unit, shift: float) -> list[Figure]:
     """Return a line where data of devices changed (`data.drift`): between two rounds as its time is between theirs."""
-    if at(run.scenario, "data.drift") is None:
-        return []
-    events = run.read_events({"data_change"})
-    if events is None:
-        return []
     ends_s = np.concatenate([[0.0], run.rounds["time_s"]])
     values = np.concatenate([[0.0], run.rounds[column]]) / unit.size
-    places = np.interp(events["time_s"], ends_s, values) + shift
-    line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "layer": "below", "line": DATA_CHANGE}
+    places = np.interp(run.data_changes_s, ends_s, values) + shift
+    line = WHOLE_HEIGHT | {"type": "line", "line": DATA_CHANGE}
     return [line | {"x0": place, "x1": place} for place in short(places, 5)]
 
 
@@ -161,6 +155,6 @@ def legend(run: Run) -> str:
         if (run.rounds["round"] < 1).any():
             text += "; yellow bands show its extra rounds, in which no model is tested"
         sentences.append(f"{text}.")
-    if at(run.scenario, "data.drift") is not None:
+    if len(run.data_changes_s):
         sentences.append("Dashed lines show where data of devices change.")
     return " ".join(sentences)
