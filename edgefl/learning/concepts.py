@@ -66,15 +66,12 @@ class Concepts:
     @property
     def first(self) -> Data:
         """The samples of concept 0, without copies."""
-        stored = self.stored
         return replace(
-            stored,
-            train_x=stored.train_x[: self._train],
-            train_y=stored.train_y[: self._train],
-            test_x=stored.test_x[: self._test],
-            test_y=stored.test_y[: self._test],
-            owner=None if stored.owner is None else stored.owner[: self._train],
-            test_owner=None if stored.test_owner is None else stored.test_owner[: self._test],
+            self.stored,
+            train_x=self.stored.train_x[: self._train],
+            train_y=self.stored.train_y[: self._train],
+            test_x=self.stored.test_x[: self._test],
+            test_y=self.stored.test_y[: self._test],
         )
 
     def part(self, device: int, changes: int) -> Indices:
@@ -115,25 +112,25 @@ def _concepts_held(drift: Drift, devices: int, streams: Streams) -> Ints:
 
 
 def _all_concepts(drift: Drift, data: Data, last: int, streams: Streams) -> Data:
-    """Return the samples of the concepts 0 to `last`, one concept after another."""
-    inputs = [(data.train_x, data.test_x)]
-    labels = [(data.train_y, data.test_y)]
+    """Return the samples of the concepts 0 to `last`, one concept after another; nothing asks for their owners."""
+    train_x, train_y = _concepts_of(drift, data.train_x, data.train_y, data.classes, last, streams)
+    test_x, test_y = _concepts_of(drift, data.test_x, data.test_y, data.classes, last, streams)
+    return replace(data, train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y, owner=None, test_owner=None)
+
+
+def _concepts_of(drift: Drift, x: Array, y: Array, classes: int, last: int, streams: Streams) -> tuple[Array, Array]:
+    """Return the samples of a set, x [n, ...] and y [n], in the concepts 0 to `last`, one concept after another."""
+    inputs = [x]
+    labels = [y]
     for concept in range(1, last + 1):
+        # A new generator each time: training and test samples, inputs and labels change by the same draws.
         rng = partial(streams.generator, "drift", 0, concept)
-        train_x, test_x = inputs[-1]
-        train_y, test_y = labels[-1]
-        inputs.append((_next_inputs(drift, train_x, rng()), _next_inputs(drift, test_x, rng())))
+        inputs.append(_next_inputs(drift, inputs[-1], rng()))
         if drift.changes_labels:
-            train_y = _next_labels(drift, train_y, data.classes, rng())
-            test_y = _next_labels(drift, test_y, data.classes, rng())
-        labels.append((train_y, test_y))
-    train_x, test_x = (np.concatenate(arrays) for arrays in zip(*inputs, strict=True))
-    train_y, test_y = (np.concatenate(arrays) for arrays in zip(*labels, strict=True))
-    owner = None if data.owner is None else np.tile(data.owner, last + 1)
-    test_owner = None if data.test_owner is None else np.tile(data.test_owner, last + 1)
-    return replace(
-        data, train_x=train_x, train_y=train_y, test_x=test_x, test_y=test_y, owner=owner, test_owner=test_owner
-    )
+            labels.append(_next_labels(drift, labels[-1], classes, rng()))
+        else:
+            labels.append(y)
+    return np.concatenate(inputs), np.concatenate(labels)
 
 
 def _next_inputs(drift: Drift, x: Array, rng: np.random.Generator) -> Array:

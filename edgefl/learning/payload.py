@@ -26,6 +26,7 @@ from edgefl.learning.training_section import LocalWork, Training
 from edgefl.learning.workload import (
     Workload,
     batch_sizes,
+    first_steps,
     first_work,
     local_samples,
     local_steps,
@@ -51,11 +52,13 @@ class Payload:
     # Besides `down_bits`, for a device that has not received a model before: parameters that never travel again.
     first_bits: float = 0.0
     once_bits: float = 0.0  # besides `down_bits`, for a device that has not received them in this session
-    first_samples: Floats | float = 0.0  # [devices] trained on in steps of `training.parts.first`
+    first_part_samples: Floats | float = 0.0  # [devices] trained on in steps of `training.parts.first`
     # Parts of `flops`, of each device [devices] or of all:
     sample_flops: Floats | float = 0.0  # operations for one sample in a step
     step_flops: Floats | float = 0.0  # operations of a step whatever its number of samples
-    first_flops: Floats | float = 0.0  # besides `sample_flops`, in steps of `training.parts.first`; may be negative
+    first_part_flops: Floats | float = (
+        0.0  # besides `sample_flops`, in steps of `training.parts.first`; may be negative
+    )
     held_flops: Floats | float = 0.0  # operations for each sample that a device holds, whatever its steps
     # How often training on one sample goes into them:
     sample_passes: float = 1.0  # more than once if the loss compares with other models
@@ -68,12 +71,12 @@ class Payload:
         """
         sample_flops = self._of(self.sample_flops, ids)
         step_flops = self._of(self.step_flops, ids)
-        first_flops = self._of(self.first_flops, ids)
+        first_part_flops = self._of(self.first_part_flops, ids)
         batch = workload.training.work.batch_size
         if sizes is not None:
             steps = workload.steps(ids, index, sizes)
             trained = samples_in(steps, sizes, batch)
-            first = samples_in(workload.first_steps(sizes, steps), sizes, batch) * first_flops
+            first = samples_in(workload.first_steps(sizes, steps), sizes, batch) * first_part_flops
             held = sizes * self._of(self.held_flops, ids)
             return np.asarray(trained * sample_flops + steps * step_flops + held + first)
         if workload.training.stragglers is None:
@@ -84,7 +87,7 @@ class Payload:
         first = workload.samples(ids, workload.first_steps(self.samples[ids], all_steps))
         first_done = workload.samples(ids, workload.first_steps(self.samples[ids], done))
         # Subtracted from `flops`, which also has the pass over all samples that a straggler takes just the same.
-        saved_first = (first - first_done) * first_flops
+        saved_first = (first - first_done) * first_part_flops
         return np.asarray(self.flops[ids] - left_out * sample_flops - (all_steps - done) * step_flops - saved_first)
 
     def forward_flops(self, ids: Ids, samples: Ints | float) -> Floats:
@@ -95,7 +98,7 @@ class Payload:
         self,
         *,
         sample_flops: Floats,
-        first_flops: Floats,
+        first_part_flops: Floats,
         step_flops: Floats,
         forward_flops: Floats,
         steps: Floats,
@@ -107,9 +110,9 @@ class Payload:
         """
         return replace(
             self,
-            flops=self.passes * sample_flops + steps * step_flops + self.first_samples * first_flops,
+            flops=self.passes * sample_flops + steps * step_flops + self.first_part_samples * first_part_flops,
             loss_flops=forward_flops,
-            first_flops=first_flops,
+            first_part_flops=first_part_flops,
             sample_flops=self.sample_passes * sample_flops,
             step_flops=step_flops,
             held_flops=self.held_passes * sample_flops,
@@ -165,13 +168,10 @@ def measure(
     first_bits = float(frozen_bits * model.frozen_parameters(data.shape, data.outputs) + BITS_PER_FLOAT * kept)
     work = local_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
     samples = local_samples(sizes, *work)
-    first_samples = np.zeros(len(sizes))
-    if first := first_work(training, sizes, same_steps=properties.takes_same_steps(algorithm)):
-        first_samples = samples_in(
-            np.minimum(local_steps(sizes, *first), local_steps(sizes, *work)), sizes, work.batch_size
-        )
+    first = first_work(training, sizes, same_steps=properties.takes_same_steps(algorithm))
+    first_part_samples = samples_in(first_steps(first, sizes, local_steps(sizes, *work)), sizes, work.batch_size)
     first_passes = model.first_passes(data.shape, data.outputs, tokens=data.tokens)
-    first_flops = (first_passes - training_passes) * sample_flops / training_passes
+    first_part_flops = (first_passes - training_passes) * sample_flops / training_passes
     check_number(training.codec, "bits", training.codec.bits(d), "the bits of a vector, a number from 0", least=0.0)
     down = up = Traffic(vectors=1, scalars=0)
     once = Traffic(vectors=0, scalars=0)
@@ -192,7 +192,7 @@ def measure(
     return Payload(
         down_bits=float(BITS_PER_FLOAT * (down.vectors * d + down.scalars)),
         up_bits=float(up.vectors * training.codec.bits(d) + BITS_PER_FLOAT * up.scalars),
-        flops=passes * sample_flops + local_steps(sizes, *work) * step_flops + first_samples * first_flops,
+        flops=passes * sample_flops + local_steps(sizes, *work) * step_flops + first_part_samples * first_part_flops,
         model_bits=float(BITS_PER_FLOAT * d),
         samples=sizes,
         passes=passes,
@@ -201,8 +201,8 @@ def measure(
         once_bits=float(BITS_PER_FLOAT * (once.vectors * d + once.scalars)),
         sample_flops=sample_passes * sample_flops,
         step_flops=step_flops,
-        first_flops=first_flops,
-        first_samples=first_samples,
+        first_part_flops=first_part_flops,
+        first_part_samples=first_part_samples,
         held_flops=held_passes * sample_flops,
         sample_passes=sample_passes,
         held_passes=held_passes,

@@ -59,9 +59,7 @@ class Workload:
 
     def first_steps(self, sizes: Ints, steps: Floats) -> Floats:
         """Return how many of the `steps` [n] that devices with `sizes` [n] samples take train the first part alone."""
-        if self.first_work is None:
-            return np.zeros(len(sizes))
-        return np.minimum(local_steps(sizes, *self.first_work), steps)
+        return first_steps(self.first_work, sizes, steps)
 
     def samples(self, ids: Ids, steps: Floats) -> Floats:
         """Return the samples [n] that the devices `ids` [n] process in `steps` [n]."""
@@ -104,6 +102,13 @@ def first_work(training: Training, sizes: Ints, *, same_steps: bool) -> LocalWor
     first = training.parts.first
     work = LocalWork(first.epochs, first.steps, training.work.batch_size)
     return _of_mean_device(work, sizes, same_steps=same_steps)
+
+
+def first_steps(first: LocalWork | None, sizes: Ints, steps: Floats) -> Floats:
+    """Return how many of the `steps` [n] are in the `first_work` of devices with `sizes` [n] samples."""
+    if first is None:
+        return np.zeros(len(sizes))
+    return np.minimum(local_steps(sizes, *first), steps)
 
 
 def _of_mean_device(work: LocalWork, sizes: Ints, *, same_steps: bool) -> LocalWork:

@@ -33,10 +33,10 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
     forward_s = payload.loss_flops / flops_per_s / law.speed
     if any(hardware.compute.needs_counts for hardware in groups):
         forward_s = _by_law(forward_s, law, scenario, data)
-    first_passes = scenario.network.first_passes(data.shape, data.outputs, tokens=data.tokens) - passes
+    first_part_passes = scenario.network.first_passes(data.shape, data.outputs, tokens=data.tokens)
     # The solver's operations run at the usual speed.
     step_flops = (payload.step_flops / flops_per_s / law.speed + law.each_step_s()) * flops_per_s
-    first_s = forward_s.copy()
+    first_part_forward_s = forward_s.copy()
     for place, ((first, end), hardware) in enumerate(zip(scenario.devices.borders, groups, strict=True)):
         if hardware.compute.measured is None:
             continue
@@ -44,12 +44,12 @@ def timed(payload: Payload, scenario: Scenario, data: Data, world: World, stream
         # The measured time includes the solver.
         measured_s = _measured_step_s(scenario, hardware, place) / law.speed[rows]
         forward_s[rows] = forward_share(measured_s, scenario.training.work.batch_size or 1, passes)
-        first_s[rows] = 0.0  # that of any step, whichever part trains
+        first_part_forward_s[rows] = 0.0  # a step takes the measured time, whichever part trains
         step_flops[rows] = 0.0
     steps, batches = _steps(scenario, payload)
     return payload.in_time(
         sample_flops=passes * forward_s * flops_per_s,
-        first_flops=first_passes * first_s * flops_per_s,
+        first_part_flops=(first_part_passes - passes) * first_part_forward_s * flops_per_s,
         step_flops=step_flops,
         forward_flops=forward_s * flops_per_s + forward_share(step_flops, batches, passes),
         steps=steps,

@@ -430,7 +430,7 @@ class GlobalModel:
         self.learner.limit(*self._population_of(self._session))
         self._received = values["received"]
         self._waited = values["waited"]
-        self._change(values.get("changes", 0))
+        self._change(values["changes"])
         self._sent = {stage: [Received(*received) for received in sent] for stage, sent in values["sent"].items()}
         self._edges = values["edges"] and EdgeModels(**values["edges"])
         self._session_models.restore(values["session_models"])

@@ -11,9 +11,12 @@ from edgefl.core.errors import InputError
 from edgefl.learning.algorithms import LocalContext
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.fedprox import FedProx
+from edgefl.learning.learner.engines.phases import Phase
 from edgefl.learning.learner.engines.solver import Solver
 from edgefl.learning.training_section import Training
 from edgefl.scenario import load
+
+WHOLE = Phase(frozen=(), before=0)  # all parameters train
 
 
 @pytest.mark.parametrize("settings", [{}, {"weight_decay": 0.1}, {"clip_norm": 0.5, "weight_decay": 0.3}])
@@ -36,7 +39,7 @@ def test_adam_is_torchs_step_by_step(settings):
             if "clip_norm" in settings:
                 torch.nn.utils.clip_grad_norm_([one], settings["clip_norm"])
             optimizer.step()
-        solver.step(w, gradients.clone(), moments, LocalContext(start, training.lr), number)
+        solver.step(w, gradients.clone(), moments, LocalContext(start, training.lr), number, WHOLE)
         assert (w - torch.stack([one.detach() for one in clients])).abs().max() < 1e-10
 
 
@@ -52,7 +55,7 @@ def test_a_step_in_one_pass_has_the_bits_of_two(shape, dtype, decay):
     wanted.add_(gradient.add(wanted, alpha=decay), alpha=-0.07)
     w = start.clone()
     solver = Solver(FedAvg(), Training.model_validate({"lr": 0.07, "weight_decay": decay}))
-    solver.step(w[:-1], gradient, [], LocalContext(start[:-1], 0.07), 1)
+    solver.step(w[:-1], gradient, [], LocalContext(start[:-1], 0.07), 1, WHOLE)
     assert torch.equal(w[:-1], wanted)
     assert torch.equal(w[-1], start[-1])
 
@@ -64,9 +67,9 @@ def test_vectors_with_gaps_take_the_same_step():
     gradient = torch.randn(50, 3, generator=random).t()
     solver = Solver(FedAvg(), Training.model_validate({"lr": 0.07, "weight_decay": 0.1}))
     w = start.clone()
-    solver.step(w, gradient.clone(memory_format=torch.preserve_format), [], LocalContext(start, 0.07), 1)
+    solver.step(w, gradient.clone(memory_format=torch.preserve_format), [], LocalContext(start, 0.07), 1, WHOLE)
     together = start.clone()
-    solver.step(together, gradient.contiguous(), [], LocalContext(start, 0.07), 1)
+    solver.step(together, gradient.contiguous(), [], LocalContext(start, 0.07), 1, WHOLE)
     assert torch.equal(w, together)
 
 

@@ -12,7 +12,6 @@ from edgefl.learning.learner.networks.flat_vectors import unchanged
 from edgefl.learning.training_section import Training
 
 CLIP_EPS = 1e-6  # of torch.nn.utils.clip_grad_norm_
-WHOLE = Phase(frozen=(), before=0)  # a round in which all parameters train
 
 
 class Solver:
@@ -50,26 +49,40 @@ class Solver:
         moments: Sequence[Tensor],
         local: LocalContext,
         number: int,
-        phase: Phase = WHOLE,
+        phase: Phase,
     ) -> None:
         """Advance w in place, for the `number`th time in the round, from 1; `gradient` may be overwritten.
 
         The algorithm corrects the gradients of the parameters that travel; those that devices keep come behind them.
         What is frozen in the `phase` keeps its values and moments, and does not count in the norm of a gradient.
         """
-        with unchanged(phase.frozen, (w, *moments)):
-            self._advance(w, gradient, moments, local, number, phase)
-
-    def _advance(
-        self,
-        w: Tensor,
-        gradient: Tensor,
-        moments: Sequence[Tensor],
-        local: LocalContext,
-        number: int,
-        phase: Phase,
-    ) -> None:
         training = self.training
+        with unchanged(phase.frozen, (w, *moments)):
+            gradient = self._corrected(gradient, w, local, phase)
+            if training.clip_norm is not None:
+                self._clip(gradient, training.clip_norm)
+            # after clipping, so that neither the scenario's decay nor the algorithm's is clipped
+            decay = training.weight_decay + self.algorithm.decay(local)
+            lr = self._rate(local, number)
+            if isinstance(decay, float) and isinstance(lr, float) and not moments and _fits_one_pass(w, gradient):
+                _descend(w, gradient, lr, decay)
+                return
+            if not isinstance(decay, float):  # one number for each client
+                gradient = gradient.addcmul_(w, decay)
+            elif decay:
+                gradient = gradient.add_(w, alpha=decay)
+            if training.optimizer == "adam":
+                gradient = self._adam(gradient, moments, number - phase.before)
+            elif moments:
+                gradient = moments[0].mul_(training.momentum).add_(gradient)
+            # a plain number when all clients have the same rate: one operation without a broadcast
+            if isinstance(lr, float):
+                w.add_(gradient, alpha=-lr)
+            else:
+                w.addcmul_(gradient, lr, value=-1.0)
+
+    def _corrected(self, gradient: Tensor, w: Tensor, local: LocalContext, phase: Phase) -> Tensor:
+        """Return the gradient with the algorithm's correction, and 0 where parameters are frozen."""
         travelling = local.start.shape[-1]
         if w.shape[-1] == travelling:
             gradient = self.algorithm.correct(gradient, w, local)
@@ -78,27 +91,7 @@ class Solver:
             gradient[..., :travelling] = corrected
         for place in phase.frozen:
             gradient[..., place] = 0.0
-        if training.clip_norm is not None:
-            self._clip(gradient, training.clip_norm)
-        # after clipping, so that neither the scenario's decay nor the algorithm's is clipped
-        decay = training.weight_decay + self.algorithm.decay(local)
-        lr = self._rate(local, number)
-        if isinstance(decay, float) and isinstance(lr, float) and not moments and _fits_one_pass(w, gradient):
-            _descend(w, gradient, lr, decay)
-            return
-        if not isinstance(decay, float):  # one number for each client
-            gradient = gradient.addcmul_(w, decay)
-        elif decay:
-            gradient = gradient.add_(w, alpha=decay)
-        if training.optimizer == "adam":
-            gradient = self._adam(gradient, moments, number - phase.before)
-        elif moments:
-            gradient = moments[0].mul_(training.momentum).add_(gradient)
-        # a plain number when all clients have the same rate: one operation without a broadcast
-        if isinstance(lr, float):
-            w.add_(gradient, alpha=-lr)
-        else:
-            w.addcmul_(gradient, lr, value=-1.0)
+        return gradient
 
     def _rate(self, local: LocalContext, number: int) -> Tensor | float:
         """Return the learning rate of a round's `number`th step, from 1, which may fall after each local epoch."""
