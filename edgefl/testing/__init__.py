@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from edgefl.testing.codec import check_codec
     from edgefl.testing.csi import check_csi
     from edgefl.testing.dispatch import check
+    from edgefl.testing.drift import check_drift
     from edgefl.testing.errors import check_errors
     from edgefl.testing.fading import check_fading
     from edgefl.testing.measure import check_measure
@@ -50,6 +51,7 @@ __all__ = [
     "check_churn",
     "check_codec",
     "check_csi",
+    "check_drift",
     "check_errors",
     "check_fading",
     "check_measure",

@@ -14,6 +14,7 @@ BASES = {  # the base class of each kind of member
     "churn": "edgefl.world.churn:Churn",
     "codec": "edgefl.learning.codecs:Codec",
     "csi": "edgefl.coordination.csi:Csi",
+    "drift": "edgefl.learning.drifts:Drift",
     "errors": "edgefl.radio.errors:PacketErrors",
     "fading": "edgefl.radio.fading:Fading",
     "measure": "edgefl.learning.measures:Measure",

@@ -7,7 +7,7 @@ test. The fields of the class are its keys in the scenario.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -21,8 +21,6 @@ LaterRound = Annotated[int, Field(ge=2, le=10**9)]
 
 class Drift(Member):
     """Base of all drifts."""
-
-    changes_labels: ClassVar[bool] = False  # whether `labels` is overridden
 
     # Times at which data change, in ascending order; either these or at_round.
     at_s: Annotated[tuple[Seconds, ...], Field(strict=False, min_length=1)] | None = None
@@ -45,6 +43,11 @@ class Drift(Member):
     def changes(self) -> int:
         """How often data change."""
         return len(self.at_s or self.at_round or ())
+
+    @property
+    def changes_labels(self) -> bool:
+        """Whether labels change: whether `labels` is overridden."""
+        return type(self).labels is not Drift.labels
 
     def refusal(self, data: Data) -> str | None:
         """Return why the samples of a dataset cannot change in this way, with a remedy; None if they can."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, model_validator
@@ -16,8 +16,6 @@ Pair = Annotated[tuple[NonNegativeInt, NonNegativeInt], Field(strict=False)]
 
 class Labels(Drift):
     """Classes trade places, as in FedDrift's experiments (Jothimurugesan et al., AISTATS 2023)."""
-
-    changes_labels: ClassVar[bool] = True
 
     # Pairs of classes that trade places; by default each class c becomes c + 1, and the last one becomes 0.
     swap: Annotated[tuple[Pair, ...], Field(strict=False, min_length=1)] | None = None
