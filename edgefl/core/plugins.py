@@ -6,6 +6,7 @@
 import ast
 import hashlib
 import inspect
+import json
 import logging
 import marshal
 import sysconfig
@@ -129,10 +130,32 @@ def distribution_of(definition: Any) -> tuple[str | None, str | None]:
     file = _file(module_of(definition))
     if file is None:
         return None, None
-    names = metadata.packages_distributions().get(definition.__module__.partition(".")[0], [])
-    if not names:
-        return None, None
-    return names[0], metadata.version(names[0])
+    top = definition.__module__.partition(".")[0]
+    for distribution in metadata.distributions():
+        if _has_module(distribution, top, file):
+            return distribution.name, distribution.version
+    return None, None
+
+
+def _has_module(distribution: metadata.Distribution, top: str, file: Path) -> bool:
+    """Return whether a distribution has installed a file of the top-level module or package `top`.
+
+    `importlib.metadata.packages_distributions` answers likewise for all names, but makes an object of each installed
+    file: a second at the beginning of each run.
+    """
+    root = Path(str(distribution.locate_file(""))).resolve()
+    if root not in file.parents and not _is_editable(distribution):
+        return False  # a file of the user's with the name of an installed module
+    names = distribution.read_text("top_level.txt")
+    if names is not None:
+        return top in names.split()
+    record = "\n" + (distribution.read_text("RECORD") or "")
+    return f"\n{top}/" in record or f"\n{top}." in record
+
+
+def _is_editable(distribution: metadata.Distribution) -> bool:
+    origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+    return bool(origin.get("dir_info", {}).get("editable"))
 
 
 def _definitions(definition: Any) -> list[Any]:

@@ -273,7 +273,10 @@ def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning,
         clock.advance(server.env, server.env.process(rounds))
     except LearnsOtherwise:
         number = len(server.ledger.rounds) + 1
-        raise LearnsOtherwise(f"from round {number} on, other updates arrive than in the run") from None
+        which = "other updates arrive"
+        if scenario.data.drift is not None:
+            which = "other updates, or updates of other data, arrive"
+        raise LearnsOtherwise(f"from round {number} on, {which} than in the run") from None
     if own is not None and server.replay.key != own.key:
         count = len(server.ledger.rounds)
         if count != own.summary["rounds"]:
