@@ -58,16 +58,15 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(SITE)
 
 test: lint
 	$(PYTEST) -m 'not slow and not process'
 
-# What CI runs: also what starts programs and browsers.
-test-ci: lint
+# What CI runs: also what starts programs and browsers, and the site's links.
+test-ci: lint docs
 	$(PYTEST) -m 'not slow'
 
-test-all: lint
+test-all: lint docs
 	$(PYTEST) -m ''
 
 # The lowest versions that pyproject.toml allows, and the newest that there are, each in an environment of its own.
