@@ -65,12 +65,14 @@ def test_a_file_of_the_users_is_not_that_of_a_distribution_with_its_name(site):
     assert distribution_of(imported("utils_of_many")) == (None, None)
 
 
-def test_what_lies_in_no_distribution_has_none(site):
+def test_a_module_of_no_distribution_has_none(site):
     write(site / "user", {"of_my_own.py": CLASS})
     assert distribution_of(imported("of_my_own")) == (None, None)
 
 
-@pytest.mark.parametrize("module", ["numpy", "pydantic", "simpy", "yaml", "scipy.stats", "pytest", "torch.nn", "typing_extensions"])
+@pytest.mark.parametrize(
+    "module", ["numpy", "pydantic", "simpy", "yaml", "scipy.stats", "pytest", "torch.nn", "typing_extensions"]
+)
 def test_the_standard_library_says_the_same(module):
     found = importlib.import_module(module)
     definition = next(

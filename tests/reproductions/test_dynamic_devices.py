@@ -1,6 +1,7 @@
 """Recipes of the dynamic-devices paper: the form of Table VII by hand, the figure over the bandwidth, recorded rows."""
 
 import csv
+from statistics import median
 
 import pytest
 
@@ -62,18 +63,20 @@ def test_recorded_sessions_give_the_form_of_table_vii(tmp_path):
     found = {(line["dataset"], line["overlap"], line["alpha"], line["alg"], line["strategy"]): line for line in lines}
     entry = LIBRARY.load("dynamic-devices/table-x")
     rows = read_rows(LIBRARY.recorded(entry, "full"), plan(LIBRARY, entry, "full").axes)
-    curves = {
-        strategy: [
-            float(text) for text in rows["MNIST", "0.0", "0.3", "FedProx", strategy, "100"].measures["curve"].split()
-        ]
-        for strategy in ("Proposed", "Previous")
-    }
-    target = 0.97 * max(curves["Proposed"])
-    reached = next(number for number, accuracy in enumerate(curves["Previous"], 1) if accuracy >= target)
-    gain = 100 * (sum(curves["Proposed"]) - sum(curves["Previous"]))
-    line = found["MNIST", "0.0", "0.3", "FedProx", "Previous"]
-    assert (line["seeds"], line["round"]) == ("1", str(reached))
-    assert float(line["gain_points"]) == pytest.approx(gain, rel=1e-3)
+    setting = ("MNIST", "0.0", "0.3", "FedProx")
+    reached = []
+    gains = []
+    for seed in ("100", "200", "300"):
+        proposed, previous = (
+            [float(text) for text in rows[(*setting, strategy, seed)].measures["curve"].split()]
+            for strategy in ("Proposed", "Previous")
+        )
+        target = 0.97 * max(proposed)
+        reached.append(next(number for number, accuracy in enumerate(previous, 1) if accuracy >= target))
+        gains.append(100 * (sum(proposed) - sum(previous)))
+    line = found[(*setting, "Previous")]
+    assert (line["seeds"], line["round"]) == ("3", f"{median(reached):g}")
+    assert float(line["gain_points"]) == pytest.approx(median(gains), rel=1e-3)
 
 
 def test_proposed_is_first_in_all_recorded_rows():
