@@ -154,6 +154,7 @@ def _has_module(distribution: metadata.Distribution, top: str, file: Path) -> bo
 
 
 def _is_editable(distribution: metadata.Distribution) -> bool:
+    """Return whether pip has installed a link to a folder: the files lie there."""
     origin = json.loads(distribution.read_text("direct_url.json") or "{}")
     return bool(origin.get("dir_info", {}).get("editable"))
 

@@ -18,7 +18,7 @@ def check_drift(
 ) -> Report:
     """Check that a drift changes samples as a run expects of it, and return the report.
 
-    It changes 60 made-up samples of each of ten generators, and parts of them.
+    It changes 60 made-up samples, and every other one of them.
 
     Args:
         drift: the class, or an instance.
@@ -46,10 +46,8 @@ def check_drift(
 def _check_refusal(calls: Calls[Drift], data: Data) -> None:
     reason = calls.of("refusal", data)
     if reason is not None:
-        shape = list(data.shape)
-        calls.reject(
-            "refusal", f"returned {reason!r} for samples {shape} of {data.classes} classes: pass shape, classes"
-        )
+        samples = f"samples {list(data.shape)} of {data.classes} classes"
+        calls.reject("refusal", f"returned {reason!r} for {samples}: pass the shape and classes that it is for")
 
 
 def _check_inputs(calls: Calls[Drift], alone: Check, x: Any) -> Any:
