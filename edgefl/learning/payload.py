@@ -56,9 +56,8 @@ class Payload:
     # Parts of `flops`, of each device [devices] or of all:
     sample_flops: Floats | float = 0.0  # operations for one sample in a step
     step_flops: Floats | float = 0.0  # operations of a step whatever its number of samples
-    first_part_flops: Floats | float = (
-        0.0  # besides `sample_flops`, in steps of `training.parts.first`; may be negative
-    )
+    # Operations for one sample besides `sample_flops`, in a step of `training.parts.first`; may be negative.
+    first_part_flops: Floats | float = 0.0
     held_flops: Floats | float = 0.0  # operations for each sample that a device holds, whatever its steps
     # How often training on one sample goes into them:
     sample_passes: float = 1.0  # more than once if the loss compares with other models
