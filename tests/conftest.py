@@ -27,6 +27,10 @@ PROGRAM = re.compile(r"python[\d.]*|bash|sh|make")
 # Tests start edgefl hundreds of times. Without compiled modules each start would compile all of edgefl again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Kernels for GPUs run in Triton's interpreter, which has to be said before anything imports Triton.
+if not Path("/dev/nvidiactl").exists():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
 # As the command line does; what ten thousand tests leave behind is much to look through.
 collect_rarely()
 

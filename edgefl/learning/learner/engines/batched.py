@@ -44,7 +44,7 @@ class BatchedEngine(TrainingEngine):
         """Train all clients of the cohort; see TrainingEngine."""
         full_gradient: Tensor | float = 0.0
         if cohort.all_samples:
-            full_gradient = self._full_gradient(cohort.one_pass())[:, : cohort.start.shape[1]]
+            full_gradient = self.gradients(cohort.one_pass())[:, : cohort.start.shape[1]]
         local = cohort.local(full_gradient, rate_on_device=self.graphs is not None)
         references = self.references(local, cohort)
         batches = self._batches(cohort)
@@ -84,7 +84,7 @@ class BatchedEngine(TrainingEngine):
             first_steps=first_steps,
         )
 
-    def _full_gradient(self, cohort: Cohort) -> Tensor:
+    def gradients(self, cohort: Cohort) -> Tensor:
         """Return the gradients [C, d] of the task's loss at the received models; batches hold each sample once."""
         w = first_models(cohort.start, cohort.state)
         statistics = cohort.statistics.clone()  # every forward pass updates them, and this one must leave no trace

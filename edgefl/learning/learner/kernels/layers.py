@@ -5,8 +5,8 @@ layers does not need; docs/benchmarks.md shows what that saves. Activations are 
 layers are matrix products of each client, convolutions grouped ones.
 """
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, pairwise
 from typing import Any
 
 import torch
@@ -39,31 +39,40 @@ PARAMETERS: dict[type[nn.Module], tuple[str, ...]] = {
     nn.Conv2d: ("weight", "bias"),
 }
 Saved = Any  # what a layer's backward pass needs of its forward pass
+Bound = Any  # a layer's parameters in the shapes that every step needs
 
 
 class ManualLayer:
     """One layer with a gradient by hand, by default without parameters.
 
-    In all methods `p` are its parameters [C, *shape], `dy` is the gradient of the loss in its output. The `keys` [C]
-    name the masks of dropout; None in tests, in which nothing is dropped.
+    In all methods `p` are its parameters [C, *shape] as `bound` returns them, `dy` is the gradient of the loss in its
+    output. The `keys` [C] name the masks of dropout; None in tests, in which nothing is dropped.
     """
 
     parameters = 0  # tensors
 
-    def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
+    def forward(self, x: Tensor, p: Bound, keys: Tensor | None) -> tuple[Tensor, Saved]:
         """Return the output, and what to save for the backward pass."""
         raise NotImplementedError
 
-    def backward(self, dy: Tensor, saved: Saved, p: Tensors) -> Tensor:
+    def differentiate(self, dy: Tensor, saved: Saved, p: Bound, into: Bound) -> Tensor:
+        """Write the gradients in the parameters, and return that in the input; may overwrite dy."""
+        self.gradients(dy, saved, p, into)
+        return self.backward(dy, saved, p)
+
+    def backward(self, dy: Tensor, saved: Saved, p: Bound) -> Tensor:
         """Return the gradient in the input; may overwrite dy."""
         raise NotImplementedError
 
-    def gradients(self, dy: Tensor, saved: Saved, p: Tensors, into: Tensors) -> None:
+    def gradients(self, dy: Tensor, saved: Saved, p: Bound, into: Bound) -> None:
         """Write the gradients in the parameters."""
 
-    def bound(self, p: list[Tensor]) -> list[Tensor]:
-        """Return the parameters in the shapes that every step needs: views, which are then made only once."""
-        return p
+    def bound(self, parameters: Iterator[Tensor], buffers: Iterator[Tensor]) -> Bound:
+        """Take the next parameters, and the next buffers that training updates; return them as every step needs them.
+
+        These are views, which are made only once for all steps. Of a vector of gradients there are no buffers.
+        """
+        return list(islice(parameters, self.parameters))
 
 
 class Linear(ManualLayer):
@@ -94,8 +103,8 @@ class Linear(ManualLayer):
         torch.sum(dy, 1, keepdim=True, out=into[1])
 
     @override
-    def bound(self, p: list[Tensor]) -> list[Tensor]:
-        weight, bias = p
+    def bound(self, parameters: Iterator[Tensor], buffers: Iterator[Tensor]) -> list[Tensor]:
+        weight, bias = islice(parameters, self.parameters)
         return [weight, bias.unsqueeze(1), weight.transpose(1, 2)]
 
 
@@ -113,7 +122,7 @@ class Convolution(ManualLayer):
         self.dilation = list(layer.dilation)
         self.groups = layer.groups
         self.padding = [int(size) for size in layer.padding]
-        kernel, stride, padding, dilation = map(_pair, (layer.kernel_size, self.stride, self.padding, self.dilation))
+        kernel, stride, padding, dilation = map(pair, (layer.kernel_size, self.stride, self.padding, self.dilation))
         self._window = Window(kernel, stride, padding, dilation)
         self._one_channel = layer.in_channels == 1
 
@@ -221,7 +230,7 @@ class MaxPool(ManualLayer):
 
     def __init__(self, layer: nn.MaxPool2d, *, overwrites: bool) -> None:
         self._overwrites = overwrites
-        self.sizes = [list(_pair(size)) for size in (layer.kernel_size, layer.stride, layer.padding, layer.dilation)]
+        self.sizes = [list(pair(size)) for size in (layer.kernel_size, layer.stride, layer.padding, layer.dilation)]
 
     @override
     def forward(self, x: Tensor, p: Tensors, keys: Tensor | None) -> tuple[Tensor, Saved]:
@@ -241,7 +250,7 @@ class MaxPool(ManualLayer):
         return unfold(dx, len(dy))
 
 
-def _pair(size: int | Sequence[int]) -> tuple[int, int]:
+def pair(size: int | Sequence[int]) -> tuple[int, int]:
     """Return a size as height and width."""
     if isinstance(size, int):
         return size, size
@@ -303,7 +312,7 @@ def layers_of(module: nn.Module) -> list[ManualLayer]:
                 dropouts += 1
             continue
         before = layers[-1] if layers else None
-        layer = _layer(part, before)
+        layer = layer_of(part, before)
         if layer is None:
             return []
         layers.append(layer)
@@ -346,7 +355,7 @@ def _pooled_first(stack: list[nn.Module]) -> list[nn.Module]:
     return swapped
 
 
-def _layer(layer: nn.Module, before: ManualLayer | None) -> ManualLayer | None:
+def layer_of(layer: nn.Module, before: ManualLayer | None) -> ManualLayer | None:
     """Return the layer by hand for a module behind the layer `before`; None if none does exactly the same."""
     made: ManualLayer | None = None
     if type(layer) not in PARAMETERS:  # a subclass may compute something else

@@ -1,6 +1,6 @@
 """The loss gradient of a plain stack of layers, for one client or many."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -10,7 +10,15 @@ from edgefl.learning.algorithms.base import AddedLoss
 from edgefl.learning.algorithms.properties import has_loss_by_hand
 from edgefl.learning.learner.kernels.gradients import References, Step
 from edgefl.learning.learner.kernels.image_layout import channels_last
-from edgefl.learning.learner.kernels.layers import Convolution, Dropout, Linear, Saved, layers_of
+from edgefl.learning.learner.kernels.layers import (
+    Bound,
+    Convolution,
+    Dropout,
+    Linear,
+    ManualLayer,
+    Saved,
+    layers_of,
+)
 from edgefl.learning.learner.networks.network import Network, Unused
 from edgefl.learning.losses.cross_entropy import CrossEntropy
 from edgefl.learning.models import Model
@@ -28,16 +36,20 @@ class LayersGradient:
         """Return True if the module is a stack of known layers, whose outputs [B, n] are of one label each."""
         return bool(layers_of(network.module)) and not model.has_own_loss and not several_labels
 
-    def __init__(self, network: Network, model: Model, algorithm: Algorithm) -> None:
+    def __init__(
+        self, network: Network, model: Model, algorithm: Algorithm, layers: Sequence[ManualLayer] | None = None
+    ) -> None:
         self.network = network
         self.model = model
         self.algorithm = algorithm
         self.unused: Unused = ()  # each layer of a stack uses its parameters
         self._loss_by_hand = has_loss_by_hand(algorithm)
-        self.layers = layers_of(network.module)
+        self.layers = list(layers or layers_of(network.module))
         # The layers' parameters in their own order; in flat vectors those that devices keep come last.
         names = network.parameters.names
         self._numbers = [names.index(name) for name, _ in network.module.named_parameters()]
+        buffers = dict(network.module.named_buffers())
+        self._counts = [not buffers[name].is_floating_point() for name in network.statistics.names]
         self.images = any(isinstance(layer, Convolution) for layer in self.layers)
         learning = [number for number, layer in enumerate(self.layers) if layer.parameters]
         linear = [number for number in learning if isinstance(self.layers[number], Linear)]
@@ -52,14 +64,14 @@ class LayersGradient:
 
     def bind(self, w: Tensor, statistics: Tensor, into: Tensor, references: References | None) -> Step:
         """See GradientKernel."""
-        parameters = self._by_layer(w)
+        parameters = self._by_layer(w, statistics)
         targets = self._by_layer(into)
         compare: Callable[[Tensor], dict[str, ForwardPass]] | None = None
         if references is not None:
-            compare = self._comparison(references)
+            compare = self.comparison(references)
 
         def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
-            x = self._entry(x)
+            x = self.entry(x)
             own, saved = self._forward(parameters, x, keys)
             others: dict[str, ForwardPass] | None = None
             batch = Batch(y, weight, {})
@@ -72,7 +84,7 @@ class LayersGradient:
 
         return step
 
-    def _comparison(self, references: References) -> Callable[[Tensor], dict[str, ForwardPass]]:
+    def comparison(self, references: References) -> Callable[[Tensor], dict[str, ForwardPass]]:
         """Return a function that computes the forward pass of each reference for samples x [C, B, ...].
 
         In full-batch training every step has the same tensor: the references see it only once.
@@ -92,12 +104,10 @@ class LayersGradient:
 
     def outputs(self, w: Tensor, x: Tensor) -> Tensor:
         """Return the outputs [B, classes] of one model w [d] for x [B, ...], for evaluation."""
-        forward, _ = self._forward(self._by_layer(w[None]), self._entry(x[None]), None)
+        forward, _ = self._forward(self._by_layer(w[None]), self.entry(x[None]), None)
         return forward.outputs[0]
 
-    def _forward(
-        self, parameters: list[list[Tensor]], x: Tensor, keys: Tensor | None
-    ) -> tuple[ForwardPass, list[Saved]]:
+    def _forward(self, parameters: list[Bound], x: Tensor, keys: Tensor | None) -> tuple[ForwardPass, list[Saved]]:
         """Return outputs and representations for x [C, B, ...], and what each layer saves for its backward pass."""
         saved_by_layer = []
         z: Tensor | None = None
@@ -112,9 +122,9 @@ class LayersGradient:
 
     def _backward(
         self,
-        parameters: list[list[Tensor]],
+        parameters: list[Bound],
         saved: list[Saved],
-        targets: list[list[Tensor]],
+        targets: list[Bound],
         dy: Tensor,
         dz: Tensor | None,
     ) -> None:
@@ -122,9 +132,11 @@ class LayersGradient:
         # below the first layer with parameters no gradient is needed
         for number in range(len(parameters) - 1, self.first - 1, -1):
             layer = self.layers[number]
-            layer.gradients(dy, saved[number], parameters[number], targets[number])
-            if number > self.first:
-                dy = layer.backward(dy, saved[number], parameters[number])
+            own = (saved[number], parameters[number], targets[number])
+            if number == self.first:
+                layer.gradients(dy, *own)
+            else:
+                dy = layer.differentiate(dy, *own)
             if number == self.head and dz is not None:
                 dy += dz.reshape(dy.shape)
 
@@ -174,17 +186,29 @@ class LayersGradient:
             dz = gradients[1]
         return losses.detach(), gradients[0], dz
 
-    def _entry(self, x: Tensor) -> Tensor:
+    def entry(self, x: Tensor) -> Tensor:
         """Return images of one client in the layout in which convolutions are fastest; other samples as they are."""
         if self.images and len(x) == 1:
             return channels_last(x[0])[None]
         return x
 
-    def _by_layer(self, flat: Tensor) -> list[list[Tensor]]:
-        """Return the parameters of each layer, as views of flat vectors [C, d]."""
+    def _by_layer(self, flat: Tensor, statistics: Tensor | None = None) -> list[Bound]:
+        """Return the parameters of each layer, and the statistics that it updates, as views of flat vectors [C, d]."""
         views = self.network.parameters.views(flat)
-        numbers = iter(self._numbers)
-        return [layer.bound([views[next(numbers)] for _ in range(layer.parameters)]) for layer in self.layers]
+        parameters = iter([views[number] for number in self._numbers])
+        buffers: Iterator[Tensor] = iter(())
+        if statistics is not None:
+            buffers = iter(self._statistics(statistics, counts=False))
+        return [layer.bound(parameters, buffers) for layer in self.layers]
+
+    def counts_of(self, statistics: Tensor) -> list[Tensor]:
+        """Return the views of statistics [C, b] that count the steps of normalisations, as own networks have them."""
+        return self._statistics(statistics, counts=True)
+
+    def _statistics(self, flat: Tensor, *, counts: bool) -> list[Tensor]:
+        """Return views of the statistics [C, b] that are counts, or of the others."""
+        views = self.network.statistics.views(flat)
+        return [view for view, is_count in zip(views, self._counts, strict=True) if is_count == counts]
 
 
 def cross_entropy(z: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:

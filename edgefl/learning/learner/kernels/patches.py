@@ -30,6 +30,15 @@ class Window:
         """Pixels of a patch."""
         return self.kernel[0] * self.kernel[1]
 
+    def sides_after(self, sides: tuple[int, int]) -> tuple[int, int]:
+        """Return the height and the width of the outputs for images of these sides."""
+        per_axis = zip(sides, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+        height, width = (
+            (side + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
+            for side, kernel, stride, padding, dilation in per_axis
+        )
+        return height, width
+
 
 def gradient_pays(x: Tensor, dy: Tensor, window: Window) -> bool:
     """Return whether the weight gradient by patches is faster."""
@@ -42,7 +51,7 @@ def convolve_one_channel(x: Tensor, weight: Tensor, bias: Tensor, window: Window
 
     The convolution [B, O, OH, OW] has its channels last in memory; `gradient_of_one_channel` takes the patches.
     """
-    view = _patches(x, window)
+    view = patches(x, window)
     images, height, width = view.shape[:3]
     # patches as columns: their copied runs are rows of the image, not the few pixels of a kernel's row
     columns = view.permute(5, 3, 4, 0, 1, 2).reshape(window.size, -1)
@@ -59,18 +68,17 @@ def gradient_of_one_channel(dy: Tensor, columns: Tensor, into: Tensor) -> None:
 def weight_gradient(dy: Tensor, x: Tensor, window: Window, into: Tensor) -> None:
     """Write the weight gradient [O, C, KH, KW]; fast if the channels of x are last in memory."""
     outputs, channels = into.shape[:2]
-    rows = _patches(x, window).reshape(-1, window.size * channels)
+    rows = patches(x, window).reshape(-1, window.size * channels)
     gradient = product(_positions(dy).t()[None], rows[None])[0]
     into.copy_(gradient.view(outputs, *window.kernel, channels).permute(0, 3, 1, 2))
 
 
-def _patches(x: Tensor, window: Window) -> Tensor:
+def patches(x: Tensor, window: Window) -> Tensor:
     """Return the patch of each output as [B, OH, OW, KH, KW, C]: a view of the padded images [B, C, H, W]."""
+    height, width = window.sides_after((x.shape[2], x.shape[3]))
     down, right = window.padding
     if down or right:
         x = torch.nn.functional.pad(x, (right, right, down, down))
-    sides = zip(x.shape[2:], window.kernel, window.stride, window.dilation, strict=True)
-    height, width = ((side - dilation * (kernel - 1) - 1) // stride + 1 for side, kernel, stride, dilation in sides)
     image, channel, row, pixel = x.stride()
     step_down, step_right = window.stride
     apart_down, apart_right = window.dilation

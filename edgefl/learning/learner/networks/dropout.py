@@ -82,13 +82,23 @@ def replace_dropout(module: nn.Module) -> list[str]:
     Other kinds of dropout draw from torch's generator, see `keyed_draws`.
     """
     names: list[str] = []
-    for path, parent in list(module.named_modules()):
-        for name, child in parent.named_children():
-            if type(child) is not nn.Dropout or not 0 < child.p < 1 or has_own_calls(child):
-                continue
-            setattr(parent, name, KeyedDropout(child.p, len(names), inplace=child.inplace).train(child.training))
-            names.append(".".join(filter(None, (path, name, KEY))))
+    for path, parent, name, child in list(_dropouts(module)):
+        setattr(parent, name, KeyedDropout(child.p, len(names), inplace=child.inplace).train(child.training))
+        names.append(".".join(filter(None, (path, name, KEY))))
     return names
+
+
+def dropout_layers(module: nn.Module) -> list[nn.Dropout]:
+    """Return the layers that `replace_dropout` would replace, in the order of their numbers."""
+    return [child for _, _, _, child in _dropouts(module)]
+
+
+def _dropouts(module: nn.Module) -> Iterator[tuple[str, nn.Module, str, nn.Dropout]]:
+    """Yield each nn.Dropout with the path of its parent, the parent, and its name there."""
+    for path, parent in module.named_modules():
+        for name, child in parent.named_children():
+            if type(child) is nn.Dropout and 0 < child.p < 1 and not has_own_calls(child):
+                yield path, parent, name, child
 
 
 def keyed_dropouts(module: nn.Module) -> list[KeyedDropout]:

@@ -2,10 +2,9 @@
 
 import inspect
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 import numpy as np
 import torch
@@ -18,13 +17,15 @@ from edgefl.learning.learner.calls import Workers, as_is
 from edgefl.learning.learner.client_inputs import ClientInputs
 from edgefl.learning.learner.kernels.layers import has_images
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
+from edgefl.learning.learner.kernels.triton_availability import has_triton
 from edgefl.learning.learner.memory import budget
 from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.learner.plans.cache import processor, remembered
-from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan, Trial, candidates, fastest
+from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan, Together, Trial, candidates, fastest
 from edgefl.learning.learner.plans.rule import Work, plan_by_rule
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.losses import LOSSES
+from edgefl.learning.torch_device import gpu_bytes
 from edgefl.learning.training_section import Training
 
 log = logging.getLogger("edgefl")
@@ -55,31 +56,49 @@ def choose_plan(task: LearningTask, network: Network, workers: Workers, inputs: 
 
 def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
     """Return the plan by rule, with the scenario's width if it has one."""
-    training = task.training
-    device = inputs.start.device.type
-    engine = training.engine
-    if engine == "auto" and training.width is not None:
-        engine = "batched"
-    plan = plan_by_rule(engine, _work_of_rule(task, network, workers, device), device)
-    if training.width is not None:
-        plan = replace(plan, width=training.width)
+    device = inputs.start.device
+    work = _work_of_rule(task, network, workers, device)
+    plan = _plan_of_work(task.training, work, device)
+    if plan.kernel == "triton":
+        refusal = _refusal(plan, workers, inputs)
+        if refusal is not None:
+            log.warning("edgefl's kernels for GPUs cannot be used here (%s): torch's are, which are slower", refusal)
+            plan = _plan_of_work(task.training, replace(work, by_triton=False), device)
     if plan.kernel == "vmap":
-        # Only a trial tells if vmap accepts a module; its time does not count.
-        try:
-            workers.submit("rehearse", partial(as_is, (replace(plan, width=1), inputs)), as_is).result()
-        except CannotBatchError:
-            if engine != "auto":
-                raise
+        refusal = _refusal(plan, workers, inputs)
+        if refusal is not None:
+            if task.training.engine != "auto" or task.training.width is not None:
+                raise CannotBatchError(refusal)
             plan = SERIAL
     log.info("training plan: %s", plan)
     return plan
 
 
-def _work_of_rule(task: LearningTask, network: Network, workers: Workers, device: str) -> Work:
+def _plan_of_work(training: Training, work: Work, device: torch.device) -> Plan:
+    """Return the plan by rule, with the scenario's width if it has one."""
+    memory_bytes: int | None = None
+    if device.type != "cpu":
+        memory_bytes = gpu_bytes(str(device))
+    if training.width is None:
+        return plan_by_rule(training.engine, work, memory_bytes)
+    engine = "batched" if training.engine == "auto" else training.engine
+    return replace(plan_by_rule(engine, work, memory_bytes), width=training.width)
+
+
+def _refusal(plan: Plan, workers: Workers, inputs: ClientInputs) -> str | None:
+    """Return why a plan cannot be used; None if it can. Only a trial tells; its time does not count."""
+    try:
+        workers.submit("rehearse", partial(as_is, (replace(plan, width=1), inputs)), as_is).result()
+    except CannotBatchError as error:
+        return str(error)
+    return None
+
+
+def _work_of_rule(task: LearningTask, network: Network, workers: Workers, device: torch.device) -> Work:
     """Return the properties that the rule depends on."""
     training = task.training
     activations = 0
-    if device != "cpu":
+    if device.type != "cpu":
         activations = workers.submit("activations", tuple, int).result()
     batch_size = training.batch_size
     if batch_size == "full":
@@ -87,6 +106,7 @@ def _work_of_rule(task: LearningTask, network: Network, workers: Workers, device
     return Work(
         by_hand=_by_hand(task, network),
         images=has_images(network.module),
+        by_triton=_by_triton(task, network, device),
         parameters=len(network.parameters),
         activations=activations,
         batch_size=batch_size,
@@ -102,10 +122,25 @@ def _by_hand(task: LearningTask, network: Network) -> bool:
     )
 
 
+def _by_triton(task: LearningTask, network: Network, device: torch.device) -> bool:
+    """Return whether our kernels for GPUs know the model's layers, and the device is one that runs them."""
+    if not has_triton(device):
+        return False
+    from edgefl.learning.learner.kernels.triton_gradient import TritonGradient  # late: no CPU needs Triton
+
+    return TritonGradient.fits(network, task.model, several_labels=task.data.several_labels)
+
+
 def _measured(task: LearningTask, network: Network, workers: Workers, inputs: ClientInputs) -> Plan:
     """Return the fastest plan on this machine, measured if it is not in the cache."""
     device = inputs.start.device
-    families = _families(task.training, device, by_hand=_by_hand(task, network))
+    kernels: list[Together] = ["vmap"]
+    if task.training.engine != "vmap":
+        if _by_triton(task, network, device):
+            kernels.insert(0, "triton")
+        if _by_hand(task, network):
+            kernels.insert(0, "layers")
+    families = _families(task.training, kernels, device)
     limit_bytes = budget(device) / len(workers)  # all workers train cohorts at the same time
     if task.training.width is not None:
         limit_bytes = float("inf")  # a scenario that names a width gets it
@@ -122,11 +157,8 @@ def _measured(task: LearningTask, network: Network, workers: Workers, inputs: Cl
     return remembered(key, measure, possible)
 
 
-def _families(training: Training, device: torch.device, *, by_hand: bool) -> list[list[Plan]]:
-    """Return the plans to try, as `candidates` lists them; `by_hand` if the model's layers have gradients by hand."""
-    kernels: list[Literal["layers", "vmap"]] = ["vmap"]
-    if by_hand and training.engine != "vmap":
-        kernels = ["layers", "vmap"]
+def _families(training: Training, kernels: Sequence[Together], device: torch.device) -> list[list[Plan]]:
+    """Return the plans to try, as `candidates` lists them."""
     families = candidates(kernels, device.type, serial=training.engine in {"auto", "measured"})
     if training.width is None:
         return families

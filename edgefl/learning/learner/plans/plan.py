@@ -17,12 +17,15 @@ SLOWER = 1.3  # wider cohorts of a family are not tried once a step takes this m
 HOPELESS = 3  # nor once it takes this multiple of the best time of all
 
 
+Together = Literal["layers", "triton", "vmap"]  # kernels that compute the gradients of several clients
+
+
 @dataclass(frozen=True)
 class Plan:
     """One way to train."""
 
     engine: Literal["serial", "batched"]
-    kernel: Literal["autograd", "layers", "vmap"]
+    kernel: Literal["autograd"] | Together
     width: int  # clients that are trained together
 
     def __str__(self) -> str:
@@ -38,13 +41,13 @@ class Trial:
 
 
 class CannotBatchError(Exception):
-    """The module branches on values, or does something else that torch.func.vmap does not allow."""
+    """A kernel cannot train the module's clients together, such as torch.func.vmap one that branches on values."""
 
 
 SERIAL = Plan("serial", "autograd", 1)
 
 
-def candidates(kernels: Iterable[Literal["layers", "vmap"]], device: str, *, serial: bool) -> list[list[Plan]]:
+def candidates(kernels: Iterable[Together], device: str, *, serial: bool) -> list[list[Plan]]:
     """Return the plans that are worth a trial, simplest first; each list has more and more clients together.
 
     With `serial` one client after another is allowed, too.

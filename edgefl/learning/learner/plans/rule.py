@@ -13,7 +13,7 @@ CACHED_PARAMETERS = 2**20  # of a cohort's models, 8 MB with their gradients: mo
 WIDEST_ON_CPU = 32
 COHORTS = 2  # of a round at least, so that a second core has work, too
 WIDEST_ON_GPU = 64
-GPU_COHORT_BYTES = 2**32  # of the clients that are trained together on a GPU
+GPU_SHARE = 1 / 2  # of a GPU's memory, for the clients that are trained together
 MODEL_VECTORS = 6  # of a client in training: model, gradient, start, and what algorithm and optimizer keep
 ACTIVATION_COPIES = 3  # outputs of layers, their gradients, and what is on its way between layers
 
@@ -24,17 +24,31 @@ class Work:
 
     by_hand: bool  # the model's layers have gradients by hand
     images: bool  # some of them are convolutions
+    by_triton: bool  # our kernels for GPUs know them
     parameters: int  # of the model
     activations: int  # numbers that the layers put out for one sample; only asked for on GPUs
     batch_size: int
     participants: float | None  # expected in a round; None: not known
 
 
-def plan_by_rule(engine: str, work: Work, device: str) -> Plan:
-    """Return the plan for `training.engine: auto`, or for batched or vmap without a width."""
-    if device != "cpu":
-        return Plan("batched", "vmap", _width_on_gpu(work))
-    if work.by_hand and engine != "vmap":
+def plan_by_rule(engine: str, work: Work, gpu_bytes: int | None = None) -> Plan:
+    """Return the plan for `training.engine: auto`, or for batched or vmap without a width.
+
+    Args:
+        engine: auto, batched or vmap.
+        work: the model and the round.
+        gpu_bytes: the memory of the GPU that trains; None: the CPU trains.
+    """
+    by_hand = engine != "vmap" and work.by_hand
+    if gpu_bytes is not None:
+        width = _width_on_gpu(work, gpu_bytes)
+        if engine != "vmap" and work.by_triton:
+            return Plan("batched", "triton", width)
+        # Torch's grouped convolutions of several clients are slower than what vmap makes of them.
+        if by_hand and not work.images:
+            return Plan("batched", "layers", width)
+        return Plan("batched", "vmap", width)
+    if by_hand:
         return Plan("batched", "layers", _width_on_cpu(work))
     if engine == "auto":
         return SERIAL
@@ -52,11 +66,15 @@ def _width_on_cpu(work: Work) -> int:
     return max(1, min(width, math.ceil(work.participants / COHORTS)))
 
 
-def _width_on_gpu(work: Work) -> int:
-    """Return how many clients are trained together on a GPU."""
+def _width_on_gpu(work: Work, gpu_bytes: int) -> int:
+    """Return how many clients are trained together on a GPU.
+
+    Cards of one kind differ by some megabytes in what they report: the rule takes the power of two below.
+    """
     numbers = MODEL_VECTORS * work.parameters + ACTIVATION_COPIES * work.batch_size * work.activations
     float_bytes = 4
-    return min(WIDEST_ON_GPU, _power_of_two(GPU_COHORT_BYTES / (float_bytes * numbers)))
+    cohort_bytes = GPU_SHARE * _power_of_two(gpu_bytes)
+    return min(WIDEST_ON_GPU, _power_of_two(cohort_bytes / (float_bytes * numbers)))
 
 
 def _power_of_two(most: float) -> int:

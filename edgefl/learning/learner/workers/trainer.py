@@ -36,6 +36,7 @@ from edgefl.learning.learner.workers.cohort_builder import CohortBuilder
 INDEPENDENT = 4  # samples of the larger of two batches on which it is tried whether clients are independent
 ROUNDING = 1e-3  # relative difference below which two engines agree in single precision
 CANCELLED = 1e-6  # part of a whole vector that rounding leaves in one of its tensors, where other numbers cancel
+GRADIENT_ROUNDING = {"float32": 1e-3, "tf32": 0.05, "bfloat16": 0.2}  # relative: about four times what was measured
 SMALLEST = 1e-9  # difference from 0 that is rounding, too
 TESTED = {"cpu": 250, "cuda": 2_500}  # samples at once: enough for matrix products, few enough for a cache
 
@@ -81,14 +82,22 @@ class Trainer:
         samples = self.samples["train"]
         if plan.engine == "serial":
             return SerialEngine(self.network, model, solver, samples)
-        if plan.kernel == "layers":
-            kernel: GradientKernel = LayersGradient(self.network, model, algorithm)
-        else:
-            bfloat16 = self.task.training.precision == "bfloat16"
-            kernel = VmapGradient(self.network, model, algorithm, bfloat16=bfloat16)
+        kernel = self._kernel(plan, algorithm)
         return BatchedEngine(
             network=self.network, model=model, solver=solver, samples=samples, kernel=kernel, graphs=graphs
         )
+
+    def _kernel(self, plan: Plan, algorithm: Algorithm) -> GradientKernel:
+        """Return the kernel of a plan that trains clients together."""
+        model = self.task.model
+        precision = self.task.training.precision
+        if plan.kernel == "layers":
+            return LayersGradient(self.network, model, algorithm)
+        if plan.kernel == "triton":
+            from edgefl.learning.learner.kernels.triton_gradient import TritonGradient  # late: no CPU needs Triton
+
+            return TritonGradient(self.network, model, algorithm, precision)
+        return VmapGradient(self.network, model, algorithm, bfloat16=precision == "bfloat16")
 
     def train(self, plan: Plan, cohorts: Sequence[Sequence[JobKey]], inputs: ClientInputs) -> Trained:
         """Train cohorts of clients, given by their keys, each longest first; inputs are in their order."""
@@ -147,6 +156,32 @@ class Trainer:
         with _refusals(plan):
             self.engine(plan).train(shortened(cohort, 1))
         self._check_independence(plan, inputs)
+        self._check_gradient(plan, inputs)
+
+    def _check_gradient(self, plan: Plan, inputs: ClientInputs) -> None:
+        """Check that our kernels for GPUs give the gradient of torch's autograd, within rounding.
+
+        A compiler or a card may be newer than all on which they were tested, and a wrong gradient still trains.
+        """
+        if plan.kernel != "triton":
+            return
+        device = int(self.task.sizes.argmax())
+        cohort = self._cohorts.build([JobKey(device, 0)], inputs)
+        samples = self.samples["train"]
+        engines = [
+            BatchedEngine(
+                network=self.network, model=self.task.model, solver=self.solver, samples=samples, kernel=kernel
+            )
+            for kernel in (
+                self._kernel(plan, self.task.algorithm),
+                VmapGradient(self.network, self.task.model, self.task.algorithm),
+            )
+        ]
+        with _refusals(plan):
+            found, right = (engine.gradients(shortened(cohort, 1)) for engine in engines)
+        difference = _norm(found - right) / _norm(right)
+        if not difference <= GRADIENT_ROUNDING[self.task.training.precision]:  # NaN fails this, too
+            raise CannotBatchError(f"their gradient differs from torch's by {difference:.2g} of its length")
 
     def _check_independence(self, plan: Plan, inputs: ClientInputs) -> None:
         """Check that two clients of a user's network learn together what each learns alone, on batches of two sizes.
@@ -310,7 +345,12 @@ def _refusals(plan: Plan) -> Iterator[None]:
         # these two end the growth of cohorts, or the search in this family: all else is a fault
         if is_out_of_memory(error):
             raise MemoryError(str(plan)) from None
-        if plan.kernel == "vmap" and isinstance(error, RuntimeError):
+        if plan.kernel in {"vmap", "triton"} and isinstance(error, RuntimeError):
+            raise CannotBatchError(str(error).partition("\n")[0]) from None
+        raise
+    except Exception as error:
+        # Triton has errors of its own: of its compiler, and of a GPU whose processors have less memory.
+        if type(error).__module__.partition(".")[0] == "triton":
             raise CannotBatchError(str(error).partition("\n")[0]) from None
         raise
 
