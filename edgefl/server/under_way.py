@@ -74,8 +74,7 @@ class UnderWay:
             meter=self.meter,
         )
         drop = begun[0].drop
-        for part in begun:
-            self.roster.resume(part)
+        self.roster.resume(begun)
         process_of = processes_of(drop)
         self.roster.occupy(ordered)
         # The link takes devices in order of their ids. Processes begin in the order of the selection, which is the

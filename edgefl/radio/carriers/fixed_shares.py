@@ -108,7 +108,9 @@ class FixedCarrier:
     def _price(self, participants: Participants, group: MessageGroup, offers: dict[Way, Offer]) -> list[PricedTurn]:
         """Price all turns of participants [r] with the same number of turns."""
         radio = self._pricing.radio
-        draws = self._pricing.fading.pauses(participants, group.turns)
+        fades = (participants.correlation < 1.0).any()  # otherwise the gain stays the same in pauses, too
+        if fades:
+            draws = self._pricing.fading.pauses(participants, group.turns)
         turns: list[PricedTurn] = []
         for turn in range(group.turns):
             start = participants.start
@@ -118,9 +120,10 @@ class FixedCarrier:
                 # The fading advances in whole slots: a slot that has begun counts.
                 pause_slots = np.ceil(pause_s / radio.slot_s - SAME_STEP)
                 first_slot = turns[-1].first_slot + turns[-1].slots + pause_slots.astype(np.int64)
-                start = channel.fading.advance(
-                    turns[-1].gain, participants.correlation, pause_slots, draws[:, turn - 1]
-                )
+                start = turns[-1].gain
+                if fades:
+                    correlation = participants.correlation
+                    start = channel.fading.advance(start, correlation, pause_slots, draws[:, turn - 1])
             attempts_before = turn // 2 * radio.faults.attempts  # in the same direction
             at_turn = replace(participants, start=start, first_slot=first_slot, attempts_before=attempts_before)
             offer = offers[way_of(turn)].only(group.rows, group.bits[:, turn])
