@@ -5,9 +5,10 @@
 Each side runs in a process of its own, in turn, `repeats` times; the figures are medians of the rounds, and ratios are
 medians of the ratios of runs that stood side by side. PYTHON is an interpreter that has pfl-research (`pip install pfl
 torch`); on a CPU it runs with two processes, its fastest way. --plans adds what each way to train takes, --growth time
-and memory over the number of devices, --idle the share of time in which a GPU has nothing to do. On a GPU the side
-`graphs` is edgefl with `training.graphs: auto`. The side `bfloat16` is edgefl with `training.precision: bfloat16`,
-whose products are rounded, where all other sides take float32; `precision.py` has what that does to a model.
+and memory over the number of devices, --idle the share of time in which a GPU has nothing to do, --world the share of
+W3's rounds that is not learning. On a GPU the side `graphs` is edgefl with `training.graphs: auto`. The side `bfloat16`
+is edgefl with `training.precision: bfloat16`, whose products are rounded, where all other sides take float32;
+`precision.py` has what that does to a model.
 """
 
 from __future__ import annotations
@@ -184,6 +185,26 @@ def grown(devices: int, participants: int, device: str) -> None:
     print(json.dumps(row))
 
 
+def world(options: argparse.Namespace) -> None:
+    """Print what of W3's rounds is the world: everything but the time in which the server learns."""
+    import edgefl
+
+    workload = WORKLOADS["W3"]
+    print("| W3 | a round, ms | learning, ms | world, ms | world, share | without learning, ms |")
+    print("|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        base = scenario(workload, Path(folder), workload.rounds)
+        edgefl.run({**base, "rounds": 2}, device=options.device)  # loads what the first round loads
+        for _ in range(options.repeats):
+            wall = edgefl.run(base, device=options.device).summary["wall_s"]
+            alone = edgefl.run(base, train=False).summary["wall_s"]
+            whole_s = wall["learning"] + wall["world"]
+            seconds = [whole_s, wall["learning"], wall["world"], alone["world"]]
+            whole, learning, beside, without = (f"{1e3 * each / workload.rounds:.2f}" for each in seconds)
+            share = f"{wall['world'] / whole_s:.2f}"
+            print(f"| {workload.title} | {whole} | {learning} | {beside} | {share} | {without} |", flush=True)
+
+
 def idle(options: argparse.Namespace) -> None:
     """Print the share of W2's rounds in which the GPU computes nothing, by torch's profiler."""
     from torch.profiler import ProfilerActivity, profile
@@ -211,6 +232,7 @@ def main() -> None:
     parser.add_argument("--plans", action="store_true")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--idle", action="store_true")
+    parser.add_argument("--world", action="store_true")
     parser.add_argument("--one", nargs=2, type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -223,6 +245,8 @@ def main() -> None:
         tables.append(plans)
     if options.growth:
         tables.append(growth)
+    if options.world:
+        tables.append(world)
     if options.idle:
         tables.append(idle)
     for table in tables:

@@ -61,12 +61,13 @@ def innovations_of_seeds(seed: Callable[[int], bytes]) -> Innovations:
         >>> source(np.array([0, 1]), 3).shape
         (2, 3)
     """
-    compiled = _compiled.sfc64()
-    if compiled is None:
-        return innovations_of(cache(lambda row: generator_of(seed(row))))
     states: dict[int, Words] = {}  # of the rows that have begun: the four words of their generators
+    by_numpy = innovations_of(cache(lambda row: generator_of(seed(row))))
 
     def draw(rows: Rows, count: int) -> Complex:
+        compiled = _compiled.sfc64()  # late: numba takes long to load, and a channel that does not change draws nothing
+        if compiled is None:
+            return by_numpy(rows, count)
         numbers = rows.tolist()
         begun = [row for row in numbers if row not in states]
         if begun:

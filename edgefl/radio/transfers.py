@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
+
+import numpy as np
+
+from edgefl.core.arrays import Floats
 
 Way = Literal["down", "up"]
 WAYS: tuple[Way, Way] = ("down", "up")
@@ -25,12 +29,12 @@ class TransferResult(NamedTuple):
     full_power_s: float  # time on the air at full power that takes the energy sent: sum of (power / full power) air_s
     sent_bits: float  # attempts that fail count, too
     delivered: bool
-    cut: str = ""  # the cause of the interrupt that cut it short; empty if none did
-    access_s: float = 0.0  # waited for access before its first bit, besides the duration
     band_s: float = 0.0  # time for which it would have occupied the whole band of its direction
     sinr_s: float = 0.0  # sum of (signal over interference and noise) air_s, before fading; 0: unknown, nan: has none
     first_sent: int = 0  # transport blocks that were sent for the first time
     first_lost: int = 0  # of these, the blocks that were lost then
+    cut: str = ""  # the cause of the interrupt that cut it short; empty if none did
+    access_s: float = 0.0  # waited for access before its first bit, besides the duration
 
     def after(self, earlier: TransferResult) -> TransferResult:
         """Return this result with the time and the bits of an earlier transfer added."""
@@ -52,6 +56,22 @@ class TransferResult(NamedTuple):
 
 
 NOT_BEGUN = TransferResult(0.0, 0.0, 0.0, 0.0, delivered=False)  # stands for a transfer before it begins
+
+
+class TransferColumns(NamedTuple):
+    """Some of the numbers of transfers [n]; see `TransferResult`."""
+
+    duration_s: Floats
+    air_s: Floats
+    full_power_s: Floats
+    sent_bits: Floats
+
+
+def columns_of(transfers: Sequence[TransferResult]) -> TransferColumns:
+    """Return the times and bits of transfers [n]."""
+    rows = [transfer[:4] for transfer in transfers]
+    columns = np.array(rows, dtype=np.float64).reshape(len(rows), 4).T
+    return TransferColumns(*columns.copy())
 
 
 def remedy(way: Way) -> str:

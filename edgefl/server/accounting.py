@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,23 @@ from edgefl.coordination.policies.base import DEPARTED
 from edgefl.coordination.server_view import DeviceReports
 from edgefl.core.arrays import Floats
 from edgefl.core.times import SAME_TIME_S
-from edgefl.radio.transfers import TransferResult, Way
+from edgefl.radio.transfers import TransferColumns, Way, columns_of
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import LATE, NOT_CHOSEN, RECEIVED, REPORTED
 from edgefl.scenario import RoundKey
-from edgefl.server.energy import Draws, energy_columns, spent_j
+from edgefl.server.energy import Draws, Spans, energy_columns, spent_j
 from edgefl.server.observer import DeviceColumns, EndedRound, Observer
 from edgefl.server.participation import FAILED, Participation
 from edgefl.world.world import World
 
+# Columns of devices.csv that are those of the large-scale channel
+DROP_COLUMNS: dict[str, type[np.generic]] = {
+    "distance_m": np.float64,
+    "los": np.bool_,
+    "pathloss_db": np.float64,
+    "shadowing_db": np.float64,
+}
+USEFUL = (RECEIVED, *NOT_CHOSEN)  # the outcomes of participations whose energy is not wasted
 # The energy of a participation that does not depend on how long others let the device wait
 WORK_COLUMNS = ("rx_energy_j", "cpu_energy_j", "tx_energy_j", "setup_energy_j")
 
@@ -41,9 +50,11 @@ class RoundAccounts:
         cpu_hz = np.array([part.cpu_hz for part in parts])
         tx_power_w = np.array([part.tx_power_w for part in parts])
         powers_w = self.world.powers_w(ids, cpu_hz, tx_power_w)
+        down = columns_of([part.down for part in parts])
+        up = columns_of([part.up for part in parts])
         bits_j: dict[Way, Floats] = {
-            "down": self.world.receiving_j(ids, np.array([part.down.sent_bits for part in parts], dtype=np.float64)),
-            "up": self.world.sending_j(ids, np.array([part.up.sent_bits for part in parts], dtype=np.float64)),
+            "down": self.world.receiving_j(ids, down.sent_bits),
+            "up": self.world.sending_j(ids, up.sent_bits),
         }
         draws = Draws(powers_w, bits_j, self.world.drx_tail_s[ids])
         for part in parts:
@@ -53,7 +64,7 @@ class RoundAccounts:
         for observer in self.observers:
             more |= observer.device_columns(parts)
         now_s = self.env.now
-        devices = device_columns(parts, key, now_s, draws) | more
+        devices = device_columns(parts, key, now_s, down, up, draws) | more
         for observer in self.observers:
             devices |= observer.added_device_columns(devices)
         return EndedRound(key, self.ledger.time_s, now_s, parts, devices, merged)
@@ -104,15 +115,20 @@ class RoundAccounts:
 def _failures(ended: EndedRound) -> dict[str, float]:
     """Return the columns of failures and of the energy spent without an update that was used."""
     failed = sum(part.status in FAILED for part in ended.parts)
-    unused = ~np.isin(ended.devices["status"], (RECEIVED, *NOT_CHOSEN))
+    unused = np.array([part.status not in USEFUL for part in ended.parts], dtype=bool)
     return {"failed": failed, "wasted_j": spent_j(ended.devices, unused)}
 
 
-def device_columns(parts: Sequence[Participation], round_key: RoundKey, now_s: float, draws: Draws) -> DeviceColumns:
+def device_columns(
+    parts: Sequence[Participation],
+    round_key: RoundKey,
+    now_s: float,
+    down: TransferColumns,
+    up: TransferColumns,
+    draws: Draws,
+) -> DeviceColumns:
     """Return participations [n], in order of their devices, as columns of devices.csv, of a round that ends now."""
     count = len(parts)
-    download_s, download_bits = _transfers([part.down for part in parts])
-    upload_s, upload_bits = _transfers([part.up for part in parts])
     compute_s = np.array([part.compute_s for part in parts])
     began_s = np.array([part.began_s for part in parts])
     end_s = np.array([part.end_s for part in parts])
@@ -124,33 +140,30 @@ def device_columns(parts: Sequence[Participation], round_key: RoundKey, now_s: f
 
     # Over a direct link a device receives while its predecessor sends, before its own participation begins. Its
     # activities then add up to more than the participation lasted, and it started earlier by the difference.
-    busy_s = download_s + compute_s + upload_s + waited_s
+    busy_s = down.duration_s + compute_s + up.duration_s + waited_s
     early_s = busy_s - (end_s - began_s)
     early_s = np.where(early_s > SAME_TIME_S, early_s, 0.0)
-
-    def of_drop(name: str) -> list[Any]:
-        return [getattr(part.drop, name)[part.row] for part in parts]
-
+    of_drops = _of_drops(parts)
     return {
         "session": np.full(count, round_key.session),
         "round": np.full(count, round_key.round),
         "device": np.array([part.device for part in parts], dtype=np.int64),
         # Position and channel are those at the beginning; later changes are events.
         "cell": np.array([part.cell for part in parts], dtype=np.int64),
-        "distance_m": np.array(of_drop("distance_m")),
-        "los": np.array(of_drop("los"), dtype=bool),
-        "pathloss_db": np.array(of_drop("pathloss_db")),
-        "download_s": download_s,
+        "distance_m": of_drops["distance_m"],
+        "los": of_drops["los"],
+        "pathloss_db": of_drops["pathloss_db"],
+        "download_s": down.duration_s,
         "compute_s": compute_s,
-        "upload_s": upload_s,
+        "upload_s": up.duration_s,
         "wait_s": wait_s,
-        **energy_columns(parts, draws, wait_s, until_s),
+        **energy_columns(parts, Spans(down, up, compute_s, wait_s, until_s), draws),
         "status": np.array([part.status for part in parts], dtype=str),
-        "bytes_down": _whole_bytes(download_bits),
-        "bytes_up": _whole_bytes(upload_bits),
+        "bytes_down": _whole_bytes(down.sent_bits),
+        "bytes_up": _whole_bytes(up.sent_bits),
         "x_m": np.array([part.position_m[0] for part in parts]),
         "y_m": np.array([part.position_m[1] for part in parts]),
-        "shadowing_db": np.array(of_drop("shadowing_db")),
+        "shadowing_db": of_drops["shadowing_db"],
         "start_s": began_s - early_s,
     }
 
@@ -172,7 +185,7 @@ def device_reports(
         losses: training losses by device, of the devices whose update has arrived.
         waited_until_s: until when the server waited for updates [s].
     """
-    rows = np.flatnonzero(~np.isin(devices["status"], NOT_CHOSEN))
+    rows = np.array([row for row, part in enumerate(parts) if part.status not in NOT_CHOSEN], dtype=np.int64)
     reporting = [parts[row] for row in rows.tolist()]
     received = devices["status"][rows] == RECEIVED
     # For an update that never arrived, the server has waited until the end.
@@ -194,11 +207,19 @@ def _on_mains_inf(battery_j: list[float]) -> Floats:
     return np.where(np.isnan(level_j), np.inf, level_j)
 
 
-def _transfers(transfers: Sequence[TransferResult]) -> tuple[Floats, Floats]:
-    """Return durations [n] [s] and bits sent [n]."""
-    duration_s = np.array([transfer.duration_s for transfer in transfers], dtype=np.float64)
-    sent_bits = np.array([transfer.sent_bits for transfer in transfers], dtype=np.float64)
-    return duration_s, sent_bits
+def _of_drops(parts: Sequence[Participation]) -> DeviceColumns:
+    """Return the columns of the large-scale channels of participations [n], most of which began together."""
+    pieces = {name: [np.empty(0, dtype=kind)] for name, kind in DROP_COLUMNS.items()}
+    for _, together in groupby(parts, key=_drop_of):
+        group = list(together)
+        rows = [part.row for part in group]
+        for name in DROP_COLUMNS:
+            pieces[name].append(getattr(group[0].drop, name)[rows])
+    return {name: np.concatenate(values) for name, values in pieces.items()}
+
+
+def _drop_of(part: Participation) -> int:
+    return id(part.drop)
 
 
 def _whole_bytes(bits: Floats) -> npt.NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edgefl.core.arrays import Floats
-from edgefl.radio.transfers import Way
+from edgefl.radio.transfers import TransferColumns, Way
 from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.server.observer import DeviceColumns
 from edgefl.server.participation import Participation
@@ -24,22 +24,25 @@ class Draws(NamedTuple):
     drx_tail_s: Floats  # how long their radios stay awake after the last transfer
 
 
-def energy_columns(parts: Sequence[Participation], draws: Draws, wait_s: Floats, until_s: Floats) -> DeviceColumns:
+class Spans(NamedTuple):
+    """The activities of participations [n]."""
+
+    down: TransferColumns  # the downloads
+    up: TransferColumns  # the uploads
+    compute_s: Floats
+    wait_s: Floats
+    until_s: Floats  # the time at which they stopped waiting
+
+
+def energy_columns(parts: Sequence[Participation], spans: Spans, draws: Draws) -> DeviceColumns:
     """Return the energy [n] of participations as columns of devices.csv, named in `ENERGY_COLUMNS`.
 
-    Devices waited for `wait_s` [n], until `until_s` [n]. The energy of setting up is a column of
-    `observers/device_columns.py`.
+    The energy of setting up is a column of `observers/device_columns.py`.
     """
+    down, up, compute_s, wait_s, until_s = spans
     powers_w, bits_j, drx_tail_s = draws
-    download_s = np.array([part.down.duration_s for part in parts], dtype=np.float64)
-    upload_s = np.array([part.up.duration_s for part in parts], dtype=np.float64)
-    download_on_air_s = np.array([part.down.air_s for part in parts], dtype=np.float64)
-    upload_on_air_s = np.array([part.up.air_s for part in parts], dtype=np.float64)
-    full_power_s = np.array([part.up.full_power_s for part in parts], dtype=np.float64)
-    compute_s = np.array([part.compute_s for part in parts])
-
     # During a transfer the radio is off in slots of the other direction and of other devices, and draws idle power.
-    radio_off_s = download_s - download_on_air_s + upload_s - upload_on_air_s
+    radio_off_s = down.duration_s - down.air_s + up.duration_s - up.air_s
     idle_energy_j = powers_w["idle"] * (wait_s + radio_off_s)
     if drx_tail_s.any():
         # The radio stays awake while the device waits; it sleeps again when the round ends or the device is gone.
@@ -49,9 +52,9 @@ def energy_columns(parts: Sequence[Participation], draws: Draws, wait_s: Floats,
         idle_energy_j += (powers_w["tail"] - powers_w["idle"]) * awake_s
     return {
         # Energy is power times time; the radio draws its power only while it is on the air.
-        "rx_energy_j": powers_w["rx"] * download_on_air_s + bits_j["down"],
+        "rx_energy_j": powers_w["rx"] * down.air_s + bits_j["down"],
         "cpu_energy_j": powers_w["cpu"] * compute_s,
-        "tx_energy_j": powers_w["tx"] * full_power_s + powers_w["circuit"] * upload_on_air_s + bits_j["up"],
+        "tx_energy_j": powers_w["tx"] * up.full_power_s + powers_w["circuit"] * up.air_s + bits_j["up"],
         "idle_energy_j": idle_energy_j,
     }
 

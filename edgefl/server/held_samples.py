@@ -45,6 +45,8 @@ class HeldSamples:
         Raises:
             RunError: the samples of these participants cannot be divided as the scenario asks.
         """
+        if self.redivision is None and self.labels is None:
+            return
         parts = [self.parts[device] for device in ids.tolist()]
         if self.redivision is not None:
             try:

@@ -13,7 +13,7 @@ from edgefl.radio.carriers.carrier import Carrier
 from edgefl.radio.messages import DOWNLOAD, UPLOAD
 from edgefl.records.ledger import Ledger
 from edgefl.records.statuses import EVALUATED, RECEIVED
-from edgefl.server.participation import ParticipantProcess, Participation
+from edgefl.server.participation import NO_SETUP, ParticipantProcess, Participation
 from edgefl.world.compute import LocalComputation
 
 
@@ -56,7 +56,8 @@ class ParticipantProcesses:
         """Take part; return the status at the end."""
         # A device that has answered a poll has the model already.
         if not part.down.delivered:
-            if self.exchange.outcome != EVALUATED:  # a device that evaluates has set up already, to train
+            # A device that evaluates has set up already, to train.
+            if self.exchange.outcome != EVALUATED and part.setup != NO_SETUP:
                 cut = yield from part.set_up(self.env)
                 if cut:
                     return cut
@@ -82,9 +83,10 @@ class ParticipantProcesses:
     def _download(self, part: Participation) -> ParticipantProcess:
         """Carry the model to the device; return "" if it arrived, otherwise the status of the participation."""
         backhaul_s = self.routes.of_message_s(self._down_bits[part.row], part.cell)
-        cut = yield from part.wait_for_backhaul(self.env, backhaul_s)
-        if cut:
-            return cut
+        if backhaul_s > 0:
+            cut = yield from part.wait_for_backhaul(self.env, backhaul_s)
+            if cut:
+                return cut
         transfer = yield from self.carrier.send(part.row, DOWNLOAD)
         part.add_download(transfer, self.env.now)
         if not transfer.delivered:
@@ -99,6 +101,8 @@ class ParticipantProcesses:
         if not transfer.delivered:
             return transfer.cut or "upload_failed"
         backhaul_s = self.routes.of_message_s(self._up_bits[part.row], part.serving)
+        if backhaul_s <= 0:
+            return ""
         # What has reached the base station arrives, even if the device leaves meanwhile. A handover may have changed
         # the base station since the download, so the route starts at the one that serves the device now.
         return (yield from part.wait_for_backhaul(self.env, backhaul_s, arrives=True))

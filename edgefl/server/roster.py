@@ -93,9 +93,12 @@ class Roster:
             part.pass_over()
         return np.array(sorted(self._answers), dtype=np.int64)
 
-    def resume(self, part: Participation) -> None:
-        """Let a participation continue where its device's answer to the poll ended, if it has answered one."""
-        answer = self._answers.pop(part.device, None)
-        if answer is not None:
-            self._ended.remove(answer)  # its cost is counted with the participation that continues it
-            part.resume_after_poll(answer)
+    def resume(self, parts: Sequence[Participation]) -> None:
+        """Let participations continue where their devices' answers to the poll ended, if they have answered one."""
+        if not self._answers:
+            return
+        for part in parts:
+            answer = self._answers.pop(part.device, None)
+            if answer is not None:
+                self._ended.remove(answer)  # its cost is counted with the participation that continues it
+                part.resume_after_poll(answer)

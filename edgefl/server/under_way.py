@@ -42,6 +42,10 @@ class UnderWay:
     observers: Sequence[Observer]  # what else follows participations
     meter: Meter  # follows what devices draw
 
+    def __post_init__(self) -> None:
+        # A call for each participation is dear, and most observers do nothing at its end.
+        self._notified = [observer for observer in self.observers if type(observer).ends is not Observer.ends]
+
     def begin(
         self, ids: Ids, processes_of: Callable[[Drop], ProcessFactory], index: int, link: Link | None = None
     ) -> list[simpy.Process]:
@@ -70,8 +74,7 @@ class UnderWay:
             meter=self.meter,
         )
         drop = begun[0].drop
-        for part in begun:
-            self.roster.resume(part)
+        self.roster.resume(begun)
         process_of = processes_of(drop)
         self.roster.occupy(ordered)
         # The link takes devices in order of their ids. Processes begin in the order of the selection, which is the
@@ -93,7 +96,7 @@ class UnderWay:
             status = LATE  # the update arrived, but the scenario drops what this straggler did
         part.finish(status, self.env.now, arrived=outcome in ARRIVED)
         self.roster.add(part)
-        for observer in self.observers:
+        for observer in self._notified:
             observer.ends(part)
         if part.down.delivered:
             self.dispatcher.note_download(part.device)

@@ -200,3 +200,13 @@ def test_the_loop_that_is_compiled_also_runs_in_python():
 def test_compiled_loop_needs_numba(monkeypatch):
     monkeypatch.setattr(_compiled, "find_spec", lambda _: None)
     assert _compiled.compiled(_compiled._walk) is None
+
+
+def test_channel_that_keeps_its_strength_loads_no_compiled_generator(monkeypatch):
+    def loaded():
+        raise AssertionError("numba was loaded for draws that nothing takes")
+
+    monkeypatch.setattr(_compiled, "sfc64", loaded)
+    source = transfer.innovations_of_seeds([bytes(24)].__getitem__)
+    walk = transfer.walk_until(100, 1e6, 3.0, 1e6, SLOT_S, 1.0, source, 1.0)
+    assert walk.sent_bits[0] == 100_000.0

@@ -99,7 +99,10 @@ class LearningTask:
 
     def class_counts(self, parts: Sequence[Indices]) -> Ints:
         """Return the number of training samples of each class in each of `parts` [C]: [C, classes]."""
-        return np.array([self._samples_by_class(self.stored.train_y[part]) for part in parts])
+        if not self.data.one_class_each:
+            return np.zeros((len(parts), 0), dtype=np.int64)
+        labels = self.stored.train_y
+        return np.array([np.bincount(labels[part], minlength=self.data.classes) for part in parts])
 
     def _samples_by_class(self, labels: Ints) -> Ints:
         # labels of regression cannot be counted, and those of data without labels are 0 throughout

@@ -32,22 +32,22 @@ class PricedTurn:
         self.duration_s: Floats = np.asarray(priced.slots * pricing.radio.slot_s)
         air_s = self.duration_s * offer.air
         self._occupancy = pricing.budget.resources.occupancy(offer.way, offer.bandwidth_hz, offer.air)
-        columns = {
-            "duration_s": self.duration_s,
-            "air_s": air_s,
-            "full_power_s": air_s * offer.power_share,
-            "sent_bits": priced.sent_bits,
-            "delivered": priced.delivered,
-            "band_s": self.duration_s * self._occupancy,
-            "sinr_s": air_s * offer.mean_snr,
-            "first_sent": priced.first_sent,
-            "first_lost": priced.first_lost,
-        }
-        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-        self._results = [TransferResult(**dict(zip(columns, row, strict=True))) for row in rows]
-        shares = zip(participants.drop.ids.tolist(), offer.air.tolist(), offer.power_share.tolist(), strict=True)
+        columns = (  # in the order of `TransferResult`
+            self.duration_s,
+            air_s,
+            air_s * offer.power_share,
+            priced.sent_bits,
+            priced.delivered,
+            self.duration_s * self._occupancy,
+            air_s * offer.mean_snr,
+            priced.first_sent,
+            priced.first_lost,
+        )
+        self._results = [TransferResult(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+        ids = participants.drop.ids.tolist()
+        ways = [offer.way] * len(ids)
         # arguments of the listener when a transfer begins
-        self._switched_on = [(device, offer.way, air, power_share) for device, air, power_share in shares]
+        self._switched_on = list(zip(ids, ways, offer.air.tolist(), offer.power_share.tolist(), strict=True))
 
     def send(self, env: simpy.Environment, row: int) -> Generator[simpy.Event, Any, TransferResult]:
         """Carry one transfer from now on in one timeout, as its duration is known."""
@@ -108,7 +108,9 @@ class FixedCarrier:
     def _price(self, participants: Participants, group: MessageGroup, offers: dict[Way, Offer]) -> list[PricedTurn]:
         """Price all turns of participants [r] with the same number of turns."""
         radio = self._pricing.radio
-        draws = self._pricing.fading.pauses(participants, group.turns)
+        fades = (participants.correlation < 1.0).any()  # otherwise the gain stays the same in pauses, too
+        if fades:
+            draws = self._pricing.fading.pauses(participants, group.turns)
         turns: list[PricedTurn] = []
         for turn in range(group.turns):
             start = participants.start
@@ -118,9 +120,10 @@ class FixedCarrier:
                 # The fading advances in whole slots: a slot that has begun counts.
                 pause_slots = np.ceil(pause_s / radio.slot_s - SAME_STEP)
                 first_slot = turns[-1].first_slot + turns[-1].slots + pause_slots.astype(np.int64)
-                start = channel.fading.advance(
-                    turns[-1].gain, participants.correlation, pause_slots, draws[:, turn - 1]
-                )
+                start = turns[-1].gain
+                if fades:
+                    correlation = participants.correlation
+                    start = channel.fading.advance(start, correlation, pause_slots, draws[:, turn - 1])
             attempts_before = turn // 2 * radio.faults.attempts  # in the same direction
             at_turn = replace(participants, start=start, first_slot=first_slot, attempts_before=attempts_before)
             offer = offers[way_of(turn)].only(group.rows, group.bits[:, turn])

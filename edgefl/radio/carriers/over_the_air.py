@@ -160,7 +160,7 @@ class OverTheAirCarrier:
             sent_bits = float(self._update_bits[row]) * elapsed_s / duration_s
         delivered = not silent and not cut
         # A sum has a signal-to-noise ratio, its summands have none.
-        return TransferResult(elapsed_s, air_s, air_s * power_share, sent_bits, delivered, cut, sinr_s=np.nan)
+        return TransferResult(elapsed_s, air_s, air_s * power_share, sent_bits, delivered, cut=cut, sinr_s=np.nan)
 
     @property
     def _duration_s(self) -> float:

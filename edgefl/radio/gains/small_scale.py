@@ -14,7 +14,7 @@ from edgefl.core.returns import check_array, check_type, is_trusted
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.block_gains import BlockGains
 from edgefl.radio.drop import Drop
-from edgefl.radio.fading import ScatteredPaths
+from edgefl.radio.fading import Fading, ScatteredPaths
 from edgefl.radio.participants import Participants
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.transfers import Way
@@ -53,6 +53,8 @@ class FadingDraws:
             uniform = self._streams.uniform(purpose, drop.ids, index, count=(number + 1) * count)
             return np.asarray(uniform[:, number * count :])
 
+        if type(radio.fading).waves is Fading.waves:  # which has none
+            return None
         spread_s = radio.propagation.delay_spread_s(drop.los, drop.indoor, radio.carrier_hz)
         paths = ScatteredPaths(speed_mps, drop.los & ~drop.indoor, drop.k_factor, radio.carrier_hz, spread_s)
         with watching_draws(radio.fading, "waves"):

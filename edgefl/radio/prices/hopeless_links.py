@@ -92,16 +92,18 @@ class HopelessLinks:
         if self._adaptation is not None:
             mean_snr = mean_snr * self._adaptation.transmissions  # at best, HARQ adds them up
         least_bps_hz = least_bps / bandwidth_hz
+        constant = participants.constant
+        if constant.all():
+            return np.asarray(self._still_bps_hz(mean_snr, participants, bandwidth_hz) < least_bps_hz)
         mean_bps_hz = self._budget.mean_bps_hz(mean_snr)
         k_factor = participants.drop.k_factor
         # The mean over Ricean fading takes a thousand rates, and most links are far from hopeless in any fading.
         doubtful = np.flatnonzero((k_factor > 0) & (mean_bps_hz < DOUBTFUL * least_bps_hz))
         if doubtful.size:
             mean_bps_hz[doubtful] = channel.rate.mean_ricean_bps_hz(efficiency, mean_snr[doubtful], k_factor[doubtful])
-        constant = np.flatnonzero(participants.constant)
-        if constant.size:
-            still = participants.only(constant)
-            mean_bps_hz[constant] = self._still_bps_hz(mean_snr[constant], still, bandwidth_hz[constant])
+        still = np.flatnonzero(constant)
+        if still.size:
+            mean_bps_hz[still] = self._still_bps_hz(mean_snr[still], participants.only(still), bandwidth_hz[still])
         return np.asarray(mean_bps_hz < least_bps_hz)
 
     def _still_bps_hz(self, mean_snr: Floats, participants: Participants, bandwidth_hz: Floats) -> Floats:

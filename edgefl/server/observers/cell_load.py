@@ -1,6 +1,5 @@
 """The load of the cells: the share of their bands that downloads and uploads occupy."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +9,6 @@ from edgefl.radio.transfers import WAYS, Way
 from edgefl.records.ledger import Ledger
 from edgefl.records.result_files import CELL_LOAD
 from edgefl.server.observer import EndedRound, Observer, RoundColumns
-from edgefl.server.participation import Participation
 
 
 @dataclass(kw_only=True, eq=False)
@@ -38,7 +36,7 @@ class CellLoad(Observer):
     def _record(self, ended: EndedRound) -> RoundColumns:
         if not self._lasted_s > 0:
             return {"load_down": 0.0, "load_up": 0.0}
-        loads = {way: self._band_s(way, ended.parts) / self._lasted_s for way in WAYS}
+        loads = {way: self._band_s(way, ended) / self._lasted_s for way in WAYS}
         if self.cells > 1:
             self.ledger.enter_rows(CELL_LOAD, ended.key.session, ended.key.round, self._rows(loads, ended))
         return {f"load_{way}": float(loads[way].mean()) for way in WAYS}
@@ -53,18 +51,23 @@ class CellLoad(Observer):
         rows = zip(served.tolist(), *(column[served].tolist() for column in columns), strict=True)
         return list(rows)
 
-    def _band_s(self, way: Way, parts: Sequence[Participation]) -> Floats:
+    def _band_s(self, way: Way, ended: EndedRound) -> Floats:
         """Return the time [cells] for which the whole band would have been occupied."""
-        band_s = np.zeros(self.cells)
-        if way == "up" or not self.broadcast:
-            for part in parts:
-                band_s[part.cell] += (part.down if way == "down" else part.up).band_s
-            return band_s
+        if way == "up":
+            return self._sums([part.up.band_s for part in ended.parts], ended)
+        if not self.broadcast:
+            return self._sums([part.down.band_s for part in ended.parts], ended)
         # A broadcast lasts until the last device has received it that began together with the others in a cell.
+        band_s = np.zeros(self.cells)
         longest_s: dict[tuple[int, int], float] = {}
-        for part in parts:
+        for part in ended.parts:
             key = (id(part.downloaded_with), part.cell)
             longest_s[key] = max(longest_s.get(key, 0.0), part.down.band_s)
         for (_, cell), seconds in longest_s.items():
             band_s[cell] += seconds
         return band_s
+
+    def _sums(self, seconds: list[float], ended: EndedRound) -> Floats:
+        """Return the sums [cells] over the participations [n] of a round."""
+        sums = np.bincount(ended.devices["cell"], np.array(seconds, dtype=np.float64), self.cells)
+        return np.asarray(sums, dtype=np.float64)

@@ -59,9 +59,9 @@ class Departures(Observer):
         """Watch the processes of participations [n] from now on until their round is over."""
         self._drop_ended()
         ids = np.array([part.device for part in parts], dtype=np.int64)
-        stays_until_s = self.presence.stays_until_s(ids, self.env.now).tolist()
-        for process, part, time_s in zip(processes, parts, stays_until_s, strict=True):
-            self._add(time_s, process, part)
+        stays_until_s = self.presence.stays_until_s(ids, self.env.now)
+        for row in np.flatnonzero(stays_until_s < np.inf).tolist():
+            self._add(float(stays_until_s[row]), processes[row], parts[row])
         self._set_timer()
 
     def _add(self, time_s: float, process: simpy.Process, part: Participation) -> None:

@@ -28,11 +28,10 @@ class Static(WithSpeed):
 class _StaticTrack(Track):
     def __init__(self, area: Area, speeds_mps: Floats, streams: Streams) -> None:
         super().__init__(speeds_mps)
-        self.area = area
-        self.streams = streams
+        self._positions_m = area.points(streams.uniform("placement", np.arange(len(speeds_mps)), count=2))
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
-        return self.area.points(self.streams.uniform("placement", ids, count=2))  # keyed, so nothing is kept
+        return self._positions_m[ids]
 
     def path_m(self, device: int, times_s: Floats) -> Floats:
         position_m = self.positions_m(np.array([device]), 0.0)
