@@ -135,11 +135,11 @@ def _measured(task: LearningTask, network: Network, workers: Workers, inputs: Cl
     """Return the fastest plan on this machine, measured if it is not in the cache."""
     device = inputs.start.device
     kernels: list[Together] = ["vmap"]
-    if task.training.engine != "vmap":
-        if _by_triton(task, network, device):
-            kernels.insert(0, "triton")
-        if _by_hand(task, network):
-            kernels.insert(0, "layers")
+    if _by_triton(task, network, device):
+        kernels = ["triton", "vmap"]
+    # Only what the rule may choose: a result names an engine and a width, and the rule finds its kernel again.
+    elif _by_hand(task, network) and (device.type == "cpu" or not has_images(network.module)):
+        kernels = ["layers", "vmap"]
     families = _families(task.training, kernels, device)
     limit_bytes = budget(device) / len(workers)  # all workers train cohorts at the same time
     if task.training.width is not None:

@@ -143,6 +143,7 @@ class Trainer:
         cohort = self._typical_cohort(plan, inputs)
         engine = self.engine(plan)
         self._check_independence(plan, inputs)
+        self._check_gradient(plan, inputs)
 
         def train(steps: int) -> Trained:
             return engine.train(shortened(cohort, steps))
