@@ -37,9 +37,9 @@ def without_channels_last() -> None:
 
 def without_keeping_memory() -> None:
     """Let malloc give its memory back."""
-    from edgefl.learning.learner.workers import processes
+    from edgefl.learning.learner.workers import serving
 
-    processes.keep_memory = lambda: None
+    serving.keep_memory = lambda: None
 
 
 def with_threads() -> None:

@@ -17,8 +17,10 @@ import pytest
 import torch
 
 from edgefl.core.errors import RunError
-from edgefl.learning.learner.workers import processes as module
-from edgefl.learning.learner.workers.processes import ForkedWorker, InlineWorker, Slab, TrainingWorkers
+from edgefl.learning.learner.workers import slab as slab_module
+from edgefl.learning.learner.workers.processes import InlineWorker, TrainingWorkers
+from edgefl.learning.learner.workers.slab import Slab
+from edgefl.learning.learner.workers.worker_processes import ForkedWorker
 
 
 class Handler:
@@ -154,7 +156,7 @@ class TestSlab:
 
     @pytest.mark.parametrize("size", [1, 64, 100, 1000, 3000])
     def test_tensors_beyond_the_shared_memory_arrive(self, monkeypatch, size):
-        monkeypatch.setattr(module, "SLAB_BYTES", size)
+        monkeypatch.setattr(slab_module, "SLAB_BYTES", size)
         slab = Slab()
         sent = [message(), torch.arange(30.0), torch.arange(10**4), torch.arange(7)]
         assert_same(slab.unpack(slab.pack(sent)), sent)
@@ -167,7 +169,7 @@ class TestSlab:
                 raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
             return plain(number, size_bytes, **options)
 
-        monkeypatch.setattr(module.mmap, "mmap", limited)
+        monkeypatch.setattr(slab_module.mmap, "mmap", limited)
         slab = Slab()
         sent = [torch.arange(10**7), torch.arange(10**6)]  # one does not fit
         content = slab.pack(sent)
@@ -175,7 +177,7 @@ class TestSlab:
         assert_same(slab.unpack(content), sent)
 
     def test_a_tensor_that_fits_exactly_does_not_travel_in_the_bytes(self, monkeypatch):
-        monkeypatch.setattr(module, "SLAB_BYTES", 2**16)
+        monkeypatch.setattr(slab_module, "SLAB_BYTES", 2**16)
         slab = Slab()
         fits = torch.randn(2**14)
         beyond = torch.randn(2**14 + 1)
@@ -200,7 +202,7 @@ class TestForked:
         assert_same(forked.call("swap", [left, right], same), (right, left))
 
     def test_small_shared_memory_changes_nothing(self, monkeypatch):
-        monkeypatch.setattr(module, "SLAB_BYTES", 1000)
+        monkeypatch.setattr(slab_module, "SLAB_BYTES", 1000)
         worker = ForkedWorker(Handler())
         assert_same(worker.call("echo", [message()], same), message())
         worker.close()

@@ -30,13 +30,8 @@ from edgefl.learning.learner.states import snapshot
 from edgefl.learning.learner.states.client_states import ClientStates
 from edgefl.learning.learner.states.minimal import completed
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers.processes import (
-    TrainingWorkers,
-    cores,
-    keep_memory,
-    one_thread_each,
-    return_memory,
-)
+from edgefl.learning.learner.workers.malloc import keep_memory, return_memory
+from edgefl.learning.learner.workers.processes import TrainingWorkers, cores, one_thread_each
 from edgefl.learning.learner.workers.rule import messages_each
 from edgefl.learning.learner.workers.setup import build_trainers, multiply_exactly, torch_devices
 from edgefl.learning.measures.learned_round import WantedContributions

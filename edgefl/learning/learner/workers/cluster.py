@@ -21,8 +21,9 @@ from edgefl.core.machine import one_numpy_thread, processor
 from edgefl.core.version import edgefl_version
 from edgefl.learning.learner.calls import CallResult
 from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.learner.workers.malloc import keep_memory
 from edgefl.learning.learner.workers.parcels import Parcel, Parcels
-from edgefl.learning.learner.workers.processes import keep_memory, reply
+from edgefl.learning.learner.workers.serving import reply
 from edgefl.learning.learner.workers.setup import build_trainers
 
 log = logging.getLogger("edgefl")
