@@ -33,7 +33,12 @@ from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.workers.malloc import keep_memory, return_memory
 from edgefl.learning.learner.workers.processes import TrainingWorkers, cores, one_thread_each
 from edgefl.learning.learner.workers.rule import messages_each
-from edgefl.learning.learner.workers.setup import build_trainers, multiply_exactly, torch_devices
+from edgefl.learning.learner.workers.setup import (
+    build_trainers,
+    multiply_exactly,
+    torch_devices,
+    trainer_on_cpu,
+)
 from edgefl.learning.measures.learned_round import WantedContributions
 from edgefl.learning.trained_model import TrainedModel
 
@@ -90,7 +95,7 @@ class Learner:
 
             self._workers = ClusterWorkers(task, cluster)
         else:
-            self._workers = TrainingWorkers(built.trainers, processes or 0)
+            self._workers = TrainingWorkers(built.trainers, processes or 0, partial(trainer_on_cpu, task))
         self._messages = messages_each(task)
         self.evaluator = Evaluator(self._workers, task)
         self._pending: list[Job] = []

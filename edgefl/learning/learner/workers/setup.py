@@ -62,6 +62,11 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
     return TrainersOnDevices(trainers, initial[:travelling], initial[travelling:], statistics, own_statistics)
 
 
+def trainer_on_cpu(task: LearningTask) -> Trainer:
+    """Return a new trainer for a process on a CPU, which trains as the first one of `build_trainers` does."""
+    return build_trainers(task, ["cpu"]).trainers[0]
+
+
 def torch_devices(device: str) -> list[str]:
     """Return the torch devices behind cpu, cuda (all GPUs of this machine) or cuda:i."""
     if device == "cuda":
