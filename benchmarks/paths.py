@@ -48,7 +48,7 @@ def with_threads() -> None:
     from edgefl.learning.learner.workers import processes
 
     original = processes.TrainingWorkers
-    learner.TrainingWorkers = lambda trainers, count, _: original(list(trainers) * count, 0)  # type: ignore[assignment,misc]
+    learner.TrainingWorkers = lambda trainers, count, **_: original(list(trainers) * count, 0)  # type: ignore[assignment,misc]
 
 
 def one_by_one() -> None:

@@ -20,6 +20,7 @@ import torch
 from edgefl.learning.learner.calls import CallResult, Worker, as_is
 from edgefl.learning.learner.workers.clean_processes import CannotStartError, clean_workers
 from edgefl.learning.learner.workers.fork_trial import gradients_survive_fork
+from edgefl.learning.learner.workers.gpu import on_device
 from edgefl.learning.learner.workers.handler_pickle import Make
 from edgefl.learning.learner.workers.malloc import keep_memory
 from edgefl.learning.learner.workers.worker_processes import ForkedWorker
@@ -30,12 +31,14 @@ log = logging.getLogger("edgefl")
 class InlineWorker:
     """Runs calls in this process: for GPUs, which are parallel themselves, and for systems without fork."""
 
-    def __init__(self, handler: object) -> None:
+    def __init__(self, handler: object, device: str = "cpu") -> None:
         self.handler = handler
+        self._device = torch.device(device)
 
     def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
         """See Worker."""
-        return take(getattr(self.handler, method)(*args))
+        with on_device(self._device):
+            return take(getattr(self.handler, method)(*args))
 
     def hang_up(self) -> None:
         """Do nothing: there is no process to end."""
@@ -47,16 +50,25 @@ class InlineWorker:
 class TrainingWorkers:
     """Runs calls on workers of this machine, in the background; see `Workers`.
 
-    There is a handler for each GPU, or one that all processes share; without processes it runs in this one. Processes
-    that are not forked from this one get their handler from `make`, which is pickled; None: the handler itself is.
+    There is a handler for each of torch's `devices`, or one that all processes share; without processes it runs in this
+    one. Processes that are not forked from this one get their handler from `make`, which is pickled; None: the handler
+    itself is.
     """
 
-    def __init__(self, handlers: Sequence[object], processes: int, make: Make | None = None) -> None:
+    def __init__(
+        self,
+        handlers: Sequence[object],
+        processes: int,
+        *,
+        devices: Sequence[str] | None = None,
+        make: Make | None = None,
+    ) -> None:
         self._workers: list[Worker] = []
         if processes:
             self._workers += _in_processes(handlers[0], processes, make or partial(as_is, handlers[0]))
         else:
-            self._workers += [InlineWorker(handler) for handler in handlers]
+            places = devices or ["cpu"] * len(handlers)
+            self._workers += [InlineWorker(*each) for each in zip(handlers, places, strict=True)]
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)

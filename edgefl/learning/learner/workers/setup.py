@@ -72,12 +72,3 @@ def torch_devices(device: str) -> list[str]:
     if device == "cuda":
         return [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     return [device]
-
-
-def multiply_exactly(*, exact: bool) -> None:
-    """Let GPUs multiply float32 as IEEE 754 says, or round the factors to TF32.
-
-    By default cuDNN rounds, so that convolutions would be less precise on a GPU than on a CPU.
-    """
-    torch.backends.cuda.matmul.allow_tf32 = not exact
-    torch.backends.cudnn.allow_tf32 = not exact
