@@ -67,7 +67,7 @@ def training_without_workers(request):
 
     # The first backward pass decides whether forked processes get gradients, which some tests ask for: before any test
     # has exported a model, they do.
-    fork_trial._gradients_survive_fork_from_now_on()
+    fork_trial._decide_now()
     usual = learner.cores
     learner.cores = lambda: 0
     yield
