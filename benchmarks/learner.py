@@ -6,9 +6,9 @@ Each side runs in a process of its own, in turn, `repeats` times; the figures ar
 medians of the ratios of runs that stood side by side. PYTHON is an interpreter that has pfl-research (`pip install pfl
 torch`); on a CPU it runs with two processes, its fastest way. --plans adds what each way to train takes, --growth time
 and memory over the number of devices, --idle the share of time in which a GPU has nothing to do, --world the share of
-W3's rounds that is not learning. On a GPU the side `graphs` is edgefl with `training.graphs: auto`. The side `bfloat16`
-is edgefl with `training.precision: bfloat16`, whose products are rounded, where all other sides take float32;
-`precision.py` has what that does to a model.
+W3's rounds that is not learning. On a GPU the side `unrecorded` is edgefl with `training.graphs: off`. The side
+`bfloat16` is edgefl with `training.precision: bfloat16`, whose products are rounded, where all other sides take
+float32; `precision.py` has what that does to a model.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def command_of(side: str, name: str, options: argparse.Namespace) -> list[str]:
         rounds = str(WORKLOADS[name].rounds)
         return [options.pfl, str(HERE / "pfl_research.py"), "--workload", name, "--processes", "2", "--rounds", rounds]
     program = [sys.executable, str(HERE / "workloads.py")]
-    if side == "graphs":
-        return [*program, "edgefl", name, "--device", options.device, "--graphs", "auto"]
+    if side == "unrecorded":
+        return [*program, "edgefl", name, "--device", options.device, "--graphs", "off"]
     if side == "bfloat16":
         return [*program, "edgefl", name, "--device", options.device, "--precision", "bfloat16"]
     return [*program, side, name, "--device", options.device]
@@ -67,7 +67,7 @@ def compare(options: argparse.Namespace) -> None:
     """Print one table row a workload."""
     sides = ["bare", "edgefl"]
     if options.device != "cpu":
-        sides.append("graphs")
+        sides.append("unrecorded")
     if options.bfloat16:
         sides.append("bfloat16")
     if options.pfl:

@@ -37,9 +37,9 @@ def without_channels_last() -> None:
 
 def without_keeping_memory() -> None:
     """Let malloc give its memory back."""
-    from edgefl.learning.learner.workers import processes
+    from edgefl.learning.learner.workers import serving
 
-    processes.keep_memory = lambda: None
+    serving.keep_memory = lambda: None
 
 
 def with_threads() -> None:
@@ -48,7 +48,7 @@ def with_threads() -> None:
     from edgefl.learning.learner.workers import processes
 
     original = processes.TrainingWorkers
-    learner.TrainingWorkers = lambda trainers, count: original(list(trainers) * count, 0)  # type: ignore[assignment,misc]
+    learner.TrainingWorkers = lambda trainers, count, **_: original(list(trainers) * count, 0)  # type: ignore[assignment,misc]
 
 
 def one_by_one() -> None:

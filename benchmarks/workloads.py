@@ -158,7 +158,7 @@ def main() -> None:
     parser.add_argument("workload", choices=list(WORKLOADS))
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--graphs", default="off", help="training.graphs of edgefl")
+    parser.add_argument("--graphs", default="auto", help="training.graphs of edgefl")
     parser.add_argument("--precision", default="float32", help="training.precision of edgefl")
     options = parser.parse_args()
     workload = WORKLOADS[options.workload]

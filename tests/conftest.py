@@ -67,11 +67,11 @@ def training_without_workers(request):
         yield
         return
     from edgefl.learning.learner import learner
-    from edgefl.learning.learner.workers import processes
+    from edgefl.learning.learner.workers import fork_trial
 
     # The first backward pass decides whether forked processes get gradients, which some tests ask for: before any test
     # has exported a model, they do.
-    processes._gradients_survive_fork_from_now_on()
+    fork_trial._decide_now()
     usual = learner.cores
     learner.cores = lambda: 0
     yield

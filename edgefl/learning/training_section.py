@@ -81,8 +81,9 @@ class Training(Section):
     # where layers allow it, and vmap never by hand.
     engine: Literal["auto", "serial", "batched", "vmap", "measured"] = "auto"
     width: Count | None = None  # Number of clients that are trained together; by default chosen by rule, or measured.
-    # Whether steps of SGD on GPUs are recorded once for each shape of a cohort, and replayed as CUDA graphs (auto).
-    graphs: Literal["off", "auto"] = "off"
+    # Whether steps of SGD on GPUs are recorded once for each shape of a cohort, and replayed as CUDA graphs (auto); a
+    # run whose steps cannot be recorded goes on without, and says so.
+    graphs: Literal["off", "auto"] = "auto"
     # Precision of matrix products. tf32 is for GPUs alone; bfloat16 is faster on GPUs, and for convolutions on CPUs
     # with AMX.
     precision: Literal["float32", "tf32", "bfloat16"] = "float32"

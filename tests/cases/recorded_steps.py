@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
+from edgefl.learning.learner.engines.step_graphs import Recording
 from edgefl.learning.learner.jobs import JobKey
 from edgefl.learning.learner.kernels import arithmetic
 from edgefl.learning.learner.networks.network import Network
@@ -68,7 +69,8 @@ def trainer_of(task, recorder=None, device="cpu"):
     (trainer,) = built.trainers
     samples = trainer.samples
     network = Network(trainer.network.module)
-    return Trainer(task, network, samples["train"], samples["test"], recorder), built
+    own = {"train": samples["train"], "test": samples["test"], "recording": Recording(), "record": recorder}
+    return Trainer(task=task, network=network, **own), built
 
 
 def two_rounds(task, plan, recorder=None, *, rates=(0.05, 0.02), same_start=True, device="cpu"):

@@ -1,6 +1,7 @@
 """Tests on a GPU: the CPU's results, states in every home, exact products, the same bytes twice."""
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -8,14 +9,17 @@ import torch
 from learner_cases import make_learner, parts_in_order, train_round
 from model_cases import default, samples
 from recorded_steps import task_with_graphs, two_rounds
+from repeated_rounds import WAYS, check_same_bytes, fits
 
 import edgefl
 from edgefl.learning.algorithms import ALGORITHMS
+from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.scaffold import Scaffold
 from edgefl.learning.datasets import Data
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
+from edgefl.learning.learner.workers import processes
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.fcn import Fcn
 
@@ -112,15 +116,72 @@ def test_a_run_with_recorded_steps_is_one_without():
     assert np.allclose(recorded, plain, rtol=1e-3, atol=1e-5)
 
 
-def test_float32_is_exact_by_default():
-    learner(Fcn(hidden=(8,)), (4, 5), 3, SERIAL, "cuda:0").close()
-    assert not torch.backends.cudnn.allow_tf32
-    assert not torch.backends.cuda.matmul.allow_tf32
-    learner(Fcn(hidden=(8,)), (4, 5), 3, SERIAL, "cuda:0", precision="tf32").close()
-    assert torch.backends.cuda.matmul.allow_tf32
+@pytest.mark.parametrize("precision", ["float32", "tf32"])
+def test_float32_is_exact_by_default(precision):
+    before = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+    of = learner(Fcn(hidden=(8,)), (4, 5), 3, SERIAL, "cuda:0", precision=precision)
+    rounds_factors = precision == "tf32"
+    assert torch.backends.cudnn.allow_tf32 == rounds_factors
+    assert torch.backends.cuda.matmul.allow_tf32 == rounds_factors
+    of.close()
+    assert before == (torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32)
 
 
-def test_the_same_bytes_twice():
-    scenario = {"rounds": 3, "data": {"dataset": "digits"}, "devices": {"count": 10}}
+# A language model has a label for each token, and the task here one for each sample.
+@pytest.mark.parametrize("name", [name for name in MODELS.members if name != "llama"])
+@pytest.mark.parametrize(("engine", "graphs"), WAYS)
+def test_the_same_bytes_twice_and_when_resumed(name, engine, graphs):
+    if not fits(name, engine):
+        pytest.skip("its layers have no gradients by hand")
+    check_same_bytes(name, engine, graphs, "cuda:0")
+
+
+@pytest.mark.parametrize("model", ["fcn", "cnn_mnist"])
+def test_a_run_has_the_same_bytes_twice(model):
+    scenario = {"rounds": 3, "data": {"dataset": "digits"}, "devices": {"count": 10}, "model": model}
     first, second = (edgefl.run(scenario, device="cuda").parameters for _ in range(2))
     assert np.array_equal(first, second)
+
+
+def test_a_run_on_the_cpu_has_processes_after_one_on_the_gpu(caplog):
+    scenario = {"rounds": 2, "data": {"dataset": "digits"}, "devices": {"count": 10}}
+    edgefl.run(scenario, device="cuda")
+    with patch.object(processes, "clean_workers", wraps=processes.clean_workers) as asked:
+        forced = make_learner(processes=2)
+    assert asked.called
+    assert len(forced._workers) == 2
+    train_round(forced, [0, 1, 2])
+    forced.close()
+    assert not [record for record in caplog.records if "single process" in record.message]
+
+
+def test_no_thread_computes_without_a_context(recwarn):
+    check_same_bytes("lenet5", "vmap", "off", "cuda:0")
+    assert not [warning for warning in recwarn if "no current CUDA context" in str(warning.message)]
+
+
+class Waiting(FedAvg):
+    """FedAvg whose steps wait for a number, which no record can hold."""
+
+    def correct(self, gradient, w, local):
+        if not bool(gradient.isfinite().all()):
+            return 0 * gradient
+        return gradient
+
+
+def test_a_step_that_waits_for_a_number_is_taken(caplog):
+    task = task_with_graphs(Fcn(hidden=(8,)), inputs((4, 5)), 3, Waiting(), **WORK)
+    plan = Plan("batched", "layers", 8)
+    found = two_rounds(task, plan, device="cuda:0")
+    expected = two_rounds(task, plan, UnableToRecord(), device="cuda:0")
+    assert ["cannot be recorded" in record.message for record in caplog.records] == [True, True]  # one a run
+    for one, other in zip(found, expected, strict=True):
+        for name, value in one.uploads.items():
+            assert torch.equal(other.uploads[name], value), name
+
+
+class UnableToRecord:
+    """Records nothing."""
+
+    def __call__(self, step):
+        raise RuntimeError("no record")

@@ -9,7 +9,7 @@ from triton_cases import NETWORKS, Case
 
 import edgefl
 from edgefl.learning.algorithms.fedavg import FedAvg
-from edgefl.learning.learner.workers.setup import multiply_exactly
+from edgefl.learning.learner.workers.gpu import FlagsForGpus
 
 pytestmark = [
     pytest.mark.gpu,
@@ -34,14 +34,14 @@ def test_gradients_of_networks(name, precision):
 
     right = Case(name).in_double()
     case = on_card(Case(name))
-    before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
-    multiply_exactly(exact=precision != "tf32")
+    flags = FlagsForGpus()
+    flags.hold(case, exact=precision != "tf32")
     try:
         kernel = TritonGradient(case.network, case.model, FedAvg(), precision)
         found = case.gradients(kernel)
         again = case.gradients(kernel)
     finally:
-        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
+        flags.release()
     for one, other, exact in zip(found, again, right, strict=True):
         assert torch.equal(one, other)
         difference = (one.cpu().double() - exact).norm()

@@ -1,6 +1,5 @@
 """Recorded steps: a replay gives what the step itself does, for values that it has never seen."""
 
-from contextlib import contextmanager
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -10,7 +9,6 @@ import torch
 from model_cases import default, samples
 from recorded_steps import Recorder, task_with_graphs, trainer_of, two_rounds
 
-from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.algorithms.feddyn import FedDyn
 from edgefl.learning.algorithms.scaffold import Scaffold
@@ -19,6 +17,7 @@ from edgefl.learning.datasets.base import IGNORED
 from edgefl.learning.learner.client_inputs import ClientInputs, rounded_rates
 from edgefl.learning.learner.engines import step_graphs
 from edgefl.learning.learner.jobs import JobKey
+from edgefl.learning.learner.kernels import arithmetic
 from edgefl.learning.learner.plans.plan import Plan
 from edgefl.learning.models.cnn import CnnMnist
 from edgefl.learning.models.fcn import Fcn, Mlp
@@ -157,29 +156,80 @@ def test_the_record_that_was_used_longest_ago_makes_room():
         assert recorder.records == 4
 
 
-@contextmanager
-def failing(error):
-    def record(_self, _step):
-        raise error
+class FailingRecorder(Recorder):
+    """Fails after some calls of the step, as the record of a CUDA graph does."""
 
-    with patch.object(Recorder, "__call__", record):
-        yield
+    def __init__(self, error, after=0):
+        super().__init__()
+        self._error = error
+        self._after = after
+
+    def __call__(self, step):
+        if self.records < self._after:
+            return super().__call__(step)
+        self.records += 1
+        step()
+        step()
+        raise self._error
 
 
-def test_a_step_that_cannot_be_recorded_names_the_key():
-    error = RuntimeError("operation not permitted when stream is capturing\nmore")
-    with failing(error), pytest.raises(RunError) as caught:
-        two_rounds(small_task(), LAYERS, Recorder())
-    assert str(caught.value) == (
-        "training.graphs: auto: a local step cannot be recorded (operation not permitted when stream is capturing); "
-        "set it to off"
+REFUSED = RuntimeError("operation not permitted when stream is capturing\nmore")
+
+
+def bytes_of(sent):
+    return [{name: value.numpy().tobytes() for name, value in numbers(trained).items()} for trained in sent]
+
+
+@pytest.mark.parametrize("plan", [LAYERS, VMAP], ids=["layers", "vmap"])
+@pytest.mark.parametrize("model", [Fcn(hidden=(8,)), Mlp(dropout=0.5)], ids=["fcn", "dropout"])
+def test_a_step_that_cannot_be_recorded_is_taken(model, plan, caplog):
+    """The bytes are those of recorded steps, and the run says once that it records none."""
+    task = small_task(Scaffold(), model=model, momentum=0.5)
+    failing = FailingRecorder(REFUSED)
+    recorder = Recorder()
+    with patch.object(arithmetic, "numpy_can_read", lambda _: False):  # as in a record
+        found = two_rounds(task, plan, failing)
+        expected = two_rounds(task, plan, recorder)
+    assert recorder.replays == FULL_STEPS
+    assert bytes_of(found) == bytes_of(expected)
+    assert failing.records == 1
+    (said,) = caplog.records
+    assert said.message == (
+        "training.graphs: a local step cannot be recorded (operation not permitted when stream is capturing): "
+        "training goes on without, and takes longer"
     )
+
+
+def test_a_run_records_nothing_more_after_a_failure(caplog):
+    """Not even the shapes that it has recorded before: all later rounds go the same way."""
+    task = small_task(sizes=[12] * 3)
+    recorder = FailingRecorder(REFUSED, after=1)
+    trainer, built = trainer_of(task, recorder)
+    train = in_rounds(trainer, built, task)
+    run = task.run_info()
+    expected = numbers(train([0], run))
+    replays = recorder.replays
+    train([0, 1], run)
+    again = numbers(train([0], run))
+    train([0, 1, 2], run)
+    assert (recorder.records, recorder.replays) == (2, replays)
+    assert len(caplog.records) == 1
+    for name, value in expected.items():
+        assert torch.allclose(again[name], value, rtol=1e-9, atol=1e-12), name
+
+
+def test_all_gpus_of_a_run_share_one_failure(caplog):
+    recording = step_graphs.Recording()
+    recording.end(REFUSED)
+    recording.end(RuntimeError("another one"))
+    assert not recording.is_on
+    assert len(caplog.records) == 1
 
 
 def test_memory_that_runs_out_in_a_record_makes_cohorts_narrower():
     """The round's training halves cohorts when it meets this error."""
-    with failing(torch.OutOfMemoryError("CUDA out of memory")), pytest.raises(torch.OutOfMemoryError):
-        two_rounds(small_task(), LAYERS, Recorder())
+    with pytest.raises(torch.OutOfMemoryError):
+        two_rounds(small_task(), LAYERS, FailingRecorder(torch.OutOfMemoryError("CUDA out of memory")))
 
 
 def test_without_the_key_nothing_is_recorded():

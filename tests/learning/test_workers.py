@@ -11,63 +11,23 @@ import textwrap
 import threading
 import time
 import traceback
-from pathlib import Path
 
 import pytest
 import torch
+from worker_cases import Handler, alive, assert_same, message, same, wait_until
 
 from edgefl.core.errors import RunError
 from edgefl.learning.learner.workers import processes as module
-from edgefl.learning.learner.workers.processes import ForkedWorker, InlineWorker, Slab, TrainingWorkers
+from edgefl.learning.learner.workers import slab as slab_module
+from edgefl.learning.learner.workers.processes import InlineWorker, TrainingWorkers
+from edgefl.learning.learner.workers.slab import Slab
+from edgefl.learning.learner.workers.worker_processes import ForkedWorker
 
 
-class Handler:
-    """The work that tests give to workers."""
-
-    def echo(self, value):
-        return value
-
-    def pid(self):
-        return os.getpid()
-
-    def threads(self):
-        return torch.get_num_threads()
-
-    def sleep(self, seconds):
-        time.sleep(seconds)
-        return seconds
-
-    def full(self, value):
-        return torch.full((1000,), float(value))
-
-    def double(self, message):
-        return {name: (2 * tensor, tensor.dtype) for name, tensor in message.items()}
-
-    def swap(self, left, right):
-        return right, left
-
-    def fail(self, kind):
-        raise kind("what went wrong")
-
-
-def same(value):
-    return value
-
-
-def alive(pid):
-    """Tell if the process runs; one that has ended but was not waited for does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    return condition()
+@pytest.fixture(autouse=True)
+def _forks(monkeypatch):
+    """Let workers be forked, whatever other tests have done: none of these computes gradients."""
+    monkeypatch.setattr(module, "gradients_survive_fork", lambda: True)
 
 
 @pytest.fixture
@@ -99,42 +59,6 @@ def exit_codes(of):
     return [worker.process.exitcode for worker in of._workers]
 
 
-DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.complex64]
-
-
-def message():
-    """Tensors of all kinds, deep inside other objects."""
-    torch.manual_seed(0)
-    grid = torch.arange(24.0).view(4, 6)
-    return {
-        "plain": [torch.randn(3, 5, 7).mul(50).to(dtype) for dtype in DTYPES],
-        "odd sizes": (torch.arange(3, dtype=torch.uint8), torch.arange(5.0, dtype=torch.float64), torch.ones(1) > 0),
-        "not contiguous": {"t": grid.t(), "step": grid[:, ::2], "expanded": torch.ones(1, 1).expand(3, 4)},
-        "empty": [torch.empty(0), torch.empty(0, 5, dtype=torch.int64), torch.empty(3, 0)],
-        "scalar": torch.tensor(3.5),
-        "twice": [grid, grid],
-        "rest": (1, "text", None, {"deep": [b"bytes", 2.5]}),
-    }
-
-
-def assert_same(left, right):
-    """Values, types and shapes, at any depth."""
-    assert type(left) is type(right)
-    if isinstance(left, torch.Tensor):
-        assert left.dtype == right.dtype
-        assert left.shape == right.shape
-        assert torch.equal(left, right)
-    elif isinstance(left, dict):
-        assert list(left) == list(right)
-        assert_same(list(left.values()), list(right.values()))
-    elif isinstance(left, list | tuple):
-        assert len(left) == len(right)
-        for a, b in zip(left, right, strict=True):
-            assert_same(a, b)
-    else:
-        assert left == right
-
-
 class TestSlab:
     def test_round_trip(self):
         slab = Slab()
@@ -154,7 +78,7 @@ class TestSlab:
 
     @pytest.mark.parametrize("size", [1, 64, 100, 1000, 3000])
     def test_tensors_beyond_the_shared_memory_arrive(self, monkeypatch, size):
-        monkeypatch.setattr(module, "SLAB_BYTES", size)
+        monkeypatch.setattr(slab_module, "SLAB_BYTES", size)
         slab = Slab()
         sent = [message(), torch.arange(30.0), torch.arange(10**4), torch.arange(7)]
         assert_same(slab.unpack(slab.pack(sent)), sent)
@@ -167,7 +91,7 @@ class TestSlab:
                 raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
             return plain(number, size_bytes, **options)
 
-        monkeypatch.setattr(module.mmap, "mmap", limited)
+        monkeypatch.setattr(slab_module.mmap, "mmap", limited)
         slab = Slab()
         sent = [torch.arange(10**7), torch.arange(10**6)]  # one does not fit
         content = slab.pack(sent)
@@ -175,7 +99,7 @@ class TestSlab:
         assert_same(slab.unpack(content), sent)
 
     def test_a_tensor_that_fits_exactly_does_not_travel_in_the_bytes(self, monkeypatch):
-        monkeypatch.setattr(module, "SLAB_BYTES", 2**16)
+        monkeypatch.setattr(slab_module, "SLAB_BYTES", 2**16)
         slab = Slab()
         fits = torch.randn(2**14)
         beyond = torch.randn(2**14 + 1)
@@ -200,7 +124,7 @@ class TestForked:
         assert_same(forked.call("swap", [left, right], same), (right, left))
 
     def test_small_shared_memory_changes_nothing(self, monkeypatch):
-        monkeypatch.setattr(module, "SLAB_BYTES", 1000)
+        monkeypatch.setattr(slab_module, "SLAB_BYTES", 1000)
         worker = ForkedWorker(Handler())
         assert_same(worker.call("echo", [message()], same), message())
         worker.close()
@@ -476,48 +400,3 @@ class TestThePrograms:
         assert errors == ""
         assert process.returncode == 0
         assert not any(alive(pid) for pid in found)
-
-
-@pytest.mark.slow
-def test_a_program_that_has_exported_a_model_trains_in_one_process(tmp_path):
-    """Torch's exporters leave torch unable to compute gradients in forked processes."""
-    program = """
-import edgefl, torch
-torch.onnx.export(torch.nn.Linear(3, 2), (torch.zeros(2, 3),), dynamo=True, verbose=False)
-x = torch.ones(1, requires_grad=True)
-(x * x).sum().backward()
-keys = {"rounds": 2, "devices": {"count": 4}, "training": {"local_steps": 2, "engine": "serial"}}
-after = edgefl.run(keys)
-print(after.status, after.parameters.sum())
-"""
-    file = tmp_path / "program.py"
-    file.write_text(program)
-    plain = tmp_path / "plain.py"
-    plain.write_text("import edgefl" + program.partition("backward()")[2])
-    processes = {**os.environ, "OMP_NUM_THREADS": "2"}  # such small runs have none otherwise
-    exported = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False, env=processes)
-    assert exported.returncode == 0, exported.stderr
-    assert "training uses a single process" in exported.stderr
-    alone = subprocess.run([sys.executable, plain], capture_output=True, text=True, check=False)
-    assert alone.returncode == 0, alone.stderr
-    assert exported.stdout.splitlines()[-1] == alone.stdout.splitlines()[-1]
-
-
-@pytest.mark.slow
-def test_a_program_that_exports_after_training_keeps_all_processes(tmp_path):
-    program = """
-import edgefl, torch
-keys = {"rounds": 2, "devices": {"count": 4}, "training": {"local_steps": 2, "engine": "serial"}}
-edgefl.run(keys)
-torch.onnx.export(torch.nn.Linear(3, 2), (torch.zeros(2, 3),), dynamo=True, verbose=False)
-x = torch.ones(1, requires_grad=True)
-(x * x).sum().backward()
-print(edgefl.run(keys).status)
-"""
-    file = tmp_path / "program.py"
-    file.write_text(program)
-    processes = {**os.environ, "OMP_NUM_THREADS": "2"}
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False, env=processes)
-    assert done.returncode == 0, done.stderr
-    assert "training uses a single process" not in done.stderr
-    assert done.stdout.split()[-1] == "finished"

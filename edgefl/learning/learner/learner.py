@@ -30,15 +30,11 @@ from edgefl.learning.learner.states import snapshot
 from edgefl.learning.learner.states.client_states import ClientStates
 from edgefl.learning.learner.states.minimal import completed
 from edgefl.learning.learner.task import LearningTask
-from edgefl.learning.learner.workers.processes import (
-    TrainingWorkers,
-    cores,
-    keep_memory,
-    one_thread_each,
-    return_memory,
-)
+from edgefl.learning.learner.workers.gpu import FlagsForGpus
+from edgefl.learning.learner.workers.malloc import keep_memory, return_memory
+from edgefl.learning.learner.workers.processes import TrainingWorkers, cores, one_thread_each
 from edgefl.learning.learner.workers.rule import messages_each
-from edgefl.learning.learner.workers.setup import build_trainers, multiply_exactly, torch_devices
+from edgefl.learning.learner.workers.setup import build_trainers, torch_devices, trainer_on_cpu
 from edgefl.learning.measures.learned_round import WantedContributions
 from edgefl.learning.trained_model import TrainedModel
 
@@ -73,7 +69,8 @@ class Learner:
         self.task = task
         self.run = task.run_info()
         self._algorithm = watched_outside(task.algorithm)  # for its few calls at the server
-        built = build_trainers(task, torch_devices(device))
+        devices = torch_devices(device)
+        built = build_trainers(task, devices)
         self.initial = built.initial
         self.statistics = built.statistics  # [b] of the global model's batch normalisation
         self._network = built.network
@@ -87,21 +84,23 @@ class Learner:
             return_memory()
         else:  # this process trains
             keep_memory()
-        if device != "cpu":
-            multiply_exactly(exact=task.training.precision != "tf32")
         self._workers: Workers
         if cluster is not None:
             from edgefl.learning.learner.workers.cluster import ClusterWorkers  # late: most runs have no cluster
 
             self._workers = ClusterWorkers(task, cluster)
         else:
-            self._workers = TrainingWorkers(built.trainers, processes or 0)
+            make = partial(trainer_on_cpu, task)
+            self._workers = TrainingWorkers(built.trainers, processes or 0, devices=devices, make=make)
         self._messages = messages_each(task)
         self.evaluator = Evaluator(self._workers, task)
         self._pending: list[Job] = []
         self.members = Members()
+        self._flags = FlagsForGpus()
         # a failed measurement (or Ctrl-C) must not leave worker processes behind
         try:
+            if device != "cpu":
+                self._flags.hold(self, exact=task.training.precision != "tf32")
             self.plan = plan or choose_plan(task, self._network, self._workers, self._first_inputs())
         except BaseException:
             self.close()
@@ -436,9 +435,10 @@ class Learner:
         return [place for name, place in slices.items() if "bias" not in name]
 
     def close(self) -> None:
-        """End the workers; give memory and files back."""
+        """End the workers; give memory and files back, and torch's flags for GPUs."""
         self._workers.close()
         self._states.close()
+        self._flags.release()
 
 
 def _processes(device: str, wanted: int | None) -> int:

@@ -30,7 +30,9 @@ class CudaGraphs:
             graph = torch.cuda.CUDAGraph()
             try:
                 # Other threads, which train on other GPUs or test a model, may allocate memory meanwhile.
-                with torch.cuda.graph(graph, pool=self._pool, stream=stream, capture_error_mode="thread_local"):
+                record = torch.cuda.graph(graph, pool=self._pool, stream=stream, capture_error_mode="thread_local")
+                # A record that fails leaves its stream behind as the current one.
+                with torch.cuda.stream(stream), record:
                     step()
             except RuntimeError as error:
                 if isinstance(error.__context__, RuntimeError):

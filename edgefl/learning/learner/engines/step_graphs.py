@@ -3,23 +3,27 @@
 On a GPU a step of a small model is a hundred kernels, each of which takes longer to launch than to compute; a recorded
 step is launched in one go. A record knows the memory that it works in, and every number that the host computed when it
 was made. So a cohort is copied into the memory of its shape's record, with the numbers that differ between cohorts
-(such as learning rates), and solvers whose steps depend on a number that the host counts are never recorded.
+(such as learning rates), and solvers whose steps depend on a number that the host counts are never recorded. A replay
+gives the same bytes as the step itself, so a run goes on without records where one fails.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
 
 from torch import Tensor
 
-from edgefl.core.errors import RunError
 from edgefl.learning.algorithms import LocalContext, RunInfo
 from edgefl.learning.learner.engines.local_training import LocalTraining
 from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.engines.stacked_batches import StackedBatches, StepInputs
 from edgefl.learning.learner.kernels.gradients import References
 from edgefl.learning.learner.memory import is_out_of_memory
+
+log = logging.getLogger("edgefl")
 
 MOST = 8  # records that are kept, as each has memory of its own
 WORTH_STEPS = 4  # a record is made only for a cohort with so many full steps: making it takes about as long as two
@@ -99,12 +103,30 @@ class RecordedStep:
         self.run()
 
 
-class StepGraphs:
-    """The records of a device; `record` makes one."""
+class Recording:
+    """Whether the steps of a run are recorded: on all of its devices, until a step on one of them cannot be."""
 
-    def __init__(self, record: Recorder, samples: Samples) -> None:
+    def __init__(self) -> None:
+        self.is_on = True
+        self._lock = Lock()  # of the threads of several GPUs
+
+    def end(self, error: Exception) -> None:
+        """Record nothing more, and say so once."""
+        with self._lock:
+            if not self.is_on:
+                return
+            self.is_on = False
+        text = "training.graphs: a local step cannot be recorded (%s): training goes on without, and takes longer"
+        log.warning(text, str(error).partition("\n")[0])
+
+
+class StepGraphs:
+    """The records of a device; `record` makes one, as long as `recording` is on."""
+
+    def __init__(self, record: Recorder, samples: Samples, recording: Recording) -> None:
         self._record = record
         self._samples = samples
+        self._recording = recording
         self._steps: list[RecordedStep] = []  # the one that was used last comes last
 
     def recorded(
@@ -115,11 +137,15 @@ class StepGraphs:
         statistics: Tensor,
         batches: StackedBatches,
     ) -> RecordedStep | None:
-        """Return the record of a cohort's shape with its memory filled; None if a record is not worth making.
+        """Return the record of a cohort's shape with its memory filled; None if there is none.
 
-        `begun` returns the training of the cohort before its first step. Raises a RunError if the step does what a
-        record cannot hold.
+        Making one is not always worth it, and no longer tried once a step of the run did what a record cannot hold.
+        `begun` returns the training of the cohort before its first step; a record works on copies of the cohort's
+        tensors.
         """
+        if not self._recording.is_on:
+            self._steps.clear()  # and their memory
+            return None
         if batches.full_steps() < WORTH_STEPS:
             return None
         tensors = CohortTensors(local, references, statistics)
@@ -129,7 +155,13 @@ class StepGraphs:
         step = next((known for known in self._steps if known.shape == shape), None)
         if step is None:
             del self._steps[: max(0, len(self._steps) - MOST + 1)]  # before the new one takes its memory
-            step = self._made(begun, shape, tensors.copied(), inputs.copied())
+            try:
+                step = self._made(begun, shape, tensors.copied(), inputs.copied())
+            except RuntimeError as error:
+                if is_out_of_memory(error):
+                    raise
+                self._recording.end(error)
+                return None
         else:
             self._steps.remove(step)
         self._steps.append(step)
@@ -144,15 +176,7 @@ class StepGraphs:
             # the number of the step means nothing: a solver that asks for it is not recorded
             training.step([inputs.mini_batch(all_clients, self._samples)], all_clients.stop, 1)
 
-        try:
-            replay = self._record(take)
-        except RuntimeError as error:
-            if is_out_of_memory(error):
-                raise
-            why = str(error).partition("\n")[0]
-            text = f"training.graphs: auto: a local step cannot be recorded ({why}); set it to off"
-            raise RunError(text) from None
-        return RecordedStep(shape, training, tensors, inputs, replay)
+        return RecordedStep(shape, training, tensors, inputs, self._record(take))
 
 
 def _shape(tensors: CohortTensors, inputs: StepInputs) -> Shape:

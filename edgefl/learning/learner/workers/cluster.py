@@ -21,9 +21,10 @@ from edgefl.core.machine import one_numpy_thread, processor
 from edgefl.core.version import edgefl_version
 from edgefl.learning.learner.calls import CallResult
 from edgefl.learning.learner.task import LearningTask
+from edgefl.learning.learner.workers.malloc import keep_memory
 from edgefl.learning.learner.workers.parcels import Parcel, Parcels
-from edgefl.learning.learner.workers.processes import keep_memory, reply
-from edgefl.learning.learner.workers.setup import build_trainers
+from edgefl.learning.learner.workers.serving import reply
+from edgefl.learning.learner.workers.setup import trainer_on_cpu
 
 log = logging.getLogger("edgefl")
 
@@ -46,7 +47,7 @@ class ClusterTrainer:
         torch.set_num_threads(1)
         self._threads = ExitStack()  # as long as this process lives
         self._threads.enter_context(one_numpy_thread())
-        self._trainer = build_trainers(task, ["cpu"]).trainers[0]
+        self._trainer = trainer_on_cpu(task)
 
     def facts(self) -> dict[str, str]:
         """Return the facts on which the bytes of results depend: versions, and the type of the processor."""

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from edgefl.learning.learner.engines.samples import Samples
+from edgefl.learning.learner.engines.step_graphs import Recording
 from edgefl.learning.learner.networks.initial import build_module, initial_parameters
 from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.learner.task import LearningTask
@@ -42,6 +43,7 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
     kept = task.model.kept_names(module)
     travelling = len(initial) - sum(dict(module.named_parameters())[name].numel() for name in kept)
     data = task.stored
+    recording = Recording()
     trainers = []
     for device in devices:
         train = Samples(
@@ -54,7 +56,8 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
             augmentation=task.augmentation,
         )
         test = Samples(x=data.test_x, y=data.test_y, mean=data.mean, std=data.std, device=device, dtype=task.dtype)
-        trainers.append(Trainer(task, Network(module.to(device), own_code=own_code, kept=kept), train, test))
+        network = Network(module.to(device), own_code=own_code, kept=kept)
+        trainers.append(Trainer(task=task, network=network, train=train, test=test, recording=recording))
     statistics = trainers[0].network.initial_statistics.to(devices[0])
     own_statistics = statistics[:0]
     if task.training.batch_norm == "local" or task.model.keeps_statistics(module):
@@ -62,17 +65,13 @@ def build_trainers(task: LearningTask, devices: list[str]) -> TrainersOnDevices:
     return TrainersOnDevices(trainers, initial[:travelling], initial[travelling:], statistics, own_statistics)
 
 
+def trainer_on_cpu(task: LearningTask) -> Trainer:
+    """Return a new trainer for a process on a CPU, which trains as the first one of `build_trainers` does."""
+    return build_trainers(task, ["cpu"]).trainers[0]
+
+
 def torch_devices(device: str) -> list[str]:
     """Return the torch devices behind cpu, cuda (all GPUs of this machine) or cuda:i."""
     if device == "cuda":
         return [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     return [device]
-
-
-def multiply_exactly(*, exact: bool) -> None:
-    """Let GPUs multiply float32 as IEEE 754 says, or round the factors to TF32.
-
-    By default cuDNN rounds, so that convolutions would be less precise on a GPU than on a CPU.
-    """
-    torch.backends.cuda.matmul.allow_tf32 = not exact
-    torch.backends.cudnn.allow_tf32 = not exact

@@ -19,7 +19,7 @@ from edgefl.learning.learner.engines.engine import Cohort, Trained, TrainingEngi
 from edgefl.learning.learner.engines.samples import Samples
 from edgefl.learning.learner.engines.serial import SerialEngine
 from edgefl.learning.learner.engines.solver import Solver
-from edgefl.learning.learner.engines.step_graphs import Recorder, StepGraphs
+from edgefl.learning.learner.engines.step_graphs import Recorder, Recording, StepGraphs
 from edgefl.learning.learner.jobs import JobKey
 from edgefl.learning.learner.kernels.compared import Compared, classes_last, compared, sample_losses
 from edgefl.learning.learner.kernels.gradients import GradientKernel, VmapGradient
@@ -44,11 +44,19 @@ TESTED = {"cpu": 250, "cuda": 2_500}  # samples at once: enough for matrix produ
 class Trainer:
     """Trains and tests on one device, which has the network and all samples.
 
-    By default steps are recorded for `training.graphs: auto` as CUDA graphs on a GPU, and not elsewhere.
+    By default steps are recorded for `training.graphs: auto` as CUDA graphs on a GPU, and not elsewhere. All trainers
+    of a run share the `recording`.
     """
 
     def __init__(
-        self, task: LearningTask, network: Network, train: Samples, test: Samples, record: Recorder | None = None
+        self,
+        *,
+        task: LearningTask,
+        network: Network,
+        train: Samples,
+        test: Samples,
+        recording: Recording,
+        record: Recorder | None = None,
     ) -> None:
         self.task = task
         self.network = network
@@ -67,7 +75,7 @@ class Trainer:
         # A hook that changes labels looks at the ids of devices, for which a recorded step cannot wait.
         may_record = not self.solver.counts_steps and not has_own_labels(task.algorithm)
         if record is not None and task.training.graphs == "auto" and may_record:
-            self._graphs = StepGraphs(record, train)
+            self._graphs = StepGraphs(record, train, recording)
 
     def engine(self, plan: Plan, algorithm: Algorithm | None = None) -> TrainingEngine:
         """Return the engine of a plan, with another algorithm than the task's if one is given."""

@@ -1,0 +1,85 @@
+"""Shared memory in which the tensors of a message travel between two processes of a machine."""
+
+import mmap
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from edgefl.learning.learner.workers.tensor_pickle import packed, unpacked
+
+SLAB_BYTES = 2**30  # address space for tensors in each direction; it takes memory only where it is touched
+LEAST_SLAB_BYTES = 2**20  # where a limit such as `ulimit -v` leaves no room for more
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
+# MAP_NORESERVE: no swap is set aside for the address space, of which most is never touched
+NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0)
+
+
+class Slab:
+    """Shared memory for the tensors of one message; the rest of the message is pickled.
+
+    A tensor is copied once, into the memory; through the pipe it would be copied several times. Tensors that do not fit
+    into the memory go through the pipe. Without a `file`, a descriptor, only processes that are forked later share it.
+    """
+
+    def __init__(self, file: int | None = None) -> None:
+        if file is None:
+            self._memory = _mapped(-1, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | NO_RESERVE)
+        else:
+            self._memory = _mapped(file, mmap.MAP_SHARED | NO_RESERVE)
+
+    def pack(self, message: object) -> bytes:
+        """Write the message's tensors into the memory; return the rest as bytes."""
+        used = 0
+
+        def keep(tensor: Tensor) -> tuple[int, tuple[int, ...], torch.dtype] | None:
+            """Put a tensor into the memory, and return where it is; None if it does not fit."""
+            nonlocal used
+            if used + tensor.nbytes > len(self._memory):
+                return None
+            begin = used
+            self._view(begin, tensor.shape, tensor.dtype).copy_(tensor)
+            used = _aligned(begin + tensor.nbytes)
+            return begin, tuple(tensor.shape), tensor.dtype
+
+        return packed(message, keep)
+
+    def unpack(self, content: bytes) -> Any:
+        """Return the message; its tensors are views of the memory."""
+        return unpacked(content, self._view)
+
+    def _view(self, begin: int, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+        count = torch.Size(shape).numel()
+        return torch.frombuffer(self._memory, dtype=dtype, count=count, offset=begin).view(shape)
+
+
+def memory_file() -> int:
+    """Return the descriptor of a new file in memory, for the slabs of two processes of which neither forks the other.
+
+    It is as large as this process can map it; the other process maps as much.
+    """
+    file = os.memfd_create("edgefl")
+    os.ftruncate(file, SLAB_BYTES)
+    with _mapped(file, mmap.MAP_SHARED | NO_RESERVE) as memory:
+        os.ftruncate(file, len(memory))
+    return file
+
+
+def _mapped(file: int, flags: int) -> mmap.mmap:
+    """Return a file's memory, or memory of its own for -1, as much as the address space has room for."""
+    size_bytes = SLAB_BYTES
+    if file >= 0:
+        size_bytes = os.fstat(file).st_size
+    while size_bytes > LEAST_SLAB_BYTES:
+        with suppress(OSError):
+            return mmap.mmap(file, size_bytes, flags=flags)
+        size_bytes //= 4
+    return mmap.mmap(file, max(size_bytes, 1), flags=flags)
+
+
+def _aligned(offset: int) -> int:
+    """Return the next offset at which a tensor may begin."""
+    return -(-offset // ALIGNMENT) * ALIGNMENT
