@@ -185,7 +185,7 @@ def _work(task: LearningTask, network: Network, inputs: ClientInputs) -> Mapping
         "code": source(network.module),
         "data": f"{task.data.shape} {inputs.start.dtype}",
         "algorithm": algorithm,
-        "training": f"{training.batch_size} {training.engine} {training.width} {training.precision}",
+        "training": f"{training.batch_size} {training.engine} {training.width} {training.precision} {training.graphs}",
     }
 
 
