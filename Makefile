@@ -110,7 +110,8 @@ version: setup
 gpu-check: setup
 	$(BIN)/python -m pytest -m gpu
 	mkdir -p results
-	$(BIN)/python benchmarks/learner.py --device cuda --workloads W1 W2 W3 R18 --plans --growth --idle | tee results/gpu-benchmark.md
+	$(BIN)/python benchmarks/gpu.py --out results/gpu-benchmark.jsonl
+	$(BIN)/python benchmarks/learner.py --device cuda --workloads --plans --growth --idle | tee results/gpu-benchmark.md
 
 # build/site/index.html. A dead link, a missing anchor or a page without a place in the navigation is a failure.
 docs: setup

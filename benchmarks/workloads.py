@@ -1,7 +1,7 @@
 """The workloads of the learner's benchmarks, as edgefl scenarios and as a bare PyTorch loop.
 
 Synthetic standard-normal inputs, labels of a fixed linear teacher, float32, SGD lr 0.1, weight decay 1e-3,
-sample-weighted FedAvg, no evaluation in the timed rounds.
+sample-weighted FedAvg, no evaluation in the timed rounds. benchmarks/gpu.py can take the images of CIFAR-10 instead.
 
     python benchmarks/workloads.py bare W1 --rounds 8 [--device cuda]
     python benchmarks/workloads.py edgefl W1 --rounds 8 [--device cuda] [--precision bfloat16]
@@ -39,6 +39,8 @@ class Workload:
     work: dict[str, int]  # local_epochs or local_steps
     rounds: int = 8  # timed ones
     layers: list[Any] = field(default_factory=list)
+    classes: int = CLASSES
+    real: bool = False  # the images of CIFAR-10, from the beginning again where they are too few
 
     @property
     def steps(self) -> int:
@@ -65,6 +67,25 @@ WORKLOADS = {
         "ResNet-18 (GroupNorm), 10 of 10 clients x 5 steps of 20", {"kind": "resnet18"}, (3, 32, 32), 10, 100, 10, 20,
         {"local_epochs": 1}, 3,
     ),
+    "R18W": Workload(
+        "ResNet-18 (GroupNorm), 50 of 1,000 clients x 5 steps of 10", {"kind": "resnet18"}, (3, 32, 32), 1000, 50, 50,
+        10, {"local_epochs": 1}, 3,
+    ),
+    # As the benchmark of BlazeFL, https://github.com/blazefl/blazefl, which reports five rounds.
+    "BLAZE-CNN": Workload(
+        "LeNet-5, 100 of 100 clients x 50 steps of 50", {"kind": "lenet5"}, (3, 32, 32), 100, 500, 100, 50,
+        {"local_epochs": 5}, 1,
+    ),
+    "BLAZE-R18": Workload(
+        "torchvision's ResNet-18 (batch norm), 100 of 100 clients x 50 steps of 50",
+        {"kind": "torchvision.models:resnet18", "num_classes": 10}, (3, 32, 32), 100, 500, 100, 50,
+        {"local_epochs": 5}, 1,
+    ),
+    # As FLUTE's on Fed-CIFAR-100 (Garcia et al., arXiv:2203.13789).
+    "FLUTE": Workload(
+        "ResNet-18 (GroupNorm), 100 classes, 10 of 500 clients x 5 steps of 20", {"kind": "resnet18"}, (3, 32, 32),
+        500, 100, 10, 20, {"local_epochs": 1}, 3, classes=100,
+    ),
 }  # fmt: skip
 
 
@@ -72,9 +93,26 @@ def synthetic(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
     """Return samples [n, *shape] and labels [n]."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((workload.clients * workload.samples, *workload.shape), dtype=np.float32)
-    teacher = rng.standard_normal((math.prod(workload.shape), CLASSES), dtype=np.float32)
+    teacher = rng.standard_normal((math.prod(workload.shape), workload.classes), dtype=np.float32)
     scores = x.reshape(len(x), -1) @ teacher
     return x, scores.argmax(axis=1)
+
+
+def images(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
+    """Return standardised images of CIFAR-10 [n, 3, 32, 32] and labels [n]; if there are fewer, they come again."""
+    from edgefl.learning.datasets.cifar10 import Cifar10
+
+    data = Cifar10().load()
+    chosen = np.arange(workload.clients * workload.samples) % len(data.train_x)
+    x = (data.train_x[chosen].astype(np.float32) - data.mean) / data.std
+    return x.astype(np.float32), data.train_y[chosen]
+
+
+def samples_of(workload: Workload) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples [n, *shape] and labels [n] of all clients."""
+    if workload.real:
+        return images(workload)
+    return synthetic(workload)
 
 
 def bare(workload: Workload, rounds: int, device: str) -> list[float]:
@@ -86,13 +124,20 @@ def bare(workload: Workload, rounds: int, device: str) -> list[float]:
     from torch.nn.functional import cross_entropy
 
     from edgefl.learning.models import MODELS
+    from edgefl.learning.models.base import Model
+    from edgefl.learning.models.imported import Imported
 
-    kind = workload.model["kind"]
-    samples, labels = synthetic(workload)
+    keys = dict(workload.model)
+    kind = keys.pop("kind")
+    if ":" in kind:
+        member: Model = Imported(import_path=kind, **keys)
+    else:
+        member = MODELS.load(kind)(**keys)
+    samples, labels = samples_of(workload)
     x = torch.from_numpy(samples).to(device)
     y = torch.from_numpy(labels).to(device)
     torch.manual_seed(1)
-    model = MODELS.load(kind)().module(workload.shape, CLASSES).to(device)
+    model = member.module(workload.shape, workload.classes).to(device)
     state = {name: value.clone() for name, value in model.state_dict().items()}
     rng = np.random.default_rng(1)
     seconds = []
@@ -111,7 +156,8 @@ def bare(workload: Workload, rounds: int, device: str) -> list[float]:
                     optimizer.step()
                     steps += 1
             for name, value in model.state_dict().items():
-                total[name] += value / workload.participants
+                if value.is_floating_point():  # batch normalisation also counts its batches
+                    total[name] += value / workload.participants
         state = total
         if device != "cpu":
             torch.cuda.synchronize()
@@ -121,7 +167,7 @@ def bare(workload: Workload, rounds: int, device: str) -> list[float]:
 
 def scenario(workload: Workload, folder: Path, rounds: int) -> dict[str, Any]:
     """Return the same as an edgefl scenario, with the radio and the devices priced."""
-    x, y = synthetic(workload)
+    x, y = samples_of(workload)
     path = folder / "synthetic.npz"
     np.savez(path, train_x=x, train_y=y, test_x=x[:100], test_y=y[:100])
     return {

@@ -20,12 +20,12 @@ from edgefl.cli.common import (
 )
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from edgefl.cli.json_output import add_json, print_json
+from edgefl.cli.recipe_forecast import dry_run, needs_as_json
 from edgefl.core.errors import InputError
 
 if TYPE_CHECKING:
     from edgefl.reproductions.comparison import Cell, Comparison
     from edgefl.reproductions.library import Library
-    from edgefl.reproductions.needs import Need
     from edgefl.reproductions.overview import Line
     from edgefl.reproductions.plan import Plan
     from edgefl.reproductions.study import StudyResult
@@ -107,7 +107,9 @@ def _done(library: Library, names: Sequence[str], options: argparse.Namespace) -
     if options.recorded:
         return _recorded(library, names, options)
     if options.dry_run:
-        return _dry_run(library, names, options)
+        plans = _plans(library, names, options)
+        options.document["plans"] = dry_run(plans, options.device, as_json=options.json)
+        return EXIT_DONE
     if options.recipe is None:
         return _list(library, names, options)
     return _run_all(library, names, options)
@@ -231,34 +233,6 @@ def _recorded(library: Library, names: Sequence[str], options: argparse.Namespac
     elif not options.quiet:
         print("\n\n".join(_text(comparison) for comparison in comparisons))
     return EXIT_DONE if all(comparison.holds for comparison in comparisons) else EXIT_FAILED
-
-
-def _dry_run(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
-    """Print what would be run, and how long it takes, estimated from first rounds."""
-    from edgefl.core.units import seconds
-    from edgefl.reproductions.needs import lacking, needs
-    from edgefl.reproductions.scenarios import scenarios_of
-    from edgefl.reproductions.trials import trial_s
-
-    plans: list[dict[str, Any]] = []
-    options.document["plans"] = plans
-    for plan in _plans(library, names, options):
-        scenarios_of(plan)  # each of them is checked
-        if options.json:
-            found = needs(plan)
-            takes_s = None if lacking(found) else trial_s(plan)
-            plans.append({"name": plan.entry.name, "runs": len(plan.runs), "takes_s": takes_s, "data": _needs(found)})
-            continue
-        settings = f"{len(plan.points)} settings, {len(plan.seeds)} seeds"
-        print(f"{plan.entry.name}: {len(plan.runs)} runs ({settings}) for {len(plan.cells)} cells")
-        found = needs(plan)
-        for need in found:
-            place = "here" if need.here else f"not here: {need.remedy}"
-            print(f"  {'data':<9}{need.name}: {place}")
-        if not lacking(found):
-            text = f"about {seconds(trial_s(plan))} here, one run after the other, told by first rounds of some of them"
-            print(f"  {'takes':<9}{text}", flush=True)
-    return EXIT_DONE
 
 
 def _check(library: Library, names: Sequence[str], options: argparse.Namespace) -> int:
@@ -385,10 +359,6 @@ def _text(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _needs(needs: Sequence[Need]) -> list[dict[str, Any]]:
-    return [{"name": need.name, "here": need.here} for need in needs]
-
-
 def _recipe_as_json(line: Line) -> dict[str, Any]:
     """Return a recipe of the list as `--json` prints it."""
     return {
@@ -396,7 +366,7 @@ def _recipe_as_json(line: Line) -> dict[str, Any]:
         "title": line.entry.recipe.title,
         "source": line.entry.recipe.source,
         "covers": list(line.entry.recipe.covers),
-        "data": _needs(line.needs),
+        "data": needs_as_json(line.needs),
         "takes_s": None if line.takes is None else line.takes.seconds,
         "measured": line.measured,
         "state": line.state,

@@ -170,6 +170,8 @@ class _Study:
             if self._options.overwrite:
                 sweep_folder.clear(self._folder / RUNS)
             self._begin()
+        if self._options.record:
+            self._record_others()
         comparison = compare(self._plan, self._rows)
         pages.write(comparison, self._folder)
         return StudyResult(self._folder, comparison, {**failed, **self._unreadable}, interrupted)
@@ -224,9 +226,20 @@ class _Study:
         own.sort(key=lambda one: order.get(one.key, len(order)))
         write_rows(self._folder / MEASURED, own)
         if self._options.record:
-            recorded = read_rows(self._record, self._plan.axes)
-            recorded[row.key] = replace(row, digest="")  # recorded rows count until the recipe changes
-            write_rows(self._record, recorded.values())
+            self._add_to_record({row.key: row})
+
+    def _record_others(self) -> None:
+        """Add this plan's rows of the folder that were measured without `record`, such as on another machine."""
+        known = recorded_rows(self._library, self._plan)
+        self._add_to_record({key: row for key, row in self._rows.items() if key in self._digests and key not in known})
+
+    def _add_to_record(self, rows: Rows) -> None:
+        if not rows:
+            return
+        recorded = read_rows(self._record, self._plan.axes)
+        # Recorded rows have no digest: they count until the recipe changes.
+        recorded |= {key: replace(row, digest="") for key, row in rows.items()}
+        write_rows(self._record, recorded.values())
 
 
 def read_run(plan: Plan, run: PlannedRun, folder: Path, measures: Mapping[str, Reading], digest: str = "") -> Row:

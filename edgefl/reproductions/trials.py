@@ -15,29 +15,33 @@ MOST_TRIED = 3  # runs of a recipe, whose algorithms differ in their cost
 
 
 def kept_trial_s(plan: Plan) -> float | None:
-    """Return the duration of all runs of a plan, one by one [s], by an earlier trial; None without one."""
-    run_s = _kept().get(_key(plan))
+    """Return the duration of all runs of a plan, one by one [s], by an earlier trial on `auto`; None without one."""
+    run_s = _kept().get(_key(plan, "auto"))
     if run_s is None:
         return None
     return run_s * len(plan.runs)
 
 
-def trial_s(plan: Plan) -> float:
+def trial_s(plan: Plan, device: str = "auto") -> float:
     """Try some of a plan's runs, keep the result, and return the duration of all of them, one by one [s].
 
+    Args:
+        plan: the recipe at a scale.
+        device: where the runs train: auto, cpu, cuda or cuda:i.
+
     Raises:
-        InputError: a scenario is wrong, or its data are not here.
+        InputError: a scenario is wrong, its data are not here, or there is no such device.
         RunError: one of the first rounds fails.
     """
     from edgefl.runs.emulation import Options
     from edgefl.runs.forecast import whole_run_s
 
-    options = Options(train=plan.recipe.train)
+    options = Options(device=device, train=plan.recipe.train)
     tried = _tried(plan)
     # The first run imports libraries and measures how to train here, which later runs do not repeat.
     whole_run_s(scenario_of(plan, tried[0]), options)
     run_s = statistics.fmean(whole_run_s(scenario_of(plan, run), options) for run in tried)
-    write_for_user(_file(), json.dumps(_kept() | {_key(plan): run_s}, indent=2).encode())
+    write_for_user(_file(), json.dumps(_kept() | {_key(plan, device): run_s}, indent=2).encode())
     return run_s * len(plan.runs)
 
 
@@ -48,10 +52,10 @@ def _tried(plan: Plan) -> list[PlannedRun]:
     return [PlannedRun(points[place], plan.seeds[0]) for place in sorted(places)][:MOST_TRIED]
 
 
-def _key(plan: Plan) -> str:
-    """Return the recipe, its scale, and a digest of its file, so that an edited recipe is tried again."""
+def _key(plan: Plan, device: str) -> str:
+    """Return the recipe, its scale, the device, and a digest of its file, so that an edited recipe is tried again."""
     digest = hashlib.sha256(read_bytes(plan.entry.runs_path)).hexdigest()[:16]
-    return f"{plan.entry.runs_of} {plan.scale} {digest}"
+    return f"{plan.entry.runs_of} {plan.scale} {device} {digest}"
 
 
 def _file() -> Path:

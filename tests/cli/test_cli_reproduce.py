@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -18,10 +19,34 @@ COMMAND = [sys.executable, "-m", "edgefl"]
 TABLE = ("reproduce", "textbook/table-1", "--library", "library")
 FIGURE = ("reproduce", "textbook/figure-1", "--library", "library", "-o", "study", "--workers", "1")
 
+LEARNING = (
+    PRICES.replace("train: false", "train: true")
+    .replace("bases/parabola.yaml", "plain")
+    .replace("{rounds: 30}", "{rounds: 150, data.dataset: digits, training.local_epochs: 5, server.participants: 10}")
+    .replace(
+        "slow: {training.lr: 0.1}, fast: {training.lr: 0.2}, faster: {training.lr: 0.3}", "slow: {training.lr: 0.1}"
+    )
+    .replace("seeds: [1, 2]", "seeds: [1]")
+    .partition("scales:")[0]
+)
+# Otherwise a run is learned for ten seconds before its first checkpoint.
+STATE_EVERY_ROUND = "from edgefl.learning import record\nrecord.Pace.FIRST_S = 0.0\nrecord.Pace.TIME_SHARE = 1.0\n"
+LINES_A_TIME = 40  # of the journal, which gets two in a round
+
 
 def rows(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def lines_in(path):
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def whole_lines(path):
+    """The lines of a file but for the last one, which may be half written."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    return b"".join(lines[:-1])
 
 
 def test_a_study_from_its_first_run_to_an_altered_table(edgefl):
@@ -127,6 +152,52 @@ def test_an_interrupted_study_goes_on_to_the_same_bytes(edgefl):
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_a_run_killed_again_and_again_goes_on_from_its_checkpoints(edgefl, monkeypatch):
+    """A run that outlives each process, such as one that is lent for minutes, still ends, with the same bytes."""
+    edgefl.write("python/sitecustomize.py", STATE_EVERY_ROUND)
+    paths = [str(edgefl.folder / "python"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    library = write_library(edgefl.folder / "library", figure_1=LEARNING)
+    command = (*FIGURE[:4], "--workers", "1", "--device", "cpu")
+    run = edgefl.folder / "study" / "runs" / "rate=slow" / "seed-1"
+    journal = run / "checkpoints" / "journal.jsonl"
+    kept = b""
+    for ended_by in (signal.SIGKILL, signal.SIGTERM):
+        with edgefl.start(*command, "-o", "study", "--record", stdout=subprocess.DEVNULL) as process:
+            fewest = len(kept)
+            while process.poll() is None and lines_in(journal) < kept.count(b"\n") + LINES_A_TIME:
+                if journal.exists():
+                    fewest = min(fewest, journal.stat().st_size)
+                time.sleep(0.01)
+            assert process.poll() is None  # it had more to do
+            process.send_signal(ended_by)
+            process.wait(timeout=60)
+        learned = whole_lines(journal)
+        assert fewest >= len(kept)  # the record was not begun again
+        assert learned.startswith(kept)
+        kept = learned
+    done = edgefl(*command, "-o", "study", "--record")
+    assert done.returncode == 0, done.stderr
+    assert len(rows(library / "measured" / "textbook" / "figure-1-full.csv")) == 1
+    whole = edgefl(*command, "-o", "whole")
+    assert whole.returncode == 0, whole.stderr
+    for name in ("rounds.csv", "devices.csv", "model.safetensors"):
+        again = edgefl.folder / "whole" / "runs" / "rate=slow" / "seed-1" / name
+        assert (run / name).read_bytes() == again.read_bytes()
+
+
+def test_rows_that_were_measured_elsewhere_are_recorded(edgefl):
+    library = write_library(edgefl.folder / "library")
+    assert edgefl(*FIGURE, "--quiet").returncode == 0
+    record = library / "measured" / "textbook" / "figure-1-full.csv"
+    assert not record.exists()
+    done = edgefl(*FIGURE, "--record", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert [row["time"] for row in rows(record)] == [
+        row["time"] for row in rows(edgefl.folder / "study" / "measured.csv")
+    ]
+
+
 @pytest.mark.parametrize("other", [("--check",), ("textbook/figure-1", "--dry-run"), ()])
 def test_a_folder_where_nothing_is_written_is_refused(edgefl, other):
     write_library(edgefl.folder / "library")
@@ -214,7 +285,21 @@ def test_dry_run_estimates_the_time_of_a_recipe(edgefl):
     assert "by a trial" not in edgefl("reproduce", "--library", "library").stdout
     done = edgefl("reproduce", "textbook", "--library", "library", "--dry-run")
     assert "6 runs (3 settings, 2 seeds)" in done.stdout
+    assert "on H100" not in done.stdout  # nothing is learned
     assert "by a trial" in edgefl("reproduce", "--library", "library").stdout
+
+
+def test_dry_run_names_the_time_on_a_gpu_also_without_the_data(edgefl):
+    done = edgefl("reproduce", "fedssg/table-1-cifar-10", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("  on H100")]
+    assert "estimated from rounds that were measured on one (docs/benchmarks.md)" in line
+    assert "  takes" not in done.stdout
+    document = json.loads(edgefl("reproduce", "sequential-fl/table-3", "--dry-run", "--json").stdout)
+    assert document["plans"][0]["takes_s"] is None
+    assert document["plans"][0]["h100_s"] > 0
+    [line] = edgefl.refused("reproduce", "fedssg/table-1-cifar-10", "--dry-run", "--device", "cuda:99")
+    assert line.startswith("--device cuda:99: not on this machine")
 
 
 def test_a_folder_with_other_files_is_left_alone(edgefl):
