@@ -111,6 +111,7 @@ gpu-check: setup
 	$(BIN)/python -m pytest -m gpu
 	mkdir -p results
 	$(BIN)/python benchmarks/gpu.py --out results/gpu-benchmark.jsonl
+	$(BIN)/python benchmarks/gradient_errors.py --models lenet5 cnn svhn_cnn resnet18 | tee results/gpu-errors.txt
 	$(BIN)/python benchmarks/learner.py --device cuda --workloads --plans --growth --idle | tee results/gpu-benchmark.md
 
 # build/site/index.html. A dead link, a missing anchor or a page without a place in the navigation is a failure.
