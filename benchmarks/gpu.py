@@ -1,6 +1,6 @@
 """Measure edgefl beside a bare PyTorch loop on a GPU, all in one process, until a deadline.
 
-    python benchmarks/gpu.py [--device cuda] [--seconds 240] [--workloads W1 R18W] [--sides bare graphs] [--out FILE]
+    python benchmarks/gpu.py [--device cuda] [--seconds 240] [--workloads W1 R18W] [--sides bare vmap] [--out FILE]
 
 Each line is the JSON of one side of a workload of benchmarks/workloads.py: the median, least and greatest seconds of a
 round but the first; `over_bare`, how many times as fast as the bare loop of the same call; the peak of the GPU's
@@ -26,10 +26,11 @@ from workloads import WORKLOADS, Workload, bare, emulated
 SIDES: dict[str, dict[str, str]] = {  # keys of the section training
     "bare": {},
     "edgefl": {},
-    "graphs": {"graphs": "auto"},
-    "measured": {"graphs": "auto", "engine": "measured"},
-    "tf32": {"graphs": "auto", "precision": "tf32"},
-    "bfloat16": {"graphs": "auto", "precision": "bfloat16"},
+    "tf32": {"precision": "tf32"},
+    "bfloat16": {"precision": "bfloat16"},
+    "unrecorded": {"graphs": "off"},
+    "vmap": {"engine": "vmap"},
+    "measured": {"engine": "measured"},
     "serial": {"engine": "serial"},
 }
 LEAST_S = 8.0  # left before the deadline, without which no further side begins
@@ -87,7 +88,7 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=240.0, help="no side begins after so many seconds")
     parser.add_argument("--workloads", nargs="+", choices=list(WORKLOADS), default=["W1", "W2", "W3", "R18", "R18W"])
-    parser.add_argument("--sides", nargs="+", choices=list(SIDES), default=["bare", "edgefl", "graphs"])
+    parser.add_argument("--sides", nargs="+", choices=list(SIDES), default=["bare", "edgefl", "bfloat16"])
     parser.add_argument("--cifar10", action="store_true")
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--out", type=Path, metavar="FILE", help="add the lines to this file, too")
