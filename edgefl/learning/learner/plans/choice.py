@@ -60,6 +60,7 @@ def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: Cli
     work = _work_of_rule(task, network, workers, device)
     plan = _plan_of_work(task.training, work, device)
     if plan.kernel == "triton":
+        log.info("Triton compiles the kernels for this network, or finds them in its cache")
         refusal = _refusal(plan, workers, inputs)
         if refusal is not None:
             log.warning("edgefl's kernels for GPUs cannot be used here (%s): torch's are, which are slower", refusal)
