@@ -13,13 +13,15 @@ from edgefl.core.files import MOST_LINE_BYTES, is_locked, lines, opened, opened_
 from edgefl.core.packed_files import LEAST_BOUND_BYTES, MOST_RATIO, read_unpacked, unpacked
 
 PACKAGE = Path(edgefl.__file__).parent
-# Files of the system, of the package and of edgefl's own cache, and code that Python imports anyway.
+# Files of the system, of the package and of edgefl's own cache, files in memory, and code that Python imports anyway.
 NOT_OF_USERS = {
     "core/machine.py",
     "core/plugins.py",
     "learning/datasets/cache.py",
     "learning/datasets/digits.py",
     "learning/learner/plans/cache.py",
+    "learning/learner/workers/clean_processes.py",
+    "learning/learner/workers/clean_program.py",
     "results/live/page.py",
     "results/report/shared/resources.py",
     "scenario/examples.py",
