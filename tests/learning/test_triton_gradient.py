@@ -15,6 +15,7 @@ pytest.importorskip("triton")
 from edgefl.learning.algorithms import ALGORITHMS
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.datasets import Data
+from edgefl.learning.learner.kernels.gradients import VmapGradient
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.kernels.pixels import layers as pixel_layers
 from edgefl.learning.learner.kernels.pixels.module_layers import layers_of_pixels
@@ -54,8 +55,10 @@ def test_gradients_with_factors_of_two_bytes(name):
     assert (gradients - right[1]).norm() > 1e-5 * right[1].norm()  # the factors were rounded
 
 
+@pytest.mark.timeout(900)  # the interpreter takes minutes for the large ones
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_gradients_of_the_catalogue(name):
+    """Within 1e-5, or ten times what autograd in single precision has: deep networks with batch norm are chaotic."""
     model, shape, classes = default(name)
     torch.manual_seed(0)
     network = Network(model.module(shape, classes).float())
@@ -63,14 +66,20 @@ def test_gradients_of_the_catalogue(name):
     case = Case("plain")
     case.model = model
     case.network = network
+    images = 8 if network.couples_samples else IMAGES
     w = torch.cat([network.module.get_parameter(name).detach().flatten() for name in network.parameters.names])
-    case.w = w.repeat(CLIENTS, 1) + 0.02 * torch.randn(CLIENTS, len(w))
+    case.w = w.repeat(CLIENTS, 1)
     case.statistics = network.initial_statistics.repeat(CLIENTS, 1)
-    case.x = samples(model, shape, CLIENTS * IMAGES).unflatten(0, (CLIENTS, IMAGES))
-    case.weight = torch.full((CLIENTS, IMAGES), 1 / IMAGES)
+    case.x = samples(model, shape, CLIENTS * images).unflatten(0, (CLIENTS, images))
+    case.y = torch.randint(0, classes, (CLIENTS, images))
+    case.weight = torch.full((CLIENTS, images), 1 / images)
     found = case.gradients(TritonGradient(network, model, FedAvg(), "float32"))
+    single = case.gradients(VmapGradient(network, model, FedAvg()))
     case.network = Network(network.module)
-    assert_alike(found, case.in_double(), 1e-5)
+    right = case.in_double()
+    error = float((single[1] - right[1]).norm() / right[1].norm())
+    assert error < 0.1  # or the case says nothing
+    assert_alike(found, right, max(1e-5, 10 * error))
 
 
 def test_the_catalogue_is_complete():

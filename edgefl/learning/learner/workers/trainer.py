@@ -32,11 +32,11 @@ from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan, T
 from edgefl.learning.learner.state_names import OWN_STATISTICS
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.workers.cohort_builder import CohortBuilder
+from edgefl.learning.learner.workers.gradient_check import check_gradient
 
 INDEPENDENT = 4  # samples of the larger of two batches on which it is tried whether clients are independent
 ROUNDING = 1e-3  # relative difference below which two engines agree in single precision
 CANCELLED = 1e-6  # part of a whole vector that rounding leaves in one of its tensors, where other numbers cancel
-GRADIENT_ROUNDING = {"float32": 1e-3, "tf32": 0.05, "bfloat16": 0.2}  # relative: about four times what was measured
 SMALLEST = 1e-9  # difference from 0 that is rounding, too
 TESTED = {"cpu": 250, "cuda": 2_500}  # samples at once: enough for matrix products, few enough for a cache
 
@@ -79,7 +79,6 @@ class Trainer:
 
     def engine(self, plan: Plan, algorithm: Algorithm | None = None) -> TrainingEngine:
         """Return the engine of a plan, with another algorithm than the task's if one is given."""
-        model = self.task.model
         solver = self.solver
         graphs = self._graphs
         if algorithm is None:
@@ -87,12 +86,19 @@ class Trainer:
         else:
             solver = Solver(algorithm, self.task.training, self.task.cut)
             graphs = None  # their records call the hooks of the task's algorithm
-        samples = self.samples["train"]
         if plan.engine == "serial":
-            return SerialEngine(self.network, model, solver, samples)
-        kernel = self._kernel(plan, algorithm)
+            return SerialEngine(self.network, self.task.model, solver, self.samples["train"])
+        return self._batched(self._kernel(plan, algorithm), solver, graphs)
+
+    def _batched(self, kernel: GradientKernel, solver: Solver, graphs: StepGraphs | None = None) -> BatchedEngine:
+        """Return an engine that trains clients together."""
         return BatchedEngine(
-            network=self.network, model=model, solver=solver, samples=samples, kernel=kernel, graphs=graphs
+            network=self.network,
+            model=self.task.model,
+            solver=solver,
+            samples=self.samples["train"],
+            kernel=kernel,
+            graphs=graphs,
         )
 
     def _kernel(self, plan: Plan, algorithm: Algorithm) -> GradientKernel:
@@ -168,29 +174,15 @@ class Trainer:
         self._check_gradient(plan, inputs)
 
     def _check_gradient(self, plan: Plan, inputs: ClientInputs) -> None:
-        """Check that our kernels for GPUs give the gradient of torch's autograd, within rounding.
-
-        A compiler or a card may be newer than all on which they were tested, and a wrong gradient still trains.
-        """
+        """Check one gradient of our kernels for GPUs; see `check_gradient`."""
         if plan.kernel != "triton":
             return
-        device = int(self.task.sizes.argmax())
-        cohort = self._cohorts.build([JobKey(device, 0)], inputs)
-        samples = self.samples["train"]
-        engines = [
-            BatchedEngine(
-                network=self.network, model=self.task.model, solver=self.solver, samples=samples, kernel=kernel
-            )
-            for kernel in (
-                self._kernel(plan, self.task.algorithm),
-                VmapGradient(self.network, self.task.model, self.task.algorithm),
-            )
-        ]
+        cohort = self._cohorts.build([JobKey(int(self.task.sizes.argmax()), 0)], inputs)
+        algorithm = self.task.algorithm
+        found = self._batched(self._kernel(plan, algorithm), self.solver)
+        right = self._batched(VmapGradient(self.network, self.task.model, algorithm), self.solver)
         with _refusals(plan):
-            found, right = (engine.gradients(shortened(cohort, 1)) for engine in engines)
-        difference = _norm(found - right) / _norm(right)
-        if not difference <= GRADIENT_ROUNDING[self.task.training.precision]:  # NaN fails this, too
-            raise CannotBatchError(f"their gradient differs from torch's by {difference:.2g} of its length")
+            check_gradient(found, right, shortened(cohort, 1), self.task.training.precision)
 
     def _check_independence(self, plan: Plan, inputs: ClientInputs) -> None:
         """Check that two clients of a user's network learn together what each learns alone, on batches of two sizes.
