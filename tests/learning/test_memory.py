@@ -82,12 +82,12 @@ FRAGMENTS = """
 import sys
 from pathlib import Path
 import torch
-from edgefl.learning.learner.workers import processes
+from edgefl.learning.learner.workers import malloc
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-getattr(processes, sys.argv[1])()
+getattr(malloc, sys.argv[1])()
 torch.ones(10**6).sum()
 before = resident()
 models = []
