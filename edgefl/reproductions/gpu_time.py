@@ -23,8 +23,6 @@ from edgefl.scenario import Scenario
 Shape = tuple[int, ...]
 
 MOST_UNLIKE = 10.0  # factor between the operations of a model and of the measured one, beyond which nothing is said
-
-
 CLASSES = 10  # of the measured models
 
 

@@ -71,7 +71,7 @@ class LayersGradient:
             compare = self.comparison(references)
 
         def step(x: Tensor, y: Tensor, weight: Tensor, keys: Tensor | None) -> Tensor:
-            x = self.entry(x)
+            x = self._entry(x)
             own, saved = self._forward(parameters, x, keys)
             others: dict[str, ForwardPass] | None = None
             batch = Batch(y, weight, {})
@@ -104,7 +104,7 @@ class LayersGradient:
 
     def outputs(self, w: Tensor, x: Tensor) -> Tensor:
         """Return the outputs [B, classes] of one model w [d] for x [B, ...], for evaluation."""
-        forward, _ = self._forward(self._by_layer(w[None]), self.entry(x[None]), None)
+        forward, _ = self._forward(self._by_layer(w[None]), self._entry(x[None]), None)
         return forward.outputs[0]
 
     def _forward(self, parameters: list[Bound], x: Tensor, keys: Tensor | None) -> tuple[ForwardPass, list[Saved]]:
@@ -186,7 +186,7 @@ class LayersGradient:
             dz = gradients[1]
         return losses.detach(), gradients[0], dz
 
-    def entry(self, x: Tensor) -> Tensor:
+    def _entry(self, x: Tensor) -> Tensor:
         """Return images of one client in the layout in which convolutions are fastest; other samples as they are."""
         if self.images and len(x) == 1:
             return channels_last(x[0])[None]

@@ -63,7 +63,9 @@ def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: Cli
         log.info("Triton compiles the kernels for this network, or finds them in its cache")
         refusal = _refusal(plan, workers, inputs)
         if refusal is not None:
-            log.warning("edgefl's kernels for GPUs cannot be used here (%s): torch's are, which are slower", refusal)
+            log.warning(
+                "edgefl's kernels for GPUs cannot be used here (%s): training takes torch's, which are slower", refusal
+            )
             plan = _plan_of_work(task.training, replace(work, by_triton=False), device)
     if plan.kernel == "vmap":
         refusal = _refusal(plan, workers, inputs)
