@@ -153,6 +153,14 @@ def _launch(x: Tensor, grouping: Grouping) -> _Launch:
 
 
 @triton.jit
+def _mean(sums, count, PER_CHANNEL: tl.constexpr):
+    """Return sums of channels over `count` numbers: of each channel, or of all together for each of them."""
+    if not PER_CHANNEL:
+        sums = tl.zeros_like(sums) + tl.sum(sums, 0)
+    return sums / count
+
+
+@triton.jit
 def _normalise(
     x,
     residual,
@@ -188,10 +196,7 @@ def _normalise(
         row = first + tl.arange(0, ROWS)
         inside = (row < rows)[:, None] & is_channel[None, :]
         total += tl.load(x + begin + row[:, None] * C + c[None, :], mask=inside, other=0.0).to(tl.float32)
-    mean = tl.sum(total, 0)
-    if not PER_CHANNEL:
-        mean = tl.zeros((PADDED,), dtype=tl.float32) + tl.sum(mean, 0)
-    mean = mean / count
+    mean = _mean(tl.sum(total, 0), count, PER_CHANNEL)
     # In a second pass, as the difference of two large sums would have few digits left.
     total = tl.zeros((ROWS, PADDED), dtype=tl.float32)
     for first in range(0, rows, ROWS):
@@ -200,10 +205,7 @@ def _normalise(
         values = tl.load(x + begin + row[:, None] * C + c[None, :], mask=inside, other=0.0).to(tl.float32)
         apart = tl.where(inside, values - mean[None, :], 0.0)
         total += apart * apart
-    variance = tl.sum(total, 0)
-    if not PER_CHANNEL:
-        variance = tl.zeros((PADDED,), dtype=tl.float32) + tl.sum(variance, 0)
-    variance = variance / count
+    variance = _mean(tl.sum(total, 0), count, PER_CHANNEL)
     tl.store(mean_out + unit * C + c, mean, mask=is_channel)
     tl.store(variance_out + unit * C + c, variance, mask=is_channel)
     scale = tl.load(gain + client * gain_d + c, mask=is_channel, other=0.0) / tl.sqrt(variance + eps)
@@ -274,13 +276,8 @@ def _norm_gradients(
     tl.store(dgain + unit * C + c, gain_sum, mask=is_channel)
     tl.store(dshift + unit * C + c, shift_sum, mask=is_channel)
     # What all numbers of one mean have in common: it moves with each of them, and so does the variance.
-    by_mean = shift_sum * gains
-    by_variance = gain_sum * gains
-    if not PER_CHANNEL:
-        by_mean = tl.zeros((PADDED,), dtype=tl.float32) + tl.sum(by_mean, 0)
-        by_variance = tl.zeros((PADDED,), dtype=tl.float32) + tl.sum(by_variance, 0)
-    by_mean = by_mean / count
-    by_variance = by_variance / count
+    by_mean = _mean(shift_sum * gains, count, PER_CHANNEL)
+    by_variance = _mean(gain_sum * gains, count, PER_CHANNEL)
     for first in range(0, rows, ROWS):
         row = first + tl.arange(0, ROWS)
         inside = (row < rows)[:, None] & is_channel[None, :]
