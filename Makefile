@@ -112,7 +112,7 @@ gpu-check: setup
 	mkdir -p results
 	$(BIN)/python benchmarks/gpu.py --out results/gpu-benchmark.jsonl
 	$(BIN)/python benchmarks/gradient_errors.py --models lenet5 cnn svhn_cnn resnet18 | tee results/gpu-errors.txt
-	$(BIN)/python benchmarks/learner.py --device cuda --workloads --plans --growth --idle | tee results/gpu-benchmark.md
+	$(BIN)/python benchmarks/learner.py --device cuda --workloads --growth --idle | tee results/gpu-benchmark.md
 
 # build/site/index.html. A dead link, a missing anchor or a page without a place in the navigation is a failure.
 docs: setup
@@ -142,7 +142,7 @@ benchmarks: setup
 	$(BIN)/python benchmarks/radio.py
 	$(BIN)/python benchmarks/fading.py
 	$(BIN)/python benchmarks/overhead.py
-	$(BIN)/python benchmarks/learner.py --plans --growth
+	$(BIN)/python benchmarks/learner.py --growth
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/products.py
 	$(BIN)/python benchmarks/convolutions.py

@@ -30,7 +30,6 @@ SIDES: dict[str, dict[str, str]] = {  # keys of the section training
     "bfloat16": {"precision": "bfloat16"},
     "unrecorded": {"graphs": "off"},
     "vmap": {"engine": "vmap"},
-    "measured": {"engine": "measured"},
     "serial": {"engine": "serial"},
 }
 LEAST_S = 8.0  # left before the deadline, without which no further side begins

@@ -4,41 +4,26 @@
 
 Each side runs in a process of its own, in turn, `repeats` times; the figures are medians of the rounds, and ratios are
 medians of the ratios of runs that stood side by side. PYTHON is an interpreter that has pfl-research (`pip install pfl
-torch`); on a CPU it runs with two processes, its fastest way. --plans adds what each way to train takes, --growth time
-and memory over the number of devices, --idle the share of time in which a GPU has nothing to do, --world the share of
-W3's rounds that is not learning. On a GPU the side `unrecorded` is edgefl with `training.graphs: off`. The side
-`bfloat16` is edgefl with `training.precision: bfloat16`, whose products are rounded, where all other sides take
-float32; `precision.py` has what that does to a model.
+torch`); on a CPU it runs with two processes, its fastest way. --growth adds time and memory over the number of devices,
+--idle the share of time in which a GPU has nothing to do, --world the share of W3's rounds that is not learning. On a
+GPU the side `unrecorded` is edgefl with `training.graphs: off`. The side `bfloat16` is edgefl with `training.precision:
+bfloat16`, whose products are rounded, where all other sides take float32; `precision.py` has what that does to a model.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from workloads import WORKLOADS, scenario
 
 HERE = Path(__file__).parent
-# Model, shape of a sample, samples of a client, batch size.
-PLANS = {
-    "logistic": ({"kind": "logistic"}, (28, 28), 60, 64),
-    "mlp 784-64-10": ({"kind": "mlp"}, (28, 28), 600, 50),
-    "fcn 784-200-200-10": ({"kind": "fcn"}, (28, 28), 600, 50),
-    "lenet5": ({"kind": "lenet5"}, (28, 28), 600, 50),
-    "cnn 2 x conv5x5(64)": ({"kind": "cnn"}, (3, 32, 32), 500, 50),
-    "vgg9": ({"kind": "vgg9"}, (3, 32, 32), 100, 20),
-    "svhn_cnn (batch norm)": ({"kind": "svhn_cnn"}, (3, 32, 32), 100, 20),
-    "resnet20": ({"kind": "resnet20"}, (3, 32, 32), 100, 20),
-    "resnet18 (GroupNorm)": ({"kind": "resnet18"}, (3, 32, 32), 20, 20),
-}
 # Devices and participants of `growth`.
 POPULATIONS = ((10, 10), (100, 100), (1_000, 1_000), (10_000, 10_000), (1_000, 10), (10_000, 10))
 
@@ -89,65 +74,6 @@ def compare(options: argparse.Namespace) -> None:
             ratios = [own / bare for own, bare in zip(seconds[side], seconds["bare"], strict=True)]
             cells.append(f"**{statistics.median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f})")
         print(f"| {name}: {WORKLOADS[name].title} | {' | '.join(cells)} |", flush=True)
-
-
-def plans(options: argparse.Namespace) -> None:
-    """Print what each way to train takes for a step of one client, on one core or on the GPU."""
-    print("| model | serial, autograd | layers by hand: clients at once | vmap: clients at once |")
-    print("|---|---|---|---|")
-    for title, (model, shape, samples, batch) in PLANS.items():
-        trials = trials_of(model, shape, samples, batch, options.device)
-        serial = trials.pop(("autograd", 1))
-        cells = [f"{serial * 1e3:.3g} ms"]
-        for kernel in ("layers", "vmap"):
-            ratios = [f"{width}: {step_s / serial:.2f}" for (name, width), step_s in trials.items() if name == kernel]
-            cells.append(", ".join(ratios) or "-")
-        print(f"| {title} | {' | '.join(cells)} |", flush=True)
-
-
-def trials_of(
-    model: dict[str, Any], shape: tuple[int, ...], samples: int, batch: int, device: str
-) -> dict[tuple[str, int], float]:
-    """Return the seconds a step by kernel and clients at once, as `training.engine: measured` measures them."""
-    import numpy as np
-
-    from edgefl.core.streams import Streams
-    from edgefl.learning.algorithms.fedavg import FedAvg
-    from edgefl.learning.datasets import Data
-    from edgefl.learning.learner import Learner, LearningTask
-    from edgefl.learning.learner.plans import plan
-    from edgefl.learning.models import MODELS
-    from edgefl.learning.training_section import Training
-
-    rng = np.random.default_rng(0)
-    clients = 32
-    x = rng.standard_normal((clients * samples, *shape), dtype=np.float32)
-    y = rng.integers(0, 10, len(x))
-    data = Data(x, y, x[:10], y[:10], 10)
-    measured: dict[tuple[str, int], float] = {}
-    original = plan.fastest
-
-    def fastest(families: Any, attempt: Any, limit_bytes: float) -> Any:
-        """Return the fastest plan, and record each attempt."""
-
-        def recorded(candidate: Any) -> Any:
-            """Attempt a plan, and record its seconds a step."""
-            trial = attempt(candidate)
-            measured[candidate.kernel, candidate.width] = trial.step_s
-            return trial
-
-        return original(families, recorded, limit_bytes)
-
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["XDG_CACHE_HOME"] = cache  # measure again
-        sys.modules["edgefl.learning.learner.plans.choice"].fastest = fastest  # type: ignore[attr-defined]
-        section = Training(local_epochs=1, batch_size=batch, engine="measured")
-        member = MODELS.load(model["kind"])()
-        parts = np.split(np.arange(len(x)), clients)
-        task = LearningTask(member, FedAvg(), section, data, parts, Streams(1))
-        Learner(task=task, device=device).close()
-        sys.modules["edgefl.learning.learner.plans.choice"].fastest = original  # type: ignore[attr-defined]
-    return measured
 
 
 def growth(options: argparse.Namespace) -> None:
@@ -229,7 +155,6 @@ def main() -> None:
     parser.add_argument("--workloads", nargs="*", default=["W1", "W2", "W3"])
     parser.add_argument("--pfl", metavar="PYTHON")
     parser.add_argument("--bfloat16", action="store_true")
-    parser.add_argument("--plans", action="store_true")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--idle", action="store_true")
     parser.add_argument("--world", action="store_true")
@@ -241,8 +166,6 @@ def main() -> None:
     tables = []
     if options.workloads:
         tables.append(compare)
-    if options.plans:
-        tables.append(plans)
     if options.growth:
         tables.append(growth)
     if options.world:

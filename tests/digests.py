@@ -6,8 +6,7 @@
     python tests/digests.py --compare-tests before.jsonl after.jsonl
 
 A digest covers every table that a run writes, summary.json without wall-clock times, and the final model with its
-buffers. One run more than the scenarios asks for all that `report` can give. Training plans are fixed here, because
-plans differ from each other by rounding: so a change of the rule by which they are chosen changes no digest.
+buffers. One run more than the scenarios asks for all that `report` can give.
 """
 
 import argparse
@@ -110,38 +109,12 @@ def digest_of(result):
     return whole.hexdigest()[:16]
 
 
-def fix_plans():
-    """Train by one plan on every machine: the last family that works, two widths up."""
-    from edgefl.learning.learner.plans import choice
-    from edgefl.learning.learner.plans.plan import CannotBatchError
-
-    def fixed(_key, measure, _possible):
-        return measure()
-
-    def first_that_works(families, attempt, limit_bytes):
-        refused = MemoryError
-        for family in reversed(families):
-            plan = family[min(2, len(family) - 1)]
-            try:
-                attempt(plan)
-            except (MemoryError, CannotBatchError) as error:
-                refused = error
-            else:
-                return plan
-        raise refused
-
-    choice.remembered = fixed
-    choice.fastest = first_that_works
-    choice._by_rule = choice._measured  # tries what the engine that is asked for allows
-
-
 def scenario_digests(names):
     """The digest of each shipped scenario, shortened to a few rounds (of each of two sessions)."""
     import edgefl
     from edgefl.core.errors import InputError
     from edgefl.scenario import load, shipped
 
-    fix_plans()
     digests = {}
     if not names or EVERYTHING["name"] in names:
         digests[EVERYTHING["name"]] = digest_of(edgefl.run(EVERYTHING, device="cpu"))
@@ -176,7 +149,6 @@ def pytest_configure(config):
         return
     from edgefl.runs import emulation
 
-    fix_plans()
     finish = emulation.Emulation.finish
 
     def recorded(self):

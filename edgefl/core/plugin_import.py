@@ -145,35 +145,6 @@ def modules_named(name: str) -> Iterator[ModuleType]:
             yield modules[name]
 
 
-def folder_of(definition: Any) -> Path | None:
-    """Return the folder from which the module of a class or function was imported; None if Python's path has it."""
-    for folder, modules in _kept.items():
-        module = modules.get(definition.__module__)
-        if module is not None and _member(module, definition.__qualname__) is definition:
-            return folder
-    return None
-
-
-def imported_from(folder: str, module: str, name: str) -> Any:
-    """Return a class or function of a module in a folder, which another process has imported from there.
-
-    Raises:
-        AttributeError: the module has changed since, and holds nothing of that name.
-    """
-    found = _member(_from_folder(module, Path(folder)), name)
-    if found is None:
-        raise AttributeError(f"{module} has no {name}")
-    return found
-
-
-def _member(module: ModuleType, name: str) -> Any:
-    """Return the class or function of a qualified name such as Net.Block; None if there is none."""
-    found: Any = module
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
-
-
 def shown_file(file: str | Path) -> str:
     """Return a file as messages name it: relative to the working directory if it lies below."""
     path = Path(file)

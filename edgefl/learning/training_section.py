@@ -77,10 +77,10 @@ class Training(Section):
     clip_norm: PositiveFloat | None = None  # Largest norm of a step's gradient; longer ones are shortened to it.
     # The loss that training minimises; by default that of the model, which is the cross-entropy for most.
     loss: Annotated[Loss, LOSSES] | None = None
-    # How clients are trained together. auto chooses by rule, measured by trials; batched trains them together, by hand
-    # where layers allow it, and vmap never by hand.
-    engine: Literal["auto", "serial", "batched", "vmap", "measured"] = "auto"
-    width: Count | None = None  # Number of clients that are trained together; by default chosen by rule, or measured.
+    # How clients are trained together. auto chooses by rule; batched trains them together, by hand where layers allow
+    # it, and vmap never by hand.
+    engine: Literal["auto", "serial", "batched", "vmap"] = "auto"
+    width: Count | None = None  # Number of clients that are trained together; by default chosen by rule.
     # Whether steps of SGD on GPUs are recorded once for each shape of a cohort, and replayed as CUDA graphs (auto); a
     # run whose steps cannot be recorded goes on without, and says so.
     graphs: Literal["off", "auto"] = "auto"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from edgefl.scenario import Scenario
 
-OPEN = {"auto", "measured"}  # engines that leave the choice to edgefl
+OPEN = "auto"  # the engine that leaves the choice to edgefl
 TOGETHER = {"batched", "vmap"}  # engines that train clients together
 
 
@@ -55,7 +55,7 @@ def as_begun(scenario: Scenario, before: Any) -> Scenario:
     if keys is None:
         return scenario
     engine, width = keys_of(scenario)
-    fits = engine in OPEN or engine == keys.engine or (engine == "batched" and keys.engine in TOGETHER)
+    fits = engine in {OPEN, keys.engine} or (engine == "batched" and keys.engine in TOGETHER)
     if fits and width in {None, keys.width}:
         return with_keys(scenario, keys)
     return scenario

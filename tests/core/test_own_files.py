@@ -20,7 +20,6 @@ OF_THEIR_OWN = {
     "core/files.py",  # half-written files
     "learning/datasets/cache.py",  # edgefl's cache
     "learning/datasets/fetch.py",  # files that it has just downloaded
-    "learning/learner/plans/cache.py",  # edgefl's cache
 }
 
 

@@ -1,7 +1,6 @@
 """Tests on a GPU: the CPU's results, states in every home, exact products, the same bytes twice."""
 
 from dataclasses import replace
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from edgefl.learning.datasets import Data
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.networks.network import Network
 from edgefl.learning.learner.plans.plan import SERIAL, Plan
-from edgefl.learning.learner.workers import processes
 from edgefl.learning.models import MODELS
 from edgefl.learning.models.fcn import Fcn
 
@@ -141,18 +139,6 @@ def test_a_run_has_the_same_bytes_twice(model):
     scenario = {"rounds": 3, "data": {"dataset": "digits"}, "devices": {"count": 10}, "model": model}
     first, second = (edgefl.run(scenario, device="cuda").parameters for _ in range(2))
     assert np.array_equal(first, second)
-
-
-def test_a_run_on_the_cpu_has_processes_after_one_on_the_gpu(caplog):
-    scenario = {"rounds": 2, "data": {"dataset": "digits"}, "devices": {"count": 10}}
-    edgefl.run(scenario, device="cuda")
-    with patch.object(processes, "clean_workers", wraps=processes.clean_workers) as asked:
-        forced = make_learner(processes=2)
-    assert asked.called
-    assert len(forced._workers) == 2
-    train_round(forced, [0, 1, 2])
-    forced.close()
-    assert not [record for record in caplog.records if "single process" in record.message]
 
 
 def test_no_thread_computes_without_a_context(recwarn):

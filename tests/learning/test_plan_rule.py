@@ -14,7 +14,6 @@ from edgefl.learning.learner.kernels.triton_availability import has_triton
 from edgefl.learning.learner.plans import choice
 from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan
 from edgefl.learning.learner.plans.rule import CACHED_PARAMETERS, WIDEST_ON_CPU, WIDEST_ON_GPU, Work, plan_by_rule
-from edgefl.learning.learner.workers.trainer import Trainer
 from edgefl.learning.models.cnn import Cnn
 from edgefl.learning.models.fcn import Fcn
 from edgefl.learning.models.resnet import ResNet18
@@ -155,9 +154,6 @@ def learner(monkeypatch):
     def never(*_args, **_keys):
         raise AssertionError("the rule looked at the machine")
 
-    monkeypatch.setattr(Trainer, "attempt", never)
-    monkeypatch.setattr("edgefl.learning.learner.plans.choice.remembered", never)
-    monkeypatch.setattr("edgefl.learning.learner.plans.choice.budget", never)
     monkeypatch.setattr(memory, "budget", never)
     with learners() as make:
         yield make

@@ -400,3 +400,10 @@ class TestThePrograms:
         assert errors == ""
         assert process.returncode == 0
         assert not any(alive(pid) for pid in found)
+
+
+def test_where_forked_processes_compute_no_gradients_this_process_trains(workers, monkeypatch, caplog):
+    monkeypatch.setattr(module, "gradients_survive_fork", lambda: False)
+    of = workers(2)
+    assert len(of) == 1
+    assert "a new program uses all" in caplog.text

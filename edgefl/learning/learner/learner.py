@@ -34,7 +34,7 @@ from edgefl.learning.learner.workers.gpu import FlagsForGpus
 from edgefl.learning.learner.workers.malloc import keep_memory, return_memory
 from edgefl.learning.learner.workers.processes import TrainingWorkers, cores, one_thread_each
 from edgefl.learning.learner.workers.rule import messages_each
-from edgefl.learning.learner.workers.setup import build_trainers, torch_devices, trainer_on_cpu
+from edgefl.learning.learner.workers.setup import build_trainers, torch_devices
 from edgefl.learning.measures.learned_round import WantedContributions
 from edgefl.learning.trained_model import TrainedModel
 
@@ -90,8 +90,7 @@ class Learner:
 
             self._workers = ClusterWorkers(task, cluster)
         else:
-            make = partial(trainer_on_cpu, task)
-            self._workers = TrainingWorkers(built.trainers, processes or 0, devices=devices, make=make)
+            self._workers = TrainingWorkers(built.trainers, processes or 0, devices=devices)
         self._messages = messages_each(task)
         self.evaluator = Evaluator(self._workers, task)
         self._pending: list[Job] = []

@@ -1,8 +1,5 @@
 """Memory of the training device: bytes in use, bytes that may be used, and errors that mean there is none left."""
 
-import resource
-import sys
-
 import torch
 
 from edgefl.core.machine import available_bytes
@@ -14,22 +11,6 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Return True if torch or Python ran out of memory, on a GPU or on the host."""
     # on the host torch raises a plain RuntimeError, which only its text tells from others
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
-
-
-def peak_bytes(device: str) -> int:
-    """Return the peak of memory in use [bytes]: on a GPU since the last `reset_peak`, otherwise of this process."""
-    if device.startswith("cuda"):
-        return torch.cuda.max_memory_allocated(device)
-    unit_bytes = 1 if sys.platform == "darwin" else 1024  # of `ru_maxrss`: macOS counts bytes, Linux kilobytes
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit_bytes
-
-
-def reset_peak(device: str) -> int:
-    """Begin a new measurement; return the memory in use now [bytes], or the process's peak, which cannot be reset."""
-    if device.startswith("cuda"):
-        torch.cuda.reset_peak_memory_stats(device)
-        return torch.cuda.memory_allocated(device)
-    return peak_bytes(device)
 
 
 def budget(device: torch.device) -> int:

@@ -11,17 +11,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
 import torch
 
-from edgefl.learning.learner.calls import CallResult, Worker, as_is
-from edgefl.learning.learner.workers.clean_processes import CannotStartError, clean_workers
+from edgefl.learning.learner.calls import CallResult, Worker
 from edgefl.learning.learner.workers.fork_trial import gradients_survive_fork
 from edgefl.learning.learner.workers.gpu import on_device
-from edgefl.learning.learner.workers.handler_pickle import Make
 from edgefl.learning.learner.workers.malloc import keep_memory
 from edgefl.learning.learner.workers.worker_processes import ForkedWorker
 
@@ -51,21 +48,13 @@ class TrainingWorkers:
     """Runs calls on workers of this machine, in the background; see `Workers`.
 
     There is a handler for each of torch's `devices`, or one that all processes share; without processes it runs in this
-    one. Processes that are not forked from this one get their handler from `make`, which is pickled; None: the handler
-    itself is.
+    one.
     """
 
-    def __init__(
-        self,
-        handlers: Sequence[object],
-        processes: int,
-        *,
-        devices: Sequence[str] | None = None,
-        make: Make | None = None,
-    ) -> None:
+    def __init__(self, handlers: Sequence[object], processes: int, *, devices: Sequence[str] | None = None) -> None:
         self._workers: list[Worker] = []
         if processes:
-            self._workers += _in_processes(handlers[0], processes, make or partial(as_is, handlers[0]))
+            self._workers += _in_processes(handlers[0], processes)
         else:
             places = devices or ["cpu"] * len(handlers)
             self._workers += [InlineWorker(*each) for each in zip(handlers, places, strict=True)]
@@ -111,22 +100,14 @@ def cores() -> int:
     return torch.get_num_threads()
 
 
-def _in_processes(handler: object, count: int, make: Make) -> list[Worker]:
-    """Return workers in processes, forked from this one or, where torch would refuse gradients there, clean ones.
-
-    If neither is possible, the only worker is this process, and the log says why.
-    """
+def _in_processes(handler: object, count: int) -> list[Worker]:
+    """Return workers in forked processes; where torch would refuse gradients there, this process is the only one."""
     if gradients_survive_fork():
         return [ForkedWorker(handler) for _ in range(count)]
-    try:
-        return [*clean_workers(make, count)]
-    except CannotStartError as error:
-        log.warning(
-            "training uses a single process: this program has used a GPU, or torch's exporters or compilers, after "
-            "which torch computes no gradients in forked processes, and other processes cannot take over: %s. "
-            "Results are the same, and take longer",
-            error,
-        )
+    log.warning(
+        "training uses a single process: this program has used a GPU, or torch's exporters or compilers, after which "
+        "torch computes no gradients in forked processes. Results are the same, and take longer; a new program uses all"
+    )
     keep_memory()  # this process trains, after all
     return [InlineWorker(handler)]
 

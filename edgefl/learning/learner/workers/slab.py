@@ -1,7 +1,6 @@
 """Shared memory in which the tensors of a message travel between two processes of a machine."""
 
 import mmap
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -22,14 +21,11 @@ class Slab:
     """Shared memory for the tensors of one message; the rest of the message is pickled.
 
     A tensor is copied once, into the memory; through the pipe it would be copied several times. Tensors that do not fit
-    into the memory go through the pipe. Without a `file`, a descriptor, only processes that are forked later share it.
+    into the memory go through the pipe. Processes that are forked later share it.
     """
 
-    def __init__(self, file: int | None = None) -> None:
-        if file is None:
-            self._memory = _mapped(-1, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | NO_RESERVE)
-        else:
-            self._memory = _mapped(file, mmap.MAP_SHARED | NO_RESERVE)
+    def __init__(self) -> None:
+        self._memory = _mapped()
 
     def pack(self, message: object) -> bytes:
         """Write the message's tensors into the memory; return the rest as bytes."""
@@ -56,28 +52,15 @@ class Slab:
         return torch.frombuffer(self._memory, dtype=dtype, count=count, offset=begin).view(shape)
 
 
-def memory_file() -> int:
-    """Return the descriptor of a new file in memory, for the slabs of two processes of which neither forks the other.
-
-    It is as large as this process can map it; the other process maps as much.
-    """
-    file = os.memfd_create("edgefl")
-    os.ftruncate(file, SLAB_BYTES)
-    with _mapped(file, mmap.MAP_SHARED | NO_RESERVE) as memory:
-        os.ftruncate(file, len(memory))
-    return file
-
-
-def _mapped(file: int, flags: int) -> mmap.mmap:
-    """Return a file's memory, or memory of its own for -1, as much as the address space has room for."""
+def _mapped() -> mmap.mmap:
+    """Return memory that forked processes share, as much as the address space has room for."""
+    flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | NO_RESERVE
     size_bytes = SLAB_BYTES
-    if file >= 0:
-        size_bytes = os.fstat(file).st_size
     while size_bytes > LEAST_SLAB_BYTES:
         with suppress(OSError):
-            return mmap.mmap(file, size_bytes, flags=flags)
+            return mmap.mmap(-1, size_bytes, flags=flags)
         size_bytes //= 4
-    return mmap.mmap(file, max(size_bytes, 1), flags=flags)
+    return mmap.mmap(-1, size_bytes, flags=flags)
 
 
 def _aligned(offset: int) -> int:

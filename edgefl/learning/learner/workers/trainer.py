@@ -27,8 +27,7 @@ from edgefl.learning.learner.kernels.image_layout import fastest_layout
 from edgefl.learning.learner.kernels.layers_gradient import LayersGradient
 from edgefl.learning.learner.memory import is_out_of_memory
 from edgefl.learning.learner.networks.network import Network
-from edgefl.learning.learner.plans.attempt import attempt
-from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan, Trial
+from edgefl.learning.learner.plans.plan import SERIAL, CannotBatchError, Plan
 from edgefl.learning.learner.state_names import OWN_STATISTICS
 from edgefl.learning.learner.task import LearningTask
 from edgefl.learning.learner.workers.cohort_builder import CohortBuilder
@@ -147,26 +146,12 @@ class Trainer:
             self.engine(plan, watched).train(cohort)
         return trained
 
-    def attempt(self, plan: Plan, inputs: ClientInputs) -> Trial:
-        """Try a plan on a few steps of devices of typical size; the `inputs` of a single client serve all of them.
+    def rehearse(self, plan: Plan, inputs: ClientInputs) -> None:
+        """Take one step by a plan, to find out whether the model allows it.
 
         Raises:
-            MemoryError: the clients do not fit into the memory together.
             CannotBatchError: torch.func.vmap refuses the module.
         """
-        cohort = self._typical_cohort(plan, inputs)
-        engine = self.engine(plan)
-        self._check_independence(plan, inputs)
-        self._check_gradient(plan, inputs)
-
-        def train(steps: int) -> Trained:
-            return engine.train(shortened(cohort, steps))
-
-        with _refusals(plan):
-            return attempt(train, plan.width, str(inputs.start.device), len(cohort.batches[0]))
-
-    def rehearse(self, plan: Plan, inputs: ClientInputs) -> None:
-        """Take one step by a plan, to find out whether the model allows it; see `attempt`."""
         cohort = self._typical_cohort(plan, inputs)
         with _refusals(plan):
             self.engine(plan).train(shortened(cohort, 1))

@@ -3,8 +3,7 @@
 import multiprocessing
 import warnings
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any
 
 from edgefl.core import interrupts
 from edgefl.core.errors import RunError
@@ -13,39 +12,26 @@ from edgefl.learning.learner.workers.serving import parent_connections, serve
 from edgefl.learning.learner.workers.slab import Slab
 
 
-class WorkerProcess(Protocol):
-    """The process of a worker, as `multiprocessing` describes its own."""
+class ForkedWorker:
+    """Runs calls of a handler's methods in a process that is forked from this one; tensors travel in shared memory."""
 
-    @property
-    def pid(self) -> int | None:
-        """The process's id."""
-
-    @property
-    def exitcode(self) -> int | None:
-        """The exit status, or a signal's negative number; None as long as the process runs."""
-
-    def join(self, timeout: float | None = None) -> None:
-        """Wait for the end of the process, at most `timeout` [s]."""
-
-    def kill(self) -> None:
-        """End the process by force."""
-
-
-class ProcessWorker:
-    """Runs calls of a handler's methods in another process; tensors travel in shared memory.
-
-    Args:
-        process: the process, which answers calls as `serve` does.
-        connection: this side's end of the pipe to it.
-        sent: memory for what is sent there.
-        received: memory for what comes back.
-    """
-
-    def __init__(self, process: WorkerProcess, connection: Connection, sent: Slab, received: Slab) -> None:
+    def __init__(self, handler: object) -> None:
+        sent = Slab()
+        received = Slab()
+        context = multiprocessing.get_context("fork")
+        connection, child_connection = context.Pipe()
+        parent_connections.add(connection)
+        process = context.Process(target=serve, args=(child_connection, handler, sent, received), daemon=True)
+        # From Python 3.12 on a fork warns of threads, which might hold a lock at that moment: those of edgefl do not.
+        # No signal to the parent may reach the worker before it ignores them.
+        with warnings.catch_warnings(), interrupts.blocked():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+        child_connection.close()  # or else the end of the process would not show as the end of the pipe
         self.process = process
         self._connection = connection
-        self._sent = sent
-        self._received = received
+        self._sent = sent  # memory for what is sent there
+        self._received = received  # memory for what comes back
 
     def call(self, method: str, args: Sequence[Any], take: Callable[[Any], CallResult]) -> CallResult:
         """See Worker; raises a RunError if the process is gone."""
@@ -77,22 +63,3 @@ class ProcessWorker:
         if self.process.exitcode is None:  # it is in the middle of a call
             self.process.kill()
             self.process.join()
-
-
-class ForkedWorker(ProcessWorker):
-    """Runs calls in a process that is forked from this one."""
-
-    def __init__(self, handler: object) -> None:
-        sent = Slab()
-        received = Slab()
-        context = multiprocessing.get_context("fork")
-        connection, child_connection = context.Pipe()
-        parent_connections.add(connection)
-        process = context.Process(target=serve, args=(child_connection, handler, sent, received), daemon=True)
-        # From Python 3.12 on a fork warns of threads, which might hold a lock at that moment: those of edgefl do not.
-        # No signal to the parent may reach the worker before it ignores them.
-        with warnings.catch_warnings(), interrupts.blocked():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            process.start()
-        child_connection.close()  # or else the end of the process would not show as the end of the pipe
-        super().__init__(process, connection, sent, received)
