@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 TORCH ?= default
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: light setup setup-locked lock demo test test-ci test-all test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks pages benchmarks soak clean
+.PHONY: light setup setup-locked lock demo test durations test-ci test-all test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks pages benchmarks soak clean
 
 # What edgefl needs to run, without what its development needs.
 light: .venv/.light
@@ -54,15 +54,24 @@ demo: light
 	$(BIN)/edgefl what-if results/demo --over radio.bandwidth_hz=5e6,10e6,15e6,20e6,30e6,40e6,60e6,100e6 --quiet
 
 lint: setup
+	$(BIN)/python tools/size.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Fast oracles; what takes longer, or starts programs, has a mark that says so.
 test: lint
-	$(PYTEST) -m 'not slow and not process'
+	$(PYTEST) -m 'not slow and not process and not oracle'
 
-# What CI runs: also what starts programs and browsers, and the site's links.
+# Processor seconds of each test that CI runs, and tests whose mark is wrong. The figures are fair on a quiet machine only.
+durations: setup
+	mkdir -p build
+	rm -f build/durations.jsonl
+	-$(PYTEST) -p tests.durations --durations-to build/durations.jsonl -m 'not slow' -q
+	$(BIN)/python tests/durations.py build/durations.jsonl
+
+# What CI runs: also what takes longer, what starts programs and browsers, and the site's links.
 test-ci: lint docs
 	$(PYTEST) -m 'not slow'
 
