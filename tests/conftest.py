@@ -50,8 +50,8 @@ def data_folder():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def plans_of_their_own(tmp_path_factory):
-    """Tests measure how to train for themselves, once, and leave the user's cache alone."""
+def cache_of_their_own(tmp_path_factory):
+    """Leave the user's cache alone."""
     before = os.environ.get("XDG_CACHE_HOME")
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
     yield
@@ -61,11 +61,8 @@ def plans_of_their_own(tmp_path_factory):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def training_without_workers(request):
-    """Where no test starts a program (`make test`), none forks workers to train either, unless it asks for a number."""
-    if "not process" not in request.config.option.markexpr:
-        yield
-        return
+def training_without_workers():
+    """Train in the process of the test, unless its mark says that it starts programs."""
     from edgefl.learning.learner import learner
     from edgefl.learning.learner.workers import fork_trial
 
@@ -73,7 +70,7 @@ def training_without_workers(request):
     # has exported a model, they do.
     fork_trial._decide_now()
     usual = learner.cores
-    learner.cores = lambda: 0
+    learner.cores = lambda: 0 if _ProgramsGuard.is_on else usual()
     yield
     learner.cores = usual
 

@@ -145,6 +145,16 @@ CASES = {
 }
 
 
+def shortened(keys):
+    """The same with fewer rounds, or with fewer sessions."""
+    sessions = keys.get("sessions")
+    if sessions is None:
+        return {**keys, "rounds": 5}
+    if "trigger" in sessions:
+        return {**keys, "sessions": {**sessions, "rounds": 6}}
+    return {**keys, "sessions": {**sessions, "count": sessions["count"] - 1}}
+
+
 def drawn(seed=None):
     """Samples that are drawn, which without a seed are others in each run."""
     x = np.random.default_rng(seed).normal(size=(48, 5)).astype(np.float32)

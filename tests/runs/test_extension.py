@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from resume_cases import BASE, CASES
+from resume_cases import BASE, shortened
 from run_cases import content
 
 import edgefl
@@ -19,29 +19,6 @@ from edgefl.learning import algorithms
 from edgefl.learning.record import Pace
 from edgefl.runs.learning_key import rounds_matter
 from edgefl.scenario import load
-
-
-def shortened(keys):
-    """The same with fewer rounds, or with fewer sessions."""
-    sessions = keys.get("sessions")
-    if sessions is None:
-        return {**keys, "rounds": 5}
-    if "trigger" in sessions:
-        return {**keys, "sessions": {**sessions, "rounds": 6}}
-    return {**keys, "sessions": {**sessions, "count": sessions["count"] - 1}}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_extended_run_has_the_same_bytes(name, tmp_path, jobs):
-    keys = {**BASE, **CASES[name]}
-    edgefl.run(keys, out=tmp_path / "whole", device="cpu")
-    whole = jobs.total()
-    assert edgefl.run(shortened(keys), out=tmp_path / "out", device="cpu", pace=Pace(rounds=99)).status == "finished"
-    jobs.clear()
-    result = edgefl.run(keys, out=tmp_path / "out", device="cpu", resume=True)
-    assert result.status == "finished"
-    assert content(tmp_path / "out") == content(tmp_path / "whole")
-    assert 0 < jobs.total() < whole  # the rounds of the first run have not been learned again
 
 
 def test_label_changes_no_result(tmp_path, jobs):

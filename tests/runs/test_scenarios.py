@@ -34,18 +34,42 @@ def check_books(result):
     assert result.summary["energy_j"] == pytest.approx(spent)
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in SCENARIOS if not p.name.startswith(NEED_DATA + PRICED)], ids=lambda p: p.stem
-)
+HERE = [path for path in SCENARIOS if not path.name.startswith(NEED_DATA + PRICED)]
+
+
+def shortened(path, rounds):
+    """Overrides that give a run fewer rounds, or fewer in each of two sessions."""
+    sessions = load(path).sessions
+    if sessions is None:
+        return [f"rounds={rounds}"]
+    if sessions.trigger is not None:  # arrivals begin sessions, so their number is not given
+        return [f"sessions.rounds={rounds}"]
+    return [f"sessions.rounds={rounds}", "sessions.count=2"]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", HERE, ids=lambda p: p.stem)
+def test_first_rounds_of_a_scenario(path):
+    check_books(edgefl.run(path, overrides=shortened(path, 3)))
+
+
+# The first example runs to its end in CI, all others only among the slow tests.
+WHOLE = [pytest.param(path, marks=() if path.stem == "00-hello" else pytest.mark.slow, id=path.stem) for path in HERE]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", WHOLE)
 def test_scenario(path):
     check_run(path)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith(PRICED)], ids=lambda p: p.stem)
 def test_large_model_is_priced(path):
     check_books(edgefl.run(path, overrides=["rounds=2", "server.participants=2"], train=False))
 
 
+@pytest.mark.oracle
 def test_devices_that_move_get_somewhere(tmp_path):
     """The ladder's first moving devices: in the median further than a tenth of the cell's diameter."""
     edgefl.run(SCENARIOS_BY_NAME["03-moving-devices"], train=False, out=tmp_path / "run")
@@ -55,6 +79,7 @@ def test_devices_that_move_get_somewhere(tmp_path):
     assert moved_m.median() > 50
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith("trace")], ids=lambda p: p.stem)
 def test_trace(path, data_folder):
     check_run(path)
@@ -68,15 +93,16 @@ def check_run(path):
     assert all(target["round"] is not None for target in result.summary["targets"])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("path", [p for p in SCENARIOS if p.name.startswith("mnist")], ids=lambda p: p.stem)
 def test_mnist_world(path, data_folder):
     """A few rounds of each, or of each session, without learning."""
-    several = load(path).sessions is not None
-    result = edgefl.run(path, overrides=[f"{'sessions.' if several else ''}rounds=4"], train=False)
+    result = edgefl.run(path, overrides=shortened(path, 4), train=False)
     check_books(result)
     assert len(result.rounds) >= 4
 
 
+@pytest.mark.oracle
 def test_price_of_a_round_with_sessions(data_folder):
     """The dynamic-devices paper's: phi 2 and a model each way; 100 devices take about 0.026 s and 0.356 J a round."""
     result = edgefl.run(
@@ -89,6 +115,7 @@ def test_price_of_a_round_with_sessions(data_folder):
     assert (result.devices["bytes_down"] == 4 * 7850).all()
 
 
+@pytest.mark.oracle
 def test_mnist_learns(data_folder):
     """Three rounds of the published setting: far above chance, far below the target."""
     result = edgefl.run(SCENARIOS_BY_NAME["mnist-fedavg"], overrides=["rounds=3"])
