@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest $(SIDE_BY_SIDE)
 TORCH ?= default
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: light setup setup-locked lock demo test durations test-ci test-all test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks pages benchmarks soak clean
+.PHONY: light setup setup-locked lock demo test durations test-ci test-all test-random test-lowest test-newest test-archives coverage workflows wheel version lint gpu-check docs versioned-docs pictures notebooks pages benchmarks soak clean
 
 # What edgefl needs to run, without what its development needs.
 light: .venv/.light
@@ -77,6 +77,11 @@ test-ci: lint docs
 
 test-all: lint docs
 	$(PYTEST) -m ''
+
+# The fast tests in two random orders: each stands alone. `--randomly-seed=N` repeats an order.
+test-random: setup
+	$(PYTEST) -p randomly -m 'not slow and not process and not oracle'
+	$(PYTEST) -p randomly -m 'not slow and not process and not oracle'
 
 # The lowest versions that pyproject.toml allows, and the newest that there are, each in an environment of its own.
 test-lowest: RESOLUTION := lowest-direct
