@@ -91,10 +91,8 @@ def test_independent_linear_slots_make_a_poisson_process(slots):
     assert taken.mean() == pytest.approx(1 + slots, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("snr_db", "speed_mps", "slots"),
-    [(-5, 30, 200), (20, 30, 700), (0, 10, 200), (50, 10, 200), (10, 5, 500), (-5, 0.5, 200), (35, 0.5, 600)],
-)
+@pytest.mark.oracle
+@pytest.mark.parametrize(("snr_db", "speed_mps", "slots"), [(-5, 30, 200), (50, 10, 200), (10, 5, 500), (35, 0.5, 600)])
 def test_fast_has_the_law_of_the_walk(snr_db, speed_mps, slots):
     assert_same_law(*both(link(snr_db, speed_mps, slots), 21))
 
@@ -127,10 +125,13 @@ def test_normal_and_inverse_gaussian_laws_are_distinguished(snr_db, slots):
     assert stats.ks_2samp(by_fast, by_slots).pvalue > 0.01
 
 
-@pytest.mark.parametrize(("efficiency", "snr_db"), [(Stairs(), 12), (Mcs(), 20), (rate.TRUNCATED, 25), (Linear(), 0)])
-@pytest.mark.parametrize(("speed_mps", "slots"), [(30, 300), (3, 300)])
-def test_fast_has_the_law_of_the_walk_for_other_efficiencies(efficiency, snr_db, speed_mps, slots):
-    arguments = link(snr_db, speed_mps, slots, efficiency)
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    ("efficiency", "snr_db", "speed_mps"),
+    [(Stairs(), 12, 30), (Mcs(), 20, 3), (Mcs(), 20, 30), (rate.TRUNCATED, 25, 30), (Linear(), 0, 3)],
+)
+def test_fast_has_the_law_of_the_walk_for_other_efficiencies(efficiency, snr_db, speed_mps):
+    arguments = link(snr_db, speed_mps, 300, efficiency)
     assert walked(*arguments, efficiency)[0] == (speed_mps == 3)
     assert_same_law(*both(arguments, 25, efficiency, count=10_000))
 

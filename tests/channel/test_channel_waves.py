@@ -114,7 +114,8 @@ def test_slot_does_not_depend_on_the_other_slots_of_a_call():
     np.testing.assert_array_equal(together[2, 300:320], alone[0])
 
 
-@pytest.mark.parametrize(("profile", "spread_s"), [("A", 30e-9), ("C", 300e-9), ("D", 100e-9)])
+@pytest.mark.oracle
+@pytest.mark.parametrize(("profile", "spread_s"), [("A", 30e-9), ("D", 300e-9)])
 def test_correlation_over_the_band_is_the_transform_of_the_delays(profile, spread_s):
     """Cov(|H(f)|^2, |H(f + d)|^2) = |R(d)|^2 for Gaussian gains, less the gap of finitely many waves."""
     channel = tapped(profile, spread_s, channels=TAPPED)
@@ -128,7 +129,8 @@ def test_correlation_over_the_band_is_the_transform_of_the_delays(profile, sprea
         assert abs(products.mean() - expected) < 4 * products.std() / np.sqrt(TAPPED), step
 
 
-@pytest.mark.parametrize("bandwidth_hz", [1e6, 5e6, 40e6])
+@pytest.mark.oracle
+@pytest.mark.parametrize("bandwidth_hz", [1e6, 40e6])
 def test_the_wideband_rate_varies_less_as_the_delays_predict(bandwidth_hz):
     """A weak link's rate is linear in the powers: its variance is the mean of |R|^2 over pairs of sub-bands."""
     spread_s = 100e-9

@@ -385,7 +385,8 @@ WORLD = {
 }
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.oracle
+@settings(max_examples=15, deadline=None)
 @given(
     policy=st.sampled_from([ASYNCHRONOUS, buffered(2), buffered(3), buffered(9), {**KEEP, "deadline_s": 0.03}]),
     participants=st.integers(1, 7),

@@ -88,6 +88,7 @@ def test_entries_of_other_columns_begin_a_block_of_their_own():
     assert (second.columns["device"].tolist(), second.lengths.tolist()) == ([0, 1], [2])
 
 
+@pytest.mark.oracle
 def test_memory_does_not_grow_with_the_rows(monkeypatch, tmp_path):
     monkeypatch.setattr(row_store, "MOST_HELD_BYTES", 10**6)
     peaks = {}
