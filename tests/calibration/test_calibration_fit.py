@@ -55,6 +55,7 @@ def test_a_law_comes_back_with_its_terms_and_no_others(calibrated, terms):
     assert mean_error(errors.left_out) < 1e-6
 
 
+@pytest.mark.oracle
 def test_a_law_with_noise_comes_back_within_its_statistics(calibrated):
     counts = networks(24)
     law = {term: LAW[term] for term in ("speed", "matmul", "bandwidth", "group_s")}
@@ -74,6 +75,7 @@ def shipped(speed, generator, deviation=0.3):
     return dict(zip(TERMS, seconds.tolist(), strict=True))
 
 
+@pytest.mark.oracle
 def test_few_networks_give_a_law_near_the_shipped_one(calibrated):
     """Five networks of ten boards: 25 others are predicted within 25 % on average; by multiply-accumulates worse."""
     errors = []

@@ -82,6 +82,7 @@ def test_all_keys_of_two_types(sections):
         assert (radio["rx_j_per_mbit"], radio["tx_j_per_mbit"]) == pytest.approx((0.02, 0.05))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("with_counts", [True, False])
 def test_scenario_loads_the_sections(tmp_path, with_counts):
     counts = networks(9)

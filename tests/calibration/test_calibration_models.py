@@ -36,6 +36,7 @@ def test_counts_are_those_of_the_model_on_the_data_of_its_scenario(files):
     assert found["b"] == NetworkCounts(FORWARD, USUAL_PASSES)
 
 
+@pytest.mark.oracle
 def test_frozen_layers_train_in_fewer_passes(files, monkeypatch):
     (files / "half_frozen_net.py").write_text(HALF_FROZEN)
     (files / "half.yaml").write_text('data: {dataset: digits}\nmodel: "half_frozen_net:Net"\n')

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/calibration.md"
 
 
+@pytest.mark.oracle
 def test_steps_of_a_raspberry_pi_4_are_predicted_for_networks_left_out():
     found = calibrate(DATA / "pi4-steps.csv", DATA / "counts.csv")
     (errors,) = found.errors
@@ -27,6 +28,7 @@ def test_steps_of_a_raspberry_pi_4_are_predicted_for_networks_left_out():
     assert law.speeds["grouped"] < law.speeds["convolution"] / 10
 
 
+@pytest.mark.oracle
 def test_three_networks_on_three_boards_predict_a_fourth(tmp_path):
     """E2FL's steps (scenarios/e2fl-steps.csv, MIT licence), whose networks cannot tell all terms of a law apart."""
     boards = {"pi3b-b", "pi4b", "pi5"}
@@ -72,6 +74,7 @@ def example():
     return calibrate(DATA / "pi4-steps.csv", DATA / "counts.csv")
 
 
+@pytest.mark.oracle
 def test_the_same_numbers_give_the_same_files(example, tmp_path):
     for name in ("one", "two"):
         write(example, tmp_path / name, overwrite=False, with_picture=True)
@@ -85,6 +88,7 @@ def test_the_same_numbers_give_the_same_files(example, tmp_path):
     assert sum(line.endswith(",true") for line in table) == 3
 
 
+@pytest.mark.oracle
 def test_the_picture_has_a_mark_for_each_number(example, tmp_path):
     write(example, tmp_path, overwrite=False, with_picture=True)
     picture = (tmp_path / "calibration.svg").read_text()

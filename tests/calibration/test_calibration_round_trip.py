@@ -126,6 +126,7 @@ def test_a_calibrated_testbed_has_its_laws_and_powers(calibrated):
     assert root_mean_square([found["compute"]["jitter"] for found in groups]) == pytest.approx(JITTER, rel=0.45)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("model", MODELS)
 def test_emulated_rounds_of_a_calibrated_testbed_agree_with_its_own(calibrated, model):
     own = edgefl.run(scenario(TESTBED, model, 16, ALL), train=False)

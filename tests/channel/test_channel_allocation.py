@@ -58,6 +58,7 @@ def every_allocation(payload_bits, snr_hz, model):
             yield allocation.proportional_fair(BAND_HZ, snr_hz, model, **how)
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(
     st.lists(st.tuples(st.one_of(st.just(0.0), st.floats(1.0, 1e12)), st.floats(1e-3, 1e15)), min_size=1, max_size=12),
@@ -104,6 +105,7 @@ def test_min_makespan_lets_all_finish_together(model, payload_decades):
         np.testing.assert_allclose(finish_s, finish_s.mean(), rtol=1e-9)
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(st.lists(st.tuples(st.floats(1.0, 1e6), st.floats(1e-3, 1e15)), min_size=1, max_size=12))
 def test_min_makespan_of_extreme_links(transfers):
@@ -113,6 +115,7 @@ def test_min_makespan_of_extreme_links(transfers):
     np.testing.assert_allclose(finish_s, finish_s.mean(), rtol=1e-9)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", [False, True])
 def test_min_makespan_against_nested_bisection(fading):
     payload_bits, snr_hz = population(3, 4)

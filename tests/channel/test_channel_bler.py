@@ -10,6 +10,7 @@ from channel.link_adaptation import awgn_block_error_rate, grid_db, nr_block_err
 SNR = 10 ** (grid_db() / 10)
 
 
+@pytest.mark.oracle
 def test_checks_of_the_table():
     """Distances and widths of every length; a third of a decibel more or less is noticed."""
     assert [check.name for check in bler.checks() if not check.ok] == []
@@ -36,6 +37,7 @@ def test_the_points_are_of_every_kind():
         assert min((rates < 0.1).sum(), (rates > 0.5).sum()) >= 10
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("name", "value"),
     [("GAP_DB", 0.9), ("GAP_DB", 0.3), ("GAP_GROWTH_DB", 0.34), ("LENGTH_SHARE", 1.0), ("LENGTH_SHARE", 0.4)],

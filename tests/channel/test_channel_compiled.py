@@ -39,6 +39,7 @@ def both(monkeypatch, *arguments, **more):
     return results
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
 def test_both_loops_agree(monkeypatch, model):
     n = 400
@@ -176,6 +177,7 @@ def test_gauss_markov_has_the_bits_of_the_filter(monkeypatch, shape, correlation
     np.testing.assert_array_equal(fading.gauss_markov(innovations, correlation, start), with_numba)
 
 
+@pytest.mark.oracle
 def test_the_loop_that_is_compiled_also_runs_in_python():
     rng = np.random.default_rng(8)
     draws = rng.standard_normal((30, 2 * 96)).view(complex) * math.sqrt(0.5)

@@ -10,6 +10,7 @@ from channel.cumulants import sum_cumulants, tables_of
 from channel.mcs import Mcs
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("efficiency", [rate.SHANNON, rate.TRUNCATED, Mcs(), Stairs()])
 def test_mean_is_the_closed_form(efficiency):
     snr = np.geomspace(0.1, 1e11, 3_001)
@@ -20,6 +21,7 @@ def test_mean_is_the_closed_form(efficiency):
         np.testing.assert_allclose(sum_cumulants(snr, 0.9, 1).mean, rate.mean_rayleigh_bps(1.0, snr), rtol=2e-7)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("rho", "slots"), [(0.0, 30), (0.72, 80), (-0.4, 40), (0.9667, 500), (0.9992, 20_000)])
 def test_cumulants_of_a_linear_rate_match_a_quadratic_form(rho, slots):
     """For sum |h|^2 they are (p - 1)! tr R^p, with R the correlation matrix of h; here by sums over lags."""
@@ -62,6 +64,7 @@ def test_variance_against_the_series_of_laguerre_coefficients(snr_db, rho, slots
     np.testing.assert_allclose(sum_cumulants(snr, rho, slots).variance, series + rest, rtol=4e-3)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("snr_db", "slots"), [(-5, 600), (20, 300)])
 def test_skewness_against_simulation(snr_db, slots):
     rows = 40_000
@@ -80,6 +83,7 @@ def test_skewness_against_simulation(snr_db, slots):
     assert stats.kurtosis(total) == pytest.approx(fourth / variance**2, abs=5 * math.sqrt(24 / rows))
 
 
+@pytest.mark.oracle
 def test_tables_are_the_same_each_time():
     before = tables_of(rate.SHANNON)
     tables_of.cache_clear()

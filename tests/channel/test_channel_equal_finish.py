@@ -46,6 +46,7 @@ def test_all_end_together(count, bps_hz):
     np.testing.assert_allclose(last_s, last_s[0], rtol=1e-9)
 
 
+@pytest.mark.oracle
 def test_no_division_of_a_grid_ends_sooner():
     for seed in range(6):
         bits, snr_hz, ready_s = cell(seed, 3)
@@ -58,6 +59,7 @@ def test_no_division_of_a_grid_ends_sooner():
         assert best_s <= ours_s * 1.1  # as near as the grid comes
 
 
+@pytest.mark.oracle
 def test_against_a_general_solver():
     for seed in range(3):
         bits, snr_hz, ready_s = cell(seed, 20)
@@ -115,6 +117,7 @@ def test_transfer_too_weak_for_the_last_end_keeps_its_useful_width():
     assert ends_s[0] > ends_s[1]
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(
     st.lists(

@@ -81,6 +81,7 @@ def test_autocorrelation_of_the_field(angle):
     assert np.all((np.abs(halves.mean(axis=0) - wrong) > 4 * error)[LAGS <= 1])
 
 
+@pytest.mark.oracle
 def test_marginals_are_standard_normal():
     """One place in 8,000 fields: KS at 1 %; the same test sees a tenth more spread, and the lack of waves."""
     values = ensemble(field.gaussian, np.array([[37.0, -120.0]]), 10.0, 8000, 20_000)[:, 0]
@@ -99,6 +100,7 @@ def test_every_field_has_variance_one_over_the_plane(seed):
     assert stats.kstest(values, "norm").statistic < 1.63 / math.sqrt(8000)  # 1 %
 
 
+@pytest.mark.oracle
 def test_fields_at_two_decorrelation_distances_correlate_by_the_formula():
     """The values for two decorrelation distances correlate by exp(-|p| |1/d_1 - 1/d_2|)."""
     positions = np.array([[10.0, 0.0], [0.0, 60.0], [-120.0, 160.0]])
@@ -121,6 +123,7 @@ def test_the_spectrum_of_the_smooth_field():
     assert stats.kstest(numbers, lambda k: 1 - (1 + k**2) ** -1.5).statistic < 1 / 4000 + 1e-12
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("smooth", "growth"), [(True, 1.0), (False, 2.0)])
 def test_level_crossings_of_a_smooth_field_follow_rices_formula(smooth, growth):
     """c / (pi d_cor) zeros a metre, however finely one looks; the other has twice as many at four times as fine."""
@@ -147,6 +150,7 @@ def test_stacked_fields_equal_single_fields():
         np.testing.assert_array_equal(together[:, number], field.gaussian(one, positions, distances[:, number]))
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(st.integers(0, 2**32), st.lists(st.tuples(st.integers(1, 90), st.booleans()), max_size=6))
 def test_values_along_a_path_equal_those_at_its_positions(seed, legs):
@@ -163,6 +167,7 @@ def test_values_along_a_path_equal_those_at_its_positions(seed, legs):
         np.testing.assert_allclose(values[:, number], field.gaussian(one, path, 10.0), atol=1e-5)
 
 
+@pytest.mark.oracle
 def test_uniform_is_uniform():
     values = ensemble(field.uniform, np.array([[80.0, 5.0]]), 50.0, 3000, 60_000)[:, 0]
     assert stats.kstest(values, "uniform").pvalue > 0.01
@@ -173,6 +178,7 @@ def test_uniform_is_uniform():
     )
 
 
+@pytest.mark.oracle
 def test_frequency_of_line_of_sight_matches_its_probability():
     """TR 38.901, 7.6.3.3 and Table 7.4.2-1: one field a seed, 4,000 seeds; binomial, within 4 standard deviations."""
     distance = np.array([10.0, 18.0, 25.0, 50.0, 100.0, 250.0])
@@ -184,6 +190,7 @@ def test_frequency_of_line_of_sight_matches_its_probability():
     assert np.all(seen[:2] == 1.0)  # always in sight up to 18 m
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("apart_m", [5.0, 50.0, 100.0])
 def test_line_of_sight_is_consistent_in_space(apart_m):
     """Two places at 60 m are both in sight with the probability of a bivariate normal of correlation exp(-dx / 50)."""

@@ -77,6 +77,7 @@ def assert_same_law(by_fast, by_slots):
 # -- the law of the durations
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("slots", [10.0, 14.3, 40.0, 200.5])
 def test_independent_linear_slots_make_a_poisson_process(slots):
     """Sums of exponentials are the times of a Poisson process: N - 1 is its number of events up to the payload."""
@@ -111,6 +112,7 @@ def test_fast_has_the_law_of_the_walk_over_20_000_slots(snr_db, speed_mps):
     assert_same_law(*both(link(snr_db, speed_mps, 20_000), 23))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("snr_db", "slots"), [(0, 200), (-5, 400), (10, 200)])
 def test_normal_and_inverse_gaussian_laws_are_distinguished(snr_db, slots):
     arguments = link(snr_db, 10.0, slots)
@@ -136,6 +138,7 @@ def test_fast_has_the_law_of_the_walk_for_other_efficiencies(efficiency, snr_db,
     assert_same_law(*both(arguments, 25, efficiency, count=10_000))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("k_factor", "speed_mps"), [(8.0, 10), (1.0, 1)])
 def test_ricean_fading_is_walked(k_factor, speed_mps):
     arguments = link(10, speed_mps, 300)
@@ -152,6 +155,7 @@ def test_long_transfers_take_the_mean_rate():
     assert slots.std() == pytest.approx(spread, rel=0.03)
 
 
+@pytest.mark.oracle
 def test_a_rate_that_does_not_vary():
     @dataclass(frozen=True)
     class Flat:
@@ -268,6 +272,7 @@ def test_outside_the_tables_transfers_are_walked():
 # -- shapes, limits, errors
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(st.floats(-5, 50), st.floats(0, 0.98), st.floats(600, 2e5), st.floats(1.0001, 2), st.floats(-3.5, 3.5))
 def test_monotone(snr_db, rho, slots, factor, normal):

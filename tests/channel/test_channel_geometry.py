@@ -136,6 +136,7 @@ def test_hexagonal_layouts_refuse(call, message):
         call()
 
 
+@pytest.mark.oracle
 def test_moments_of_drops():
     assert [check.name for check in drops.checks() if not check.ok] == []
 

@@ -66,6 +66,7 @@ def test_nothing_comes_from_other_bands_or_no_cells(group):
     np.testing.assert_array_equal(interference.uplink_w_hz(gain, cell, group, np.ones(len(cell)), 1e8), 0.0)
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True)
 @given(st.integers(0, 1000), st.floats(0, 1e3), st.floats(1e3, 1e9))
 def test_linear_in_power_and_inverse_to_the_band(seed, factor, band_hz):

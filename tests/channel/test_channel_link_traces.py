@@ -50,6 +50,7 @@ def test_transfer_waits_through_a_pause():
 pieces = st.lists(st.tuples(st.floats(0.01, 10.0), st.sampled_from([0.0, 1.0, 3e5, 2e7])), min_size=1, max_size=6)
 
 
+@pytest.mark.oracle
 @settings(max_examples=200, deadline=None)
 @given(pieces, st.floats(0.0, 100.0), st.floats(1.0, 1e8))
 def test_the_time_inverts_the_integral_and_parts_add_up(lasts_and_rates, begin_s, bits):
@@ -86,6 +87,7 @@ def test_opportunities_at_one_time_and_across_the_end():
     assert link.takes_s(0.0, 3 * PACKET_BITS, repeats=False) == 5.0
 
 
+@pytest.mark.oracle
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=20), st.integers(0, 100), st.integers(1, 60))
 def test_packets_match_a_count(times_ms, begin_ms, packets):

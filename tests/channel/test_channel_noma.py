@@ -25,6 +25,7 @@ def by_loops(received_w, order, residual=0.0):
     return found
 
 
+@pytest.mark.oracle
 @given(POWERS, st.randoms(use_true_random=False))
 @settings(deadline=None)
 def test_rates_add_up_to_the_sum_capacity_in_any_order(received_w, random):

@@ -65,6 +65,7 @@ def test_blocks_and_slots():
             assert 0.78 < blocks * numerology.block_hz(khz * 1e3) / (mhz * 1e6) < 1  # fits, with guard bands
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True)
 @given(SHARES, st.integers(1, 300))
 def test_whole_blocks_conserve(shares, blocks):

@@ -46,6 +46,7 @@ def test_against_a_loop(model):
     assert ends == {True, False}
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True)
 @given(
     arrays(float, (3, 12), elements=st.floats(0, 10)),

@@ -156,6 +156,7 @@ def test_few_draws_remain_unused():
     assert drawn < 1.3 * durations_s.sum() / SLOT_S
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True)
 @given(st.floats(0.01, 1e4), st.floats(0.01, 4), st.floats(0.3, 400), st.sampled_from([1, -1]))
 def test_constant_channel(mean_snr, amplitude, slots, rho):
@@ -255,6 +256,7 @@ def naive_until(row, model, generator):
     return slots, min(sent_bits, row["payload_bits"]), h
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_limits_blocks_and_lines_of_sight_against_the_naive_loop(model):
     arguments = mixture()
@@ -423,6 +425,7 @@ def test_block_fading_duration_law():
     np.testing.assert_array_less(np.abs(share - law), 4 * np.sqrt(law * (1 - law) / rows))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("k", [0.0, 4.0])
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_mean_rates(model, k):

@@ -67,6 +67,7 @@ def test_against_a_general_solver(rates, least_share):
         np.testing.assert_allclose(share_hz / BAND_HZ, found.x, atol=2e-3)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("spread", [False, True])
 @pytest.mark.parametrize("least_share", [0.0, 0.45])
 def test_against_brute_force_on_three(spread, least_share):

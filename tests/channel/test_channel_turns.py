@@ -45,6 +45,7 @@ def test_constant_channels_get_turns_of_equal_length(count):
     assert means == pytest.approx(rates[:, 0] / count, rel=0.05)
 
 
+@pytest.mark.oracle
 def test_terminals_with_equal_statistics_get_equal_parts_and_their_peaks():
     """For equal statistics and a long window the turn goes to the highest fading: each has E[r(max)] / n."""
     rates = fading_rates([10.0] * 4, 20_000)
@@ -56,6 +57,7 @@ def test_terminals_with_equal_statistics_get_equal_parts_and_their_peaks():
     assert means.sum() == pytest.approx(1e6 * SHANNON.bps_hz(10.0 * power).mean(), rel=0.02)
 
 
+@pytest.mark.oracle
 def test_scheduler_lies_between_the_highest_sum_and_equal_turns():
     rates = fading_rates([1.0, 10.0, 100.0], 20_000)
     fair, parts = served(rates, window_s=2.0)
@@ -68,6 +70,7 @@ def test_scheduler_lies_between_the_highest_sum_and_equal_turns():
     assert parts.min() > 0.25
 
 
+@pytest.mark.oracle
 def test_long_windows_reach_the_optimum_of_logarithms():
     """No part of the slots given to others raises sum ln T_k: the gradient condition of the optimum.
 

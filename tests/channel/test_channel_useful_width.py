@@ -66,6 +66,7 @@ def test_best_snr_is_0_if_nothing_is_received():
     assert best_snr(np.zeros_like) == 0
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=200)
 @given(st.lists(st.floats(1e2, 1e9), min_size=1, max_size=20))
 def test_equal_shares_are_filled_like_vessels(widest_hz):

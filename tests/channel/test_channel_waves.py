@@ -47,6 +47,7 @@ def direct_power(channel, row, slot, frequency_hz):
     return abs((delays[:, None] * channel.amplitude[row] * turns).sum()) ** 2
 
 
+@pytest.mark.oracle
 def test_autocorrelation_is_j0():
     """E Re(g(0)* g(k)) within 4 standard errors; the paper's AR(1), rho^k, is 0.71 where J0 is -0.40."""
     gain = waves.tap_tiles(flat(), SLOT_S, 0, 1)[:, 0, 0]
@@ -75,6 +76,7 @@ def test_known_turns_change_no_bit():
     assert np.array_equal(waves.tap_tiles(channels, SLOT_S, 6, 1, known)[:, 0], later[:, 1])
 
 
+@pytest.mark.oracle
 def test_power_is_exponential():
     """Kolmogorov-Smirnov at 1 %; 5 % more power is seen."""
     power = waves.subband_power(flat(), SLOT_S, 0.0, 1, 777, 1)[:, 0, 0]
@@ -85,6 +87,7 @@ def test_power_is_exponential():
     assert power.var() == pytest.approx(1 - 1 / WAVES, abs=4 * np.sqrt(8 / CHANNELS))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("k_db", [0.0, 9.0])
 def test_a_line_of_sight_makes_it_ricean(k_db):
     k = 10 ** (k_db / 10)
@@ -148,6 +151,7 @@ def test_the_wideband_rate_varies_less_as_the_delays_predict(bandwidth_hz):
     assert expected == pytest.approx(1.0, abs=0.15) if bandwidth_hz == 1e6 else expected < 0.8
 
 
+@pytest.mark.oracle
 def test_without_delays_the_band_is_flat():
     """Every sub-band has the gain of all taps together, and one sub-band is enough."""
     channel = tapped("B", 0.0, channels=50)

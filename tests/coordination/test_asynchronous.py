@@ -199,6 +199,7 @@ def test_models_follow_from_ages_computed_by_hand(case, rule, tmp_path):
     assert found.to_numpy() == pytest.approx(models(learned, step), rel=1e-12)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("engine", ["serial", "batched"])
 def test_devices_with_models_of_different_ages_train_together(engine, tmp_path):
     """In one cohort; the learning rate's schedule counts aggregations, as the age does, and not dispatches."""
@@ -221,6 +222,7 @@ def test_devices_with_models_of_different_ages_train_together(engine, tmp_path):
 # Limits
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("algorithm", [{"kind": "fedavg", "weighting": "uniform"}, {"kind": "fedbuff"}])
 def test_buffer_for_equally_fast_devices_is_synchronous(algorithm, tmp_path):
     """Also where they are at different distances and arrive one by one: no device is replaced before the last is in."""
@@ -233,6 +235,7 @@ def test_buffer_for_equally_fast_devices_is_synchronous(algorithm, tmp_path):
     assert one.devices["wait_s"].max() > 0
 
 
+@pytest.mark.oracle
 def test_a_buffer_of_one_is_asynchronous(tmp_path):
     def run(server):
         return edgefl.run(scenario(tmp_path, [10, 16, 35, 12], server, rounds=9), device="cpu")
@@ -253,6 +256,7 @@ def test_fedasync_with_one_device_under_way_and_mixing_1_goes_on_with_its_sgd(tm
     assert (result.rounds["staleness"] == 0).all()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("server_lr", [1.0, 0.5])
 def test_fedbuff_without_discount_is_uniform_fedavg_when_synchronous(server_lr, tmp_path):
     """And with half the server's learning rate it goes half the way."""
@@ -312,6 +316,7 @@ class TestArithmetic:
             traced = algorithm.trace({"w": self.W}, this)
             assert traced == pytest.approx({"staleness": 5.5, "staleness_weight": weight})
 
+    @pytest.mark.oracle
     @given(st.lists(st.integers(0, 50), min_size=2, max_size=2), st.sampled_from(["constant", "polynomial", "hinge"]))
     def test_fedasync_stays_between_the_models(self, ages, staleness):
         """A convex combination of the server's model and those received."""
@@ -412,6 +417,7 @@ def test_no_update_is_lost_and_all_places_are_busy(policy, participants, cpu_hz,
                 assert run.rounds["received"].max() <= min(buffer, 7) + 2  # more only when they arrive together
 
 
+@pytest.mark.oracle
 def test_late_devices_cost_the_same_as_alone(tmp_path):
     """Kept updates: bytes and energies of each part, whatever the rounds in which it begins and ends."""
     server = {**KEEP, "deadline_s": 12 * SLOT_S}
@@ -476,6 +482,7 @@ def test_round_without_arrivals_ends_after_many_failures(server, tmp_path):
     check_parts(run)
 
 
+@pytest.mark.oracle
 def test_occasional_failures_do_not_end_the_wait():
     """Each part fails with 36 %: ten in a row, one in 27,000 times, would end it; ten in all do not."""
     radio = {"bandwidth_hz": 20e6, "faults": {"failure_probability": 0.2}}

@@ -88,6 +88,7 @@ def play(selection, rounds, participants, seed, presence=1.0):
     return times
 
 
+@pytest.mark.oracle
 def test_regret_grows_as_the_logarithm():
     """Rounds with a slow device: within the bound of Xia et al.'s kind, and in ten times the rounds hardly more.
 
@@ -108,6 +109,7 @@ def test_regret_grows_as_the_logarithm():
     assert late[:3].min() > 2 * late[3:].max()
 
 
+@pytest.mark.oracle
 def test_queues_guarantee_shares():
     """Every device takes part in its share of the rounds, within its queue; without one slow ones do not."""
     rounds = 1500
@@ -142,6 +144,7 @@ def test_impossible_shares_are_one_line():
         edgefl.run({"devices": {"count": 10}, "server": {"participants": 2, "selection": selection}}, train=False)
 
 
+@pytest.mark.oracle
 def test_fast_devices_take_part_more_often_in_a_run():
     """Clocks that differ by 20: after the trial of all, the fast half takes most of the places."""
     fast = {"name": "fast", "count": 5, "cpu_hz": 2e9}

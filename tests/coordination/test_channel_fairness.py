@@ -44,6 +44,7 @@ def equally_often(times, rounds, participants, limit=4.5):
     return np.abs(times - rounds * chance).max() < limit * sigma
 
 
+@pytest.mark.oracle
 def test_all_devices_come_equally_often_over_rayleigh_fading():
     """Path gains over 60 dB. A device that came with 0.30 in place of 0.25 would be 7.3 standard errors away."""
     path_gain = np.logspace(-14, -8, 20)
@@ -56,6 +57,7 @@ def taken(devices):
     return np.bincount(devices["device"][devices["status"] == "received"], minlength=16)
 
 
+@pytest.mark.oracle
 def test_devices_come_equally_often_in_a_run():
     server = {"participants": 4, "csi": {"kind": "perfect", "report_bits": 0}}
     fair = edgefl.run({**RAYLEIGH, "server": {**server, "selection": "proportional_fair"}}, train=False).devices

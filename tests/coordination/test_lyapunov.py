@@ -71,6 +71,7 @@ def test_the_choice_beside_all_subsets():
         assert weight[chosen].sum() == pytest.approx(best)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("faults", [{}, {"faults": {"failure_probability": 0.3}}], ids=["sure", "faults"])
 def test_mean_energy_exceeds_the_budget_by_the_queue_at_most(faults):
     """Q is at least the sum of E - budget; each queue is this recursion over the energies that were reported."""
@@ -96,6 +97,7 @@ def test_mean_energy_exceeds_the_budget_by_the_queue_at_most(faults):
     assert (spent_j.sum(axis=1) / rounds > 0.5 * BUDGET_J).all()
 
 
+@pytest.mark.oracle
 def test_the_excess_falls_as_one_over_the_rounds():
     """A device is chosen only while Q E < V, so that Q never exceeds V / least E + greatest E."""
     v = 1e-4
@@ -122,6 +124,7 @@ def test_with_large_v_debts_do_not_matter():
     assert energies(result, 20).mean() > 2 * BUDGET_J
 
 
+@pytest.mark.oracle
 def test_more_utility_costs_more_debt():
     """Neely's trade: O(1/V) from the best utility, O(V) of debt."""
     taken = []
@@ -147,6 +150,7 @@ def test_budgets_are_positive():
         )
 
 
+@pytest.mark.oracle
 def test_two_runs_have_the_same_bytes(tmp_path):
     server = {
         "participants": 4,

@@ -163,6 +163,7 @@ PUBLISHED = [  # distance to the optimum after 500 rounds
 GROUP_1 = [(0.5, 1.0), (0.5, -1.0)]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("policy", "steps", "published"), PUBLISHED)
 def test_parallel_and_sequential_learning_match_closed_forms(policy, steps, published):
     """Sequential-FL paper, section 5.1, group 1 with b = 1; the closed form gives the published values."""
@@ -191,6 +192,7 @@ def test_the_model_walks_in_the_drawn_order():
     assert result.rounds["parameter"].iloc[-1] == pytest.approx(x, rel=1e-12)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("links", ["relayed", "device_to_device"])
 def test_no_more_walk_than_the_algorithm_admits(links):
     """Two of four, others in each round, in the order of the selection."""
@@ -215,6 +217,7 @@ def test_with_one_participant_sequential_is_parallel():
     assert_same(*(run({"policy": policy, "participants": 1}, train=True) for policy in ("sequential", "synchronous")))
 
 
+@pytest.mark.oracle
 def test_identical_clients_in_a_row_are_one_client_with_more_steps():
     """P K steps of gradient descent; with momentum not, as each client begins with none."""
     chain = quadratics("sequential", [(0.5, 1.0)] * 3, 2, 5)
@@ -246,6 +249,7 @@ def test_the_training_loss_is_the_mean_over_the_walk():
     assert result.rounds["train_loss"].item() == pytest.approx(np.mean(losses), rel=1e-12)
 
 
+@pytest.mark.oracle
 def test_a_device_that_fails_is_passed_over():
     """The model walks from the one before to the one after; without participants it stays where it is."""
     radio = {**BASE["radio"], "faults": {"failure_probability": 0.4}}
@@ -449,6 +453,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("case", list(REFUSED))
 def test_refusals_are_one_line_with_exit_code_2(case, tmp_path, capsys):
     text, message = REFUSED[case]

@@ -242,6 +242,7 @@ def test_a_report_is_32_bits_more():
     assert told.devices["bytes_down"].equals(plain.devices["bytes_down"])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("selection", ["fastest", {"kind": "power_of_choice", "d": 8}])
 def test_world_does_not_depend_on_the_selection(selection):
     """A device that two selections choose in the same round meets the same large-scale channel, byte for byte."""
@@ -254,6 +255,7 @@ def test_world_does_not_depend_on_the_selection(selection):
 # Polls
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("variant", ["pow-d", "cpow-d"])
 def test_polls_are_priced(variant, sharing):

@@ -58,6 +58,7 @@ def test_new_devices_are_profiled_first():
     assert selection.tiers_of(memory).tolist() == [1, 0, 1, 0, -1, -1]
 
 
+@pytest.mark.oracle
 def test_a_round_is_of_one_tier_drawn_by_its_probability():
     """2000 rounds: each tier within 4.5 standard errors, and each of its devices as often as the other."""
     selection = TiFL(tiers=3, probabilities=(0.6, 0.3, 0.1))
@@ -123,6 +124,7 @@ def test_tiers_get_new_weights_when_the_last_one_has_not_improved():
         assert memory[:3, LOSS_BEFORE] == pytest.approx(before)
 
 
+@pytest.mark.oracle
 def test_rounds_of_a_run_consist_of_one_tier():
     """Clocks that differ by 16: a round's participants wait less for each other than in random rounds."""
     world = {

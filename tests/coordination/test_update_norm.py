@@ -77,6 +77,7 @@ def test_training_before_the_choice_does_not_change_learning() -> None:
     np.testing.assert_array_equal(result.parameters, same.parameters)
 
 
+@pytest.mark.oracle
 def test_real_updates_of_a_network_are_the_same_too() -> None:
     world = {"data": {"dataset": "digits"}, "model": {"kind": "mlp"}, "rounds": 3, "training": {"local_epochs": 1}}
     result = run("update_norm", **world)
@@ -102,6 +103,7 @@ def test_with_time_for_all_parameters_channels_do_not_count() -> None:
     assert set(result.devices.query("status == 'received'")["device"]) == set(np.argsort(-NORMS)[:2])
 
 
+@pytest.mark.oracle
 def test_largest_parameters_count(monkeypatch: pytest.MonkeyPatch) -> None:
     world = {"data": {"dataset": "digits"}, "model": {"kind": "mlp"}, "training": {"local_epochs": 1}}
     parameters = len(run(Noting(), **world).parameters)

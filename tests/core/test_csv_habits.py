@@ -220,6 +220,7 @@ def reads_csv(tree):
     return any(owner in {"csv", "np", "numpy", "pd", "pandas"} and name in READS_CSV for owner, name in owned)
 
 
+@pytest.mark.oracle
 def test_one_module_reads_tables_of_users():
     found = set()
     for path in PACKAGE.rglob("*.py"):

@@ -57,6 +57,7 @@ cells = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters
 first_cells = st.text("abc0123456789 .;\"'\t", min_size=1, max_size=6).filter(str.strip)
 
 
+@pytest.mark.oracle
 @settings(max_examples=300, deadline=None)
 @given(rows=st.lists(st.tuples(first_cells, cells, cells), max_size=6), end=st.sampled_from(["\n", "\r\n", "\r"]))
 def test_rows_that_pythons_writer_writes_are_read(tmp_path_factory, rows, end):
@@ -67,6 +68,7 @@ def test_rows_that_pythons_writer_writes_are_read(tmp_path_factory, rows, end):
     assert read == [tuple(cell.strip() for cell in row) for row in rows]
 
 
+@pytest.mark.oracle
 @settings(max_examples=300, deadline=None)
 @given(content=st.binary(max_size=60) | st.text("a,b\"'#;\r\n \t1", max_size=40).map(str.encode))
 def test_any_bytes_are_rows_or_one_fault(tmp_path_factory, content):

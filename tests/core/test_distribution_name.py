@@ -21,6 +21,7 @@ PLACES = (
 STRANGER = re.compile(r"""install[^\n`]*[\s'"=]edgefl(?![-\w./])|(?<![-\w./])edgefl\[[a-z]""")
 
 
+@pytest.mark.oracle
 def test_no_text_names_the_other_project():
     found = []
     for path in sorted({path for place in PLACES for path in ROOT.glob(place) if path.is_file()}):

@@ -41,6 +41,7 @@ def reads_directly(call):
     return function.attr in {"read_text", "read_bytes"}
 
 
+@pytest.mark.oracle
 def test_no_other_module_opens_files_of_users():
     found = set()
     for path in PACKAGE.rglob("*.py"):
@@ -87,6 +88,7 @@ def test_endless_lines_are_refused(tmp_path):
             next(found)
 
 
+@pytest.mark.oracle
 def test_packed_and_plain_files_read_alike(tmp_path):
     content = random.Random(1).randbytes(3 * LEAST_BOUND_BYTES // 2)  # noqa: S311 - a file that does not shrink
     (tmp_path / "plain").write_bytes(content)
@@ -101,6 +103,7 @@ def test_a_small_file_may_unpack_to_a_large_one(tmp_path):
     assert len(read_unpacked(path)) == LEAST_BOUND_BYTES
 
 
+@pytest.mark.oracle
 def test_gzip_bomb_is_refused_early(tmp_path):
     """Its end is cut off: a reader that got there would complain of that."""
     path = tmp_path / "zeros.gz"

@@ -35,6 +35,7 @@ def deletions(source):
     return found
 
 
+@pytest.mark.oracle
 def test_one_module_deletes_in_users_folders():
     modules = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
     found = {name: deletions(path.read_text(encoding="utf-8")) for name, path in modules.items()}

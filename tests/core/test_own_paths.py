@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
@@ -56,6 +57,7 @@ def takes(catalogue, path):
     return True
 
 
+@pytest.mark.oracle
 def test_no_import_and_no_definition_of_any_module_has_a_name_unless_a_catalogue_lists_it():
     named = [f"{module}:{name}" for module, file in modules() for name in bound(ast.parse(file.read_bytes()).body)]
     assert {"edgefl.results.provenance:subprocess", "edgefl.results.export:shutil"} < set(named)

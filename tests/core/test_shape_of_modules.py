@@ -28,6 +28,7 @@ def many_by_position(tree):
     return found
 
 
+@pytest.mark.oracle
 def test_constructors_with_many_parameters_take_keywords_only():
     found = {name: many_by_position(ast.parse(path.read_text(encoding="utf-8"))) for name, path in FILES.items()}
     assert len(found) > 500  # the files were read

@@ -108,6 +108,7 @@ def test_the_run_configuration_replaces_keys_of_the_file(tmp_path):
     assert read_app(app).name == "configured_app"
 
 
+@pytest.mark.oracle
 def test_two_apps_with_the_same_module_names_do_not_meet(tmp_path):
     results = []
     for count in (1, 2):
@@ -144,6 +145,7 @@ def test_a_client_that_fails_ends_the_run_with_its_own_line_and_keeps_the_rounds
     assert (result.folder / "report.html").exists()
 
 
+@pytest.mark.oracle
 def test_a_server_that_fails_or_exits_ends_the_run_with_its_own_line(tmp_path):
     for name, last, error in (
         ("raising_app", "    raise KeyError('x')\n", "KeyError: 'x'"),
@@ -157,6 +159,7 @@ def test_a_server_that_fails_or_exits_ends_the_run_with_its_own_line(tmp_path):
         assert len(result.rounds) == 1
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("raised", ["SystemExit(0)", "BaseException(0)", "GeneratorExit(0)"])
 def test_app_that_raises_a_base_exception_has_failed(tmp_path, raised):
     """In an `aggregate_train`, and in a client."""
@@ -180,6 +183,7 @@ def test_app_that_raises_a_base_exception_has_failed(tmp_path, raised):
         assert (result.folder / "summary.json").exists()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("weight", ["np.nan", "-np.inf"])
 def test_a_client_whose_weights_diverge_ends_the_run(tmp_path, weight):
     client = CLIENT.replace(

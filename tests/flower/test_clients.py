@@ -74,6 +74,7 @@ def drawn(folder, nodes, **options):
     return json.loads((folder / "drawn.json").read_text())
 
 
+@pytest.mark.oracle
 def test_draws_of_a_client_depend_only_on_seed_device_and_message(tmp_path):
     random.seed(5)
     np.random.seed(5)  # noqa: NPY002 - the app draws from it
@@ -87,6 +88,7 @@ def test_draws_of_a_client_depend_only_on_seed_device_and_message(tmp_path):
     assert drawn(tmp_path / "c", [[1000]], seed=9) != {"0": together["0"]}
 
 
+@pytest.mark.oracle
 def test_a_context_is_kept_only_once_the_device_has_computed(tmp_path):
     stays = tmp_path / "stays.csv"
     stays.write_text("device,on_s,off_s\n0,0,0.3\n0,4,inf\n1,0,inf\n")
@@ -101,6 +103,7 @@ def test_a_context_is_kept_only_once_the_device_has_computed(tmp_path):
     assert len(found["1"]) == 5 * 3
 
 
+@pytest.mark.oracle
 def test_the_same_seed_gives_the_same_bytes(tmp_path):
     files = []
     for name in ("first", "second"):
@@ -149,6 +152,7 @@ def test_accuracies_are_the_weighted_means_of_the_clients_answers(tmp_path):
     assert result.summary["final_accuracy"] == result.rounds["test_accuracy"].iloc[-1]
 
 
+@pytest.mark.oracle
 def test_central_tests_of_a_strategy_replace_those_of_clients(tmp_path):
     main = """
     from flwr.app import MetricRecord

@@ -31,6 +31,7 @@ USES = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("use", USES.values(), ids=list(USES))
 def test_an_exception_names_device_round_message_and_line_with_a_remedy(tmp_path, use):
     client = CLIENT.replace(LINE, EMPTY.replace("USE", use) + LINE)
@@ -42,6 +43,7 @@ def test_an_exception_names_device_round_message_and_line_with_a_remedy(tmp_path
     assert len(result.rounds) == 1
 
 
+@pytest.mark.oracle
 def test_other_exceptions_name_the_device_without_that_remedy(tmp_path):
     client = CLIENT.replace('partition = context.node_config["partition-id"]', 'partition = {}["x"]')
     result = emulated(write_app(tmp_path / "app", "broken_app", FEDAVG.replace("EVALUATED", "1.0"), client))
@@ -63,6 +65,7 @@ def test_a_client_that_returns_something_else_names_its_device(tmp_path):
     assert result.error.endswith("got str (device 0, which is partition-id 0; train message of round 1)")
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("interface", ["message", "older"])
 @pytest.mark.parametrize("kind", ["train", "evaluate"])
 def test_replies_that_all_have_no_samples_are_named(tmp_path, interface, kind):

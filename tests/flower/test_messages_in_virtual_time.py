@@ -68,6 +68,7 @@ note(len(replies), list(grid.pull_messages(ids)))
     assert result.rounds["time_s"].iloc[0] == 0.25
 
 
+@pytest.mark.oracle
 def test_an_app_that_polls_without_sleeping_is_woken_by_the_next_answer(tmp_path):
     main = """
 ids = set(grid.push_messages(ask(nodes[:3])))
@@ -164,6 +165,7 @@ note(reply.error.code)
     assert list(result.devices["status"]) == ["unfinished"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("main", "error"),
     [
@@ -189,6 +191,7 @@ def test_invalid_times_are_refused_at_the_line_of_the_app(tmp_path, main, error)
     assert len(result.rounds) == 1
 
 
+@pytest.mark.oracle
 def test_messages_besides_training_leave_the_draws_of_training_as_they_are(tmp_path):
     fading = {**SLOW, "radio": {**SLOW["radio"], "fading": "rayleigh", "sharing": "fixed"}}
     trains = "for _ in range(2):\n    grid.send_and_receive(ask(nodes[:3]))\n"
@@ -209,6 +212,7 @@ def test_an_app_that_only_evaluates_has_one_round_with_its_metrics(tmp_path):
     np.testing.assert_allclose(row, [0, 4, np.average([0.1, 0.3], weights=[2, 4]), 0.5])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("rounds_before", [0, 1])
 def test_messages_that_are_cut_off_at_the_end_count_for_the_last_round(tmp_path, rounds_before):
     main = f"""
@@ -271,6 +275,7 @@ def test_operations_that_are_counted_have_no_kinds(tmp_path):
         noted(tmp_path, "pass", world, operations="app")
 
 
+@pytest.mark.oracle
 def test_training_of_an_app_varies_from_message_to_message(tmp_path):
     """By jitter alone: all devices hold as much, and the app asks all of them twice."""
     main = """

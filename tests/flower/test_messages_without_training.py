@@ -115,6 +115,7 @@ def warnings_of(caplog):
     return [record.getMessage() for record in caplog.records if record.name.startswith("edgefl")]
 
 
+@pytest.mark.oracle
 def test_stages_of_secure_aggregation_are_one_round_and_only_the_trained_one_computes(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         result, weights = secure(tmp_path)
@@ -130,6 +131,7 @@ def test_stages_of_secure_aggregation_are_one_round_and_only_the_trained_one_com
     ]
 
 
+@pytest.mark.oracle
 def test_secure_aggregation_trains_as_long_as_other_apps(tmp_path):
     result, _ = secure(tmp_path)
     ours = edgefl.run({**WORLD, "devices": {"count": 5}}, train=False)
@@ -138,6 +140,7 @@ def test_secure_aggregation_trains_as_long_as_other_apps(tmp_path):
     np.testing.assert_array_equal(stages["compute_s"].to_numpy().reshape(5, STAGES).sum(axis=1), expected)
 
 
+@pytest.mark.oracle
 def test_bytes_and_texts_of_secure_aggregation_are_its_price(tmp_path):
     result, _ = secure(tmp_path, rounds=1)
     first = result.devices.query("status == 'received' and device == 0")
@@ -150,6 +153,7 @@ def test_bytes_and_texts_of_secure_aggregation_are_its_price(tmp_path):
     assert first["bytes_up"].iloc[2] > 8 * 650  # the masked update has integers of 64 bits
 
 
+@pytest.mark.oracle
 def test_secure_aggregation_recovers_from_a_device_that_leaves(tmp_path):
     stays = tmp_path / "stays.csv"
     # The third stage lasts from 2 ms to 3.1 ms.
@@ -159,6 +163,7 @@ def test_secure_aggregation_recovers_from_a_device_that_leaves(tmp_path):
     assert result.rounds[["selected", "received", "departed"]].to_numpy().tolist() == [[5 * 3 + 4, 5 * 2 + 4 * 2, 1]]
 
 
+@pytest.mark.oracle
 def test_secure_aggregation_with_torch_is_counted_where_it_trains(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         result, _ = secure(tmp_path, "import torch; torch.ones(5, 8) @ torch.ones(8, 3)", operations="app")
@@ -168,6 +173,7 @@ def test_secure_aggregation_with_torch_is_counted_where_it_trains(tmp_path, capl
     assert line.startswith("warning: 30 of 40 train messages computed nothing with torch and cost 0 operations: ")
 
 
+@pytest.mark.oracle
 def test_trees_are_priced_by_their_bytes_and_the_cost_that_the_world_names(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         result, file = trees(tmp_path, {**WORLD, "model": COST})
@@ -195,6 +201,7 @@ def test_trees_are_refused_where_the_world_has_another_model(tmp_path):
     )
 
 
+@pytest.mark.oracle
 def test_a_model_that_travels_as_bytes_is_priced_by_the_cost_that_the_world_names(tmp_path):
     main = """
     for message in (messages := ask([1000, 1001])):
@@ -210,6 +217,7 @@ def test_a_model_that_travels_as_bytes_is_priced_by_the_cost_that_the_world_name
     assert result.devices["bytes_down"].tolist() == [500, 500]
 
 
+@pytest.mark.oracle
 def test_an_app_that_computes_nothing_with_torch_costs_no_operations_with_one_warning(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         result, _ = trees(tmp_path, operations="app")

@@ -64,6 +64,7 @@ def older(folder, world=WORLD, *, tested=False, timeout=None, client=CLIENT, ser
     return result, np.load(file) if file.exists() else None
 
 
+@pytest.mark.oracle
 def test_round_takes_as_long_as_without_flower(tmp_path):
     result, weights = older(tmp_path)
     assert result.error is None
@@ -77,6 +78,7 @@ def test_round_takes_as_long_as_without_flower(tmp_path):
     assert result.rounds["answered"].tolist() == [4] * 3
 
 
+@pytest.mark.oracle
 def test_tests_by_clients_and_by_the_server_are_recorded(tmp_path):
     clients, _ = older(tmp_path / "clients")
     answered = clients.devices[clients.devices["status"] == "answered"]
@@ -88,6 +90,7 @@ def test_tests_by_clients_and_by_the_server_are_recorded(tmp_path):
     assert central.rounds["test_loss"].tolist() == [1.5] * 3
 
 
+@pytest.mark.oracle
 def test_the_test_of_a_strategys_own_method_is_recorded(tmp_path):
     own = """
     def evaluate(self, server_round, parameters):
@@ -100,6 +103,7 @@ def tested"""
     assert result.rounds["test_loss"].tolist() == [2.5] * 3
 
 
+@pytest.mark.oracle
 def test_a_timeout_of_rounds_goes_by_virtual_time(tmp_path):
     world = {**WORLD, "radio": {"sharing": "processor", "bandwidth_hz": 3000}}
     result, weights = older(tmp_path, world, timeout=1.0)
@@ -109,6 +113,7 @@ def test_a_timeout_of_rounds_goes_by_virtual_time(tmp_path):
     assert weights is None  # what comes too late is not aggregated
 
 
+@pytest.mark.oracle
 def test_an_older_strategy_waits_for_nodes_in_virtual_time(tmp_path):
     stays = tmp_path / "stays.csv"
     stays.write_text("device,on_s,off_s\n0,0,inf\n1,1000.5,inf\n")
@@ -124,6 +129,7 @@ def test_an_older_strategy_that_would_wait_for_ever_fails_with_a_reason(tmp_path
     assert "waits for more devices than the 1 that are present" in result.error
 
 
+@pytest.mark.oracle
 def test_a_server_of_the_app_gives_each_round_its_own_timeout(tmp_path):
     own = """
 from flwr.server import Server, SimpleClientManager
@@ -155,6 +161,7 @@ def test_a_client_that_cannot_give_initial_parameters_ends_the_run_with_its_line
     assert re.search(rf"client.py:11: NotImplementedError \({where}\)", result.error)
 
 
+@pytest.mark.oracle
 def test_wrappers_for_differential_privacy_train_and_test(tmp_path):
     imported = "from flwr.server.strategy import DifferentialPrivacyServerSideFixedClipping as Private\n"
     server = imported + SERVER.replace("(strategy=strategy", "(strategy=Private(strategy, 0.1, 5.0, 8)")

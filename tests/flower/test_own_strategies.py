@@ -104,6 +104,7 @@ EARLY = FEDAVG.replace("FedAvg(", "Early(").replace(
 )
 
 
+@pytest.mark.oracle
 def test_strategy_that_asks_for_nothing_any_more_ends_the_rounds(tmp_path):
     result = emulated(written(tmp_path, "early_app", main=EARLY.replace("{folder}", str(tmp_path))), WORLD)
     assert result.status == "finished"
@@ -129,6 +130,7 @@ ASYNCHRONOUS = """
 """
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("world", [WORLD, PROCESSOR], ids=["fixed", "processor"])
 def test_loop_of_pushes_and_pulls_keeps_clients_under_way(world, tmp_path):
     result = emulated(written(tmp_path, "async_app", main=ASYNCHRONOUS), world)
@@ -152,6 +154,7 @@ LOCAL = CLIENT.replace(
 ).replace('"train_loss": float(own[0])', '"train_loss": count')
 
 
+@pytest.mark.oracle
 def test_layers_in_the_state_of_a_client_stay_there(tmp_path):
     main = FEDAVG.replace("fraction_train=0.5", "fraction_train=1.0").replace("{folder}", str(tmp_path))
     result = emulated(written(tmp_path, "local_app", client=LOCAL, main=main), WORLD)
@@ -215,6 +218,7 @@ app = ServerApp(server_fn=server_fn)
 """
 
 
+@pytest.mark.oracle
 def test_older_server_and_client_manager_choose_clients_and_stop_early(tmp_path):
     result = emulated(written(tmp_path, "older_app", OLDER, OLDER_CLIENT), WORLD)
     assert result.status == "finished"

@@ -31,6 +31,7 @@ WORLDS = {
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
 def test_rounds_of_an_app_are_those_of_our_own_fedavg_to_the_last_digit(tmp_path, world):
     scenario = {**WORLD, **world}

@@ -45,6 +45,7 @@ TWO_STEPS = """
 """
 
 
+@pytest.mark.oracle
 def test_actions_count_as_messages_of_their_kind_and_those_under_way_at_the_end_stay_unfinished(tmp_path):
     app = write_app(tmp_path / "app", "vertical_app", TWO_STEPS, client=ACTIONS)
     result = emulated(app, {**DEVICES, "radio": {"sharing": "processor"}})
@@ -90,6 +91,7 @@ SECURE = """
 """
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("norm", "mean"), [(100.0, (1 + 2 + 3 + 4 + 5) / 8 / 5), (0.5, (1 + 2 + 2 + 2 + 2) / 8 / 5)])
 def test_clipped_updates_are_aggregated_securely(tmp_path, norm, mean):
     main = SECURE.format(norm=norm, folder=tmp_path)

@@ -88,6 +88,7 @@ def tiny(count=2, **changes):
 # A run is the same under any control
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", WORLDS)
 def test_an_agent_that_follows_the_scenario_gives_the_bytes_of_the_plain_run(name, tmp_path):
     world = {**WORLD, **WORLDS[name]}
@@ -119,6 +120,7 @@ def test_undecided_parts_follow_the_scenario():
     assert_same(env.result(), edgefl.run(world, train=False))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["synchronous", "failures", "asynchronous", "churn"])
 def test_times_energies_and_rewards_of_all_steps_add_up_to_the_totals(name):
     env = edgefl.gym.make({**WORLD, **WORLDS[name]}, action=EVERYTHING, reward={"time": 2.0, "energy": 0.5}, seed=3)
@@ -134,6 +136,7 @@ def test_times_energies_and_rewards_of_all_steps_add_up_to_the_totals(name):
     assert [row["round"] for _, info in steps for row in info["rows"]] == result.rounds["round"].tolist()
 
 
+@pytest.mark.oracle
 def test_an_agent_that_learns_really_gets_the_accuracy_and_the_plain_runs_model():
     world = {**WORLD, "devices": {**BASE["devices"], "count": 8}, "server": {"participants": 3}}
     plain = edgefl.run(world, device="cpu")
@@ -250,6 +253,7 @@ def test_shares_of_the_band_and_powers_give_shannons_rates(open_loop):
         assert rows["tx_energy_j"].to_numpy() == pytest.approx(rows["upload_s"].to_numpy() * chosen_w, rel=1e-6)
 
 
+@pytest.mark.oracle
 def test_energy_is_that_of_the_power_at_which_a_participation_was_sent():
     """A device that fails and is asked again before the round ends may have got another power meanwhile."""
     world = {**WORLD, **WORLDS["failures"], "rounds": 6}
@@ -375,6 +379,7 @@ def test_mains_and_losses_are_finite():
 # Episodes
 
 
+@pytest.mark.oracle
 def test_a_seed_is_that_of_the_world_and_later_episodes_follow_from_it():
     env = edgefl.gym.make(WORLD, seed=11)
     results = []
@@ -417,6 +422,7 @@ def test_before_an_episode_and_without_a_result_there_is_a_clear_error():
         env.result()
 
 
+@pytest.mark.oracle
 def test_a_run_that_fails_says_why_and_keeps_its_finished_rounds(tmp_path):
     battery = {"capacity_j": 0.05}  # for a few rounds, and never charged
     world = tiny(devices={"count": 2, "cpu_hz": 1e9, "flops_per_cycle": 1.0, "battery": battery}, rounds=50)
@@ -518,6 +524,7 @@ def test_a_reward_function_gets_the_rows_and_must_return_numbers():
 # Gymnasium
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -565,6 +572,7 @@ def test_environments_run_in_parallel(policy):
     both.close()
 
 
+@pytest.mark.oracle
 def test_environments_in_processes_share_a_folder(tmp_path):
     """Each episode has a folder of its own, whichever environments begin at the same time."""
 

@@ -171,6 +171,7 @@ def test_weights_of_a_reward_may_be_scalars_of_numpy_and_torch(weight):
     assert first_reward({"time": weight}) == 2.0 * first_reward("time") < 0
 
 
+@pytest.mark.oracle
 def test_worlds_of_one_seed_have_the_same_agents_steps_throughout():
     """PettingZoo's own test of seeds compares a single step in some versions."""
 

@@ -208,6 +208,7 @@ def test_impossible_choices_are_refused_in_a_line(tmp_path, radio, said):
         run(tmp_path, 1000, radio=radio)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_power_control_follows_the_path(tmp_path, sharing):
     """Full compensation holds the SNR at P0 over the noise in 180 kHz; energy is the integral of the power it takes."""

@@ -83,6 +83,7 @@ def test_wrong_lists_are_refused(losses, more, said):
         load(scenario)
 
 
+@pytest.mark.oracle
 def test_a_map_has_no_shading(tmp_path):
     edgefl.run(world(), train=False, out=tmp_path / "run")
     assert coverage.shading(read.load(tmp_path / "run"), Cells(), 0.0, 0.0, 250.0) is None

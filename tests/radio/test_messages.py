@@ -26,6 +26,7 @@ def test_a_round_trip_has_two_turns(down_bits):
 TURNS = st.lists(st.floats(0.0, 1e9), min_size=2, max_size=40)
 
 
+@pytest.mark.oracle
 @given(st.lists(TURNS, min_size=1, max_size=6))
 def test_participants_may_differ_in_turns(bits):
     """For any groups, sums are exactly those of each participant's bits."""

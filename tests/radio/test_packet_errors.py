@@ -42,6 +42,7 @@ def test_the_outage_of_ricean_fading_is_that_of_its_draws(k):
     assert channel.packet_errors.outage_probability([0.9, 1.1], 1.0, np.inf).tolist() == [0.0, 1.0]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 @pytest.mark.parametrize("faults", [{}, {"failure_probability": 0.2}, {"attempts": 2}])
 def test_attempts_fail_as_often_as_the_closed_form_says(transfer, faults):
@@ -76,6 +77,7 @@ def sent_alone(of: Any, device: int) -> bool:
     return found[0].delivered
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("fading", ["rayleigh", {"kind": "ricean", "k_mean_db": 6.0, "k_std_db": 0.0}, "none"])
 def test_a_transfer_alone_fails_alike_under_both_sharings(fading):
     """The same draws, and the same probability: the share is the whole band."""

@@ -59,6 +59,7 @@ def test_full_power_under_a_maximum_that_all_reach_is_the_run_without():
     assert strong.rounds.equals(plain.rounds)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("policy", "sharing"),
     [
@@ -112,6 +113,7 @@ def test_a_share_that_halves_halves_the_power():
         assert rows.loc[device, "tx_energy_j"] == pytest.approx(expected[device], rel=1e-9)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_batteries_run_dry_at_the_power_that_is_sent(sharing):
     """start - spent = level, also where a battery is empty in the middle of an upload."""
@@ -124,6 +126,7 @@ def test_batteries_run_dry_at_the_power_that_is_sent(sharing):
     assert (departed["upload_s"] > 0).any()
 
 
+@pytest.mark.oracle
 def test_a_handover_changes_the_path_loss_and_with_it_the_power(tmp_path, monkeypatch):
     """A device that walks to another base station sends at the power of its new path."""
     seen = []

@@ -148,6 +148,7 @@ def test_hopeless_transfer_does_not_affect_others(transfer):
     assert not found[1][1].delivered[3]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("transfer", ["slots", "fast"])
 def test_a_transfer_that_turns_out_too_long_fails_at_the_last_slot(monkeypatch, sharing, transfer):

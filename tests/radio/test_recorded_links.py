@@ -346,6 +346,7 @@ def test_processor_sharing_alone_is_a_fixed_share(tmp_path):
             assert result.devices[column].to_numpy() == pytest.approx(results[0].devices[column].to_numpy(), rel=1e-9)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_other_users_take_their_part_of_a_recorded_link(tmp_path, sharing):
     """One of two MHz at 1 bit/s/Hz; then a queue that leaves 0.6 on average."""
@@ -362,6 +363,7 @@ def test_other_users_take_their_part_of_a_recorded_link(tmp_path, sharing):
     assert np.mean(times_s) == pytest.approx(BITS / 2e6 / 0.6, abs=4 * error_s + 1e-9)
 
 
+@pytest.mark.oracle
 def test_asynchronous_rounds_over_snrs_conserve_bits(tmp_path):
     """The uplink of a cell is never idle while a device sends."""
     radio = {**traced(snrs(tmp_path, 40.0, 0.0)), "bandwidth_hz": 1e6}

@@ -129,6 +129,7 @@ def test_a_device_turns_from_sector_to_sector():
     assert set(result.devices.cell) <= {0, 1, 2}
 
 
+@pytest.mark.oracle
 def test_edge_models_belong_to_sites():
     """Hierarchical FL with sectors learns as without: an edge server is at a base station, whatever the sector."""
     scenario = {

@@ -18,11 +18,13 @@ def _long_races():
         yield
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("setting", FEW, ids=str)
 def test_fast_has_the_law_of_slots_where_others_join_and_leave(setting):
     assert engines_apart(setting, 1_000, seed=3) > 0.01
 
 
+@pytest.mark.oracle
 def test_law_of_a_kept_draw_is_distinguished():
     """The rate of the whole transfer from one draw at the first share: then durations spread too widely."""
     setting = Setting(30.0, 400, 20.0, (0, *(9,) * 9))

@@ -80,6 +80,7 @@ def test_p_plus_one_transfers_of_a_model():
     assert sent == 4 * (6 + 1)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 @pytest.mark.parametrize("participants", [1, 6])
 def test_direct_links_do_not_change_learning(participants, sharing):
@@ -119,6 +120,7 @@ ORDER = [3, 0, 4, 1, 2]
 PARAMETERS = 20_000
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_device_after_a_failed_link_downloads_from_the_base_station(sharing):
     """Failed transfers cost both ends; the model continues from the last device that has passed it on."""
@@ -203,6 +205,7 @@ def test_the_path_between_devices():
     assert not (path_between(link(**STILL).channel, drop(of, ids), distance_m, 5).shadowing_db).any()
 
 
+@pytest.mark.oracle
 def test_direct_link_differs_from_the_download():
     """Devices at rest: one gain for all of a transfer, and another one for the next link."""
     result = edgefl.run(

@@ -27,6 +27,7 @@ def run(folder, allocation=NAME, rounds=2, **radio):
     return edgefl.run({**WORLD, "rounds": rounds, "radio": keys}, out=folder, train=False, resume=folder.exists())
 
 
+@pytest.mark.oracle
 def test_turns_at_peaks_are_faster_than_turns_in_order(tmp_path):
     fair = run(tmp_path / "fair")
     in_order = run(tmp_path / "in_order", "round_robin")
@@ -34,6 +35,7 @@ def test_turns_at_peaks_are_faster_than_turns_in_order(tmp_path):
     assert fair.devices["bytes_up"].tolist() == in_order.devices["bytes_up"].tolist()
 
 
+@pytest.mark.oracle
 def test_band_over_constant_channels_is_full_until_the_last_transfer_ends(tmp_path):
     """Work is conserved: turns only order the bits, so that the last upload ends as with any other order."""
     fair = run(tmp_path / "fair", fading="none", rounds=1).devices
@@ -74,6 +76,7 @@ def test_two_transfers_of_a_device_count_together():
     assert memory.at(np.array([2]), 10) == pytest.approx(once.at(np.array([2]), 10))
 
 
+@pytest.mark.oracle
 def test_run_that_goes_on_has_the_bytes_of_one_that_never_stopped(tmp_path):
     """The memory is computed again when a run is extended, as the world is run again."""
     run(tmp_path / "parts", rounds=1)
@@ -83,6 +86,7 @@ def test_run_that_goes_on_has_the_bytes_of_one_that_never_stopped(tmp_path):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.oracle
 def test_memory_outlasts_a_round(tmp_path):
     """With a window of hours a device that had more in the first round has its turns later in the second."""
     short = run(tmp_path / "short", {"kind": NAME, "window_s": 0.01})
@@ -147,6 +151,7 @@ class Greedy(InOrder):
         return np.ones(len(memory))
 
 
+@pytest.mark.oracle
 def test_allocation_from_outside_may_keep_a_memory(tmp_path):
     result = run(tmp_path / "mine", {"kind": InOrder})
     assert result.rounds["received"].tolist() == [6, 6]

@@ -59,6 +59,7 @@ def gains_of(snrs_hz):
     return np.asarray(snrs_hz) * NOISE_W_HZ / DEVICE_W
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("allocation", ALLOCATIONS)
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("fading", ["none", "rayleigh"])
@@ -85,6 +86,7 @@ def test_no_share_is_wider_than_is_of_use(allocation, rate, fading):
         assert (narrower_bps.max(axis=1) <= ours_bps * (1 + 1e-9)).all()
 
 
+@pytest.mark.oracle
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(
     st.lists(st.floats(2, 11), min_size=1, max_size=20),
@@ -145,6 +147,7 @@ def test_in_turns_each_has_what_it_can_use():
     np.testing.assert_array_equal(shares.air, [0.5, 0.5])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("target_db", [-12.0, -6.0, 3.0, 20.0])
 @pytest.mark.parametrize("blocks", [{}, {"subcarrier_spacing_hz": 30e3}], ids=["any width", "whole blocks"])
 def test_power_control_leaves_power_for_a_wider_share(target_db, blocks):
@@ -234,6 +237,7 @@ def test_uploads_of_a_round_take_what_the_filled_band_says():
     assert narrow > 3
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("sharing", ["fixed", "processor"])
 def test_weak_links_do_not_hold_up_rounds_for_hours(sharing):
     """The best width of a link bounds its time: no upload has a share that is too wide."""
@@ -265,6 +269,7 @@ def test_weak_links_do_not_hold_up_rounds_for_hours(sharing):
     assert devices.upload_s[long].to_numpy() == pytest.approx(at_best_s[long], rel=0.05)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "radio",
     [

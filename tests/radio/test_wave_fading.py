@@ -155,6 +155,7 @@ def test_at_rest_the_closed_form(fading, sharing):
     assert found.duration_s[0] / SLOT_S == pytest.approx(expected, abs=1.5, rel=1e-9)
 
 
+@pytest.mark.oracle
 def test_without_a_delay_spread_tdl_is_jakes_in_law():
     """Durations of 300 devices: Kolmogorov-Smirnov at 1 %; a wide spread is distinguished from it."""
     ids = np.arange(300)

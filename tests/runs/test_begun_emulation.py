@@ -41,6 +41,7 @@ def test_a_run_that_stops_at_times_and_at_events_gives_the_same_as_one_in_one_go
         assert_same(emulation.finish(), plain)
 
 
+@pytest.mark.oracle
 def test_a_driven_run_writes_the_same_files(tmp_path):
     plain = edgefl.run(TRAINED, out=tmp_path / "plain", device="cpu")
     with begin(load(TRAINED), Options(tmp_path / "driven", device="cpu")) as emulation:

@@ -46,6 +46,7 @@ def test_options_that_make_no_sense(tmp_path):
     refused(tmp_path, "leave the number out", cluster="auto", device="cuda:1")
 
 
+@pytest.mark.oracle
 def test_address_without_an_answer_is_refused(tmp_path):
     pytest.importorskip("ray")
     with closing(socket.socket()) as silent:

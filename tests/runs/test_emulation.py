@@ -130,6 +130,7 @@ def test_fairness_by_hand():
     assert values == pytest.approx(expected)
 
 
+@pytest.mark.oracle
 def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path):
     for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
         edgefl.run(BASE, out=tmp_path / folder, seed=seed)
@@ -154,6 +155,7 @@ def test_the_world_is_the_same_with_and_without_learning_and_under_any_algorithm
     assert not np.array_equal(prox.parameters, result.parameters)
 
 
+@pytest.mark.oracle
 def test_the_order_of_participants_changes_nothing():
     """A schedule and its reverse: the same participants, so the same everything."""
     orders = [[[0, 5, 9, 20], [3, 1, 2]], [[20, 9, 5, 0], [2, 1, 3]]]
@@ -163,6 +165,7 @@ def test_the_order_of_participants_changes_nothing():
     assert np.array_equal(results[0].parameters, results[1].parameters)
 
 
+@pytest.mark.oracle
 def test_engines_agree_over_a_run():
     runs = [run(training={"engine": engine, "batch_size": 8}) for engine in ("serial", "batched")]
     assert np.allclose(runs[0].parameters, runs[1].parameters, rtol=1e-4, atol=1e-5)
@@ -173,6 +176,7 @@ def test_schedule_repeats():
     assert result.devices.groupby("round")["device"].apply(list).tolist() == [[4, 7], [1], [4, 7], [1]]
 
 
+@pytest.mark.oracle
 def test_bernoulli_participation_has_its_mean():
     """400 rounds of 30 coins with 0.2: the mean has standard error 0.11."""
     selection = {"kind": "bernoulli", "probability": 0.2}
@@ -181,6 +185,7 @@ def test_bernoulli_participation_has_its_mean():
     assert result.rounds["selected"].mean() == pytest.approx(expected, abs=4 * 0.11)
 
 
+@pytest.mark.oracle
 def test_bernoulli_draws_again_while_no_device_is_present():
     """Three coins with 0.05 leave a round empty six times out of seven."""
     selection = {"kind": "bernoulli", "probability": 0.05}
@@ -189,6 +194,7 @@ def test_bernoulli_draws_again_while_no_device_is_present():
     assert set(result.devices["device"]) == {0, 1, 2}
 
 
+@pytest.mark.oracle
 def test_uniform_selection_is_fair():
     """400 rounds of 6 of 30: each device 80 times, standard deviation 8 times sqrt(1 - 0.2)."""
     result = run(rounds=400, train=False)
@@ -218,6 +224,7 @@ def test_more_bandwidth_is_never_slower():
     assert times[0] > times[1] > times[2]
 
 
+@pytest.mark.oracle
 def test_a_failed_run_keeps_its_finished_rounds(tmp_path):
     """A learning rate that blows up in the second round or later."""
     scenario = {**BASE, "training": {"lr": 3e18, "local_steps": 1, "engine": "serial"}, "rounds": 50}
@@ -230,6 +237,7 @@ def test_a_failed_run_keeps_its_finished_rounds(tmp_path):
     assert (tmp_path / "r" / "report.html").exists()
 
 
+@pytest.mark.oracle
 def test_published_cost_of_a_round(tmp_path):
     """Dynamic-devices paper, Table VII, SVHN: 6.887 s and 77.71 J a round with 100 devices, within 1.5 %.
 
@@ -285,6 +293,7 @@ def token_file(path, largest):
     return {"rounds": 2, "devices": {"count": 4}, "data": {"dataset": "npz", "path": str(path)}}
 
 
+@pytest.mark.oracle
 def test_rows_of_token_ids_are_learned_from(tmp_path):
     scenario = token_file(tmp_path / "text.npz", 49) | {"rounds": 40, "training": {"lr": 1.0}}
     result = edgefl.run({**scenario, "model": {"kind": "fasttext", "vocabulary": 50, "dimension": 8}})

@@ -120,6 +120,7 @@ def test_models_and_losses_are_tried_before_the_run(key, path, line, tmp_path):
     assert line in str(refusal.value)
 
 
+@pytest.mark.oracle
 def test_dropout_layers_have_keyed_draws(tmp_path):
     result = edgefl.run(written(tmp_path, placed(SWEEP_BASE, "model", "nets:Layer"), nets=NETS))
     assert result.status == "finished"

@@ -69,6 +69,7 @@ def test_reversed_rows_of_a_table_are_seen(result, of_regression, file, monkeypa
     assert digest_of(replace(result, more_tables={**result.more_tables, file: lambda: columns})) != before
 
 
+@pytest.mark.oracle
 def test_another_number_of_the_summary_is_seen(result):
     before = digest_of(result)
     for name in set(result.summary) - {"wall_s"}:

@@ -50,6 +50,7 @@ def begin(out, keys=BASE):
     edgefl.run(keys, out=out, device="cpu", pace=Pace(rounds=2), progress=interrupt)
 
 
+@pytest.mark.oracle
 def test_learning_of_another_type_is_repeated(tmp_path, processors, jobs, caplog):
     processors("First")
     begin(tmp_path)
@@ -63,6 +64,7 @@ def test_learning_of_another_type_is_repeated(tmp_path, processors, jobs, caplog
     assert json.loads((tmp_path / "manifest.json").read_text())["processor"]["model"] == "Second"
 
 
+@pytest.mark.oracle
 def test_learning_of_the_same_type_is_shared(tmp_path, processors, jobs, caplog):
     processors("First")
     begin(tmp_path)
@@ -73,6 +75,7 @@ def test_learning_of_the_same_type_is_shared(tmp_path, processors, jobs, caplog)
     assert WARNING not in caplog.text
 
 
+@pytest.mark.oracle
 def test_a_finished_run_is_extended_with_what_this_type_learns(tmp_path, processors, jobs, caplog):
     processors("First")
     edgefl.run({**BASE, "rounds": 5}, out=tmp_path, device="cpu", pace=Pace(rounds=2))
@@ -107,6 +110,7 @@ def test_gpus_are_told_apart(monkeypatch):
     assert gpu_names("cuda:1") == ["GPU 1"]
 
 
+@pytest.mark.oracle
 def test_differently_rounded_data_are_not_called_drawn(tmp_path, processors):
     arrays = {"train_y": np.arange(24) % 3, "test_y": np.arange(24) % 3, "test_x": np.ones((24, 5), np.float32)}
     keys = {**BASE, "data": {"dataset": "npz", "path": str(tmp_path / "d.npz")}}
@@ -136,6 +140,7 @@ def follower(out, *shared):
     return out
 
 
+@pytest.mark.oracle
 def test_runs_share_learning_with_their_processor_type(tmp_path, processors, jobs, caplog):
     """A cluster has machines of two types: the second type learns once, too, without the record of the first."""
     processors("First")

@@ -64,6 +64,7 @@ def test_other_models(name):
     assert parameters(load(FOLDER / f"{name}.yaml", overrides=overrides)) == size
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", SIZES)
 def test_data_at_hand_fit(name, data_folder):
     """The world without learning, a round of it or of each session: there is such a partition, the model fits."""

@@ -48,6 +48,7 @@ def keys_in(folder):
     return PlanKeys(training["engine"], training["width"])
 
 
+@pytest.mark.oracle
 def test_a_result_names_its_plan(tmp_path, noise):
     for number in range(len(PLANS)):
         result = run(OPEN, tmp_path / str(number))
@@ -58,6 +59,7 @@ def test_a_result_names_its_plan(tmp_path, noise):
         assert plan == PLANS[number]
 
 
+@pytest.mark.oracle
 def test_a_result_runs_again_by_its_plan(tmp_path, noise):
     for number in range(len(PLANS)):
         folder = tmp_path / str(number)
@@ -69,6 +71,7 @@ def test_a_result_runs_again_by_its_plan(tmp_path, noise):
         assert (again / "scenario.yaml").read_bytes() == (folder / "scenario.yaml").read_bytes()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("journal", ["kept", "lost"])
 def test_a_killed_run_goes_on_by_its_plan(tmp_path, noise, journal):
     for number in range(len(PLANS)):
@@ -83,6 +86,7 @@ def test_a_killed_run_goes_on_by_its_plan(tmp_path, noise, journal):
         assert content(folder) == content(tmp_path / f"{number} whole")
 
 
+@pytest.mark.oracle
 def test_the_record_counts_for_the_scenario_of_the_result(tmp_path, noise, monkeypatch):
     """The folder's own scenario.yaml names the plan that the user's left open, and goes on where that has been."""
     killed(OPEN, tmp_path / "cut")
@@ -99,6 +103,7 @@ def test_the_record_counts_for_the_scenario_of_the_result(tmp_path, noise, monke
     assert min(submitted) == 4  # the last checkpoint
 
 
+@pytest.mark.oracle
 def test_an_extended_run_keeps_its_plan(tmp_path, noise):
     for number in range(len(PLANS)):
         folder = tmp_path / str(number)
@@ -112,6 +117,7 @@ def test_an_extended_run_keeps_its_plan(tmp_path, noise):
         assert content(folder) == content(whole)
 
 
+@pytest.mark.oracle
 def test_another_plan_that_is_asked_for_is_another_scenario(tmp_path):
     run(OPEN, tmp_path)
     for other in ({"engine": "serial"}, {"engine": "batched", "width": 3}, {"width": 1}, {"engine": "vmap"}):
@@ -131,6 +137,7 @@ def test_a_run_without_learning_names_no_plan(tmp_path):
     assert keys_in(tmp_path) == keys_of(load(OPEN))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     "keys",
     [

@@ -90,6 +90,7 @@ def scenario_with(kind, member):
     return placed(scenario, key, value)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("kind", [*LEARNED, *UNLEARNED])
 def test_a_class_from_outside_gives_the_bytes_of_ours(kind, tmp_path):
     _, name, _, _ = {**LEARNED, **UNLEARNED}[kind]
@@ -117,6 +118,7 @@ class MyNova(FedNova):
     """A plug-in of this very module."""
 
 
+@pytest.mark.oracle
 def test_objects_and_classes_from_python_are_taken_as_they_are():
     ours = edgefl.run({**SWEEP_BASE, "algorithm": {"kind": "fednova", "mu": 0.1}})
     same(ours, edgefl.run({**SWEEP_BASE, "algorithm": MyNova(mu=0.1)}))
@@ -159,6 +161,7 @@ NOVA = """
 OWN = {**SWEEP_BASE, "algorithm": {"kind": "my_nova:MyNova", "mu": 0.1}}
 
 
+@pytest.mark.oracle
 def test_a_resolved_scenario_runs_again_from_its_folder(tmp_path, monkeypatch):
     first = edgefl.run(written(tmp_path / "here", OWN, my_nova=NOVA), out=tmp_path / "out")
     monkeypatch.chdir(tmp_path)
@@ -168,6 +171,7 @@ def test_a_resolved_scenario_runs_again_from_its_folder(tmp_path, monkeypatch):
     assert texts[0] == texts[1]
 
 
+@pytest.mark.oracle
 def test_a_local_class_runs_and_its_file_says_that_it_cannot(tmp_path):
     class Local(FedNova):
         """Local."""
@@ -177,6 +181,7 @@ def test_a_local_class_runs_and_its_file_says_that_it_cannot(tmp_path):
         load(tmp_path / "out" / "scenario.yaml")
 
 
+@pytest.mark.oracle
 def test_the_manifest_names_each_plug_in(tmp_path):
     edgefl.run(written(tmp_path / "here", OWN, my_nova=NOVA), out=tmp_path / "out")
     (plugin,) = json.loads((tmp_path / "out" / "manifest.json").read_text())["plugins"]
@@ -187,6 +192,7 @@ def test_the_manifest_names_each_plug_in(tmp_path):
     assert plugin["distribution"] is None
 
 
+@pytest.mark.oracle
 def test_a_page_of_results_runs_no_code(tmp_path):
     source = """
         from edgefl.radio.propagation.umi import Umi
@@ -217,6 +223,7 @@ def test_a_neighbour_that_the_plug_in_imports_is_part_of_its_source(tmp_path):
     assert learning_setting(load(file)) != before
 
 
+@pytest.mark.oracle
 def test_a_finished_run_of_another_version_is_not_taken_for_this_one(tmp_path):
     file = written(tmp_path, OWN, my_nova=NOVA)
     edgefl.run(file, out=tmp_path / "out")
@@ -226,6 +233,7 @@ def test_a_finished_run_of_another_version_is_not_taken_for_this_one(tmp_path):
         edgefl.run(file, out=tmp_path / "out", resume=True)
 
 
+@pytest.mark.oracle
 def test_resumed_run_with_other_code_learns_again(tmp_path):
     changed = (
         NOVA
@@ -248,6 +256,7 @@ def test_resumed_run_with_other_code_learns_again(tmp_path):
     same(edgefl.run(file), resumed)
 
 
+@pytest.mark.oracle
 def test_another_algorithm_can_be_the_base_of_one_that_wraps_it(tmp_path):
     ours = edgefl.run({**SWEEP_BASE, "algorithm": {"kind": "feddisco", "base": "fednova"}})
     scenario = {**SWEEP_BASE, "algorithm": {"kind": "feddisco", "base": {"kind": "my_nova:MyNova"}}}
@@ -309,6 +318,7 @@ def test_import_from_names_other_folders(tmp_path):
     assert type(load(file).algorithm).__name__ == "MyNova"
 
 
+@pytest.mark.oracle
 def test_an_exception_in_a_worker_process_has_its_line(tmp_path, monkeypatch):
     source = """
         import torch

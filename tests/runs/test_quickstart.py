@@ -57,6 +57,7 @@ def test_devices_move(priced):
     assert longest_m > 50
 
 
+@pytest.mark.oracle
 def test_bandwidth_buys_time_and_energy(priced):
     wide = edgefl.run("quickstart", overrides=["rounds=12", "radio.bandwidth_hz=100e6"], train=False)
     assert wide.summary["time_s"] < 0.8 * priced.summary["time_s"]

@@ -99,6 +99,7 @@ def run(*names, **changes):
     return result
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_pairs_keep_their_books_and_repeat(pair):
     result = run(*pair)

@@ -67,6 +67,7 @@ def _check_prices(result, scenario):
     assert priced.rounds["time_s"].equals(result.rounds["time_s"]), scenario
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("seed", FEW)
 def test_a_random_scenario_keeps_its_books_prices_and_bytes(seed, tmp_path):
     _check(seed, tmp_path)

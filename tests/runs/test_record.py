@@ -96,6 +96,7 @@ def test_every_line_has_the_digest_of_itself_and_of_the_line_before(cut):
 EVERY_BIT = [pytest.param(bit, 1, marks=pytest.mark.slow) for bit in range(8)]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("bit", "step"), [(0, 7), *EVERY_BIT])
 def test_no_flipped_bit_changes_what_the_record_says(bit, step, copy, caplog):
     file = journal_of(copy)
@@ -161,6 +162,7 @@ def check_damages(part, copy, whole, caplog):
         shutil.rmtree(folder)
 
 
+@pytest.mark.oracle
 def test_a_damaged_journal_gives_the_same_bytes(copy, whole, caplog):
     check_damages(slice(5, None, 23), copy, whole, caplog)
 
@@ -170,6 +172,7 @@ def test_every_damaged_line_gives_the_same_bytes(copy, whole, caplog):
     check_damages(slice(None), copy, whole, caplog)
 
 
+@pytest.mark.oracle
 def test_the_warning_names_the_line(copy, whole, caplog):
     file = journal_of(copy)
     lines = file.read_bytes().splitlines(keepends=True)
@@ -231,6 +234,7 @@ def chained(*entries):
     return "".join(lines)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("how", ["../../VICTIM", "absolute", "VICTIM", "journal.jsonl", "..", "", 5, None])
 def test_a_foreign_journal_removes_no_file(how, copy, whole):
     victims = [copy.parent / "VICTIM", copy / run_folder.CHECKPOINTS / "VICTIM"]
@@ -297,6 +301,7 @@ def test_cleared_record_has_no_states(tmp_path):
     journal.close()
 
 
+@pytest.mark.oracle
 def test_run_of_another_version_restarts_with_checkpoints(tmp_path, monkeypatch):
     with monkeypatch.context() as earlier:
         earlier.setattr("edgefl.runs.learning_key.edgefl_version", lambda: "0.1.0")

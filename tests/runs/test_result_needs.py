@@ -33,6 +33,7 @@ def needs_of(scenario, *, train=True):
     return disk_needs(scenario, divide(scenario), rows_of(scenario), train=train)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("train", [True, False])
 @pytest.mark.parametrize(
     "more",
@@ -72,6 +73,7 @@ def test_a_result_that_cannot_fit_is_refused_before_anything_is_written(disk, tm
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.oracle
 def test_a_result_that_is_likely_not_to_fit_is_a_warning(disk, tmp_path, caplog):
     needs = needs_of(BASE)
     disk(int(sum(need.least_bytes for need in needs)))
@@ -84,6 +86,7 @@ def test_a_result_that_is_likely_not_to_fit_is_a_warning(disk, tmp_path, caplog)
     assert not caplog.records
 
 
+@pytest.mark.oracle
 def test_results_that_are_replaced_count_as_free(disk, tmp_path):
     edgefl.run(BASE, out=tmp_path / "out")
     disk(0)

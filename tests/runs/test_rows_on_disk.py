@@ -51,6 +51,7 @@ def move_early(monkeypatch):
     return change
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", CASES)
 def test_results_have_the_same_bytes(name, in_memory, move_early, monkeypatch, tmp_path):
     keys = {**BASE, **CASES[name]}
@@ -70,6 +71,7 @@ def test_results_have_the_same_bytes(name, in_memory, move_early, monkeypatch, t
     assert result.status == "finished"
 
 
+@pytest.mark.oracle
 def test_a_killed_run_ends_with_the_same_bytes(in_memory, move_early, tmp_path):
     wanted = in_memory(BASE)
     move_early()
@@ -88,6 +90,7 @@ def test_a_killed_run_ends_with_the_same_bytes(in_memory, move_early, tmp_path):
     assert content(out) == wanted
 
 
+@pytest.mark.oracle
 def test_a_full_disk_is_one_line_and_the_run_can_be_resumed(in_memory, move_early, monkeypatch, tmp_path):
     wanted = in_memory(BASE)
     move_early()

@@ -82,6 +82,7 @@ def begun(folder, **more):
     return emulation
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 def test_results_do_not_depend_on_progress(world, at_each_round, monkeypatch, tmp_path):
     trains = world is LEARNS
@@ -93,6 +94,7 @@ def test_results_do_not_depend_on_progress(world, at_each_round, monkeypatch, tm
     assert not (tmp_path / "watched" / CHECKPOINTS).exists()
 
 
+@pytest.mark.oracle
 def test_pages_show_finished_rounds(at_each_round, tmp_path):
     folder = tmp_path / "out"
     pages = Pages(folder)
@@ -110,6 +112,7 @@ def test_pages_show_finished_rounds(at_each_round, tmp_path):
     assert not whole.under_way
 
 
+@pytest.mark.oracle
 def test_a_page_says_that_the_run_goes_on(at_each_round, tmp_path):
     folder = tmp_path / "out"
     pages = Pages(folder)
@@ -143,6 +146,7 @@ def test_progress_takes_two_per_cent_of_the_time(monkeypatch, tmp_path):
     assert len(written) * 0.5 <= 0.02 * 1000
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("at", [1, 3])
 def test_a_killed_run(at, at_each_round, tmp_path):
     """Its page has the rows that it had written, and says what has become of it."""
@@ -168,6 +172,7 @@ def test_a_killed_run(at, at_each_round, tmp_path):
     assert not (folder / CHECKPOINTS).exists()
 
 
+@pytest.mark.oracle
 def test_a_page_in_the_folder_does_not_disturb_the_run(at_each_round, tmp_path):
     folder = tmp_path / "out"
 
@@ -179,6 +184,7 @@ def test_a_page_in_the_folder_does_not_disturb_the_run(at_each_round, tmp_path):
     assert "still running" not in (folder / "report.html").read_text()
 
 
+@pytest.mark.oracle
 def test_interrupted_run_removes_its_progress(at_each_round, tmp_path):
     folder = tmp_path / "out"
 
@@ -192,6 +198,7 @@ def test_interrupted_run_removes_its_progress(at_each_round, tmp_path):
     assert not run.under_way
 
 
+@pytest.mark.oracle
 def test_unwritable_rows_do_not_stop_the_run(at_each_round, monkeypatch, tmp_path):
     def full(path, **_):
         raise OSError(28, os.strerror(28), str(path))

@@ -119,6 +119,7 @@ def test_the_settings_are_those_of_the_card(name):
     assert "Table" in comment or "Fig." in comment
 
 
+@pytest.mark.oracle
 @ALL
 def test_scenario_runs_on_files_of_its_format(name, home):
     case = CASES[name]

@@ -68,6 +68,7 @@ def beats(one, other):
     return one.values != other.values and all(a <= b for a, b in zip(one.values, other.values, strict=True))
 
 
+@pytest.mark.oracle
 def test_search_finds_trials_that_no_other_beats(stand_in, capsys):
     names = {}
     exec(compile(example(), str(GUIDE), "exec"), names)  # noqa: S102 - the guide's own program

@@ -23,6 +23,7 @@ def forecast(tmp_path, sweep=GRID, **options):
     return dict(forecast_sweep(load_sweep(sweep), SweepOptions(**options), tmp_path / "out"))
 
 
+@pytest.mark.oracle
 def test_runs_and_families_are_counted(tmp_path):
     rows = forecast(tmp_path, workers=2)
     assert rows["sweep"] == "study: 12 runs, 4 points by 3 seeds"

@@ -70,6 +70,7 @@ def accuracy(result):
     return float((outputs.argmax(-1).numpy() == data.test_y).mean())
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", CASES)
 def test_saved_model_has_the_reported_accuracy(name, tmp_path):
     result = edgefl.run(CASES[name], out=tmp_path, device="cpu")
