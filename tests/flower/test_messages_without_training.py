@@ -4,6 +4,7 @@ import json
 import logging
 
 import numpy as np
+import pytest
 
 import edgefl
 from tests.cases.flower_cases import CLIENT, WORLD, emulated, write_app
