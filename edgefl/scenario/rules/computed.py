@@ -38,25 +38,30 @@ def cut_is_wrong(scenario: Sections) -> str | None:
     return scenario.model.check_cut(scenario.server.policy.cut_layer)
 
 
+def _above(value: int | None, most: int, name: str) -> str | None:
+    """Return why a number is above the greatest that it may be; None if it is not."""
+    if value is None or value <= most:
+        return None
+    return f"must be <= {name}, got {value}"
+
+
 def too_many_participants(scenario: Sections) -> str | None:
     """Return why a round asks for more devices than there are."""
+    return _above(scenario.server.participants, *_count(scenario))
+
+
+def _count(scenario: Sections) -> tuple[int, str]:
+    """Return the number of devices, and its name."""
     count = scenario.devices.count
-    participants = scenario.server.participants
-    if participants is None or participants <= count:
-        return None
-    return f"must be <= devices.count = {count}, got {participants}"
+    return count, f"devices.count = {count}"
 
 
 def too_many_depleted(scenario: Sections) -> str | None:
     """Return why a run cannot end when so many devices have run out of charge."""
-    count = scenario.devices.count
     batteries = scenario.devices.battery_count
-    depleted = scenario.stop.depleted
-    if depleted is None or depleted <= batteries:
-        return None
-    if batteries < count:
-        return f"must be <= {batteries}, the number of devices with a battery, got {depleted}"
-    return f"must be <= devices.count = {count}, got {depleted}"
+    if batteries < scenario.devices.count:
+        return _above(scenario.stop.depleted, batteries, f"{batteries}, the number of devices with a battery")
+    return _above(scenario.stop.depleted, *_count(scenario))
 
 
 def churn_misfits(scenario: Sections) -> str | None:
@@ -237,17 +242,14 @@ def places_are_too_few(scenario: Sections) -> str | None:
 
 def too_many_groups(scenario: Sections) -> str | None:
     """Return why there are more groups than devices."""
-    if scenario.groups <= scenario.devices.count:
-        return None
-    return f"must be <= devices.count = {scenario.devices.count}, got {scenario.groups}"
+    return _above(scenario.groups, *_count(scenario))
 
 
 def first_group_is_none(scenario: Sections) -> str | None:
     """Return why the first group is not one of the groups."""
-    sessions = scenario.sessions
-    if sessions is None or sessions.first_group <= scenario.groups:
-        return None
-    return f"must be <= {scenario.groups}, the number of groups, got {sessions.first_group}"
+    groups = scenario.groups
+    first = None if scenario.sessions is None else scenario.sessions.first_group
+    return _above(first, groups, f"{groups}, the number of groups")
 
 
 def state_misfits_sessions(scenario: Sections) -> str | None:
