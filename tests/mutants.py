@@ -123,8 +123,8 @@ MUTANTS = {
     ),
     "refusal": Mutant(
         "edgefl/scenario/rules/features.py",
-        'world.cells_are_hexagons, (set_to("cells.drop", "disc"),)',
-        'world.cells_are_hexagons, (set_to("cells.drop", "hexagons"),)',
+        'world.cells_are_hexagons, to="disc"',
+        'world.cells_are_hexagons, to="hexagons"',
         ("tests/scenario",),
         "a refusal's remedy leads nowhere",
     ),

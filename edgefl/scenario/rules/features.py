@@ -2,7 +2,7 @@
 
 from edgefl.scenario.facts import learning, radio, server, world
 from edgefl.scenario.facts.fact import Fact
-from edgefl.scenario.rules.rule import NAMED, OUT, Feature, Remedy, leave_out, set_to
+from edgefl.scenario.rules.rule import OUT, Feature, Remedy, leave_out, set_to
 
 # Remedies of several features
 
@@ -30,7 +30,6 @@ BATTERY = set_to(
     "devices.battery", {"capacity_j": 1000.0}, "set devices.battery", offered=server.batteries_are_modelled
 )
 NO_OVERLAP = set_to("radio.uplink", "orthogonal")
-PLAIN_AVERAGING = set_to("algorithm", "fedavg")
 HELD_CHANNEL = set_to("radio.large_scale", "round")
 NO_SELECTION = leave_out("server.selection")
 
@@ -48,9 +47,7 @@ NOT_AT_ONCE = Feature("server.policy", server.is_not_all_at_once, ALL_AT_ONCE)
 DIRECT_LINKS = Feature("server.policy", server.links_are_direct, (RELAYED,))
 APP = Feature("server.policy", server.app_drives_rounds, ())
 POLICY_BACKHAUL = Feature(
-    "server.policy",
-    server.policy_describes_backhaul,
-    (set_to("server.policy", "{policy}", "leave its own keys out"),),
+    "server.policy", server.policy_describes_backhaul, to="{policy}", said="leave its own keys out"
 )
 BACKHAUL = Feature("backhaul", server.has_backhaul)
 DEVICE_EVALUATION = Feature("server.device_evaluation", server.devices_evaluate)
@@ -76,74 +73,61 @@ MODEL_POLLS = Feature(
     (NO_SELECTION, set_to("server.selection.variant", "rpow-d", offered=server.selects_by_power_of_choice)),
 )
 UPDATE_REPORTS = Feature("server.selection", server.selection_needs_reports)
-BATTERY_SELECTION = Feature(
-    "server.selection.by", server.selection_needs_batteries, (set_to("server.selection.by", "energy"),)
-)
+BATTERY_SELECTION = Feature("server.selection.by", server.selection_needs_batteries, to="energy")
 CSI = Feature("server.csi", server.channels_are_known, NO_CSI)
 CSI_REQUESTS = Feature(
     "server.csi", server.csi_is_requested, (set_to("server.csi", "last"), set_to("server.csi.report_bits", 0))
 )
 UNKNOWN_CHANNELS = Feature(
-    "server.csi", server.channels_are_unknown, (set_to("server.csi", "perfect", "set it to perfect, mean or last"),)
+    "server.csi", server.channels_are_unknown, to="perfect", said="set it to perfect, mean or last"
 )
 OPTIMISER = Feature("server.optimiser", server.optimiser_decides)
 SHANNON_OPTIMISER = Feature("server.optimiser", server.optimiser_needs_shannon)
 CLOCK_OPTIMISER = Feature("server.optimiser", server.optimiser_weighs_clocks)
-OTHER_ALLOCATION = Feature(
-    "radio.allocation",
-    server.allocation_is_not_the_optimisers,
-    (set_to("radio.allocation", "{optimisers_allocation}"),),
-)
+OTHER_ALLOCATION = Feature("radio.allocation", server.allocation_is_not_the_optimisers, to="{optimisers_allocation}")
 FORECASTING_ALLOCATION = Feature("radio.allocation", radio.allocates_by_forecast)
 PLACES = Feature("radio.allocation", radio.allocates_places)
 
 # The band, its shares and the channel
 
-FIXED_SHARES = Feature("radio.sharing", radio.shares_are_fixed, (set_to("radio.sharing", "processor"),))
-FIXED_BAND_SHARES = Feature("radio.sharing", radio.shares_of_a_band_are_fixed, (set_to("radio.sharing", "processor"),))
-CHANGING_SHARES = Feature("radio.sharing", radio.shares_change, (set_to("radio.sharing", "fixed"),))
+FIXED_SHARES = Feature("radio.sharing", radio.shares_are_fixed, to="processor")
+FIXED_BAND_SHARES = Feature("radio.sharing", radio.shares_of_a_band_are_fixed, to="processor")
+CHANGING_SHARES = Feature("radio.sharing", radio.shares_change, to="fixed")
 TURNS = Feature("radio.allocation", radio.allocates_in_time)
 SNR_ALLOCATION = Feature(
-    "radio.allocation",
-    radio.allocates_by_snr,
-    (set_to("radio.allocation", "equal", "set it to equal, proportional or round_robin"),),
+    "radio.allocation", radio.allocates_by_snr, to="equal", said="set it to equal, proportional or round_robin"
 )
 RESOURCE_BLOCKS = Feature("radio.subcarrier_spacing_hz", radio.has_resource_blocks)
-BROADCAST = Feature("radio.downlink", radio.is_broadcast, (set_to("radio.downlink", "unicast"),))
-OTHER_RATE = Feature("radio.rate", radio.rate_is_not_shannons, (set_to("radio.rate", "shannon"),))
+BROADCAST = Feature("radio.downlink", radio.is_broadcast, to="unicast")
+OTHER_RATE = Feature("radio.rate", radio.rate_is_not_shannons, to="shannon")
 BACKGROUND = Feature("radio.background", radio.has_background)
 VARYING_BACKGROUND = Feature("radio.background", radio.background_varies)
 RECORDED_LINKS = Feature("radio.trace", radio.links_are_recorded)
 CHANGING_CHANNEL = Feature("radio.large_scale", radio.channel_changes_in_time, (HELD_CHANNEL,))
 CHANGING_INTERFERENCE = Feature("radio.large_scale", radio.interference_changes_in_time, (HELD_CHANNEL,))
 CHANGING_OVERLAP = Feature("radio.large_scale", radio.overlap_changes_in_time, (HELD_CHANNEL,))
-NO_MAPS = Feature("radio.spatial_consistency", radio.has_no_maps, (set_to("radio.spatial_consistency", value=True),))
+NO_MAPS = Feature("radio.spatial_consistency", radio.has_no_maps, to=True)
 OVERLAPPING_UPLOADS = Feature("radio.uplink", radio.uploads_overlap, (NO_OVERLAP,))
 JOINT_UPLOADS = Feature("radio.uplink", radio.uploads_are_not_apart, (NO_OVERLAP,))
 SUMS = Feature("radio.uplink", radio.uploads_add_up, (NO_OVERLAP,))
 SLOT_DIRECTIONS = Feature(
     "radio.tdd",
     radio.slots_have_directions,
-    (set_to("radio.tdd", {"downlink": 0.7, "uplink": 0.3}, "write {{downlink: 0.7, uplink: 0.3}}"),),
+    to={"downlink": 0.7, "uplink": 0.3},
+    said="write {{downlink: 0.7, uplink: 0.3}}",
 )
 
 # Devices and cells
 
-CLOCK_RULE = Feature("devices.dvfs", world.clocks_are_scaled, (set_to("devices.dvfs", "fixed"),))
-DEADLINE_CLOCKS = Feature("devices.dvfs", world.clocks_follow_deadline, (set_to("devices.dvfs", "fixed"),))
-POWER_CONTROL = Feature(
-    "devices.power_control", world.powers_are_controlled, (set_to("devices.power_control", "full"),)
-)
-STATIC_POWER = Feature("devices.cpu_static_w", world.processors_draw_static_power, (set_to("devices.cpu_static_w", 0),))
+CLOCK_RULE = Feature("devices.dvfs", world.clocks_are_scaled, to="fixed")
+DEADLINE_CLOCKS = Feature("devices.dvfs", world.clocks_follow_deadline, to="fixed")
+POWER_CONTROL = Feature("devices.power_control", world.powers_are_controlled, to="full")
+STATIC_POWER = Feature("devices.cpu_static_w", world.processors_draw_static_power, to=0)
 PLAIN_COMPUTING = set_to("devices.compute", None, "set it to null")
 COMPUTE_LAW = Feature("devices.compute", world.computing_has_a_law, (PLAIN_COMPUTING,))
 HEAT = Feature("devices.compute", world.processors_get_hot, (PLAIN_COMPUTING,))
 TAILS = Feature("devices.radio_energy", world.has_tails)
-ENERGY_OF_BITS = Feature(
-    "devices.radio_energy.tx_j_per_mbit",
-    world.sent_bits_draw_energy,
-    (set_to("devices.radio_energy.tx_j_per_mbit", 0),),
-)
+ENERGY_OF_BITS = Feature("devices.radio_energy.tx_j_per_mbit", world.sent_bits_draw_energy, to=0)
 SETUP = Feature(
     "devices.setup_s",
     world.sets_up,
@@ -152,8 +136,8 @@ SETUP = Feature(
 BATTERIES = Feature("devices.battery", world.has_batteries)
 NO_BATTERIES = Feature("devices.battery", world.has_no_batteries, (BATTERY,))
 DEPLETION = Feature("stop.depleted", world.ends_with_batteries)
-HEXAGONS = Feature("cells.drop", world.cells_are_hexagons, (set_to("cells.drop", "disc"),))
-LEFT_HEXAGONS = Feature("mobility", world.mobility_leaves_hexagons, (set_to("mobility", "static"),))
+HEXAGONS = Feature("cells.drop", world.cells_are_hexagons, to="disc")
+LEFT_HEXAGONS = Feature("mobility", world.mobility_leaves_hexagons, to="static")
 HANDOVER = Feature("cells.handover", world.hands_over)
 CELL_ENERGY = Feature("cells.energy", world.accounts_for_base_stations)
 ANTENNAS = Feature(
@@ -164,37 +148,31 @@ ANTENNAS = Feature(
         Remedy({"cells.antenna": OUT, "cells.sectors": OUT}, offered=world.has_sectors),
     ),
 )
-ROUND_CHURN = Feature("churn", server.churn_is_by_round, (set_to("churn", "none"),))
-LOST_STATE = Feature("server.departed_state", server.departed_lose_state, (set_to("server.departed_state", "kept"),))
-FORGOTTEN_STATE = Feature(
-    "server.departed_state", server.departed_are_forgotten, (set_to("server.departed_state", "lost"),)
-)
-COMPLETED_DEPARTURE = Feature(
-    "server.on_departure", server.departures_complete, (set_to("server.on_departure", "lost"),)
-)
+ROUND_CHURN = Feature("churn", server.churn_is_by_round, to="none")
+LOST_STATE = Feature("server.departed_state", server.departed_lose_state, to="kept")
+FORGOTTEN_STATE = Feature("server.departed_state", server.departed_are_forgotten, to="lost")
+COMPLETED_DEPARTURE = Feature("server.on_departure", server.departures_complete, to="lost")
 NO_DEPARTURE = Feature("churn", server.no_device_departs, ())
 
 # The algorithm: each of these variants ends with plain averaging
 
 
-def _algorithm(fact: Fact, remedy: Remedy = PLAIN_AVERAGING) -> Feature:
-    return Feature("algorithm", fact, (remedy,))
+def _algorithm(fact: Fact, said: str = "") -> Feature:
+    return Feature("algorithm", fact, to="fedavg", said=said)
 
 
 MORE_THAN_SGD = _algorithm(learning.trains_by_more_than_plain_sgd)
 MORE_THAN_MEAN = _algorithm(
     learning.needs_more_than_mean,
-    set_to("algorithm", "fedavg", "set it to {mean_algorithms}, without availability or mode wait"),
+    "set it to {mean_algorithms}, without availability or mode wait",
 )
 MORE_THAN_LAST_MODEL = _algorithm(
     learning.needs_more_than_last_model,
-    set_to("algorithm", "fedavg", "set it to {last_model_algorithms}, without availability or mode wait"),
+    "set it to {last_model_algorithms}, without availability or mode wait",
 )
 INDIVISIBLE = _algorithm(
     learning.is_indivisible,
-    set_to(
-        "algorithm", "fedavg", "set it to {divisible_algorithms}, without availability, mode wait or server momentum"
-    ),
+    "set it to {divisible_algorithms}, without availability, mode wait or server momentum",
 )
 WEIGHED_STEPS = _algorithm(learning.weighs_steps)
 WHOLE_MODEL_LOSS = _algorithm(learning.needs_whole_model)
@@ -216,26 +194,18 @@ CODEC = Feature("training.codec", learning.compresses)
 LOSSY_CODEC = Feature(
     "training.codec", learning.codec_loses_for_good, (set_to("training.codec.error_feedback", value=True),)
 )
-UPLOADED_CHANGES = Feature("algorithm.state", learning.uploads_changes, (set_to("algorithm.state", "server"),))
-DROPPED_STRAGGLERS = Feature(
-    "training.stragglers.keep", learning.drops_stragglers, (set_to("training.stragglers.keep", value=True),)
-)
-ZERO_RATE = Feature("training.lr", learning.rate_is_zero, (set_to("training.lr", 0.1, "set it above 0"),))
+UPLOADED_CHANGES = Feature("algorithm.state", learning.uploads_changes, to="server")
+DROPPED_STRAGGLERS = Feature("training.stragglers.keep", learning.drops_stragglers, to=True)
+ZERO_RATE = Feature("training.lr", learning.rate_is_zero, to=0.1, said="set it above 0")
 LOCAL_STATISTICS = Feature("training.batch_norm", learning.statistics_stay_at_devices)
 REDIVISION = Feature("data.redivide", learning.redivides)
 DRIFT = Feature("data.drift", learning.drifts)
 LABEL_DRIFT = Feature("data.drift", learning.labels_drift)
 VALIDATION = Feature("data.validation_share", learning.has_validation)
-NO_VALIDATION = Feature(
-    "data.validation_share", learning.has_no_validation, (set_to("data.validation_share", value=0.1),)
-)
-ONE_TEST_SET = Feature("data.test_partition", learning.has_one_test_set, (set_to("data.test_partition", "like_train"),))
+NO_VALIDATION = Feature("data.validation_share", learning.has_no_validation, to=0.1)
+ONE_TEST_SET = Feature("data.test_partition", learning.has_one_test_set, to="like_train")
 PATIENCE = Feature("stop.patience", learning.ends_without_improvement)
-VALIDATION_PATIENCE = Feature(
-    "stop.patience.of",
-    learning.needs_validation,
-    (leave_out("stop.patience.of", "leave it out, for the test set"),),
-)
+VALIDATION_PATIENCE = Feature("stop.patience.of", learning.needs_validation, said="leave it out, for the test set")
 
 # Sessions
 
@@ -244,23 +214,15 @@ SEVERAL_SESSIONS = Feature("sessions", server.has_several_sessions)
 LOSS_OF_INITIALISATION = Feature("sessions.initialisation", server.initialisation_adds_loss)
 TRIGGER = Feature("sessions.trigger", server.has_trigger)
 GROUPS = Feature("sessions.groups", server.has_groups)
-GROUPS_IN_TURN = Feature("sessions.groups", server.groups_take_turns, (set_to("sessions.groups", 1),))
+GROUPS_IN_TURN = Feature("sessions.groups", server.groups_take_turns, to=1)
 KEPT_SERVER_STATE = Feature("sessions.keep_state", server.extra_rounds_keep_state)
 
 # Reports
 
-ONE_MODEL_REPORT = Feature(
-    "report", learning.reports_one_model, (leave_out(NAMED),), subkey=learning.report_of_one_model
-)
-JOINT_UPDATES_MEASURE = Feature(
-    "report", learning.measures_joint_updates, (leave_out(NAMED),), subkey=learning.measure_of_joint_updates
-)
-KEPT_SAMPLES_MEASURE = Feature(
-    "report", learning.measures_kept_samples, (leave_out(NAMED),), subkey=learning.measure_of_kept_samples
-)
-LOCAL_MODELS_MEASURE = Feature(
-    "report", learning.measures_local_models, (leave_out(NAMED),), subkey=learning.measure_of_local_models
-)
-GEOMETRY = Feature("report.geometry", learning.reports_geometry, (set_to("report.geometry", value=False),))
+ONE_MODEL_REPORT = Feature("report", learning.reports_one_model, subkey=learning.report_of_one_model)
+JOINT_UPDATES_MEASURE = Feature("report", learning.measures_joint_updates, subkey=learning.measure_of_joint_updates)
+KEPT_SAMPLES_MEASURE = Feature("report", learning.measures_kept_samples, subkey=learning.measure_of_kept_samples)
+LOCAL_MODELS_MEASURE = Feature("report", learning.measures_local_models, subkey=learning.measure_of_local_models)
+GEOMETRY = Feature("report.geometry", learning.reports_geometry, to=False)
 LABELS_BY_ROUND = Feature("report.labels_by_round", learning.reports_labels_by_round)
 MODELS = Feature("report.models", learning.reports_models)

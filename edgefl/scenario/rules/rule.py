@@ -101,15 +101,18 @@ class Feature:
 
     key: str  # named in the fault
     fact: Fact  # by which it is known
-    without: tuple[Remedy, ...] | None = None  # each alone ends it; None: leave the key out
+    without: tuple[Remedy, ...] | None = None  # each alone ends it; None: `key` becomes `to`
+    to: Any = OUT
+    said: str = ""  # replaces the words for that
     subkey: Callable[[Sections], str] | None = None  # below `key`, if it depends on the scenario
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
         """Return what ends the feature; each remedy alone is enough."""
-        if self.without is None:
-            return (leave_out(self.key),)
-        return self.without
+        if self.without is not None:
+            return self.without
+        key = self.key if self.subkey is None else NAMED
+        return (Remedy({key: self.to}, self.said),)
 
     def excludes(self, other: "Feature", reason: str) -> Rule:
         """Return the rule that a scenario has one of two features at most; a fault names the key of this one."""

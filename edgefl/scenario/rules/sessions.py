@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from edgefl.scenario.facts import server
 from edgefl.scenario.rules import computed, features
-from edgefl.scenario.rules.rule import Rule, leave_out, set_to
+from edgefl.scenario.rules.rule import OUT, Rule, leave_out, set_to
 
-_SESSIONS = replace(features.SESSIONS, without=(leave_out("sessions", "leave them out"),))
+_SESSIONS = replace(features.SESSIONS, said="leave them out")
 
 SESSIONS = (
     _SESSIONS.excludes(features.EDGE_MODELS, "need one global model, but the policy {policy} has several"),
@@ -70,7 +70,7 @@ SELECTION = (
     features.BATTERY_SELECTION.excludes(features.NO_BATTERIES, "no device has a battery"),
     # A clock rule plans the clock for training, but not for the answer to a poll.
     features.POLLS.excludes(
-        replace(features.CLOCK_RULE, without=(leave_out("devices.dvfs"),)),
+        replace(features.CLOCK_RULE, to=OUT),
         "polls devices for a loss, and devices.dvfs sets their clock for training only",
     ),
     features.UPDATE_REPORTS.excludes(
