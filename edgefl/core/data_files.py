@@ -97,7 +97,9 @@ def number_in(
         value = nan
     if not isfinite(value):
         reason = f"{column}: must be {expected}, got {shown(text)}"
-        raise NotReadable(f"{reason}: {remedy}" if remedy else reason, row.line)
+        if remedy:
+            reason = f"{reason}: {remedy}"
+        raise NotReadable(reason, row.line)
     if not least <= value <= most:
         raise NotReadable(f"{column}: must be from {least:g} to {most:g}, got {text}", row.line)
     return value

@@ -244,7 +244,7 @@ class _Cells:
         for axis in self._recipe.axes:
             values = list(self._recipe.axes[axis])
             if axis in given:
-                values = [self._value(axis, given[axis])]
+                values = [name for name in self._names(axis) if same_text(given[axis], name)][:1]
             choices.append([value for value in values if self._is_run(axis, value)])
         labels = {name: text for name, text in row.items() if name not in columns}
         for combination in itertools.product(*choices):
@@ -375,13 +375,6 @@ class _Cells:
             if find_value(value, dict.fromkeys(self._names(axis))) is None:
                 known = ", ".join(self._names(axis))
                 raise self._fault((*place, axis), f"{value} is not a value of {axis}; values: {known}")
-
-    def _value(self, axis: str, value: Any) -> str:
-        """Return the name of an axis' value."""
-        name = find_value(value, dict.fromkeys(self._names(axis)))
-        if name is None:
-            raise self._fault((axis,), f"{value} is not a value of {axis}")
-        return name
 
     def _is_run(self, axis: str, value: str) -> bool:
         """Return whether the scale has an axis' value."""

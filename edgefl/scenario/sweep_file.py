@@ -60,7 +60,7 @@ def _listed_seeds(value: Any) -> Any:
     """Return the seeds of a range such as 1..5; other values unchanged."""
     if isinstance(value, int) and not isinstance(value, bool):
         raise fault(f"must be a list or a range, got {value}: write [{value}], or 1..{value} for {value} seeds")
-    match = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", value) if isinstance(value, str) else None
+    match = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", str(value))
     if match is None:
         return _listed(value)
     first = int(match[1])
@@ -111,7 +111,9 @@ class SweepFile(Section):
     @classmethod
     def _check_places(cls, value: Any) -> Any:
         """Refuse a scenario's dotted key beside grid."""
-        for key in value if isinstance(value, dict) else ():
+        if not isinstance(value, dict):
+            return value
+        for key in value:
             if "." in str(key):
                 raise fault_at((str(key),), "write it under grid, or under set if all points have the same value")
         return value

@@ -247,30 +247,28 @@ def too_many_groups(scenario: Sections) -> str | None:
 
 def first_group_is_none(scenario: Sections) -> str | None:
     """Return why the first group is not one of the groups."""
-    groups = scenario.groups
-    first = None if scenario.sessions is None else scenario.sessions.first_group
-    return _above(first, groups, f"{groups}, the number of groups")
+    if scenario.sessions is None:
+        return None
+    return _above(scenario.sessions.first_group, scenario.groups, f"{scenario.groups}, the number of groups")
 
 
 def state_misfits_sessions(scenario: Sections) -> str | None:
     """Return why the algorithm's state does not suit sessions."""
-    misfit = _misfit(scenario)
-    return None if misfit is None else misfit[1]
+    return _misfit(scenario)[1]
 
 
 def key_that_misfits_sessions(scenario: Sections) -> str:
     """Return the key of the algorithm that does not suit sessions."""
-    misfit = _misfit(scenario)
-    return "" if misfit is None else misfit[0]
+    return _misfit(scenario)[0]
 
 
-def _misfit(scenario: Sections) -> tuple[str, str] | None:
+def _misfit(scenario: Sections) -> tuple[str, str | None]:
     sessions = scenario.sessions
     if sessions is None:
-        return None
+        return "", None
     # A state that is reset in each session belongs to one group only.
     turns = scenario.groups if sessions.keep_state else 1
-    return scenario.algorithm.check_sessions(turns)
+    return scenario.algorithm.check_sessions(turns) or ("", None)
 
 
 def wires_do_not_reach(scenario: Sections) -> str | None:
