@@ -234,7 +234,6 @@ def _packed(values: Column) -> Column:
 
 
 def _unpacked(packed: Column, values_type: np.dtype[Any]) -> Column:
-    """Return values as they were before they were packed."""
     if packed.dtype.kind == "S":
         return packed.view(np.uint8).astype(np.uint32).view(values_type)
     return packed.astype(values_type, copy=False)

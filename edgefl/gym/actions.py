@@ -104,7 +104,6 @@ class Actions:
         return {part: self._checked(part, action[part]) for part in self._parts}
 
     def _flat_values(self, action: Any) -> dict[str, Floats]:
-        """Return the values [devices] of each part of an action in [-1, 1]."""
         numbers = _array("action", action, (len(self._parts) * self._count,))
         _check_bounds("action", numbers, -1.0, 1.0)
         values = {}

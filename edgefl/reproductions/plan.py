@@ -367,7 +367,6 @@ class _Cells:
         return given
 
     def _check_axes(self, place: KeyPath, given: Mapping[str, Any]) -> None:
-        """Refuse unknown axes and values."""
         for axis, value in given.items():
             if axis == MEASURE:
                 continue

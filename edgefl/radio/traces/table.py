@@ -86,7 +86,6 @@ def _rows(path: Path) -> Iterator[tuple[Row, Columns]]:
 
 
 def _columns(header: Container[str]) -> Columns:
-    """Return the columns with values."""
     must = f"must have {', '.join(KEYS)} and either {', '.join(RATES.names)} or {', '.join(SNRS.names)}"
     found = [columns for columns in (RATES, SNRS) if any(name in header for name in columns.names)]
     if len(found) > 1:

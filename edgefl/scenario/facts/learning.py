@@ -22,7 +22,6 @@ def _is_plain_sgd(algorithm: Algorithm) -> bool:
 
 
 def _algorithm(asks: Callable[[Any], bool], said: str) -> Fact:
-    """Return a fact about the algorithm."""
     return Fact(said, lambda scenario: asks(scenario.algorithm))
 
 
@@ -126,7 +125,6 @@ def _first_measure(asks: Callable[[Measure], bool]) -> Callable[[Sections], str]
 
 
 def _has(key_of: Callable[[Sections], str], said: str) -> Fact:
-    """Return the fact that there is such a key."""
     return Fact(said, lambda scenario: key_of(scenario) != "")
 
 

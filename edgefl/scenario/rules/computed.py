@@ -51,7 +51,6 @@ def too_many_participants(scenario: Sections) -> str | None:
 
 
 def _count(scenario: Sections) -> tuple[int, str]:
-    """Return the number of devices, and its name."""
     count = scenario.devices.count
     return count, f"devices.count = {count}"
 
