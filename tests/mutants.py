@@ -122,9 +122,9 @@ MUTANTS = {
         "targets that are not mappings are read",
     ),
     "refusal": Mutant(
-        "edgefl/scenario/rules/population.py",
-        '(set_to("cells.drop", "disc"), set_to("mobility", "static")),',
-        '(set_to("cells.drop", "hexagons"), set_to("mobility", "static")),',
+        "edgefl/scenario/rules/features.py",
+        'world.cells_are_hexagons, to="disc"',
+        'world.cells_are_hexagons, to="hexagons"',
         ("tests/scenario",),
         "a refusal's remedy leads nowhere",
     ),

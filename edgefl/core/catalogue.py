@@ -204,10 +204,6 @@ class Catalogue(Generic[M]):
         paths = {point.path for point in found if point.name == name}
         if not paths and name in self.elsewhere:
             raise fault(f"{name} is an unknown {self.noun}: write {self.elsewhere[name]}")
-        package = plugins.example_with(self.kind, name)
-        if not paths and package is not None:
-            text = f"{name} is a member of {package}, a package of plug-ins that is not installed"
-            raise fault(f"{text}: pip install ./examples/{package} in a clone of the repository")
         if not paths:
             names = [*self.members, *(point.name for point in found)]
             text = f'unknown {self.noun} "{name}"{nearest(name, names)}; known: {", ".join(names)}'

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from io import BufferedReader
 from itertools import chain
+from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,6 +80,29 @@ class CsvRow(NamedTuple):
     def as_written(self, column: str) -> str:
         """Return a cell as in the file."""
         return (self.timestamps or self.cells)[column]
+
+
+def number_in(
+    row: CsvRow, column: str, *, expected: str = "a number", least: float = -inf, most: float = inf, remedy: str = ""
+) -> float:
+    """Return the finite number that a cell holds.
+
+    Raises:
+        NotReadable: it holds none from `least` to `most`; where it holds no number, the sentence ends with the remedy.
+    """
+    text = row.cells[column]
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not isfinite(value):
+        reason = f"{column}: must be {expected}, got {shown(text)}"
+        if remedy:
+            reason = f"{reason}: {remedy}"
+        raise NotReadable(reason, row.line)
+    if not least <= value <= most:
+        raise NotReadable(f"{column}: must be from {least:g} to {most:g}, got {text}", row.line)
+    return value
 
 
 def utf8_lines(stream: BufferedReader) -> Iterator[str]:

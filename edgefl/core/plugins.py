@@ -23,18 +23,6 @@ from edgefl.core.plugin_import import OWN_PACKAGES, frames_of, is_installed, mod
 
 log = logging.getLogger(__name__)
 
-# Packages in the folder `examples` of the repository: their members by kind, as their entry points name them.
-EXAMPLES = {
-    "edgefl-threats": {
-        "algorithms": (
-            "bulyan", "central_dp", "gaussian", "krum", "label_flip", "median", "multi_krum", "sign_flip",
-            "trimmed_mean",
-        ),
-        "policies": ("secure_aggregation",),
-        "codecs": ("masked",),
-    },
-}  # fmt: skip
-
 REMOTE_CALLS = "_edgefl_calls"  # attribute of an exception from another process: files and lines of its traceback
 REMOTE_TEXT = "_edgefl_text"  # its type and text, where an exception of another type stands for it
 
@@ -393,11 +381,3 @@ def installed(kind: str) -> list[Installed]:
         came_with = ("unknown", "unknown") if point.dist is None else (point.dist.name, point.dist.version)
         found.add(Installed(point.name, point.value.replace(" ", ""), *came_with))
     return sorted(found)
-
-
-def example_with(kind: str, name: str) -> str | None:
-    """Return the package in `examples` that has a member of a kind under a name; None if none has."""
-    for package, members in EXAMPLES.items():
-        if name in members.get(kind, ()):
-            return package
-    return None

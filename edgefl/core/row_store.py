@@ -170,7 +170,9 @@ class RowStore:
 
     def _read(self, block: _StoredBlock, names: Sequence[str] | None) -> Entry:
         """Return columns of all rows of a block; None: all columns."""
-        return {name: self._values(block.columns[name]) for name in (block.columns if names is None else names)}
+        if names is None:
+            names = tuple(block.columns)
+        return {name: self._values(block.columns[name]) for name in names}
 
     def _values(self, column: _StoredColumn) -> Column:
         packed = column.packed
@@ -209,9 +211,9 @@ def _lengths(entries: Sequence[Entry]) -> Ints:
 
 def _joined(entries: Sequence[Entry], names: Sequence[str] | None) -> Entry:
     """Return columns of all rows of entries that have the same columns; None: all columns."""
-    return {
-        name: np.concatenate([entry[name] for entry in entries]) for name in (entries[0] if names is None else names)
-    }
+    if names is None:
+        names = tuple(entries[0])
+    return {name: np.concatenate([entry[name] for entry in entries]) for name in names}
 
 
 def _packed(values: Column) -> Column:
@@ -232,7 +234,6 @@ def _packed(values: Column) -> Column:
 
 
 def _unpacked(packed: Column, values_type: np.dtype[Any]) -> Column:
-    """Return values as they were before they were packed."""
     if packed.dtype.kind == "S":
         return packed.view(np.uint8).astype(np.uint32).view(values_type)
     return packed.astype(values_type, copy=False)

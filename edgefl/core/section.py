@@ -72,6 +72,9 @@ _SENTENCES = {
 Count = Annotated[int, Field(gt=0, le=10**9)]
 """A number of things; its bound keeps a mistyped exponent from filling the memory."""
 
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A share of a whole, or a probability."""
+
 LARGEST_S = 1e12  # beyond it, differences of times would be rounding errors
 
 Seconds = Annotated[float, Field(gt=0, le=LARGEST_S)]

@@ -77,8 +77,12 @@ class Actions:
             return spaces.Box(-1.0, 1.0, (len(self._parts) * count,), np.float32)
         of_parts: dict[str, gymnasium.Space[Any]] = {}
         for part in self._parts:
-            of_parts[part] = mask if part == "devices" else spaces.Box(0.0, 1.0, (count,), np.float32)
-        return of_parts[self._parts[0]] if len(of_parts) == 1 else spaces.Dict(of_parts)
+            of_parts[part] = spaces.Box(0.0, 1.0, (count,), np.float32)
+        if "devices" in of_parts:
+            of_parts["devices"] = mask
+        if len(of_parts) == 1:
+            return of_parts[self._parts[0]]
+        return spaces.Dict(of_parts)
 
     def decision(self, action: Any) -> Decision:
         """Return the decision that an action stands for.
@@ -100,7 +104,6 @@ class Actions:
         return {part: self._checked(part, action[part]) for part in self._parts}
 
     def _flat_values(self, action: Any) -> dict[str, Floats]:
-        """Return the values [devices] of each part of an action in [-1, 1]."""
         numbers = _array("action", action, (len(self._parts) * self._count,))
         _check_bounds("action", numbers, -1.0, 1.0)
         values = {}

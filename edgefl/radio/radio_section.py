@@ -20,7 +20,7 @@ from pydantic import (
 
 from channel import numerology
 from edgefl.core.catalogue import where_known
-from edgefl.core.section import Delay, Seconds, Section, fault, fault_at, shown
+from edgefl.core.section import Delay, Seconds, Section, Share, fault, fault_at, shown
 from edgefl.radio.allocation import ALLOCATIONS, Allocation
 from edgefl.radio.allocation.equal import EqualAllocation
 from edgefl.radio.background import BACKGROUNDS, Background
@@ -76,7 +76,7 @@ class Faults(Section):
 class Interference(Section):
     """Co-channel interference of the other cells."""
 
-    load: Annotated[float, Field(ge=0, le=1)] = 1.0  # Share of the time in which the other cells' transmitters are on.
+    load: Share = 1.0  # Share of the time in which the other cells' transmitters are on.
 
 
 NoiseDb = Annotated[float, Field(ge=0, le=100)]
@@ -191,7 +191,7 @@ class Radio(Section):
     # uma, rma, inh and map.
     spatial_consistency: bool = Field(default_factory=_has_states)
     # Correlation of a device's shadowing to different base stations.
-    site_correlation: Annotated[float, Field(ge=0, le=1)] = 0.0
+    site_correlation: Share = 0.0
     # Whether the large-scale channel holds for a round, as where a device began, or follows it in time.
     large_scale: LargeScaleChoice = LargeScaleChange()
     fading: Annotated[Fading, FADING] = Rayleigh()  # Fast fading from slot to slot.

@@ -7,15 +7,15 @@ import hashlib
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
-from edgefl.core.section import nearest
-from edgefl.reproductions.caveats import PrintedCells, PrintedRows, same_text
+from edgefl.core.section import KeyPath, nearest
+from edgefl.reproductions.caveats import PrintedRows, same_text
 from edgefl.reproductions.library import Entry, Library
 from edgefl.reproductions.published import Printed, Table, TableRow, printed, read_table
 from edgefl.reproductions.readings.base import Reading
@@ -193,12 +193,22 @@ class _Cells:
         if entry.recipe.published is not None:
             self._table = self._without_left_out(read_table(library.published(entry.recipe.published)))
 
+    def _check_known(self, place: KeyPath, name: object, known: Iterable[str], what: str) -> None:
+        """Refuse a name that the recipe does not define."""
+        if name not in known:
+            text = f"{name} is not {what}{nearest(name, known)}; known: {', '.join(known)}"
+            raise self._fault(place, text)
+
+    def _check_column(self, place: KeyPath, name: str, table: Table) -> None:
+        """Refuse a column that the printed table lacks."""
+        if name not in table.header:
+            text = f"{table.file} has no column {name}{nearest(name, table.header)}"
+            raise self._fault(place, f"{text}; columns: {', '.join(table.header)}")
+
     def _without_left_out(self, table: Table) -> Table:
         """Return the table without the columns that the recipe leaves out."""
         for column in self._recipe.left_out:
-            if column not in table.header:
-                text = f"{table.file} has no column {column}{nearest(column, table.header)}"
-                raise self._fault(("left_out",), f"{text}; columns: {', '.join(table.header)}")
+            self._check_column(("left_out",), column, table)
         return table.without(self._recipe.left_out)
 
     def all(self) -> Iterator[PlannedCell]:
@@ -219,10 +229,7 @@ class _Cells:
     ) -> Iterator[PlannedCell]:
         """Yield the cells of a row and column: one for each value of the axes that neither of them names."""
         measure = str(given.get(MEASURE) or self._recipe.compare or next(iter(self._recipe.measures)))
-        names = self._recipe.measure_names
-        if measure not in names:
-            text = f"{measure} is not a measure{nearest(measure, names)}"
-            raise self._fault(("compare",), f"{text}; measures: {', '.join(names)}")
+        self._check_known(("compare",), measure, self._recipe.measure_names, "a measure")
         measure = self._measure_here(measure, row)
         published = None
         if self._table is not None:
@@ -237,7 +244,7 @@ class _Cells:
         for axis in self._recipe.axes:
             values = list(self._recipe.axes[axis])
             if axis in given:
-                values = [self._value(axis, given[axis])]
+                values = [name for name in self._names(axis) if same_text(given[axis], name)][:1]
             choices.append([value for value in values if self._is_run(axis, value)])
         labels = {name: text for name, text in row.items() if name not in columns}
         for combination in itertools.product(*choices):
@@ -254,20 +261,15 @@ class _Cells:
 
     def _check_measures_as(self) -> None:
         """Refuse other measures of rows that the printed table lacks, and unknown measures."""
-        names = self._recipe.measure_names
         for number, other in enumerate(self._recipe.measures_as):
             self._check_rows(("measures_as", number), other)
             for name in (*other.measures, *other.measures.values()):
-                if name not in names:
-                    text = f"{name} is not a measure{nearest(name, names)}"
-                    raise self._fault(("measures_as", number, "measures"), text)
+                self._check_known(("measures_as", number, "measures"), name, self._recipe.measure_names, "a measure")
 
     def _check_relations(self) -> None:
         """Refuse relations of unknown measures, or to unknown values of axes."""
         for name, relation in self._recipe.relations.items():
-            if relation.measure not in self._recipe.measures:
-                near = nearest(relation.measure, self._recipe.measures)
-                raise self._fault(("relations", name, "measure"), f"{relation.measure} is not a measure{near}")
+            self._check_known(("relations", name, "measure"), relation.measure, self._recipe.measures, "a measure")
             self._check_axes(("relations", name, "to"), relation.to)
 
     def _check_caveats(self, columns: Mapping[str, Any]) -> None:
@@ -275,33 +277,23 @@ class _Cells:
         recipe = self._recipe
         for key, remarks in (("misprinted", recipe.misprinted), ("repeated", recipe.repeated)):
             for number, remark in enumerate(remarks):
-                self._check_remark((key, number), remark, columns)
+                self._check_rows((key, number), remark)
+                for column in remark.columns:
+                    self._check_known((key, number, "columns"), column, columns, "a column with numbers")
         for number, dependence in enumerate(recipe.dependent):
             for axis in dependence.over:
-                if axis not in recipe.axes:
-                    text = f"{axis} is not an axis{nearest(axis, recipe.axes)}; axes: {', '.join(recipe.axes)}"
-                    raise self._fault(("dependent", number, "over"), text)
+                self._check_known(("dependent", number, "over"), axis, recipe.axes, "an axis")
             for axis, values in dependence.when.items():
                 for value in values:
                     self._check_axes(("dependent", number, "when"), {axis: value})
 
-    def _check_remark(self, place: tuple[str | int, ...], remark: PrintedCells, columns: Mapping[str, Any]) -> None:
-        """Refuse a remark about no row or column of the printed table."""
-        self._check_rows(place, remark)
-        for column in remark.columns:
-            if column not in columns:
-                text = f"{column} is not a column with numbers{nearest(column, columns)}"
-                raise self._fault((*place, "columns"), f"{text}; these are {', '.join(columns)}")
-
-    def _check_rows(self, place: tuple[str | int, ...], rows: PrintedRows) -> None:
+    def _check_rows(self, place: KeyPath, rows: PrintedRows) -> None:
         """Refuse unknown columns, and values that no row of the printed table has."""
         table = self._table
         if table is None:
             return  # a recipe without a table names none of its rows
         for column in rows.when:
-            if column not in table.header:
-                text = f"{table.file} has no column {column}{nearest(column, table.header)}"
-                raise self._fault((*place, "when", column), f"{text}; columns: {', '.join(table.header)}")
+            self._check_column((*place, "when", column), column, table)
         if not any(rows.has_row(row) for row in table.rows):
             raise self._fault((*place, "when"), f"no row of {table.file} has these values")
 
@@ -320,9 +312,8 @@ class _Cells:
             columns |= {name: {recipe.columns: name} for name in names if self._table is None or name in header}
         columns |= recipe.columns_as
         for name in columns:
-            if self._table is not None and name not in header:
-                text = f"{self._table.file} has no column {name}{nearest(name, header)}"
-                raise self._fault(("columns_as", name), f"{text}; columns: {', '.join(header)}")
+            if self._table is not None:
+                self._check_column(("columns_as", name), name, self._table)
         for name, given in columns.items():
             self._check_axes(("columns_as", name), given)
         if self._table is not None:
@@ -333,9 +324,7 @@ class _Cells:
         """Return the values of an axis, including those that share runs; or the measures."""
         if axis == MEASURE:
             return self._recipe.measure_names
-        if axis not in self._recipe.axes:
-            known = ", ".join([*self._recipe.axes, MEASURE])
-            raise self._fault(("columns",), f"{axis} is not an axis{nearest(axis, self._recipe.axes)}; axes: {known}")
+        self._check_known(("columns",), axis, self._recipe.axes, "an axis")
         return [*self._recipe.axes[axis], *self._recipe.same.get(axis, {})]
 
     def _rows(self) -> Iterator[TableRow]:
@@ -352,9 +341,7 @@ class _Cells:
             return
         wanted = [*recipe.rows.items(), *self._scale.rows.items()]
         for column, _ in (*wanted, *recipe.rows_as.items()):
-            if column not in self._table.header:
-                text = f"{self._table.file} has no column {column}{nearest(column, self._table.header)}"
-                raise self._fault(("rows", column), f"{text}; columns: {', '.join(self._table.header)}")
+            self._check_column(("rows", column), column, self._table)
         for row in self._table.rows:
             if all(any(same_text(row[column], value) for value in values) for column, values in wanted):
                 yield row
@@ -379,24 +366,14 @@ class _Cells:
                 given[column] = name
         return given
 
-    def _check_axes(self, place: tuple[str | int, ...], given: Mapping[str, Any]) -> None:
-        """Refuse unknown axes and values."""
+    def _check_axes(self, place: KeyPath, given: Mapping[str, Any]) -> None:
         for axis, value in given.items():
             if axis == MEASURE:
                 continue
-            if axis not in self._recipe.axes:
-                text = f"{axis} is not an axis{nearest(axis, self._recipe.axes)}"
-                raise self._fault((*place, axis), f"{text}; axes: {', '.join(self._recipe.axes)}, {MEASURE}")
+            self._check_known((*place, axis), axis, self._recipe.axes, "an axis")
             if find_value(value, dict.fromkeys(self._names(axis))) is None:
                 known = ", ".join(self._names(axis))
                 raise self._fault((*place, axis), f"{value} is not a value of {axis}; values: {known}")
-
-    def _value(self, axis: str, value: Any) -> str:
-        """Return the name of an axis' value."""
-        name = find_value(value, dict.fromkeys(self._names(axis)))
-        if name is None:
-            raise self._fault((axis,), f"{value} is not a value of {axis}")
-        return name
 
     def _is_run(self, axis: str, value: str) -> bool:
         """Return whether the scale has an axis' value."""
@@ -407,5 +384,5 @@ class _Cells:
         """Return the point whose runs a point shares, usually itself."""
         return {axis: self._recipe.same.get(axis, {}).get(value, value) for axis, value in point.items()}
 
-    def _fault(self, path: tuple[str | int, ...], text: str) -> InputError:
+    def _fault(self, path: KeyPath, text: str) -> InputError:
         return InputError(self._entry.source.fault(path, text))

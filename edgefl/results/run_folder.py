@@ -30,7 +30,6 @@ PROGRESS = Path(CHECKPOINTS) / "progress"  # folder of the rows of a run under w
 
 
 def _begins_like(form: bytes) -> Mark:
-    """Return the mark of files whose beginning matches a regular expression."""
     return lambda head: re.match(form, head) is not None
 
 

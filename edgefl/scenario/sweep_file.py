@@ -27,7 +27,6 @@ from edgefl.scenario.source import Source, read
 from edgefl.scenario.sweep_names import point_names, short_text
 
 MOST_SWEEP_POINTS = 100_000
-BASE_SYNONYMS = ("scenario", "file", "config", "extends")
 
 DottedKey = Annotated[str, Field(pattern=r"^[\w-]+(\.[\w-]+)*$")]
 
@@ -61,7 +60,7 @@ def _listed_seeds(value: Any) -> Any:
     """Return the seeds of a range such as 1..5; other values unchanged."""
     if isinstance(value, int) and not isinstance(value, bool):
         raise fault(f"must be a list or a range, got {value}: write [{value}], or 1..{value} for {value} seeds")
-    match = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", value) if isinstance(value, str) else None
+    match = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", str(value))
     if match is None:
         return _listed(value)
     first = int(match[1])
@@ -112,7 +111,9 @@ class SweepFile(Section):
     @classmethod
     def _check_places(cls, value: Any) -> Any:
         """Refuse a scenario's dotted key beside grid."""
-        for key in value if isinstance(value, dict) else ():
+        if not isinstance(value, dict):
+            return value
+        for key in value:
             if "." in str(key):
                 raise fault_at((str(key),), "write it under grid, or under set if all points have the same value")
         return value
@@ -205,14 +206,6 @@ def is_sweep(source: str | Path) -> bool:
     return "base" in raw
 
 
-def _check_base(raw: Mapping[str, Any], origin: Source) -> None:
-    """Check that `base` is not written by another name, which would be two faults with one cause."""
-    named = [word for word in BASE_SYNONYMS if word in raw]
-    if "base" not in raw and named:
-        text = "unknown key: did you mean base, the scenario that a sweep varies?"
-        raise InputError(origin.fault((named[0],), text))
-
-
 def load_sweep(
     source: str | Path | Mapping[str, Any], overrides: Sequence[str] = (), access: Access | None = None
 ) -> Sweep:
@@ -230,7 +223,6 @@ def load_sweep(
     overrides = list_of_overrides(overrides)
     here = Path.cwd()  # before any code that a point names, which may change it
     raw, origin, path = _content(source, here)
-    _check_base(raw, origin)
     base: Path | Mapping[str, Any] | None = None
     if isinstance(source, Mapping) and isinstance(raw.get("base"), Mapping):
         base = raw["base"]

@@ -36,7 +36,7 @@ from edgefl.core.per_device import (
     Real,
     draw,
 )
-from edgefl.core.section import IF_GIVEN, Count, Section, fault, fault_at
+from edgefl.core.section import IF_GIVEN, Count, Section, Share, fault, fault_at
 from edgefl.core.streams import Streams
 from edgefl.world.carbon import Carbon, CarbonIntensity
 from edgefl.world.compute_section import Compute, ComputeKeys
@@ -46,8 +46,6 @@ from edgefl.world.power_control import POWER_CONTROLS, PowerControl
 from edgefl.world.power_control.full import FullPower
 
 SHARES_TOLERANCE = 1e-9  # of their sum, relative: ten shares of 0.1 do not add up to exactly 1
-
-CapacityShare = Annotated[float, Field(ge=0, le=1)]
 
 
 class Charging(Section):
@@ -98,8 +96,8 @@ class Battery(Section):
     # Power that screen and system draw all the time, whether the device takes part or not.
     base_w: NonNegative = Constant(value=0.0)
     idle_w: NonNegative = Constant(value=0.0)  # Power that the device draws besides while it takes no part.
-    reserve: CapacityShare = 0.0  # Level at which the device stops taking part, as a share of the capacity.
-    resume: CapacityShare = 0.2  # Level from which it takes part again after that.
+    reserve: Share = 0.0  # Level at which the device stops taking part, as a share of the capacity.
+    resume: Share = 0.2  # Level from which it takes part again after that.
     # Windows of each day in which the battery is charged; they must not overlap. By default it is never charged.
     charging: Windows = ()
 

@@ -1,15 +1,11 @@
-"""Packages of plug-ins in the folder `examples`: as users install them, and as users find out that they need them."""
+"""Packages of plug-ins in the folder `examples`, as users install them."""
 
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-
-import edgefl
-from edgefl.core.plugins import EXAMPLES
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in ROOT.glob("examples/*/pyproject.toml"))
@@ -69,21 +65,6 @@ def test_scenarios_of_packages_run_by_the_names_of_their_members(site, tmp_path)
     program.write_text(RUN_ALL)
     run(site, "run_all", *(str(file) for file in SCENARIOS if file.stem != "central-dp"), folder=tmp_path)
     assert "edgefl_threats.rules:Krum, of edgefl-threats" in run(site, "edgefl", "list", "algorithms")
-
-
-@pytest.mark.parametrize("file", SCENARIOS, ids=lambda path: path.stem)
-def test_without_the_package_one_line_names_it(file):
-    text = r"is a member of edgefl-threats, .* not installed: pip install ./examples/edgefl-threats"
-    with pytest.raises(edgefl.InputError, match=text) as caught:
-        edgefl.run(file, train=False)
-    assert file.name in str(caught.value)
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
-def test_messages_know_the_entry_points_of_a_package(folder):
-    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-    points = {kind.removeprefix("edgefl."): sorted(names) for kind, names in project["entry-points"].items()}
-    assert points == {kind: sorted(names) for kind, names in EXAMPLES[project["name"]].items()}
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)

@@ -420,26 +420,6 @@ REFUSED = {
         "server: {policy: {kind: deadline, late: maybe}, deadline_s: 1}",
         "server.policy.late: must be 'drop' or 'keep', got \"maybe\"",
     ),
-    "fixed shares, kept": (
-        "server: {policy: {kind: deadline, late: keep}, deadline_s: 1}\nradio: {sharing: fixed}",
-        "radio.sharing: fixed shares need rounds",
-    ),
-    "fixed shares, buffered": (
-        "server: {policy: buffered}\nradio: {sharing: fixed}",
-        "radio.sharing: fixed shares need rounds",
-    ),
-    "fixed shares, asynchronous": (
-        "server: {policy: asynchronous}\nradio: {sharing: fixed}",
-        "radio.sharing: fixed shares need rounds",
-    ),
-    "a walk that averages": (
-        "server: {policy: sequential}\nalgorithm: scaffold",
-        "algorithm: the policy sequential averages nothing: set it to fedavg, fedprox or moon, without availability or",
-    ),
-    "a walk that buffers": (
-        "server: {policy: sequential}\nalgorithm: fedbuff",
-        "algorithm: the policy sequential averages nothing: set it to fedavg, fedprox or moon, without availability or",
-    ),
     "an empty buffer": ("server: {policy: {kind: buffered, buffer: 0}}", "server.policy.buffer: must be >= 1, got 0"),
     "a factor below 1": (
         "server: {policy: {kind: over_selection, factor: 0.9}}",

@@ -119,11 +119,6 @@ def test_largest_parameters_count(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"algorithm": "scaffold"}, "algorithm: the selection update_norm lets devices train that are not chosen"),
-        (
-            {"algorithm": "fedar"},
-            "algorithm: the selection update_norm compares changes of the model, and fedar uploads none",
-        ),
         ({"report": {"models": ["all"]}}, "report.models: the selection update_norm"),
         ({"server": {"selection": {"kind": "channel_and_update"}}}, "server.csi: the selection channel_and_update"),
     ],

@@ -238,12 +238,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("changes", "redivide", "complaint"),
         [
-            ({"algorithm": "scaffold"}, "iid", "algorithm: scaffold keeps a state for each device"),
-            ({"algorithm": "mifa"}, "iid", "algorithm: mifa keeps a state for each device"),
-            ({"server": {"policy": "sequential"}}, "iid", "data.redivide: needs rounds in which all train one model"),
-            ({"server": {"policy": "asynchronous"}}, "iid", "data.redivide: needs rounds in which all train one model"),
             ({}, "natural", "data.redivide: natural divides the whole training set: set it to iid"),
-            ({}, "half", "data.redivide: half divides the whole training set"),
             ({}, "even", 'data.redivide: unknown partition "even"'),
             (
                 {"data": {"redivid": "iid"}},

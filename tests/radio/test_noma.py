@@ -274,20 +274,12 @@ def test_an_interrupted_upload_has_sent_for_its_time():
 
 REFUSED = [
     (
-        {"server": {"policy": {"kind": "sequential", "links": "device_to_device"}}},
-        r"radio\.uplink: noma is not modelled with links from device to device: set it to orthogonal",
-    ),
-    (
         {"radio": {"large_scale": "time", "spatial_consistency": True}},
         r"radio\.sharing: .*large_scale: time .*noma .*: set it to processor",
     ),
     (
         {"radio": {"trace": {"kind": "csv", "path": "link-traces.csv", "assign": "pool"}}},
         r"radio\.uplink: has no effect",
-    ),
-    (
-        {"radio": {"allocation": "equal_finish"}, "server": {"csi": "perfect"}},
-        r"radio\.uplink: equal_finish divides the uplink among uploads, but these overlap: set it to orthogonal",
     ),
     ({"radio": {"uplink": {"kind": "noma", "residual": 1.2}}}, r"radio\.uplink\.residual: must be <= 1"),
     ({"radio": {"uplink": {"kind": "noma", "users_per_group": 1}}}, r"radio\.uplink\.users_per_group: must be >= 2"),

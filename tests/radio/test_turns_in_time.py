@@ -104,7 +104,6 @@ def test_memory_outlasts_a_round(tmp_path):
         ),
         ({"uplink": "aircomp"}, "radio.uplink: allocation proportional_fair_in_time gives turns"),
         ({"sharing": "fixed"}, "radio.sharing: proportional_fair_in_time gives turns"),
-        ({"downlink": "broadcast"}, "a broadcast needs shares of the band that hold for the round"),
         ({"rate": "mcs", "errors": "bler"}, "radio.errors: allocation proportional_fair_in_time knows no HARQ"),
     ],
 )

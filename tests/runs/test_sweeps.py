@@ -106,15 +106,6 @@ def test_faults_of_a_mapping_have_its_keys():
     assert str(refused.value) == "sweep: grid.radio.bandwidth_hz.1: radio.bandwidth_hz: must be >= 1, got -1"
 
 
-@pytest.mark.parametrize("word", ["scenario", "extends"])
-def test_a_base_by_another_name_is_one_fault(tmp_path, word):
-    (tmp_path / "sweep.yaml").write_text(f"{word}: base.yaml\ngrid: {{rounds: [1, 2]}}\n")
-    with pytest.raises(InputError) as refused:
-        load_sweep(tmp_path / "sweep.yaml")
-    (line,) = refused.value.faults
-    assert line.endswith(f"sweep.yaml:1: {word}: unknown key: did you mean base, the scenario that a sweep varies?")
-
-
 HZ = "radio.bandwidth_hz"
 FAULTS = {
     "unknown key of a sweep": ({"gird": {}}, r"sweep\.yaml:2: gird: unknown key .*did you mean \"grid\""),

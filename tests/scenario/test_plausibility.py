@@ -39,7 +39,6 @@ BORDERS = {
     ),
     "devices.power_control.p0_dbm": (control(0.0), control(0.1), "-110 to -70"),
     "cells.antenna.tilt_deg": (antenna(tilt_deg=45), antenna(tilt_deg=12), "written 102"),
-    "cells.antenna.beamwidth_deg": (antenna(beamwidth_deg=6.3), antenna(beamwidth_deg=6.28), "1.13 rad"),
     "radio.fading.delay_spread_ns short": (taps(1.0), taps(3e-7), "100 ns are written 100"),
     "radio.fading.delay_spread_ns long": (taps(1e4), taps(10_001), "100 ns are written 100"),
     "radio.slot_s": ({"radio": {"slot_s": 1e-3}}, {"radio": {"slot_s": 1.01e-3}}, "nearest is 0.001, with 15 kHz"),

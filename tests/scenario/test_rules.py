@@ -13,7 +13,8 @@ from edgefl.coordination.server_section import ServerSection
 from edgefl.learning.algorithms import Algorithm
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.scenario import Scenario
-from edgefl.scenario.facts import learning, server, world
+from edgefl.scenario.facts import learning, radio, server, world
+from edgefl.scenario.facts.fact import Fact
 from edgefl.world.devices_section import Devices
 from edgefl.world.dvfs import Dvfs
 
@@ -88,6 +89,14 @@ def test_polls_need_a_fixed_clock():
     key, text = fault(server=ServerSection(selection=OwnPolling()), devices=Devices(dvfs=OwnClock()))
     assert key == "server.selection"
     assert "dvfs" in text
+
+
+@pytest.mark.parametrize("module", [learning, radio, server, world])
+def test_each_fact_has_an_answer(module):
+    scenario = Scenario()
+    facts = [value for value in vars(module).values() if isinstance(value, Fact)]
+    assert facts
+    assert {type(fact(scenario)) for fact in facts} == {bool}
 
 
 @pytest.mark.parametrize("module", [learning, server, world])

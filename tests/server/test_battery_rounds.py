@@ -6,7 +6,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from server_cases import BASE, POLICIES, presence_trace, run
 
-from edgefl.core.errors import InputError
 from edgefl.core.streams import Streams
 from edgefl.scenario import load
 from edgefl.world.battery_parameters import BatteryParameters
@@ -321,15 +320,3 @@ def test_a_full_battery_changes_nothing():
         )
         assert low.devices.drop(columns=["battery_j", "battery_capacity_j"]).equals(mains.devices)
         assert low.events.equals(mains.events)
-
-
-@pytest.mark.parametrize(
-    ("server", "message"),
-    [
-        (POLICIES["sequential_direct"], "over direct links a device receives the model before its participation"),
-        ({"selection": "power_of_choice", "participants": 5}, "the selection polls devices"),
-    ],
-)
-def test_keys_that_contradict_batteries_are_refused(server, message):
-    with pytest.raises(InputError, match=f"devices.battery: {message}"):
-        load({"server": server, "devices": {"groups": [{"name": "a", "share": 1.0, "battery": {"capacity_j": 1}}]}})

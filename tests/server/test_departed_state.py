@@ -208,20 +208,8 @@ def digits(sessions, **changes):
     [
         ("server: {departed_state: gone}", ":1: server.departed_state: "),
         (
-            "server: {departed_state: lost, on_departure: completes}",
-            ":1: server.departed_state: with on_departure: completes a departing device loses nothing: set it to kept",
-        ),
-        (
-            "server: {departed_state: lost}\nchurn: {kind: bernoulli, probability: 0.5}",
-            ":1: server.departed_state: with the churn bernoulli devices miss rounds, and none departs: set it to kept",
-        ),
-        (
             "server: {departed_state: forgotten}\nalgorithm: {kind: scaffold, variant: dyn}",
             ":1: server.departed_state: this variant of scaffold keeps no mean of the devices' states: set it to lost",
-        ),
-        (
-            "server: {departed_state: forgotten}\nalgorithm: feddyn\ntraining: {codec: float16}",
-            ":1: server.departed_state: the server cannot know how the codec changed a device's state: set it to lost",
         ),
     ],
 )

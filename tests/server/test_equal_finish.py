@@ -66,27 +66,3 @@ def test_with_mean_csi_uploads_end_together_on_average() -> None:
     }
     devices = edgefl.run(scenario, train=False).devices
     assert np.ptp(ends_s(devices)) < 0.1 * devices["upload_s"].min()
-
-
-@pytest.mark.parametrize(
-    ("sections", "message"),
-    [
-        ({"server": {"csi": "none"}}, "server.csi: the allocation equal_finish needs to know channels: set it to"),
-        ({"radio": {"sharing": "processor"}}, "radio.sharing: equal_finish decides shares for the whole round"),
-        ({"server": {"policy": "sequential"}}, "equal_finish plans rounds whose participants begin together"),
-        (
-            {"devices": {"power_control": {"kind": "open_loop", "p0_dbm": -90}}},
-            "radio.allocation: equal_finish assumes full power",
-        ),
-        (
-            {
-                "devices": {"dvfs": {"kind": "deadline", "min_cpu_hz": 1e6}},
-                "server": {"policy": "deadline", "deadline_s": 9},
-            },
-            "devices.dvfs: the allocation equal_finish assumes that devices compute at their highest clocks",
-        ),
-    ],
-)
-def test_contradictions_with_equal_finish_are_refused(sections: dict[str, Any], message: str) -> None:
-    with pytest.raises(edgefl.InputError, match=message.replace(".", r"\.")):
-        run(**sections)

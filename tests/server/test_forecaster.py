@@ -228,22 +228,6 @@ def test_best_channel_is_chosen() -> None:
             {"server": {"selection": "best_channel"}},
             "server.csi: the selection best_channel needs to know channels: set csi to perfect, mean or last",
         ),
-        (
-            {
-                "server": {"csi": "perfect"},
-                "devices": {"count": 1},
-                "radio": {"trace": {"kind": "csv", "path": "links.csv"}},
-            },
-            "server.csi: recorded links tell the server no channels: leave it out",
-        ),
-        (
-            {"server": {"csi": "last", "policy": {"kind": "sequential", "links": "device_to_device"}}},
-            "server.csi: is about links to base stations, but devices send to each other: leave it out",
-        ),
-        (
-            {"server": {"csi": "mean", "policy": "split"}},
-            "server.csi: a forecast covers one download and one upload, but the policy split has many",
-        ),
     ],
 )
 def test_contradictions_are_refused(

@@ -135,22 +135,6 @@ def test_limits_that_no_device_meets_end_the_run() -> None:
             {},
             "server.participants: hungarian has 5 blocks in all, for at most one participant each, but a round asks 6",
         ),
-        ({"interference_w": [0.0] * 6}, {"server": {"csi": "none"}}, "server.csi: the allocation hungarian needs"),
-        (
-            {"interference_w": [0.0] * 6},
-            {"radio": {"sharing": "processor", "downlink": "unicast"}},
-            "radio.sharing: hungarian decides shares for the whole round",
-        ),
-        (
-            {"interference_w": [0.0] * 6},
-            {"radio": {"subcarrier_spacing_hz": 15e3, "slot_s": 1e-3, "bandwidth_hz": 10e6}},
-            "radio.subcarrier_spacing_hz: hungarian defines its own blocks: leave it out",
-        ),
-        (
-            {"interference_w": [0.0] * 6},
-            {"radio": {"background": {"kind": "constant", "load": 0.3}}},
-            "radio.background: hungarian gives blocks to devices only: leave it out",
-        ),
         ({"interference_w": []}, {}, "radio.allocation.interference_w"),
         ({"interference_w": [-1.0]}, {}, "radio.allocation.interference_w"),
     ],

@@ -191,22 +191,6 @@ def test_decisions_from_outside_are_checked() -> None:
     [
         ({"server": {"csi": "none"}}, "server.csi: the optimiser .* needs to know channels"),
         ({"radio": {"allocation": "proportional"}}, "radio.allocation: .* set it to equal"),
-        ({"radio": {"sharing": "processor"}}, "radio.sharing: .* set it to fixed"),
-        ({"radio": {"uplink": "noma"}}, "radio.uplink: .* divides the uplink among uploads"),
-        (
-            {"devices": {"count": 2, "power_control": {"kind": "open_loop", "p0_dbm": -90.0}}},
-            "devices.power_control: .* decides transmit powers: set it to full",
-        ),
-        (
-            {
-                "server": {"policy": "deadline", "deadline_s": 9.0},
-                "devices": {"count": 2, "dvfs": {"kind": "deadline", "min_cpu_hz": 1e8}},
-            },
-            "devices.dvfs: .* decides clocks: set it to fixed",
-        ),
-        ({"server": {"policy": "sequential"}}, "server.optimiser: .* plans rounds whose participants begin together"),
-        ({"server": {"policy": "buffered"}}, "server.optimiser|radio.sharing"),
-        ({"server": {"selection": "power_of_choice"}}, "server.selection: polls devices before"),
     ],
 )
 def test_contradictions_with_optimisers_are_refused(keys: dict[str, Any], message: str) -> None:

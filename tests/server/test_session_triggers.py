@@ -316,18 +316,6 @@ def test_no_run_stops_in_the_middle_of_gradient_rounds():
         ("sessions: {trigger: {share: 0}}", ":1: sessions.trigger.share: must be > 0, got 0"),
         ("sessions: {count: 2, trigger: {arrivals: 3}}", ":1: sessions.count: must be 1 with a trigger"),
         (
-            "sessions: {trigger: {arrivals: 3}}",
-            ":1: sessions.trigger: waits for devices to arrive, but with the churn none none does",
-        ),
-        (
-            "sessions: {trigger: {arrivals: 3}}\nchurn: {kind: bernoulli, probability: 0.5}",
-            ":1: sessions.trigger: waits for devices to arrive, but with the churn bernoulli none does",
-        ),
-        (
-            f"sessions: {{groups: 2, trigger: {{arrivals: 3}}}}\nchurn: {json.dumps(POISSON)}",
-            ":1: sessions.groups: groups take turns, but with a trigger churn decides which devices are present",
-        ),
-        (
             "sessions: {count: 2, initialisation: {kind: proposed, retention: diverse}}",
             ":1: sessions.initialisation.retention: diverse chooses which sessions to keep: say how many in history",
         ),

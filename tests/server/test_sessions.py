@@ -554,11 +554,6 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
     [
         ("rounds: 4\nsessions: {}", ":1: rounds: sessions have rounds of their own: leave one of the two out"),
         (
-            f"sessions: {{}}\n{ASYNCHRONOUS}",
-            ":1: sessions: need rounds that do not overlap, but those",
-        ),
-        ("sessions: {}\nserver: {policy: hierarchical}", ":1: sessions: need one global model, but the policy hier"),
-        (
             "sessions:\n  count: 2\n  initialisation: {kind: proposed, pilots: 2}",
             ":3: sessions.initialisation.pilots: must be < count = 2, so that sessions follow the pilots, got 2",
         ),
@@ -576,10 +571,6 @@ ASYNCHRONOUS = "server: {policy: asynchronous}"
         (
             "sessions: {keep_state: true, initialisation: continuous}",
             ":1: sessions.keep_state: would keep the first teacher of the initialisation continuous: leave it out",
-        ),
-        (
-            "sessions: {initialisation: continuous}\nserver: {policy: split}",
-            ":1: sessions.initialisation: the policy split trains with the task's loss only: leave it",
         ),
         ("sessions: {initialisation: prevoius}", 'unknown initialisation "prevoius" (did you mean "previous"?)'),
     ],

@@ -659,18 +659,6 @@ REFUSED = {
         "server.policy.cut: the model is not a chain of two or more layers",
     ),
     "no chain": (f"model: din\n{SPLIT}", "server.policy.cut: the model is not a chain of two or more layers"),
-    "no SGD": (f"algorithm: scaffold\n{SPLIT}", "algorithm: the policy split trains with plain SGD only"),
-    "a pull": (f"algorithm: fedprox\n{SPLIT}", "algorithm: the policy split trains with plain SGD only"),
-    "a walk of another": (
-        "algorithm: mifa\nserver: {policy: {kind: split, mode: sequential}}",
-        "algorithm: the policy split trains with plain SGD only: set it to fedavg",
-    ),
-    "a price": (
-        f"model: {{kind: mlp, cost: {{parameters: 10, flops_per_parameter: 1}}}}\n{SPLIT}",
-        "model.cost: the policy split needs the cost of each half of the model",
-    ),
-    "a codec": (f"training: {{codec: float16}}\n{SPLIT}", "training.codec: the policy split uploads no model update"),
-    "a broadcast": (f"radio: {{downlink: broadcast}}\n{SPLIT}", "radio.downlink: under the policy split"),
     "a server that has nothing to do": (
         "server: {flops_per_s: 1e9}",
         "server.flops_per_s: the policy synchronous leaves the server nothing to train",

@@ -134,22 +134,6 @@ REFUSED = {
         ),
     ),
     "handover without neighbours": ({"cells": {"handover": {}}}, "cells.handover: needs several cells"),
-    "jumping channels": (
-        {"cells": HEXAGONAL | {"handover": {}}, "radio": CLAMPED},
-        "radio.spatial_consistency: cells.handover compares received powers along a device's path",
-    ),
-    "fixed shares": (
-        FAR | {"radio": FAR["radio"] | {"sharing": "fixed"}},
-        "radio.sharing: fixed shares need devices that stay in their cells, but with cells.handover they do not",
-    ),
-    "split learning": (
-        FAR | {"server": {"policy": {"kind": "split", "cut": "fc1"}}},
-        "cells.handover: is not modelled under the policy split: leave it out",
-    ),
-    "direct links": (
-        FAR | {"server": {"policy": {"kind": "sequential", "links": "device_to_device"}}},
-        "cells.handover: is not modelled with links from device to device: leave it out",
-    ),
     "negative hysteresis": (
         {"cells": HEXAGONAL | {"handover": {"hysteresis_db": -1}}, "radio": CLAMPED},
         "cells.handover.hysteresis_db: must be >= 0, got -1",

@@ -262,7 +262,7 @@ BAD_CSV = {
     ),
     "no_number": (["0,1,2,3", "1,1,here,3"], None, r'trace.csv:3: x_m: must be a number, got "here"'),
     "cells": (["0,1,2"], None, r"trace.csv:2: has 3 cells, the header has 4"),
-    "nan": (["0,1,2,3", "1,1,nan,3"], None, r"trace.csv:3: device 1: time and place must be numbers"),
+    "nan": (["0,1,2,3", "1,1,nan,3"], None, r'trace.csv:3: x_m: must be a number, got "nan"'),
     "huge": (["0,1,2,3", "1,1,0,1e99"], None, r"trace.csv:3: device 1: time and place must be numbers up to 1e\+12"),
     "nobody": (["0,1,2,3", "", "1,,2,3"], None, r"trace.csv:4: a device has no name"),
     "backwards": (

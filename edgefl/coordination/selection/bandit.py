@@ -1,14 +1,13 @@
 """Client scheduling as a bandit."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
 from edgefl.coordination.selection.base import Selection, draws, lowest
 from edgefl.coordination.server_view import DeviceReports, ServerView
 from edgefl.core.arrays import Floats, Ids
-from edgefl.core.section import Seconds
+from edgefl.core.section import Seconds, Share
 from edgefl.core.streams import Streams
 
 TRIPS_S, RECEIVED, LOST, LONGEST_S, DEBT = range(5)
@@ -32,8 +31,8 @@ class Bandit(Selection):
     variant: Literal["cs-ucb", "cs-ucb-q"] = "cs-ucb"
     # Time to which longer round trips are cut, t_max; by default the longest so far.
     max_round_trip_s: Seconds | None = None
-    share: Annotated[float, Field(ge=0, le=1)] = 0.0  # Least share of the rounds of each device in cs-ucb-q, c.
-    beta: Annotated[float, Field(ge=0, le=1)] = 0.1  # Weight of the queue against the reward in cs-ucb-q.
+    share: Share = 0.0  # Least share of the rounds of each device in cs-ucb-q, c.
+    beta: Share = 0.1  # Weight of the queue against the reward in cs-ucb-q.
 
     def check(self, count: int, participants: int) -> str | None:
         """Return why not all devices can have their share; None if they can."""

@@ -9,10 +9,9 @@ from pydantic import Field, NonNegativeFloat
 from edgefl.coordination.selection.base import Selection, draws, weighted
 from edgefl.coordination.server_view import ServerView
 from edgefl.core.arrays import Floats, Ids
-from edgefl.core.section import Count
+from edgefl.core.section import Count, Share
 from edgefl.core.streams import Streams
 
-Fraction = Annotated[float, Field(ge=0, le=1)]
 Percentage = Annotated[float, Field(ge=0, le=100)]
 
 LEAST_SCORE = 1e-9  # so that every device that is near enough can be drawn
@@ -30,16 +29,16 @@ class Oort(Selection):
     report_floats: ClassVar[int] = 1  # devices report their loss; the server's clock measures the rest
     needs_losses: ClassVar[bool] = True  # statistical utility is samples times loss
 
-    exploration_factor: Fraction = 0.9  # Share of the participants that have never reported, epsilon.
-    exploration_decay: Fraction = 0.98  # Factor on the exploration each round.
-    exploration_min: Fraction = 0.2  # Least exploration.
+    exploration_factor: Share = 0.9  # Share of the participants that have never reported, epsilon.
+    exploration_decay: Share = 0.98  # Factor on the exploration each round.
+    exploration_min: Share = 0.2  # Least exploration.
     # Exponent of the penalty on devices slower than the preferred duration T, alpha.
     round_penalty: NonNegativeFloat = 2.0
     round_threshold: Percentage = 30.0  # Percentile of the round trips seen so far that is the preferred duration T.
     pacer_step: Count = 20  # Rounds that the pacer compares with those before, W.
     pacer_delta: Percentage = 5.0  # Added to round_threshold when W rounds bring less utility than the W before.
-    cut_off_util: Fraction = 0.95  # Share of the last device's score from which others may be drawn in its place, c.
-    clip_bound: Fraction = 0.95  # Quantile at which utilities are cut.
+    cut_off_util: Share = 0.95  # Share of the last device's score from which others may be drawn in its place, c.
+    clip_bound: Share = 0.95  # Quantile at which utilities are cut.
 
     def choose(self, present: Ids, participants: int, index: int, streams: Streams, view: ServerView) -> Ids:
         """Return exploited devices, then explored ones; each group fills up if the other is too small."""

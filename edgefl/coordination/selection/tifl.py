@@ -98,7 +98,6 @@ class TiFL(Selection):
         return int(np.searchsorted(limits, draw, side="right"))
 
     def _weights(self, memory: Floats) -> Floats:
-        """Return the weight [tiers] by which each tier is drawn."""
         weight = memory[: self.tiers, WEIGHT]
         if weight.any():
             return weight

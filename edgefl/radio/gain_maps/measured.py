@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.data_files import NotReadable, csv_rows
+from edgefl.core.data_files import NotReadable, csv_rows, number_in
 from edgefl.core.section import shown
 from edgefl.radio.gain_maps.gain_map import GainMap
 from edgefl.radio.gain_maps.options import ImportOptions
@@ -87,12 +87,11 @@ def _filled(values: Floats, known: Bools) -> Floats:
 
 
 def _measurements(path: Path, options: ImportOptions) -> Iterator[Measurement]:
-    """Yield the rows of the file."""
     for row in csv_rows(path, ("x_m", "y_m"), (RSRP, LOSS, "site", "los")):
         given = [name for name in (RSRP, LOSS) if name in row.cells]
         if len(given) != 1:
             raise NotReadable(f"needs one of the columns {RSRP} and {LOSS}, has {' and '.join(given) or 'none'}")
-        value = _number(row.cells[given[0]], given[0], row.line)
+        value = number_in(row, given[0])
         if given[0] == RSRP:
             if options.power_dbm is None:
                 text = "RSRP is received power: add --power-dbm, the power of one resource element of the cell's"
@@ -100,19 +99,9 @@ def _measurements(path: Path, options: ImportOptions) -> Iterator[Measurement]:
             value -= options.power_dbm
         else:
             value = -value
-        x_m = _number(row.cells["x_m"], "x_m", row.line)
-        y_m = _number(row.cells["y_m"], "y_m", row.line)
+        x_m = number_in(row, "x_m")
+        y_m = number_in(row, "y_m")
         yield Measurement(x_m, y_m, value, row.cells.get("site", ""), _sight(row.cells.get("los"), row.line))
-
-
-def _number(cell: str, column: str, line: int) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise NotReadable(f"{column}: must be a number, got {shown(cell)}", line)
-    return value
 
 
 def _sight(cell: str | None, line: int) -> bool | None:

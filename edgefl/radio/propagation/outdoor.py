@@ -1,22 +1,20 @@
 """Base of the outdoor scenarios of TR 38.901: line of sight by chance, and devices in buildings."""
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from channel import penetration
 from channel.tr38901 import LOS, NLOS, O2I
 from edgefl.core.arrays import Bools, Floats
+from edgefl.core.section import Share
 from edgefl.radio.propagation.base import LargeScale, PathDraws, Propagation
-
-DeviceShare = Annotated[float, Field(ge=0, le=1)]
 
 
 class Outdoor(Propagation):
     """Base of UMi, UMa and RMa."""
 
-    indoor: DeviceShare = 0.0  # Share of the devices that are indoors.
+    indoor: Share = 0.0  # Share of the devices that are indoors.
 
     has_states: ClassVar[bool] = True
     depth_m: ClassVar[float] = 25.0  # the largest depth of a device in its building

@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 
 from channel import penetration
 from edgefl.core.arrays import Floats
-from edgefl.core.section import fault_at
+from edgefl.core.section import Share, fault_at
 from edgefl.radio.propagation.base import PathDraws
-from edgefl.radio.propagation.outdoor import DeviceShare, Outdoor
+from edgefl.radio.propagation.outdoor import Outdoor
 
 Floors = Annotated[int, Field(ge=1, le=8)]  # the eighth is 22.5 m high, where the tables end
 
@@ -19,7 +19,7 @@ Floors = Annotated[int, Field(ge=1, le=8)]  # the eighth is 22.5 m high, where t
 class Urban(Outdoor):
     """Base of UMi and UMa."""
 
-    high_loss: DeviceShare = 0.0  # Share of the buildings with high loss; has an effect where walls does.
+    high_loss: Share = 0.0  # Share of the buildings with high loss; has an effect where walls does.
     # Loss of walls, one below 6 GHz (by_frequency), or that of glass and concrete always.
     walls: Literal["by_frequency", "materials"] = "by_frequency"
     # Release of 3GPP; 19 has another infrared-reflecting glass and shorter delay spreads.

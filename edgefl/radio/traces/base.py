@@ -5,7 +5,6 @@ A new format is one file in this folder and one line in the folder's table of co
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
@@ -14,8 +13,7 @@ from pydantic import Field, model_validator
 
 from channel.link_traces import Opportunities, SnrSteps, Steps
 from edgefl.core.catalogue import Member
-from edgefl.core.data_files import CsvRow, NotReadable
-from edgefl.core.section import LARGEST_S, fault_at, shown
+from edgefl.core.section import LARGEST_S, fault_at
 
 Recorded = Steps | Opportunities | SnrSteps
 HIGHEST_BPS = 1e15
@@ -71,10 +69,6 @@ class LinkTrace(Member):
         return "the trace"
 
 
-NO_SNR = "leave the row out, so that the value before holds"
-NO_RATE = f"write 0 where nothing could be sent, or {NO_SNR}"
-
-
 def held(
     name: str, times_s: Sequence[float], down: Sequence[float], up: Sequence[float], *, are_snrs: bool
 ) -> Recording:
@@ -105,22 +99,3 @@ def unit_notes(place: object, values: Sequence[float], *, are_snrs: bool) -> lis
     if not are_snrs and 0 < highest < LOW_BPS:
         return [f"{place}: no rate is above {highest:.4g} bit/s: are they in Mbit/s? Multiply them by 1e6"]
     return []
-
-
-def bounded(column: str, row: CsvRow, least: float, most: float, remedy: str = "") -> float:
-    """Return the number that a cell holds; `remedy` says what to write where it holds none.
-
-    Raises:
-        NotReadable: it holds none from `least` to `most`.
-    """
-    text = row.cells[column]
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if math.isnan(value):
-        reason = f"{column}: {shown(text)} is not a number"
-        raise NotReadable(f"{reason}: {remedy}" if remedy else reason, row.line)
-    if not least <= value <= most:
-        raise NotReadable(f"{column}: must be from {least:g} to {most:g}, got {text}", row.line)
-    return value

@@ -73,7 +73,6 @@ def _read(path: Path, changed_ns: int) -> Opportunities:
 
 
 def _times_ms(path: Path) -> Iterator[int]:
-    """Yield the times of a file [ms]."""
     before_ms = 0
     with unpacked(path) as stream:
         for line, raw in enumerate(utf8_lines(stream), 1):

@@ -7,7 +7,7 @@ from edgefl.radio.rates import RATES
 from edgefl.radio.recorded_links import are_snrs
 from edgefl.radio.tdd import Tdd
 from edgefl.radio.transfers import WAYS
-from edgefl.scenario.facts.fact import Fact
+from edgefl.scenario.facts.fact import Fact, both, differs, either, equals, is_false, is_given, is_missing, is_true
 from edgefl.scenario.sections import Sections
 
 
@@ -33,72 +33,51 @@ def _background_varies(scenario: Sections) -> bool:
 def is_set(key: str) -> Fact:
     """Return the fact that a key of the section `radio` has another value than its default."""
     default = Radio.model_fields[key].get_default(call_default_factory=True)
-    return Fact(f"`radio.{key}` is set", lambda scenario: bool(getattr(scenario.radio, key) != default))
+    return differs(f"radio.{key}", default, f"`radio.{key}` is set")
 
 
-is_broadcast = Fact("the model is broadcast", lambda scenario: scenario.radio.downlink == "broadcast")
-shares_are_fixed = Fact("shares of the band hold for the round", lambda scenario: scenario.radio.sharing == "fixed")
-shares_change = Fact(
-    "the band is divided again whenever a transfer begins or ends", lambda scenario: scenario.radio.sharing != "fixed"
+is_broadcast = equals("radio.downlink", "broadcast", "the model is broadcast")
+shares_are_fixed = equals("radio.sharing", "fixed", "shares of the band hold for the round")
+shares_change = differs("radio.sharing", "fixed", "the band is divided again whenever a transfer begins or ends")
+shares_of_a_band_are_fixed = Fact(
+    "shares of the band hold for the round, and transfers share a band, as they do unless rates were recorded",
+    lambda scenario: shares_are_fixed(scenario) and not _recorded(scenario, snrs=False),
 )
-shares_a_band = Fact(
-    "transfers share a band, as they do unless rates were recorded",
-    lambda scenario: not _recorded(scenario, snrs=False),
-)
-has_no_maps = Fact(
-    "shadowing and line of sight are not functions of position",
-    lambda scenario: not scenario.radio.spatial_consistency,
-)
-links_are_modelled = Fact("links follow from a model of the channel", lambda scenario: scenario.radio.trace is None)
-links_are_recorded = Fact("links were recorded", lambda scenario: scenario.radio.trace is not None)
+has_no_maps = is_false("radio.spatial_consistency", "shadowing and line of sight are not functions of position")
+links_are_modelled = is_missing("radio.trace", "links follow from a model of the channel")
+links_are_recorded = is_given("radio.trace", "links were recorded")
 rates_are_recorded = Fact("the rates of links were recorded", lambda scenario: _recorded(scenario, snrs=False))
 snrs_are_recorded = Fact("the SNRs of links were recorded", lambda scenario: _recorded(scenario, snrs=True))
 channel_changes_in_time = Fact(
     "the large-scale channel of a model changes while devices take part",
     lambda scenario: scenario.radio.large_scale.kind == "time" and scenario.radio.trace is None,
 )
-interference_changes_in_time = Fact(
-    "the interference of cells changes while devices take part",
-    lambda scenario: channel_changes_in_time(scenario) and scenario.radio.interference is not None,
+cells_interfere = is_given("radio.interference", "cells interfere with each other")
+interference_changes_in_time = both(
+    "the interference of cells changes while devices take part", (channel_changes_in_time, cells_interfere)
 )
-cells_interfere = Fact("cells interfere with each other", lambda scenario: scenario.radio.interference is not None)
 background_varies = Fact("the number of other users of the band changes in time", _background_varies)
-has_background = Fact("there are other users of the band", lambda scenario: scenario.radio.background is not None)
-uploads_overlap = Fact("uploads overlap on the band", lambda scenario: not scenario.radio.uplink.orthogonal)
-uploads_add_up = Fact(
-    "the base station receives the sum of the updates over the air", lambda scenario: scenario.radio.uplink.receives_sum
-)
-uploads_arrive_apart = Fact(
-    "the base station receives each update separately", lambda scenario: not scenario.radio.uplink.receives_sum
-)
-uploads_are_not_apart = Fact(
-    "uploads overlap on the band, or add up over the air",
-    lambda scenario: uploads_overlap(scenario) or uploads_add_up(scenario),
-)
-overlap_changes_in_time = Fact(
-    "uploads overlap on the band, and the channel changes meanwhile",
-    lambda scenario: channel_changes_in_time(scenario) and uploads_overlap(scenario),
+has_background = is_given("radio.background", "there are other users of the band")
+uploads_overlap = is_false("radio.uplink.orthogonal", "uploads overlap on the band")
+uploads_add_up = is_true("radio.uplink.receives_sum", "the base station receives the sum of the updates over the air")
+uploads_arrive_apart = is_false("radio.uplink.receives_sum", "the base station receives each update separately")
+uploads_are_not_apart = either("uploads overlap on the band, or add up over the air", (uploads_overlap, uploads_add_up))
+overlap_changes_in_time = both(
+    "uploads overlap on the band, and the channel changes meanwhile", (channel_changes_in_time, uploads_overlap)
 )
 rate_is_not_shannons = Fact(
     "`radio.rate` is not `shannon`", lambda scenario: RATES.name_of(scenario.radio.rate) != "shannon"
 )
-allocates_by_snr = Fact(
-    "the allocation divides the band by SNRs at full power", lambda scenario: scenario.radio.allocation.by_snr
+allocates_by_snr = is_true("radio.allocation.by_snr", "the allocation divides the band by SNRs at full power")
+allocates_by_forecast = is_true(
+    "radio.allocation.by_forecast", "the allocation decides by forecasts of a round's participants"
 )
-allocates_by_forecast = Fact(
-    "the allocation decides by forecasts of a round's participants",
-    lambda scenario: scenario.radio.allocation.by_forecast,
-)
-allocates_in_time = Fact(
-    "the allocation gives turns that follow the channel", lambda scenario: scenario.radio.allocation.in_time
-)
+allocates_in_time = is_true("radio.allocation.in_time", "the allocation gives turns that follow the channel")
 allocates_places = Fact(
     "the allocation decides by forecasts, and has blocks for a limited number of devices",
     lambda scenario: scenario.radio.allocation.by_forecast and scenario.radio.allocation.places() is not None,
 )
-has_resource_blocks = Fact(
-    "the band consists of resource blocks", lambda scenario: scenario.radio.subcarrier_spacing_hz is not None
-)
+has_resource_blocks = is_given("radio.subcarrier_spacing_hz", "the band consists of resource blocks")
 slots_have_directions = Fact(
     "`radio.tdd` gives each slot a direction",
     lambda scenario: scenario.radio.tdd is not None and not isinstance(scenario.radio.tdd, Tdd),

@@ -1,53 +1,47 @@
 """Facts about devices and cells."""
 
-from edgefl.scenario.facts.fact import Fact
-from edgefl.world.compute_section import Compute
+from collections.abc import Callable
 
-has_batteries = Fact("devices have batteries", lambda scenario: scenario.devices.has_batteries)
+from edgefl.scenario.facts.fact import Fact, differs, equals, is_false, is_given, is_true
+from edgefl.world.compute_section import Compute
+from edgefl.world.devices_section import Hardware
+
+
+def _some_hardware(said: str, asks: Callable[[Hardware], bool]) -> Fact:
+    """Return a fact about the hardware of one group of devices or more."""
+    return Fact(said, lambda scenario: any(asks(hardware) for hardware in scenario.devices.made_of))
+
+
+has_batteries = is_true("devices.has_batteries", "devices have batteries")
 all_have_batteries = Fact(
     "each device has a battery", lambda scenario: scenario.devices.battery_count == scenario.devices.count
 )
-has_no_batteries = Fact("no device has a battery", lambda scenario: not scenario.devices.has_batteries)
-ends_with_batteries = Fact(
-    "the run ends when devices have run out of charge", lambda scenario: scenario.stop.depleted is not None
+has_no_batteries = is_false("devices.has_batteries", "no device has a battery")
+ends_with_batteries = is_given("stop.depleted", "the run ends when devices have run out of charge")
+has_tails = is_true("devices.has_tails", "radios stay awake after a transfer")
+clocks_are_scaled = is_true("devices.dvfs.scales_clock", "`devices.dvfs` sets clocks")
+clocks_follow_deadline = is_true("devices.dvfs.needs_deadline", "`devices.dvfs` plans for a deadline")
+computing_has_a_law = _some_hardware(
+    "a device's computing time is not its operations over its speed", lambda hardware: hardware.compute != Compute()
 )
-has_tails = Fact("radios stay awake after a transfer", lambda scenario: scenario.devices.has_tails)
-clocks_are_scaled = Fact("`devices.dvfs` sets clocks", lambda scenario: scenario.devices.dvfs.scales_clock)
-clocks_follow_deadline = Fact(
-    "`devices.dvfs` plans for a deadline", lambda scenario: scenario.devices.dvfs.needs_deadline
+processors_get_hot = _some_hardware(
+    "processors slow down when they are hot", lambda hardware: bool(hardware.compute.throttling)
 )
-computing_has_a_law = Fact(
-    "a device's computing time is not its operations over its speed",
-    lambda scenario: any(hardware.compute != Compute() for hardware in scenario.devices.made_of),
+processors_draw_static_power = _some_hardware(
+    "a processor draws static power", lambda hardware: hardware.cpu_static_w.span()[1] > 0
 )
-processors_get_hot = Fact(
-    "processors slow down when they are hot",
-    lambda scenario: any(hardware.compute.throttling for hardware in scenario.devices.made_of),
-)
-processors_draw_static_power = Fact(
-    "a processor draws static power", lambda scenario: scenario.devices.span("cpu_static_w")[1] > 0
-)
-sets_up = Fact(
-    "devices take time, or energy, to set up before a participation", lambda scenario: scenario.devices.sets_up
-)
-sent_bits_draw_energy = Fact(
+sets_up = is_true("devices.sets_up", "devices take time, or energy, to set up before a participation")
+sent_bits_draw_energy = _some_hardware(
     "a radio draws energy for each megabit that it sends",
-    lambda scenario: any(hardware.radio_energy.tx_j_per_mbit.span()[1] > 0 for hardware in scenario.devices.made_of),
+    lambda hardware: hardware.radio_energy.tx_j_per_mbit.span()[1] > 0,
 )
-powers_are_controlled = Fact(
-    "some devices send at less than full power",
-    lambda scenario: not all(hardware.power_control.always_full for hardware in scenario.devices.made_of),
+powers_are_controlled = _some_hardware(
+    "some devices send at less than full power", lambda hardware: not hardware.power_control.always_full
 )
-cells_are_hexagons = Fact("devices are dropped in hexagons", lambda scenario: scenario.cells.drop == "hexagons")
-mobility_leaves_hexagons = Fact(
-    "the mobility takes devices out of hexagons", lambda scenario: not scenario.mobility.keeps_to_hexagons
-)
-hands_over = Fact("devices are handed over during a round", lambda scenario: scenario.cells.handover is not None)
-antennas_are_directional = Fact(
-    "base stations have directional antennas", lambda scenario: scenario.cells.antenna.directional
-)
-accounts_for_base_stations = Fact(
-    "the energy of base stations is accounted for", lambda scenario: scenario.cells.energy is not None
-)
-has_sectors = Fact("base stations have several sectors", lambda scenario: scenario.cells.sectors > 1)
-has_no_sectors = Fact("base stations have one sector each", lambda scenario: scenario.cells.sectors == 1)
+cells_are_hexagons = equals("cells.drop", "hexagons", "devices are dropped in hexagons")
+mobility_leaves_hexagons = is_false("mobility.keeps_to_hexagons", "the mobility takes devices out of hexagons")
+hands_over = is_given("cells.handover", "devices are handed over during a round")
+antennas_are_directional = is_true("cells.antenna.directional", "base stations have directional antennas")
+accounts_for_base_stations = is_given("cells.energy", "the energy of base stations is accounted for")
+has_sectors = differs("cells.sectors", 1, "base stations have several sectors")
+has_no_sectors = equals("cells.sectors", 1, "base stations have one sector each")

@@ -1,8 +1,9 @@
 """Rules between sections: a table of what does not go together.
 
-To add one: a row in the module of its subject, with the key to name, facts from `edgefl.scenario.facts` that exclude
-each other, the reason, and a remedy for each side. `table.py` has the order. A test follows all remedies to their end
-if two features in `tests/cases/scenario_features.py` break the rule.
+To add one: a row in the module of its subject, in which one feature excludes another for a reason. `features.py` has
+each feature with the key to name, the fact from `edgefl.scenario.facts` by which it is known, and the remedies that end
+it. `table.py` has the order. A test follows all remedies to their end if two features in
+`tests/cases/scenario_features.py` break the rule.
 """
 
 from contextlib import suppress

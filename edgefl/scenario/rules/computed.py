@@ -38,25 +38,29 @@ def cut_is_wrong(scenario: Sections) -> str | None:
     return scenario.model.check_cut(scenario.server.policy.cut_layer)
 
 
+def _above(value: int | None, most: int, name: str) -> str | None:
+    """Return why a number is above the greatest that it may be; None if it is not."""
+    if value is None or value <= most:
+        return None
+    return f"must be <= {name}, got {value}"
+
+
 def too_many_participants(scenario: Sections) -> str | None:
     """Return why a round asks for more devices than there are."""
+    return _above(scenario.server.participants, *_count(scenario))
+
+
+def _count(scenario: Sections) -> tuple[int, str]:
     count = scenario.devices.count
-    participants = scenario.server.participants
-    if participants is None or participants <= count:
-        return None
-    return f"must be <= devices.count = {count}, got {participants}"
+    return count, f"devices.count = {count}"
 
 
 def too_many_depleted(scenario: Sections) -> str | None:
     """Return why a run cannot end when so many devices have run out of charge."""
-    count = scenario.devices.count
     batteries = scenario.devices.battery_count
-    depleted = scenario.stop.depleted
-    if depleted is None or depleted <= batteries:
-        return None
-    if batteries < count:
-        return f"must be <= {batteries}, the number of devices with a battery, got {depleted}"
-    return f"must be <= devices.count = {count}, got {depleted}"
+    if batteries < scenario.devices.count:
+        return _above(scenario.stop.depleted, batteries, f"{batteries}, the number of devices with a battery")
+    return _above(scenario.stop.depleted, *_count(scenario))
 
 
 def churn_misfits(scenario: Sections) -> str | None:
@@ -237,38 +241,33 @@ def places_are_too_few(scenario: Sections) -> str | None:
 
 def too_many_groups(scenario: Sections) -> str | None:
     """Return why there are more groups than devices."""
-    if scenario.groups <= scenario.devices.count:
-        return None
-    return f"must be <= devices.count = {scenario.devices.count}, got {scenario.groups}"
+    return _above(scenario.groups, *_count(scenario))
 
 
 def first_group_is_none(scenario: Sections) -> str | None:
     """Return why the first group is not one of the groups."""
-    sessions = scenario.sessions
-    if sessions is None or sessions.first_group <= scenario.groups:
+    if scenario.sessions is None:
         return None
-    return f"must be <= {scenario.groups}, the number of groups, got {sessions.first_group}"
+    return _above(scenario.sessions.first_group, scenario.groups, f"{scenario.groups}, the number of groups")
 
 
 def state_misfits_sessions(scenario: Sections) -> str | None:
     """Return why the algorithm's state does not suit sessions."""
-    misfit = _misfit(scenario)
-    return None if misfit is None else misfit[1]
+    return _misfit(scenario)[1]
 
 
 def key_that_misfits_sessions(scenario: Sections) -> str:
     """Return the key of the algorithm that does not suit sessions."""
-    misfit = _misfit(scenario)
-    return "" if misfit is None else misfit[0]
+    return _misfit(scenario)[0]
 
 
-def _misfit(scenario: Sections) -> tuple[str, str] | None:
+def _misfit(scenario: Sections) -> tuple[str, str | None]:
     sessions = scenario.sessions
     if sessions is None:
-        return None
+        return "", None
     # A state that is reset in each session belongs to one group only.
     turns = scenario.groups if sessions.keep_state else 1
-    return scenario.algorithm.check_sessions(turns)
+    return scenario.algorithm.check_sessions(turns) or ("", None)
 
 
 def wires_do_not_reach(scenario: Sections) -> str | None:

@@ -1,50 +1,28 @@
 """Rules about what is reported: measures that a run cannot make."""
 
-from edgefl.scenario.facts import learning, radio, server
-from edgefl.scenario.rules.remedies import NO_OVERLAP, NO_TRACE, PLAIN_AVERAGING, ROUNDS_TOGETHER
-from edgefl.scenario.rules.rule import NAMED, Rule, leave_out, set_to
+from edgefl.scenario.facts import learning
+from edgefl.scenario.rules import features
+from edgefl.scenario.rules.rule import NAMED, Rule, leave_out
 
 SUMS_REPORT = (
-    Rule(
-        "report",
-        (radio.uploads_add_up, learning.measures_joint_updates),
-        "needs each update, but radio.uplink: {uplink} delivers a sum",
-        (leave_out(NAMED), NO_OVERLAP),
-        subkey=learning.measure_of_joint_updates,
+    features.JOINT_UPDATES_MEASURE.excludes(
+        features.SUMS, "needs each update, but radio.uplink: {uplink} delivers a sum"
     ),
 )
 
-GEOMETRY = (
-    Rule(
-        "report.geometry",
-        (learning.reports_geometry, radio.links_are_recorded),
-        "needs path losses, and links were recorded",
-        (set_to("report.geometry", value=False), NO_TRACE),
-    ),
-)
+GEOMETRY = (features.GEOMETRY.excludes(features.RECORDED_LINKS, "needs path losses, and links were recorded"),)
 
 # Rules about measures read what their classes declare, so that they hold for those from outside, too.
 MEASURES = (
-    Rule(
-        "report",
-        (learning.measures_joint_updates, server.updates_stay_apart),
+    features.JOINT_UPDATES_MEASURE.excludes(
+        features.UPDATES_APART,
         "needs updates that are aggregated together, but those of the policy {policy} are not",
-        (leave_out(NAMED), *ROUNDS_TOGETHER),
-        subkey=learning.measure_of_joint_updates,
     ),
-    Rule(
-        "report",
-        (learning.measures_kept_samples, learning.redivides),
-        "is about samples that devices keep, but data.redivide replaces them in every round",
-        (leave_out(NAMED), leave_out("data.redivide")),
-        subkey=learning.measure_of_kept_samples,
+    features.KEPT_SAMPLES_MEASURE.excludes(
+        features.REDIVISION, "is about samples that devices keep, but data.redivide replaces them in every round"
     ),
-    Rule(
-        "report",
-        (learning.measures_local_models, learning.uploads_no_move),
-        "the server does not know local models, as {algorithm} uploads no change of the model",
-        (leave_out(NAMED), PLAIN_AVERAGING),
-        subkey=learning.measure_of_local_models,
+    features.LOCAL_MODELS_MEASURE.excludes(
+        features.NO_MOVES, "the server does not know local models, as {algorithm} uploads no change of the model"
     ),
 )
 
@@ -59,23 +37,11 @@ STORED_PLAYERS = (
     ),
 )
 
-VALIDATION = (
-    Rule(
-        "stop.patience.of",
-        (learning.needs_validation, learning.has_no_validation),
-        "needs a validation set",
-        (
-            set_to("data.validation_share", value=0.1),
-            leave_out("stop.patience.of", "leave it out, for the test set"),
-        ),
-    ),
-)
+VALIDATION = (features.VALIDATION_PATIENCE.excludes(features.NO_VALIDATION, "needs a validation set"),)
 
 POLLED_MODELS = (
-    Rule(
-        "report.models",
-        (server.polls_training, learning.reports_models),
+    features.MODELS.excludes(
+        features.TRAINING_POLLS,
         "the selection {selection} lets devices train that are not chosen, which would change their last models",
-        (leave_out("report.models"), leave_out("server.selection")),
     ),
 )

@@ -95,6 +95,31 @@ class Rule:
         return Refusal(key_path(key), reason, changes)
 
 
+@dataclass(frozen=True)
+class Feature:
+    """Something that a scenario has and that excludes other features."""
+
+    key: str  # named in the fault
+    fact: Fact  # by which it is known
+    without: tuple[Remedy, ...] | None = None  # each alone ends it; None: `key` becomes `to`
+    to: Any = OUT
+    said: str = ""  # replaces the words for that
+    subkey: Callable[[Sections], str] | None = None  # below `key`, if it depends on the scenario
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """Return what ends the feature; each remedy alone is enough."""
+        if self.without is not None:
+            return self.without
+        key = self.key if self.subkey is None else NAMED
+        return (Remedy({key: self.to}, self.said),)
+
+    def excludes(self, other: "Feature", reason: str) -> Rule:
+        """Return the rule that a scenario has one of two features at most; a fault names the key of this one."""
+        facts = (self.fact, other.fact)
+        return Rule(self.key, facts, reason, (*self.remedies, *other.remedies), self.subkey)
+
+
 def _told(own: str, key: str, value: Any) -> str:
     """Return a change in words; the key `own` is "it"."""
     name = key

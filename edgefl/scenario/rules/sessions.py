@@ -1,29 +1,19 @@
 """Rules about sessions, and about selections that poll devices before choosing them."""
 
-from edgefl.scenario.facts import learning, server, world
-from edgefl.scenario.rules import computed
-from edgefl.scenario.rules.remedies import BATTERY, PLAIN_AVERAGING, ROUNDS_TOGETHER
-from edgefl.scenario.rules.rule import Rule, leave_out, set_to
+from dataclasses import replace
+
+from edgefl.scenario.facts import server
+from edgefl.scenario.rules import computed, features
+from edgefl.scenario.rules.rule import OUT, Rule, leave_out, set_to
+
+_SESSIONS = replace(features.SESSIONS, said="leave them out")
 
 SESSIONS = (
-    Rule(
-        "sessions",
-        (server.has_sessions, server.has_edge_models),
-        "need one global model, but the policy {policy} has several",
-        (leave_out("sessions", "leave them out"), *ROUNDS_TOGETHER),
+    _SESSIONS.excludes(features.EDGE_MODELS, "need one global model, but the policy {policy} has several"),
+    _SESSIONS.excludes(
+        features.OVERLAPPING_ROUNDS, "need rounds that do not overlap, but those of the policy {policy} do"
     ),
-    Rule(
-        "sessions",
-        (server.has_sessions, server.rounds_overlap),
-        "need rounds that do not overlap, but those of the policy {policy} do",
-        (leave_out("sessions", "leave them out"), *ROUNDS_TOGETHER),
-    ),
-    Rule(
-        "sessions.initialisation",
-        (server.has_sessions, server.splits_model, server.initialisation_has_own_loss),
-        "the policy {policy} trains with the task's loss only",
-        (leave_out("sessions.initialisation"), *ROUNDS_TOGETHER),
-    ),
+    features.LOSS_OF_INITIALISATION.excludes(features.SPLIT, "the policy {policy} trains with the task's loss only"),
     # A trigger counts arrivals in continuous time, and churn by rounds has none.
     Rule(
         "sessions.trigger",
@@ -39,11 +29,8 @@ SESSIONS = (
             leave_out("sessions.trigger", "leave it out"),
         ),
     ),
-    Rule(
-        "sessions.groups",
-        (server.has_trigger, server.has_groups),
-        "groups take turns, but with a trigger churn decides which devices are present",
-        (leave_out("sessions.groups"), leave_out("sessions.trigger")),
+    features.GROUPS.excludes(
+        features.TRIGGER, "groups take turns, but with a trigger churn decides which devices are present"
     ),
     Rule(
         "sessions.groups",
@@ -60,11 +47,8 @@ SESSIONS = (
 )
 
 PATIENCE = (
-    Rule(
-        "stop.patience",
-        (learning.ends_without_improvement, server.has_several_sessions),
-        "would end the run in the first session that no longer improves",
-        (leave_out("stop.patience"), leave_out("sessions")),
+    features.PATIENCE.excludes(
+        features.SEVERAL_SESSIONS, "would end the run in the first session that no longer improves"
     ),
 )
 
@@ -76,91 +60,57 @@ KEPT_STATE = (
         subkey=computed.key_that_misfits_sessions,
     ),
     # An algorithm is coupled if its server keeps a sum of states that the devices keep.
-    Rule(
-        "sessions.keep_state",
-        (server.extra_rounds_keep_state, learning.is_coupled),
+    features.KEPT_SERVER_STATE.excludes(
+        features.COUPLED_STATES,
         "gradient rounds would change the devices' state of {algorithm}, but not the server's sums of them",
-        (leave_out("sessions.keep_state"), PLAIN_AVERAGING),
     ),
 )
 
 SELECTION = (
-    Rule(
-        "server.selection.by",
-        (server.selection_needs_batteries, world.has_no_batteries),
-        "no device has a battery",
-        (
-            BATTERY,
-            set_to("server.selection.by", "energy"),
-        ),
-    ),
+    features.BATTERY_SELECTION.excludes(features.NO_BATTERIES, "no device has a battery"),
     # A clock rule plans the clock for training, but not for the answer to a poll.
-    Rule(
-        "server.selection",
-        (server.polls, world.clocks_are_scaled),
+    features.POLLS.excludes(
+        replace(features.CLOCK_RULE, to=OUT),
         "polls devices for a loss, and devices.dvfs sets their clock for training only",
-        (leave_out("server.selection"), leave_out("devices.dvfs")),
     ),
-    Rule(
-        "server.selection",
-        (server.selection_needs_reports, server.splits_model),
-        "needs a report with each update, which the policy {policy} does not send",
-        (leave_out("server.selection"), *ROUNDS_TOGETHER),
+    features.UPDATE_REPORTS.excludes(
+        features.SPLIT, "needs a report with each update, which the policy {policy} does not send"
     ),
     # Polled losses belong to the model that the round then trains, so there must be one model for all.
-    Rule(
-        "server.selection",
-        (server.polls, server.rounds_train_several_models),
+    features.MODEL_POLLS.excludes(
+        features.SEVERAL_MODELS,
         "polls devices, which needs rounds in which all train one model, but under the policy {policy} they do not",
-        (
-            leave_out("server.selection"),
-            set_to("server.selection.variant", "rpow-d", offered=server.selects_by_power_of_choice),
-            *ROUNDS_TOGETHER,
-        ),
     ),
 )
 
 POLLED_TRAINING = (
     # Training must leave no trace on a device that is not chosen.
-    Rule(
-        "algorithm",
-        (server.polls_training, learning.keeps_at_devices),
+    features.STATES_AT_DEVICES.excludes(
+        features.TRAINING_POLLS,
         "the selection {selection} lets devices train that are not chosen, "
         "and {algorithm} keeps a state at devices that this would change",
-        (PLAIN_AVERAGING, leave_out("server.selection")),
     ),
-    Rule(
-        "algorithm",
-        (server.polls_training, learning.uploads_no_move),
+    features.NO_MOVES.excludes(
+        features.TRAINING_POLLS,
         "the selection {selection} compares changes of the model, and {algorithm} uploads none",
-        (PLAIN_AVERAGING, leave_out("server.selection")),
     ),
-    Rule(
-        "training.batch_norm",
-        (server.polls_training, learning.statistics_stay_at_devices),
+    features.LOCAL_STATISTICS.excludes(
+        features.TRAINING_POLLS,
         "the selection {selection} lets devices train that are not chosen, which would change their statistics",
-        (leave_out("training.batch_norm"), leave_out("server.selection")),
     ),
 )
 
 POLLED_REDIVISION = (
-    Rule(
-        "data.redivide",
-        (server.polls_training, learning.redivides),
+    features.REDIVISION.excludes(
+        features.TRAINING_POLLS,
         "the selection {selection} lets devices train that are not chosen, before samples are divided again",
-        (leave_out("data.redivide"), leave_out("server.selection")),
     ),
 )
 
 STORED_UPDATES = (
     # The server's sum of decoded changes would drift away from the sum of the states that devices keep.
-    Rule(
-        "algorithm.state",
-        (learning.codec_loses_for_good, learning.uploads_changes),
+    features.UPLOADED_CHANGES.excludes(
+        features.LOSSY_CODEC,
         "devices keep exact updates, but the server adds up those that the codec has compressed",
-        (
-            set_to("algorithm.state", "server"),
-            set_to("training.codec.error_feedback", value=True),
-        ),
     ),
 )

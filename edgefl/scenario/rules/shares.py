@@ -4,67 +4,32 @@ Each pair is refused for any `radio.sharing`, so that remedies never lead from "
 processor" and back.
 """
 
-from typing import NamedTuple
+from edgefl.scenario.rules import features
 
-from edgefl.scenario.facts import radio, server, world
-from edgefl.scenario.facts.fact import Fact
-from edgefl.scenario.rules.remedies import ROUNDS_TOGETHER
-from edgefl.scenario.rules.rule import Remedy, Rule, leave_out, set_to
+_NEED_FIXED = {
+    "{optimiser}": features.OPTIMISER,
+    "{allocation}": features.FORECASTING_ALLOCATION,
+    "a broadcast": features.BROADCAST,
+}
 
-
-class _NeedsFixed(NamedTuple):
-    key: str
-    fact: Fact
-    name: str
-    remedy: Remedy
-
-
-class _Changes(NamedTuple):
-    fact: Fact
-    reason: str
-    remedies: tuple[Remedy, ...]
-
-
-_NEED_FIXED = (
-    _NeedsFixed("server.optimiser", server.optimiser_decides, "{optimiser}", leave_out("server.optimiser")),
-    _NeedsFixed("radio.allocation", radio.allocates_by_forecast, "{allocation}", leave_out("radio.allocation")),
-    _NeedsFixed("radio.downlink", radio.is_broadcast, "a broadcast", set_to("radio.downlink", "unicast")),
-)
-
-_CHANGE = (
-    _Changes(server.rounds_overlap, "rounds of the policy {policy} overlap", ROUNDS_TOGETHER),
-    _Changes(world.hands_over, "cells.handover lets devices change cells", (leave_out("cells.handover"),)),
-    _Changes(
-        radio.interference_changes_in_time,
-        "interference changes with radio.large_scale: time",
-        (set_to("radio.large_scale", "round"),),
-    ),
-    _Changes(
-        radio.overlap_changes_in_time,
-        "interference among uploads changes with radio.large_scale: time",
-        (set_to("radio.large_scale", "round"),),
-    ),
-    _Changes(radio.background_varies, "other users of the band come and go", (leave_out("radio.background"),)),
-    _Changes(radio.allocates_in_time, "{allocation} gives turns", (leave_out("radio.allocation"),)),
-)
+_CHANGE = {
+    "rounds of the policy {policy} overlap": features.OVERLAPPING_ROUNDS,
+    "cells.handover lets devices change cells": features.HANDOVER,
+    "interference changes with radio.large_scale: time": features.CHANGING_INTERFERENCE,
+    "interference among uploads changes with radio.large_scale: time": features.CHANGING_OVERLAP,
+    "other users of the band come and go": features.VARYING_BACKGROUND,
+    "{allocation} gives turns": features.TURNS,
+}
 
 FIXED_OR_NOT = tuple(
-    Rule(
-        fixed.key,
-        (fixed.fact, changing.fact),
-        f"{fixed.name} needs shares of the band that hold for the round, and {changing.reason}",
-        (fixed.remedy, *changing.remedies),
-    )
-    for fixed in _NEED_FIXED
-    for changing in _CHANGE
-    if not (fixed.fact is radio.allocates_by_forecast and changing.fact is radio.allocates_in_time)  # one is enough
+    fixed.excludes(changing, f"{name} needs shares of the band that hold for the round, and {reason}")
+    for name, fixed in _NEED_FIXED.items()
+    for reason, changing in _CHANGE.items()
+    if fixed.key != changing.key  # a run has one allocation
 )
 
 IN_TIME = (
-    Rule(
-        "radio.sharing",
-        (radio.allocates_in_time, radio.shares_are_fixed),
-        "{allocation} gives turns that follow the channel, and fixed shares hold for the round",
-        (set_to("radio.sharing", "processor"), leave_out("radio.allocation")),
+    features.FIXED_SHARES.excludes(
+        features.TURNS, "{allocation} gives turns that follow the channel, and fixed shares hold for the round"
     ),
 )

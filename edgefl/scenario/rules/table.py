@@ -61,7 +61,7 @@ RULES: tuple[Rule, ...] = (
     *sessions.POLLED_TRAINING,
     *reports.POLLED_MODELS,
     *sessions.POLLED_REDIVISION,
-    *parts.KEPT_PARTS,
+    *parts.SOME_PARTS_KEPT,
     *forecasts.CSI,
     *policies.BACKHAUL,
 )

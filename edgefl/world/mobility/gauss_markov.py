@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from edgefl.core.arrays import Bools, Floats, Ids
+from edgefl.core.section import Share
 from edgefl.core.streams import Streams
 from edgefl.world.mobility.area import Area, mirrored
 from edgefl.world.mobility.base import Track, WithSpeed
@@ -25,7 +26,7 @@ class GaussMarkov(WithSpeed):
     heading and its mean.
     """
 
-    alpha: Annotated[float, Field(ge=0, le=1)] = 0.75  # Memory; 0 has none, 1 is constant velocity.
+    alpha: Share = 0.75  # Memory; 0 has none, 1 is constant velocity.
     speed_std_mps: Annotated[float, Field(ge=0, le=1e4)] = 1.0  # Standard deviation of the speed.
     heading_deg: Heading | None = None  # Mean heading; by default one is drawn for each device.
     heading_std_deg: Annotated[float, Field(ge=0, le=360)] = 30.0  # Standard deviation of the heading.

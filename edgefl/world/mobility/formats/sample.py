@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from edgefl.core.data_files import EXAMPLE, CsvRow, NotReadable
+from edgefl.core.data_files import EXAMPLE, CsvRow, NotReadable, number_in
 from edgefl.core.section import shown
 
 
@@ -42,26 +42,10 @@ def number(text: str, line: int) -> float:
 
 
 def coordinate_in(row: CsvRow, column: str) -> float:
-    """Return the coordinate that a cell holds.
-
-    Raises:
-        NotReadable: it holds none.
-    """
-    return _number_in(row, column, "a number", ": leave out rows without a position")
+    """Return the coordinate that a cell holds."""
+    return number_in(row, column, remedy="leave out rows without a position")
 
 
 def seconds_in(row: CsvRow, column: str) -> float:
-    """Return the seconds that a cell of `timed_rows` holds.
-
-    Raises:
-        NotReadable: it holds none.
-    """
-    return _number_in(row, column, f"seconds, or a timestamp such as {EXAMPLE}")
-
-
-def _number_in(row: CsvRow, column: str, expected: str, remedy: str = "") -> float:
-    text = row.cells[column]
-    try:
-        return float(text)
-    except ValueError:
-        raise NotReadable(f"{column}: must be {expected}, got {shown(text)}{remedy}", row.line) from None
+    """Return the seconds that a cell of `timed_rows` holds."""
+    return number_in(row, column, expected=f"seconds, or a timestamp such as {EXAMPLE}")
