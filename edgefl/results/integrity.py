@@ -83,6 +83,9 @@ def expected(folder: Path) -> Mapping[str, str]:
         found[SUMMARY_FILE] = manifest[SUMMARY_DIGEST]
     if WHAT_IF_DIGEST in manifest:
         found[WHAT_IF_FILE] = manifest[WHAT_IF_DIGEST]
+    for name in found:
+        if Path(name).name != name:
+            raise InputError(f"{path}: digests: {name!r} is not a file of the folder; {_AGAIN}")
     return found
 
 
