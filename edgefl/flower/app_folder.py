@@ -18,6 +18,10 @@ from flwr.supercore.object_ref import load_app, validate
 from edgefl.core.errors import InputError
 
 PROJECT = "pyproject.toml"
+OLDER_INTERFACE = (
+    "has no main function: write it with @app.main() and a strategy of flwr.serverapp.strategy, as Flower's message "
+    "interface has it; the older one (server_fn, NumPyClient) does not run here"
+)
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,8 @@ def _component(app: AppFolder, reference: str, kind: type[Any]) -> Any:
     if not isinstance(component, kind):
         text = f"{reference} must be a {kind.__name__}, got {type(component).__name__}"
         raise InputError(f"{app.folder / PROJECT}: {text}")
+    if getattr(component, "_main", component) is None:  # Flower has no public name for it
+        raise InputError(f"{app.folder / PROJECT}: {reference} {OLDER_INTERFACE}")
     return component
 
 

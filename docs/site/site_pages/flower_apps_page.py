@@ -10,7 +10,7 @@ INTRODUCTION = """\
 # Flower's example apps
 
 Examples of [Flower's repository]({repository}) and templates of `flwr new` in an emulated world, unmodified, on {date}
-with flwr {flwr}: {runs} of {count} run. The others need a library that was not there.
+with flwr {flwr}: {runs} of {count} run. The others need a library that was not there, or have the older interface.
 
 Only the data are made up, as nothing is downloaded: [stand-ins](../tests/cases/stand_in_datasets/README.md) for
 `datasets` and `flwr_datasets` have the columns of each dataset and few rows. Weights & Biases records offline.
