@@ -47,7 +47,6 @@ def drawn(compared: Sequence[Compared]) -> bytes:
 
 
 def _marks(compared: Sequence[Compared]) -> list[Marks]:
-    """Return the marks of each phase, filled for rows left out of the fit."""
     marks = []
     for number, phase in enumerate(PHASES):
         colour = look_of(number).colour

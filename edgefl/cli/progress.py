@@ -90,7 +90,6 @@ class SweepProgress:
 
 
 def _state(row: Mapping[str, Any]) -> str:
-    """Return the accuracy or loss, if known, the virtual time and the energy of a round."""
     accuracy = ""
     if row["test_accuracy"] is None and row["test_loss"] is not None:  # labels are not classes
         accuracy = f"loss {row['test_loss']:.4g}  "

@@ -85,11 +85,7 @@ def read_app(folder: Path, run_config: str = "") -> AppFolder:
 
 
 def _overrides(run_config: str) -> UserConfig:
-    """Return the keys that a text such as "num-server-rounds=5 lr=0.1" replaces.
-
-    Raises:
-        InputError: the text has another form.
-    """
+    """Return the keys that a text such as "num-server-rounds=5 lr=0.1" replaces."""
     if not run_config.strip():
         return {}
     from click import ClickException
@@ -145,11 +141,7 @@ def _faults_of_app(folder: Path) -> Iterator[None]:
 
 
 def _component(app: AppFolder, reference: str, kind: type[Any]) -> Any:
-    """Return a component of the app.
-
-    Raises:
-        InputError: it cannot be imported, or is of another kind.
-    """
+    """Return a component of the app."""
     with _faults_of_app(app.folder):
         component = load_app(reference, AttributeError, app.folder)
     if not isinstance(component, kind):

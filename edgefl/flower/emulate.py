@@ -165,7 +165,6 @@ def _drive(
 
 
 def _fault_of_server(error: BaseException, folder: Path, metrics: RoundMetrics) -> str:
-    """Return a line about an exception of the ServerApp."""
     from edgefl.flower.app_folder import fault_in_app
 
     line = fault_in_app(error, folder)
@@ -177,7 +176,6 @@ def _fault_of_server(error: BaseException, folder: Path, metrics: RoundMetrics) 
 
 
 def _operations(emulation: Emulation) -> Operations:
-    """Return what says how much devices compute."""
     from edgefl.flower.operations import CountedOperations, PricedOperations
     from edgefl.flower.policy import FlowerApp
 

@@ -164,11 +164,7 @@ class VirtualGrid(Grid):
         return self._pulled(errands)
 
     def _check_thread(self) -> None:
-        """Check that the app uses the grid in the thread of its main function.
-
-        Raises:
-            RunError: it does not; the order of threads could not be repeated.
-        """
+        """Check that the app uses the grid in the thread of its main function."""
         if threading.get_ident() != self._thread:
             self._emulation.stop("failed", THREADS)
             raise RunError(THREADS)
@@ -211,11 +207,7 @@ class VirtualGrid(Grid):
         return wait_for
 
     def _wait_for_device_s(self) -> float:
-        """Return the seconds until another device arrives.
-
-        Raises:
-            RunError: none will.
-        """
+        """Return the seconds until another device arrives."""
         present = len(self._server.present())
         try:
             wait_s = self._server.wait_for_device_s()
@@ -229,11 +221,7 @@ class VirtualGrid(Grid):
         return wait_s
 
     def _advance(self, until: Event | float) -> None:
-        """Let virtual time pass.
-
-        Raises:
-            RunError: the run has stopped.
-        """
+        """Let virtual time pass."""
         if not self._emulation.advance(until):
             raise RunError(self._emulation.error or "the run has ended")
 
@@ -289,7 +277,6 @@ class VirtualGrid(Grid):
         return batch
 
     def _send(self, errands: Sequence[Errand]) -> None:
-        """Send messages to free devices, and let the others wait for their turn."""
         beginning: dict[int, Errand] = {}
         for errand in errands:
             if errand.device in self._under_way or errand.device in beginning:
@@ -332,7 +319,6 @@ class VirtualGrid(Grid):
             process.callbacks.append(partial(self._end, errand, answer.reply))
 
     def _end(self, errand: Errand, reply: Message, process: Event) -> None:
-        """Handle the end of a participation: hand its answer to the app, and begin the device's next message."""
         if not process.ok:
             return  # the event loop raises the failure
         del self._under_way[errand.device]
@@ -373,7 +359,6 @@ class VirtualGrid(Grid):
         self._answer(errand, reply)
 
     def _answer(self, errand: Errand, reply: Message) -> None:
-        """Hand an answer to the app, unless the message has expired."""
         if errand.answer is not None:
             return
         metadata = reply.metadata

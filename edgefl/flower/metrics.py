@@ -113,7 +113,6 @@ def _weight(metrics: Mapping[str, Any]) -> float:
 
 
 def _mean(weighted: list[tuple[float, Mapping[str, Any]]], keys: tuple[str, ...]) -> float | None:
-    """Return the weighted mean of a metric over the replies that have it; None if none does."""
     total = 0.0
     weights = 0.0
     for weight, metrics in weighted:

@@ -33,14 +33,12 @@ def charts(comparison: Comparison) -> list[Chart]:
 
 
 def _marks(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
-    """Return the chart of one measure's cells."""
     if len(cells) <= MOST_MARKED:
         return _beside(comparison, cells)
     return _over_printed(comparison, [cell for cell in cells if cell.asked and cell.mean is not None])
 
 
 def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
-    """Return the chart with a place for each cell, side by side."""
     places = _places(comparison, cells)
     printed = [cell.printed_number for cell in cells]
     traces = [_seed_marks(cells, places), *_mean_marks(comparison, cells, places)]
@@ -84,7 +82,6 @@ def _telling(names: Sequence[str], cells: Sequence[Cell]) -> list[str]:
 
 
 def _seed_marks(cells: Sequence[Cell], places: Any) -> Figure:
-    """Return a small mark for each seed of each cell."""
     rows = [row for row, cell in enumerate(cells) for _ in cell.by_seed]
     values = [one.number for cell in cells for one in cell.by_seed.values()]
     texts = [f"seed {seed}: {one.text}" for cell in cells for seed, one in cell.by_seed.items()]
@@ -152,7 +149,6 @@ def _trace(name: str, x: Any, y: Sequence[float | None], marker: Mapping[str, An
 
 
 def _picked(places: Any, rows: Sequence[int]) -> Any:
-    """Return some of the horizontal places."""
     if places and isinstance(places[0], list):
         return [[axis[row] for row in rows] for axis in places]
     return [places[row] for row in rows]

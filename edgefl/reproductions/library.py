@@ -197,7 +197,6 @@ def _natural(text: str) -> list[tuple[int, int | str]]:
 
 
 def _with_runs_of(recipe: Recipe, other: Recipe) -> Recipe:
-    """Return a recipe with the runs of another one."""
     update: dict[str, Any] = {key: getattr(other, key) for key in _TAKEN}
     update["measures"] = {**other.measures, **recipe.measures}
     if not recipe.data:

@@ -194,7 +194,6 @@ class _Cells:
             self._table = self._without_left_out(read_table(library.published(entry.recipe.published)))
 
     def _without_left_out(self, table: Table) -> Table:
-        """Return the table without the columns that the recipe leaves out."""
         for column in self._recipe.left_out:
             if column not in table.header:
                 text = f"{table.file} has no column {column}{nearest(column, table.header)}"
@@ -286,7 +285,6 @@ class _Cells:
                     self._check_axes(("dependent", number, "when"), {axis: value})
 
     def _check_remark(self, place: tuple[str | int, ...], remark: PrintedCells, columns: Mapping[str, Any]) -> None:
-        """Refuse a remark about no row or column of the printed table."""
         self._check_rows(place, remark)
         for column in remark.columns:
             if column not in columns:
@@ -294,7 +292,6 @@ class _Cells:
                 raise self._fault((*place, "columns"), f"{text}; these are {', '.join(columns)}")
 
     def _check_rows(self, place: tuple[str | int, ...], rows: PrintedRows) -> None:
-        """Refuse unknown columns, and values that no row of the printed table has."""
         table = self._table
         if table is None:
             return  # a recipe without a table names none of its rows
@@ -380,7 +377,6 @@ class _Cells:
         return given
 
     def _check_axes(self, place: tuple[str | int, ...], given: Mapping[str, Any]) -> None:
-        """Refuse unknown axes and values."""
         for axis, value in given.items():
             if axis == MEASURE:
                 continue
@@ -392,19 +388,16 @@ class _Cells:
                 raise self._fault((*place, axis), f"{value} is not a value of {axis}; values: {known}")
 
     def _value(self, axis: str, value: Any) -> str:
-        """Return the name of an axis' value."""
         name = find_value(value, dict.fromkeys(self._names(axis)))
         if name is None:
             raise self._fault((axis,), f"{value} is not a value of {axis}")
         return name
 
     def _is_run(self, axis: str, value: str) -> bool:
-        """Return whether the scale has an axis' value."""
         wanted = self._scale.axes.get(axis)
         return wanted is None or any(same_text(value, one) for one in wanted)
 
     def _shared(self, point: Point) -> Point:
-        """Return the point whose runs a point shares, usually itself."""
         return {axis: self._recipe.same.get(axis, {}).get(value, value) for axis, value in point.items()}
 
     def _fault(self, path: tuple[str | int, ...], text: str) -> InputError:

@@ -176,7 +176,6 @@ def _cells(comparison: Comparison) -> Html | None:
 
 
 def _orders(comparison: Comparison) -> Html | None:
-    """Return the table of the required orders, and which of them hold."""
     if not comparison.orders:
         return None
     body = [[order.text, place_text(comparison.row_names, order.row), order_text(order)] for order in comparison.orders]
@@ -184,7 +183,6 @@ def _orders(comparison: Comparison) -> Html | None:
 
 
 def _runs(comparison: Comparison, rows: Sequence[Row], runs: Path) -> Html | None:
-    """Return the table of runs, with links to existing folders."""
     if not rows:
         return None
     measures = list(dict.fromkeys(name for row in rows for name in row.measures))

@@ -179,7 +179,6 @@ class Dispatcher:
     def _round_trip(
         self, link: Link, drop: Drop, index: int, computing: LocalComputation, exchange: Exchange
     ) -> ProcessFactory:
-        """Return the factory of processes that download, compute and upload by way of the base station."""
         participants = self._participants(link, drop, index)
         messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
         self.reach.look(participants, messages)

@@ -137,7 +137,6 @@ class GlobalModel:
         self.learner.use_statistics(statistics)
 
     def _send(self, stage: int, round_key: RoundKey) -> None:
-        """Keep the model that the devices of each cell receive now."""
         lr = self._lr(round_key)
         if self._edges is None:
             downlink = self._algorithm.downlink(self.state)
@@ -151,7 +150,6 @@ class GlobalModel:
         self._sent[stage] = sent
 
     def _redivide(self, command: Redivide) -> None:
-        """Divide the training samples of the round's participants among them again."""
         redivision = self.learner.task.redivision
         if redivision is not None:
             parts = redivision.parts(np.array(command.devices), command.number)
@@ -220,7 +218,6 @@ class GlobalModel:
         return outcome
 
     def _depart(self, command: Depart) -> None:
-        """Forget the state of devices that have left."""
         self.state = dict(self.learner.depart(np.array(command.devices), self.state, forget=command.forget))
 
     @contextmanager

@@ -165,7 +165,6 @@ class Evaluator:
         ]
 
     def _means(self, parts: Sequence[Tested]) -> Evaluation:
-        """Return the mean loss and accuracy over all labels that count."""
         counted = sum(part.labels for part in parts)
         loss = sum(part.loss_sum for part in parts) / counted
         accuracy = None

@@ -145,12 +145,10 @@ class BandClock:
             self._remove(through)
 
     def _remove(self, leaving: Bools) -> None:
-        """Remove the transfers of some rows."""
         self._rows.write_back(np.flatnonzero(leaving))
         self._rows = self._rows.only(~leaving)
 
     def _divide(self) -> None:
-        """Give every transfer its share, and wake up when the next one ends."""
         if self._joining:
             self._rows = self._rows.with_more(self._joining)
             self._joining = []

@@ -67,7 +67,6 @@ def folder() -> Path:
 
 
 def _read(path: Path, possible: Collection[Plan]) -> Plan | None:
-    """Return the plan of a file; None if there is none, or it is not possible."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))["plan"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):

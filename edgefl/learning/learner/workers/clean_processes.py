@@ -163,7 +163,6 @@ def clean_workers(make: Make, count: int) -> list[ProcessWorker]:
 
 
 def _write(file: int, make: Make) -> None:
-    """Write what makes the handler into a file in memory."""
     try:
         with open(file, "wb", closefd=False) as task:
             write(task, make)
@@ -172,7 +171,6 @@ def _write(file: int, make: Make) -> None:
 
 
 def _started(descriptors: list[int]) -> subprocess.Popen[bytes]:
-    """Start the program, which inherits the descriptors."""
     # The workers compute on the CPU: where torch knows of a GPU, it would begin threads for it in each of them.
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     arguments = [json.dumps(sys.path), *map(str, descriptors)]

@@ -41,11 +41,7 @@ def main(control_file: int, task_file: int, *files: int) -> None:
 
 
 def _handler(task_file: int) -> object:
-    """Return the handler of all workers.
-
-    Raises:
-        RuntimeError: forked processes cannot use it.
-    """
+    """Return the handler of all workers."""
     with open(task_file, "rb") as task:
         task.seek(0)  # the parent has written up to its end
         handler = made(task)
@@ -76,7 +72,6 @@ def _slab(file: int) -> Slab:
 
 
 def _serve_alone(others: Sequence[Connection], connection: Connection, handler: object, *slabs: Slab) -> None:
-    """Close what belongs to others, and answer calls."""
     for other in others:
         other.close()
     received, sent = slabs

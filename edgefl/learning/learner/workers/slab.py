@@ -81,5 +81,4 @@ def _mapped(file: int, flags: int) -> mmap.mmap:
 
 
 def _aligned(offset: int) -> int:
-    """Return the next offset at which a tensor may begin."""
     return -(-offset // ALIGNMENT) * ALIGNMENT
