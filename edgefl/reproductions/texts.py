@@ -225,7 +225,12 @@ def dependence_texts(comparison: Comparison) -> list[str]:
 
 def _dependence_text(dependence: Dependence) -> str:
     values = {axis: ", ".join(map(str, chosen)) for axis, chosen in dependence.when.items()}
-    over = [f"{axis} ({values.pop(axis)})" if axis in values else f"all {axis}" for axis in dependence.over]
+    over = []
+    for axis in dependence.over:
+        if axis in values:
+            over.append(f"{axis} ({values.pop(axis)})")
+        else:
+            over.append(f"all {axis}")
     where = [f"{axis} {text}" for axis, text in values.items()]
     return ", ".join([*over, *where])
 

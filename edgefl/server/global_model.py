@@ -104,7 +104,10 @@ class GlobalModel:
         Raises:
             RunError: a hook has failed or returned what it must not.
         """
-        with self.naming(None if isinstance(command, Forget | Redivide | Change | Depart) else command.round_key):
+        round_key = None
+        if not isinstance(command, Forget | Redivide | Change | Depart):
+            round_key = command.round_key
+        with self.naming(round_key):
             match command:
                 case Send():
                     self._send(command.stage, command.round_key)

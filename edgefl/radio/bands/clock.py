@@ -242,6 +242,9 @@ class BandClock:
     def _divided(self) -> BandShares:
         """Return the shares [n] of the band."""
         rows = self._rows
+        others = None
+        if self._users is not None:
+            others = self._users.others(self._transfers())
         return divide_bands(
             self._budget,
             self._way,
@@ -252,7 +255,7 @@ class BandClock:
             tx_power_w=rows.tx_power_w,
             payload_bits=rows.left_bits,
             index=rows.index,
-            others=self._users.others(self._transfers()) if self._users is not None else None,
+            others=others,
         )
 
 
