@@ -66,7 +66,6 @@ def check_carry(trace: LinkTrace, recordings: list[Recording], radio: Radio) -> 
 
 
 def _carries(recorded: Recorded, radio: Radio) -> bool:
-    """Return whether a link carries anything at any time."""
     if isinstance(recorded, SnrSteps):
         recorded = recorded.spectral_efficiency(radio.rate.efficiency())
     return recorded.total > 0

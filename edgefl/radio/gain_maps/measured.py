@@ -87,7 +87,6 @@ def _filled(values: Floats, known: Bools) -> Floats:
 
 
 def _measurements(path: Path, options: ImportOptions) -> Iterator[Measurement]:
-    """Yield the rows of the file."""
     for row in csv_rows(path, ("x_m", "y_m"), (RSRP, LOSS, "site", "los")):
         given = [name for name in (RSRP, LOSS) if name in row.cells]
         if len(given) != 1:

@@ -149,7 +149,6 @@ def _rows(path: Path) -> Iterator[_Row]:
 
 
 def _pair(header: Container[str]) -> tuple[str, str]:
-    """Return the two columns with values."""
     must = f"must have {', '.join(KEYS)} and either {', '.join(BPS)} or {', '.join(SNR)}"
     found = [pair for pair in (BPS, SNR) if any(name in header for name in pair)]
     if len(found) > 1:

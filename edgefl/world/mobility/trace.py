@@ -76,7 +76,6 @@ class Trace(Placed):
 
     @property
     def _known(self) -> Format:
-        """Return how the file is read."""
         return FORMATS[str(self.kind)]
 
     def track(self, area: Area, count: int, streams: Streams) -> Track:

@@ -25,7 +25,6 @@ def read_csv(path: Path) -> Iterator[Sample]:
 
 
 def _samples(path: Path) -> Iterator[Sample]:
-    """Yield the samples of a file."""
     for row in timed_rows(path, ("time_s",), COLUMNS):
         time_s = seconds_in(row, "time_s")
         x = coordinate_in(row, "x_m")

@@ -81,7 +81,6 @@ def read_ns2(path: Path) -> Iterator[Sample]:
 
 
 def _take(text: str, line: int, nodes: dict[str, _Node]) -> None:
-    """Add what a line says of nodes."""
     if text.startswith("#"):
         return
     time_s = 0.0
@@ -128,14 +127,12 @@ def _add_order(command: re.Match[str], time_s: float, line: int, nodes: dict[str
 
 
 def _node(name: str, line: int, nodes: dict[str, _Node]) -> _Node:
-    """Return what was said of a node so far."""
     if name not in nodes:
         nodes[name] = _Node(line)
     return nodes[name]
 
 
 def _way(name: str, node: _Node) -> Iterator[Sample]:
-    """Yield the corners of a node's way."""
     for axis in "XY":
         if axis not in node.place:
             raise NotReadable(f"node {name} has no {axis}_: write a line such as {PLACE_EXAMPLE}", node.line)
@@ -177,7 +174,6 @@ def _goal(order: _Order, node: _Node, here: _Point, name: str) -> _Point:
 
 
 def _name(command: re.Match[str], line: int) -> str:
-    """Return the name of a command's node."""
     name = command["name"] or command["variable"]
     if "$" in name:
         raise NotReadable(f"node {name}: {NOT_EVALUATED}", line)
@@ -185,7 +181,6 @@ def _name(command: re.Match[str], line: int) -> str:
 
 
 def _number(text: str, line: int) -> float:
-    """Return the finite number that a word holds."""
     try:
         value = float(text.strip("\"'"))
     except ValueError:
