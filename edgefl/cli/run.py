@@ -269,7 +269,6 @@ def _rounds(run: Run) -> str:
 
 
 def _wrapped(name: str, text: str) -> list[tuple[str, str]]:
-    """Return a text as lines of the table, the first with its name; no lines for an empty text."""
     lines = textwrap.wrap(text, LINE_WIDTH - NAME_WIDTH)
     if not lines:
         return []

@@ -98,7 +98,6 @@ class RoundMetrics:
 
 
 def _first(metrics: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
-    """Return the first number among the metrics with one of these names; None if there is none."""
     for key in keys:
         value = metrics.get(key)
         if not isinstance(value, bool) and isinstance(value, Real):  # NumPy's numbers, too

@@ -90,7 +90,6 @@ def _seed_marks(cells: Sequence[Cell], places: Any) -> Figure:
 
 
 def _mean_marks(cells: Sequence[Cell], places: Any) -> list[Figure]:
-    """Return the means of cells; those outside tolerance have another colour."""
     traces = []
     for is_outside, colour, name in ((False, MEASURED_COLOUR, "measured"), (True, OUTSIDE_COLOUR, "outside tolerance")):
         rows = [row for row, cell in enumerate(cells) if cell.mean is not None and (cell.within is False) == is_outside]

@@ -140,7 +140,6 @@ class Library:
         return self.root / "measured" / f"{entry.runs_of}-{scale}.csv"
 
     def _read(self, name: str) -> tuple[Path, Recipe, Source]:
-        """Return the file of a recipe, its content, and its source; each file is read once."""
         if name not in self._files:
             self._files[name] = self._read_file(name)
         return self._files[name]

@@ -357,7 +357,6 @@ class _Cells:
                 yield row
 
     def _of_row(self, row: TableRow, columns: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the values of axes that a row stands for; None if the recipe does not have it."""
         given: dict[str, Any] = {}
         for column, text in row.items():
             if column in columns:

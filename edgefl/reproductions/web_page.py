@@ -153,7 +153,6 @@ def _picture(file: Path) -> Picture:
 
 
 def _cells(comparison: Comparison) -> Html | None:
-    """Return the table with a row for each cell; None without cells."""
     cells = [cell for cell in comparison.cells if cell.published is not None or cell.is_measured]
     if not cells:
         return None

@@ -314,7 +314,6 @@ class GlobalModel:
         return updates
 
     def _measured_round(self, round_key: RoundKey) -> MeasuredRound:
-        """Return a round that begins to learn, as measures see it."""
         return MeasuredRound(
             learner=self.learner,
             algorithm=self._algorithm,

@@ -314,7 +314,6 @@ class Evaluator:
         return {**ranking(scores, positive, self._data.test_owner, strict_auc=self._strict_auc)}
 
     def _scalar(self, w: Tensor) -> dict[str, float | None]:
-        """Return the columns of the scalar problem; none for other data."""
         if self._data.dtype != "float64":
             return {}
         x = float(w[0])

@@ -94,7 +94,6 @@ class FixedCarrier:
         return self._turns[group][turn].send(self._env, place)
 
     def _price(self, participants: Participants, group: MessageGroup, offers: dict[Way, Offer]) -> list[PricedTurn]:
-        """Price all turns of participants [r] with the same number of turns."""
         radio = self._pricing.radio
         fades = (participants.correlation < 1.0).any()  # otherwise the gain stays the same in pauses, too
         if fades:
