@@ -216,7 +216,6 @@ class RateCurve:
 
 @lru_cache(maxsize=64)
 def _curve(efficiency: Efficiency, fading: bool) -> RateCurve:  # noqa: FBT001 - a part of the key
-    """Return the tables of a rate model, computed once."""
     return rate_curve(_mean_efficiency(efficiency, fading))
 
 

@@ -175,5 +175,4 @@ def _evened(share: Floats, band: float, transfers: _Transfers, curve: RateCurve)
 
 @lru_cache(maxsize=64)
 def _curve(bps_hz: SpectralEfficiency) -> RateCurve:
-    """Return the tables of a spectral efficiency, computed once."""
     return rate_curve(bps_hz)

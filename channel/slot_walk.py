@@ -205,7 +205,6 @@ class _Transfers:
         return np.asarray((self.correlation == 1.0) | turning | (self.scatter == 0.0))
 
     def _finish_constant(self, rows: Rows) -> None:
-        """Finish rows whose channel does not change, without a draw."""
         bits = self._slot_bits(rows, self.gain[rows, None])[:, 0]
         exact = np.divide(self.payload[rows], bits, out=np.full(rows.size, np.inf), where=bits > 0)
         # An exact fill takes no further slot, also where the quotient was rounded up.

@@ -116,7 +116,6 @@ def write(calibration: Calibration, folder: Path, *, overwrite: bool, with_pictu
 
 
 def _table(compared: Sequence[Compared]) -> dict[str, list[object]]:
-    """Return all compared numbers as columns."""
     columns: dict[str, list[object]] = {}
     for name in ("line", "device", "network", "round", "phase"):
         columns[name] = [getattr(number.row, name) for number in compared]

@@ -253,7 +253,6 @@ def _tried(terms: tuple[str, ...], data: _Steps, networks: Sequence[str]) -> Fit
 
 
 def _features(terms: tuple[str, ...], counts: NetworkCounts, samples: float) -> list[float]:
-    """Return how much of each term a step has."""
     forward = counts.forward
     own = {"matmul": forward.matmul_macs, "grouped": forward.grouped_macs}
     rest = forward.convolution_macs

@@ -73,7 +73,6 @@ def _mean(numbers: Sequence[float]) -> float | None:
 
 
 def _mean_power_w(rows: Sequence[LogRow]) -> float | None:
-    """Return energy over time of all rows that have both."""
     known = [row for row in rows if row.joules is not None]
     if not known:
         return None

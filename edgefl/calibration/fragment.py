@@ -64,7 +64,6 @@ def _error_lines(errors: Sequence[PhaseErrors]) -> Iterator[str]:
 
 
 def _lines(entries: Sequence[Entry], depth: int) -> list[str]:
-    """Return entries as lines of YAML."""
     lines: list[str] = []
     for entry in entries:
         text = f"{'  ' * depth}{entry.key}:"
@@ -86,12 +85,10 @@ def _lines(entries: Sequence[Entry], depth: int) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """Return a file's name without line breaks."""
     return name if name.isprintable() else ascii(name)
 
 
 def _number(value: float) -> str:
-    """Return a number with the digits that a measurement may have."""
     digits, letter, exponent = format(value, ".6g").partition("e")
     return f"{digits}{letter}{int(exponent)}" if exponent else digits
 
@@ -108,7 +105,6 @@ def _devices(fitted: Fit) -> list[Entry]:
 
 
 def _quoted(name: str) -> str:
-    """Return a name as quoted YAML text."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -123,7 +119,6 @@ def _rows(device: TypeFit, phase: str, *, with_joules: bool = False) -> str:
 
 
 def _hardware(device: TypeFit) -> list[Entry]:
-    """Return the keys of one type of device."""
     energy = device.energy
     entries: list[Entry] = []
     if device.highest_hz is not None:
@@ -188,7 +183,6 @@ def _law(device: TypeFit, law: FittedLaw) -> list[Entry]:
 
 
 def _radio_energy(device: TypeFit) -> list[Entry]:
-    """Return the keys for the power of a radio."""
     entries: list[Entry] = []
     below: list[Entry] = []
     received = device.energy.rx

@@ -66,7 +66,6 @@ def _rounds(rows: Sequence[LogRow], every: int) -> LeftOut:
 
 
 def _share(choice: str) -> float | None:
-    """Return the share; None if the choice is a list of names."""
     try:
         share = float(choice)
     except ValueError:

@@ -124,7 +124,6 @@ def read_counts(path: Path) -> dict[str, NetworkCounts]:
 
 
 def _log_row(row: CsvRow) -> LogRow | list[str]:
-    """Return a row of a log, or its faults."""
     faults: list[str] = []
     cells = {name: row.cells.get(name, "") for name in (*TEXTS, *NUMBERS)}
     numbers: dict[str, float | None] = {}
@@ -155,7 +154,6 @@ def _log_row(row: CsvRow) -> LogRow | list[str]:
 
 
 def _what_is_missing(phase: str, network: str, numbers: dict[str, float | None]) -> list[str]:
-    """Return the faults of a row without the numbers that its phase needs."""
     missing: list[str] = []
     if numbers["seconds"] is None:
         missing.append("seconds: is empty: write how long the phase took")
@@ -181,7 +179,6 @@ def _fill_steps(numbers: dict[str, float | None]) -> None:
 
 
 def _number(name: str, text: str) -> float | str | None:
-    """Return the number of a cell, None if it is empty, or its fault as text."""
     if not text:
         return None
     try:

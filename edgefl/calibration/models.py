@@ -27,7 +27,6 @@ def counts_of_models(models: Mapping[str, str]) -> dict[str, NetworkCounts]:
 
 
 def _counts(scenario: Scenario) -> NetworkCounts:
-    """Return what a scenario's model computes on its data."""
     data = scenario.data.load()
     data_checks.check(scenario, data)
     forward = scenario.network.forward_counts(data.shape, data.outputs, tokens=data.tokens)

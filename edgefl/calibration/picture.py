@@ -47,17 +47,16 @@ def drawn(compared: Sequence[Compared]) -> bytes:
 
 
 def _marks(compared: Sequence[Compared]) -> list[Marks]:
-    """Return the marks of each phase, filled for rows left out of the fit."""
     marks = []
     for number, phase in enumerate(PHASES):
         colour = look_of(number).colour
-        for left_out in (True, False):
+        for left_out, filling, words in ((True, colour, "left out"), (False, "none", "fitted")):
             shown = [one for one in compared if (one.row.phase, one.left_out) == (phase, left_out)]
             look = {
                 "color": colour,
                 "markersize": 4,
-                "markerfacecolor": colour if left_out else "none",
-                "label": f"{phase}, {'left out' if left_out else 'fitted'}",
+                "markerfacecolor": filling,
+                "label": f"{phase}, {words}",
             }
             if shown:
                 marks.append(Marks([one.measured for one in shown], [one.predicted for one in shown], look))

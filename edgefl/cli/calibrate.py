@@ -79,11 +79,7 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _models(options: Sequence[str]) -> dict[str, str]:
-    """Return the scenario of each network.
-
-    Raises:
-        InputError: an option has another form, or names a network again.
-    """
+    """Return the scenario of each network."""
     from edgefl.core.errors import InputError
 
     found: dict[str, str] = {}
@@ -100,7 +96,6 @@ def _models(options: Sequence[str]) -> dict[str, str]:
 
 
 def _table(found: Calibration) -> str:
-    """Return the errors of each phase, on rows left out of the fit and on fitted rows."""
     lines = [["phase", "of", "left out", "mean error", "worst", "fitted", "mean error", "worst"]]
     lines += [
         [errors.phase, errors.quantity, *_cells(errors.left_out), *_cells(errors.fitted)] for errors in found.errors

@@ -68,7 +68,6 @@ def _import_map(options: argparse.Namespace) -> int:
 
 
 def _described(made: Any) -> list[str]:
-    """Return what a map holds, in lines, with its error on points that are left out of it."""
     import numpy as np
 
     from channel.gain_map import held_out_errors_db

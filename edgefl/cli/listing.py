@@ -123,7 +123,6 @@ def _presets() -> list[tuple[str, str]]:
 
 
 def _scenarios() -> list[tuple[str, str]]:
-    """Return the shipped scenarios and sweeps, each with the first sentences of its comment."""
     rows = [(name, shipped.about(path)) for name, path in shipped.scenarios().items()]
     rows += [(name, f"(sweep) {shipped.about(path)}") for name, path in shipped.sweeps().items()]
     return rows

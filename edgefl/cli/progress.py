@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 from edgefl.core.units import energy, seconds
 from edgefl.results.progress import Limits, RemainingTime
@@ -16,20 +16,18 @@ BAR_FORMAT = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} rounds [{elap
 class RoundProgress:
     """Shows each finished round; a context manager, as the bar needs to be closed."""
 
-    def __init__(self, name: str, rounds: int, stop: Limits, *, quiet: bool, stream: TextIO | None = None) -> None:
-        if stream is None:
-            stream = sys.stderr  # asked for now: a program that embeds this one may have put another in its place
+    def __init__(self, name: str, rounds: int, stop: Limits, *, quiet: bool) -> None:
         self._rounds = rounds
         self._quiet = quiet
-        self._stream = stream
+        self._stream = sys.stderr  # a program that embeds this one may have put another stream in its place
         self._done = 0
         self._remaining = RemainingTime(rounds, stop)
         self._last_line_s = 0.0
         self._bar: Any = None
-        if not quiet and stream.isatty():
+        if not quiet and self._stream.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=rounds, desc=name, file=stream, bar_format=BAR_FORMAT, dynamic_ncols=True)
+            self._bar = tqdm(total=rounds, desc=name, file=self._stream, bar_format=BAR_FORMAT, dynamic_ncols=True)
 
     def __enter__(self) -> Self:
         return self
@@ -65,12 +63,10 @@ class RoundProgress:
 class SweepProgress:
     """Shows each run of a sweep that has ended, and an estimate of the time that is left."""
 
-    def __init__(self, name: str, *, quiet: bool, stream: TextIO | None = None) -> None:
-        if stream is None:
-            stream = sys.stderr  # asked for now: a program that embeds this one may have put another in its place
+    def __init__(self, name: str, *, quiet: bool) -> None:
         self._name = name
         self._quiet = quiet
-        self._stream = stream
+        self._stream = sys.stderr  # a program that embeds this one may have put another stream in its place
         self._began_s = time.monotonic()
         self._ended_before: int | None = None  # runs that an earlier attempt finished
 
@@ -90,7 +86,6 @@ class SweepProgress:
 
 
 def _state(row: Mapping[str, Any]) -> str:
-    """Return the accuracy or loss, if known, the virtual time and the energy of a round."""
     accuracy = ""
     if row["test_accuracy"] is None and row["test_loss"] is not None:  # labels are not classes
         accuracy = f"loss {row['test_loss']:.4g}  "

@@ -268,7 +268,6 @@ def _check(library: Library, names: Sequence[str], options: argparse.Namespace) 
 
 
 def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
-    """Run the missing runs of a recipe, and print published next to measured numbers."""
     from edgefl.cli.progress import SweepProgress
     from edgefl.reproductions import study
     from edgefl.reproductions.study_folder import default_folder
@@ -297,7 +296,6 @@ def _run(library: Library, plan: Plan, options: argparse.Namespace) -> int:
 
 
 def _code(result: StudyResult, options: argparse.Namespace) -> int:
-    """Return the exit code of a study, and print failures and the command that goes on."""
     for folder, error in result.failed.items():
         print(f"edgefl: {folder}: {printable(error)}", file=sys.stderr)
     if result.interrupted:

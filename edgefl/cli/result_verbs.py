@@ -111,14 +111,12 @@ CHOICES = {
 
 
 def _add_choice(parser: Any, names: Sequence[str]) -> None:
-    """Add options that choose parts of a sweep."""
     for name in names:
         metavar, about = CHOICES[name]
         parser.add_argument(f"--{name}", metavar=metavar, action="append", default=[], help=about)
 
 
 def _choice(options: argparse.Namespace) -> StudyChoice:
-    """Return the choices among the options of a verb."""
     from edgefl.results.report.sweep.selection import StudyChoice
 
     values: dict[str, Any] = {name: tuple(getattr(options, name)) for name in CHOICES if hasattr(options, name)}

@@ -87,11 +87,7 @@ def add_run(verbs: Any) -> None:
 
 
 def _port(text: str) -> int:
-    """Read the number of a port; 0 is a free one.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Read the number of a port; 0 is a free one."""
     if text.isascii() and text.isdigit() and int(text) <= LAST_PORT:
         return int(text)
     hint = "; the scenario comes before the options" if text.endswith((".yaml", ".yml")) else ""
@@ -99,11 +95,7 @@ def _port(text: str) -> int:
 
 
 def _pace(text: str) -> Pace:
-    """Read a number of rounds, or of minutes.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """Read a number of rounds, or of minutes."""
     from edgefl.learning.record import Pace
 
     in_minutes = text.endswith("min")
@@ -144,7 +136,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> int:
-    """Run the scenario beside a process that serves its page, and return the exit code."""
     from edgefl.results import run_folder
     from edgefl.results.live import LivePage
 
@@ -156,7 +147,6 @@ def _emulate_live(options: argparse.Namespace, scenario: Scenario, folder: Path,
 
 
 def _emulate(options: argparse.Namespace, scenario: Scenario, folder: Path, here: Path) -> int:
-    """Run the scenario, print its results, and return the exit code."""
     from edgefl.api import run
     from edgefl.cli.progress import RoundProgress
     from edgefl.results.tracking import together
@@ -279,7 +269,6 @@ def _rounds(run: Run) -> str:
 
 
 def _wrapped(name: str, text: str) -> list[tuple[str, str]]:
-    """Return a text as lines of the table, the first with its name; no lines for an empty text."""
     lines = textwrap.wrap(text, LINE_WIDTH - NAME_WIDTH)
     if not lines:
         return []

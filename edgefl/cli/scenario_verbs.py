@@ -77,11 +77,7 @@ def _not_imported(names: Sequence[str]) -> str:
 
 
 def _rehearse(file: str, access: Access) -> str:
-    """Check a scenario, also against its data if they are there; return what was not checked, or "".
-
-    Raises:
-        InputError: it cannot be run.
-    """
+    """Check a scenario, also against its data if they are there; return what was not checked, or ""."""
     from edgefl.core.plugin_import import NotImported
     from edgefl.runs.assembly import rehearse
     from edgefl.scenario import load_with_source
@@ -169,11 +165,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _pages(kind: str, member: str | None) -> str:
-    """Return the page of a member of a kind, or of the members named `kind` in all kinds.
-
-    Raises:
-        InputError: there is no such member.
-    """
+    """Return the page of a member of a kind, or of the members named `kind` in all kinds."""
     from edgefl.cli.listing import CATALOGUES, entries, kinds
     from edgefl.cli.member_page import kinds_of, names_of, page, preset_pages
     from edgefl.core.section import nearest

@@ -54,7 +54,6 @@ def _completion(kind: str) -> dict[str, Any]:
 
 
 def _names(kind: str) -> str:
-    """Return the names that a kind of argument takes, with spaces between them."""
     if kind == "recipes":
         from edgefl.reproductions.library import Library
 

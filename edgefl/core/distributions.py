@@ -268,7 +268,6 @@ def _scores(path: Path, stamp: int) -> Floats:
 
 
 def _positive(value: Any, where: str) -> float:
-    """Return a number of a trace, which must be positive and finite."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value <= sys.float_info.max:  # integers may be larger
         raise InputError(f"{where}: must be a number > 0, got {shown(value)}")

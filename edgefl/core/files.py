@@ -45,9 +45,9 @@ def opened(path: Path) -> BufferedReader:
     return path.open("rb")
 
 
-def opened_text(path: Path, encoding: str = "utf-8") -> TextIOWrapper:
+def opened_text(path: Path) -> TextIOWrapper:
     """Open a file of data for reading text, with its line ends unchanged; see `opened`."""
-    return TextIOWrapper(opened(path), encoding=encoding, newline="")
+    return TextIOWrapper(opened(path), encoding="utf-8", newline="")
 
 
 def read_bytes(path: Path) -> bytes:

@@ -107,7 +107,6 @@ _numpy_threads = _NumpyThreads()
 
 @cache
 def _matrix_libraries() -> ThreadpoolController:
-    """Return the matrix libraries that this process has loaded, including NumPy's."""
     from threadpoolctl import ThreadpoolController  # late: many commands compute nothing
 
     return ThreadpoolController().select(user_api="blas")

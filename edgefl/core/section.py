@@ -99,9 +99,9 @@ def fault(text: str) -> PydanticCustomError:
     return PydanticCustomError(FAULT, "{text}", {"text": text})
 
 
-def fault_at(loc: tuple[str | int, ...], text: str, value: Any = None) -> ValidationError:
+def fault_at(loc: tuple[str | int, ...], text: str) -> ValidationError:
     """Return a sentence about the key at `loc` below the section that is being validated, as an error to raise."""
-    return ValidationError.from_exception_data("scenario", [InitErrorDetails(type=fault(text), loc=loc, input=value)])
+    return ValidationError.from_exception_data("scenario", [InitErrorDetails(type=fault(text), loc=loc, input=None)])
 
 
 def dotted(key: KeyPath) -> str:

@@ -18,6 +18,10 @@ from flwr.supercore.object_ref import load_app, validate
 from edgefl.core.errors import InputError
 
 PROJECT = "pyproject.toml"
+OLDER_INTERFACE = (
+    "has no main function: write it with @app.main() and a strategy of flwr.serverapp.strategy, as Flower's message "
+    "interface has it; the older one (server_fn, NumPyClient) does not run here"
+)
 
 
 @dataclass(frozen=True)
@@ -81,11 +85,7 @@ def read_app(folder: Path, run_config: str = "") -> AppFolder:
 
 
 def _overrides(run_config: str) -> UserConfig:
-    """Return the keys that a text such as "num-server-rounds=5 lr=0.1" replaces.
-
-    Raises:
-        InputError: the text has another form.
-    """
+    """Return the keys that a text such as "num-server-rounds=5 lr=0.1" replaces."""
     if not run_config.strip():
         return {}
     from click import ClickException
@@ -141,16 +141,14 @@ def _faults_of_app(folder: Path) -> Iterator[None]:
 
 
 def _component(app: AppFolder, reference: str, kind: type[Any]) -> Any:
-    """Return a component of the app.
-
-    Raises:
-        InputError: it cannot be imported, or is of another kind.
-    """
+    """Return a component of the app."""
     with _faults_of_app(app.folder):
         component = load_app(reference, AttributeError, app.folder)
     if not isinstance(component, kind):
         text = f"{reference} must be a {kind.__name__}, got {type(component).__name__}"
         raise InputError(f"{app.folder / PROJECT}: {text}")
+    if getattr(component, "_main", component) is None:  # Flower has no public name for it
+        raise InputError(f"{app.folder / PROJECT}: {reference} {OLDER_INTERFACE}")
     return component
 
 

@@ -1,9 +1,9 @@
 """Notes the tests of the global model that a ServerApp makes through its strategy.
 
-A strategy of the message interface gets an `evaluate_fn` in its `start`, and writes what it returns to a `Result`. One
-of the older interface has a method `evaluate`, whose values its server writes to a `History`. An app may replace any of
-these parts: a `start` of its own, with the loop copied, calls `evaluate_fn` but need not fill a `Result`, and one with
-another kind of test fills a `Result` but has no `evaluate_fn`. So both are listened to.
+A strategy gets an `evaluate_fn` in its `start`, and writes what it returns to a `Result`. One of a workflow, such as
+that of secure aggregation, has a method `evaluate`, whose values the workflow writes to a `History`. An app may replace
+any of these parts: a `start` of its own, with the loop copied, calls `evaluate_fn` but need not fill a `Result`, and
+one with another kind of test fills a `Result` but has no `evaluate_fn`. So both are listened to.
 """
 
 import inspect
@@ -67,10 +67,9 @@ def heard(metrics: RoundMetrics) -> Iterator[None]:
 
 
 def _by_name(found: Any) -> Mapping[str, Any] | None:
-    """Return the metrics by name that a test has returned; None if it has returned none."""
     if isinstance(found, Mapping):
         return found
-    if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], Mapping):  # as in the older interface
+    if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], Mapping):  # as in a workflow
         return {"loss": found[0], **found[1]}
     return None
 
@@ -124,7 +123,6 @@ def _noting_result(note: Note) -> Callable[..., None]:
 
 
 def _noting_history(note: Note) -> dict[str, Callable[..., None]]:
-    """Return the methods by which the older interface enters central tests, each of which notes these."""
     add_loss = History.add_loss_centralized
     add_metrics = History.add_metrics_centralized
 

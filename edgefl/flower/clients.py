@@ -173,11 +173,7 @@ def _as_received(message: Message) -> Message:
 
 
 def _check_finite(message: Message, what: str) -> None:
-    """Check that the weights in a message are numbers.
-
-    Raises:
-        DivergedError: one of them is NaN or infinite.
-    """
+    """Check that the weights in a message are numbers."""
     for arrays in message.content.array_records.values():
         for name, array in arrays.items():
             if array.stype != "numpy.ndarray":  # serialised by the app in another way

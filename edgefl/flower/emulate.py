@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from edgefl.core.errors import RunError
 from edgefl.core.extras import require
@@ -107,6 +108,7 @@ def _drive(
     """Run the ServerApp to its end; a failed run gets its status and the reason."""
     from flwr.app import Context, RecordDict
     from flwr.common.constant import SUPERLINK_NODE_ID
+    from flwr.server import SimpleClientManager
     from flwr.supercore.run import Run
     from flwr.supercore.task_identity import TaskIdentity
 
@@ -115,7 +117,6 @@ def _drive(
     from edgefl.flower.clients import Clients
     from edgefl.flower.grid import VirtualGrid
     from edgefl.flower.metrics import RoundMetrics
-    from edgefl.flower.older_interface import without_threads
     from edgefl.flower.policy import FlowerApp
     from edgefl.flower.randomness import SERVER, seeded
 
@@ -145,7 +146,8 @@ def _drive(
         clock.now_s = grid.now_s
         clock.pass_s = grid.sleep
         try:
-            with without_threads(grid):
+            # Workflows, such as that of secure aggregation, wait for nodes with it.
+            with patch.object(SimpleClientManager, "wait_for", grid.wait_for_clients()):
                 components.server(grid, context)
             with clock.real():
                 grid.end()
@@ -163,7 +165,6 @@ def _drive(
 
 
 def _fault_of_server(error: BaseException, folder: Path, metrics: RoundMetrics) -> str:
-    """Return a line about an exception of the ServerApp."""
     from edgefl.flower.app_folder import fault_in_app
 
     line = fault_in_app(error, folder)
@@ -175,7 +176,6 @@ def _fault_of_server(error: BaseException, folder: Path, metrics: RoundMetrics) 
 
 
 def _operations(emulation: Emulation) -> Operations:
-    """Return what says how much devices compute."""
     from edgefl.flower.operations import CountedOperations, PricedOperations
     from edgefl.flower.policy import FlowerApp
 

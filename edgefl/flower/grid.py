@@ -3,7 +3,7 @@
 import math
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from flwr.app import Error, Message, RecordDict
 from flwr.common.constant import ErrorCode
+from flwr.server import SimpleClientManager
 from flwr.serverapp import Grid
-from flwr.supercore.run import Run
+from flwr.supercore.run import Run, RunNotRunningException
 
 from edgefl.coordination.policies.base import finish_moment
 from edgefl.core.errors import RunError
@@ -28,6 +29,7 @@ from edgefl.runs.emulation import Emulation
 from edgefl.server.clock import Event, Process
 from edgefl.server.participant_processes import Exchange
 
+LOOK_EVERY_S = 5.0  # as often as Flower's thread updates the list of nodes
 UNFINISHED = "unfinished"  # interrupts participations that are under way when the app ends
 MOST_IDLE_CALLS = 10_000  # in a row, while virtual time stands still
 THREADS = "the app uses its grid in several threads, which cannot be repeated: send messages from its main function"
@@ -85,6 +87,7 @@ class VirtualGrid(Grid):
         self._round_has_trained = False  # whether devices have been asked to train in the open round
         self._round_may_end = False  # whether one of them has answered, or was given up
         self._idle = (-1.0, "", 0)  # time, kind and number of calls in a row that found nothing new
+        self._known_nodes: list[int] = []
         self._looked: list[int] | None = None  # the nodes that the app has just looked at
         self._before: list[int] | None = None  # those that it had looked at before it slept last
         self._waits = 0  # how often in a row it has slept over the same nodes
@@ -110,10 +113,15 @@ class VirtualGrid(Grid):
 
     def get_node_ids(self) -> Iterable[int]:
         """Return the nodes of the devices that are present now."""
-        self._check_thread()
+        if threading.get_ident() != self._thread:
+            # A workflow's thread looks every five seconds of real time: it sees what the app has seen last.
+            if self._emulation.status != "running":
+                raise RunNotRunningException
+            return self._known_nodes
         nodes = [node_of(device) for device in self._server.present().tolist()]
         self._note_idle("nodes")
         self._looked = nodes
+        self._known_nodes = nodes
         return nodes
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
@@ -156,11 +164,7 @@ class VirtualGrid(Grid):
         return self._pulled(errands)
 
     def _check_thread(self) -> None:
-        """Check that the app uses the grid in the thread of its main function.
-
-        Raises:
-            RunError: it does not; the order of threads could not be repeated.
-        """
+        """Check that the app uses the grid in the thread of its main function."""
         if threading.get_ident() != self._thread:
             self._emulation.stop("failed", THREADS)
             raise RunError(THREADS)
@@ -188,12 +192,22 @@ class VirtualGrid(Grid):
             seconds *= max(math.ceil(self._wait_for_device_s() / seconds), 1)
         self._advance(self.now_s() + seconds)
 
-    def _wait_for_device_s(self) -> float:
-        """Return the seconds until another device arrives.
+    def wait_for_clients(self) -> Callable[..., bool]:
+        """Return a client manager's method that waits for nodes in virtual time; Flower's waits in real time."""
 
-        Raises:
-            RunError: none will.
-        """
+        # The names of the arguments are Flower's.
+        def wait_for(manager: SimpleClientManager, num_clients: int, timeout: float = 86400) -> bool:
+            give_up_s = self.now_s() + timeout
+            while manager.num_available() < num_clients:
+                if self.now_s() >= give_up_s:
+                    return False
+                self.sleep(LOOK_EVERY_S)
+            return True
+
+        return wait_for
+
+    def _wait_for_device_s(self) -> float:
+        """Return the seconds until another device arrives."""
         present = len(self._server.present())
         try:
             wait_s = self._server.wait_for_device_s()
@@ -207,11 +221,7 @@ class VirtualGrid(Grid):
         return wait_s
 
     def _advance(self, until: Event | float) -> None:
-        """Let virtual time pass.
-
-        Raises:
-            RunError: the run has stopped.
-        """
+        """Let virtual time pass."""
         if not self._emulation.advance(until):
             raise RunError(self._emulation.error or "the run has ended")
 
@@ -267,7 +277,6 @@ class VirtualGrid(Grid):
         return batch
 
     def _send(self, errands: Sequence[Errand]) -> None:
-        """Send messages to free devices, and let the others wait for their turn."""
         beginning: dict[int, Errand] = {}
         for errand in errands:
             if errand.device in self._under_way or errand.device in beginning:
@@ -310,7 +319,6 @@ class VirtualGrid(Grid):
             process.callbacks.append(partial(self._end, errand, answer.reply))
 
     def _end(self, errand: Errand, reply: Message, process: Event) -> None:
-        """Handle the end of a participation: hand its answer to the app, and begin the device's next message."""
         if not process.ok:
             return  # the event loop raises the failure
         del self._under_way[errand.device]
@@ -351,7 +359,6 @@ class VirtualGrid(Grid):
         self._answer(errand, reply)
 
     def _answer(self, errand: Errand, reply: Message) -> None:
-        """Hand an answer to the app, unless the message has expired."""
         if errand.answer is not None:
             return
         metadata = reply.metadata
@@ -376,7 +383,7 @@ class VirtualGrid(Grid):
         if not reply.has_content():
             return
         metrics: dict[str, Any] = {}
-        # Clients of the older interface send their metrics in a configuration.
+        # Clients of a workflow send their metrics in a configuration.
         for records in (reply.content.config_records, reply.content.metric_records):
             for record in records.values():
                 metrics.update(record)

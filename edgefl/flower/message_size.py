@@ -38,7 +38,7 @@ def parameters_in(content: RecordDict) -> int:
 
 def _array_bits(array: Array) -> int:
     """Return the bits of an array's elements, or of its bytes if the app serialises it in another way."""
-    # The fields `shape` and `dtype` of an array are empty in messages of Flower's older interface.
+    # The fields `shape` and `dtype` of an array are empty in messages of Flower's workflows.
     size_bytes = array.numpy().nbytes if array.stype == NUMPY else len(array.data)
     return BITS_PER_BYTE * size_bytes
 

@@ -98,7 +98,6 @@ class RoundMetrics:
 
 
 def _first(metrics: Mapping[str, Any], keys: tuple[str, ...]) -> float | None:
-    """Return the first number among the metrics with one of these names; None if there is none."""
     for key in keys:
         value = metrics.get(key)
         if not isinstance(value, bool) and isinstance(value, Real):  # NumPy's numbers, too
@@ -113,7 +112,6 @@ def _weight(metrics: Mapping[str, Any]) -> float:
 
 
 def _mean(weighted: list[tuple[float, Mapping[str, Any]]], keys: tuple[str, ...]) -> float | None:
-    """Return the weighted mean of a metric over the replies that have it; None if none does."""
     total = 0.0
     weights = 0.0
     for weight, metrics in weighted:

@@ -151,11 +151,7 @@ class PricedOperations(Operations):
         return reply, float(flops[0])
 
     def _check_size(self, model: RecordDict) -> None:
-        """Check that a message's arrays are the world's model.
-
-        Raises:
-            RunError: they have another size.
-        """
+        """Check that a message's arrays are the world's model."""
         sent = parameters_in(model)
         if sent != self._parameters and not self._any_arrays:
             raise RunError(

@@ -46,7 +46,6 @@ def with_rounds(scenario: Scenario, rounds: int) -> Scenario:
 
 
 def _misfits(scenario: Scenario, operations: Said) -> list[tuple[str, str]]:
-    """Return the keys that do not go with a Flower app, each with a remedy."""
     server = scenario.server
     training = scenario.training
     is_plain = all(hardware.compute.is_plain for hardware in scenario.devices.made_of)

@@ -179,11 +179,7 @@ def _of_one(action: Any) -> Any:
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
-    """Return a value as an array of a shape.
-
-    Raises:
-        ValueError: it has another shape, is not an array of numbers, or holds NaN.
-    """
+    """Return a value as an array of a shape."""
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -196,11 +192,7 @@ def _array(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def _check_bounds(name: str, values: Floats, low: float, high: float) -> None:
-    """Check that values [n] lie within bounds, up to rounding.
-
-    Raises:
-        ValueError: one of them does not.
-    """
+    """Check that values [n] lie within bounds, up to rounding."""
     outside = (values < low - ROUNDING) | (values > high + ROUNDING)
     if outside.any():
         worst = values[outside][0]

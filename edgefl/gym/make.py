@@ -113,11 +113,7 @@ def parallel(
 
 
 def _check_names(options: Mapping[str, Any]) -> None:
-    """Check the names of further arguments.
-
-    Raises:
-        InputError: one is unknown.
-    """
+    """Check the names of further arguments."""
     known = ["action", "observation", "reward", "flat", *EpisodeOptions.__annotations__]
     for name in options:
         if name not in known:

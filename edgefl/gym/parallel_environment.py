@@ -9,16 +9,15 @@ from pettingzoo import ParallelEnv
 
 from edgefl.gym.actions import Actions
 from edgefl.gym.episode import Episode
-from edgefl.gym.episodes import NO_PICTURES, Episodes, Worlds
+from edgefl.gym.episodes import Ending, Episodes, Worlds
 from edgefl.gym.observations import ENTRIES, Observation, observed, space_of
 from edgefl.gym.rewards import Reward, Row
 from edgefl.records.columns import ENERGY_COLUMNS
-from edgefl.results.result import Result
 
 TIME_COLUMNS = ("setup_s", "download_s", "compute_s", "upload_s")
 
 
-class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc]  # PettingZoo has no types
+class ParallelWorldEnv(Ending, ParallelEnv[str, Observation, Any]):  # type: ignore[misc]  # PettingZoo has no types
     """A run of edgefl in which every device is an agent; `edgefl.gym.parallel` makes it.
 
     Args:
@@ -100,30 +99,14 @@ class ParallelWorldEnv(ParallelEnv[str, Observation, Any]):  # type: ignore[misc
             self.agents = []
         return seen, rewards, terminated, truncated, infos
 
-    def result(self) -> Result:
-        """Return the results of the last episode that has ended, as `edgefl.run` returns them.
-
-        Raises:
-            ResetNeeded: none has ended.
-        """
-        return self._episodes.result
-
-    def render(self) -> None:
-        """Warn that worlds have no pictures."""
-        gymnasium.logger.warn(f"render: {NO_PICTURES}")
-
-    def close(self) -> None:
-        """Abandon the episode under way."""
-        self._episodes.give_up()
-
     def _seen(self, episode: Episode) -> dict[str, Observation]:
         seen = observed(self._entries, episode.moment)
         of_agents = {}
         for device, agent in enumerate(self.possible_agents):
-            of_agents[agent] = {
-                name: values[device : device + 1] if ENTRIES[name].per_device else values
-                for name, values in seen.items()
-            }
+            of_agents[agent] = dict(seen)
+            for name, values in seen.items():
+                if ENTRIES[name].per_device:
+                    of_agents[agent][name] = values[device : device + 1]
         return of_agents
 
 

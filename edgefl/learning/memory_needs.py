@@ -140,7 +140,6 @@ def check_memory(needs: MemoryNeeds, device: str | None = "cpu") -> None:
 
 
 def _check(needs: MemoryNeeds, name: str, limit_bytes: float) -> None:
-    """Check needs against one limit; raise an InputError if they exceed it."""
     if needs.total_bytes <= limit_bytes:
         return
     largest = needs.largest
@@ -150,7 +149,6 @@ def _check(needs: MemoryNeeds, name: str, limit_bytes: float) -> None:
 
 
 def _moments(training: Training) -> int:
-    """Return how many vectors the optimizer keeps."""
     if training.optimizer == "adam":
         return 2
     return int(training.momentum > 0)

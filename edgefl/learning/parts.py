@@ -98,7 +98,6 @@ class ModelParts(Section):
         )
 
     def _first_of(self, free: Sequence[str]) -> tuple[str, ...]:
-        """Return those of the trained parameters that train alone at first."""
         if self.first is None:
             return ()
         first = _matched("first.train", self.first.train, free)
@@ -141,7 +140,6 @@ def _matched(key: str, patterns: Sequence[str], names: Sequence[str]) -> set[str
 
 
 def _which(key: str) -> str:
-    """Return which parameters a key chooses from."""
     if key == "train":
         return " of the model"
     return " that is trained"

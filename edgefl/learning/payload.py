@@ -319,7 +319,6 @@ def _step_flops(algorithm: Algorithm, training: Training, d: int) -> float:
 
 
 def _solver_flops(algorithm: Algorithm, training: Training) -> int:
-    """Return the operations of the solver in one local step, for each parameter."""
     solver = 2  # w - lr gradient
     if training.weight_decay + algorithm.decay(first_round(algorithm, zeros(algorithm, 1))):
         solver += 2

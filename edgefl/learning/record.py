@@ -109,7 +109,6 @@ def _entry(line: bytes, before: str) -> tuple[dict[str, Any], str]:
 
 
 def _state_name(key: str) -> str:
-    """Return the name of the file with the state under a key."""
     return f"{hashlib.sha256(key.encode()).hexdigest()[:STATE_DIGITS]}.state"
 
 
@@ -412,7 +411,6 @@ class Journal(Record):
 
 
 def _misfit_text(path: Path, number: int) -> str:
-    """Return the warning about the first line of a journal that does not fit."""
     if number > 1:
         return (
             f"{path}:{number}: does not fit the lines before it, so the record counts only up to there; "

@@ -59,7 +59,6 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _operations(function: Any, args: tuple[Any, ...], options: dict[str, Any], result: Any) -> int:
-    """Return the operations of one call of an ATen function."""
     if function.overloadpacket in flop_registry:
         return int(flop_registry[function.overloadpacket](*args, **options, out_val=result))
     per_element = _per_element(function)

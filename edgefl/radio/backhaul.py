@@ -62,7 +62,6 @@ def routes(backhaul: Backhaul | None, sites: int, sectors: int = 1) -> Routes:
 
 
 def _least_delays_s(links: Sequence[BackhaulLink]) -> dict[Node, float]:
-    """Return the least delay from the server to each reachable node."""
     import networkx as nx  # slow to load, and only needed with a backhaul
 
     graph = nx.Graph()
@@ -93,5 +92,4 @@ def _highest_rates_bps(links: Sequence[BackhaulLink], delay_s: dict[Node, float]
 
 
 def _falling_rate(link: BackhaulLink) -> float:
-    """Return a key that sorts the fastest link first."""
     return -(link.rate_bps or np.inf)

@@ -60,7 +60,6 @@ class Backhaul(Section):
 
     @model_validator(mode="after")
     def _one_way(self) -> Backhaul:
-        """Refuse keys of another kind."""
         if self.kind == "graph" and not self.links:
             raise fault_at(("links",), "a graph needs them: [{between: [server, 0], rate_bps: 1e9, delay_s: 0.002}]")
         for name, field in type(self).model_fields.items():
@@ -77,7 +76,6 @@ class Backhaul(Section):
         return [BackhaulLink(between=pair, rate_bps=self.rate_bps, delay_s=self.delay_s) for pair in pairs]
 
     def _pairs(self, sites: int) -> list[tuple[Node, Node]]:
-        """Return the ends of the links of a star, a chain or a tree."""
         if self.kind == "star":
             return [(SERVER, site) for site in range(sites)]
         if self.kind == "chain":

@@ -192,7 +192,6 @@ class Link:
         return any(self.radio.access_of(way) > 0 for way in WAYS)
 
     def _open(self, env: simpy.Environment, participants: Participants, messages: Messages) -> Carrier:
-        """Return the carrier of messages without their access."""
         if self._recorded is not None:
             return self._open_recorded(env, self._recorded, participants, messages)
         # Fixed shares are priced now, all together. On a shared band overlaps are known only as time passes.
@@ -277,7 +276,6 @@ class Link:
     def _open_recorded(
         self, env: simpy.Environment, recorded: RecordedLinks, participants: Participants, messages: Messages
     ) -> RecordedCarrier:
-        """Return the carrier of messages over recorded links."""
         bands = None
         # Recorded rates belong to one device each: no band is shared.
         if recorded.are_snrs and self.radio.sharing == "processor":
@@ -308,7 +306,6 @@ class Link:
             return self.channel.drop(ids, path_m, heights_m, index, np.full(len(path_m), cell), along_path=True)
 
     def _fixed_bands(self, env: simpy.Environment, participants: Participants, messages: Messages) -> dict[Way, Band]:
-        """Return the bands of one round, divided for all of it."""
         bands: dict[Way, Band] = {}
         for way in WAYS:
             offer = self.pricing.offer(way, participants, messages.total_bits(way))
@@ -318,7 +315,6 @@ class Link:
         return bands
 
     def _shared_bands(self, env: simpy.Environment) -> dict[Way, Band]:
-        """Return the bands of processor sharing, which all rounds have in common."""
         if not self._bands:  # made with the first round, as fixed shares need none
             self._bands = {way: Band(env, self.pricing.engine, way, self._on_air, self.pricing.traffic) for way in WAYS}
         return self._bands

@@ -142,8 +142,6 @@ def by_turns(bits: Sequence[Floats], pause_s: Sequence[Floats]) -> Messages:
 
 
 def _no_pause_before(turns: Sequence[int], pause_s: Pauses) -> Pauses:
-    """Return the pauses, but none before some turns."""
-
     def pause_before(turn: int, duration_s: Floats) -> Floats:
         if turn in turns:
             return np.zeros_like(duration_s)

@@ -140,7 +140,6 @@ class LargeScaleChange(Section):
 
 
 def _large_scale_by_name(value: Any) -> Any:
-    """Return the mapping that the name of a kind stands for."""
     if isinstance(value, str):
         return {"kind": value}
     return value

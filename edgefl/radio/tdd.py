@@ -93,7 +93,6 @@ class TddPattern(SlotFrame):
         return np.array([shares.get(letter, 0.0) for letter in self.pattern])
 
     def _symbols(self, way: Way) -> int:
-        """Return the symbols of a direction in a special slot."""
         return self.special.downlink if way == "down" else self.special.uplink
 
 

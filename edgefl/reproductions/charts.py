@@ -33,17 +33,15 @@ def charts(comparison: Comparison) -> list[Chart]:
 
 
 def _marks(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
-    """Return the chart of one measure's cells."""
     if len(cells) <= MOST_MARKED:
         return _beside(comparison, cells)
-    return _over_printed(comparison, [cell for cell in cells if cell.asked and cell.mean is not None])
+    return _over_printed([cell for cell in cells if cell.asked and cell.mean is not None])
 
 
 def _beside(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
-    """Return the chart with a place for each cell, side by side."""
     places = _places(comparison, cells)
     printed = [cell.printed_number for cell in cells]
-    traces = [_seed_marks(cells, places), *_mean_marks(comparison, cells, places)]
+    traces = [_seed_marks(cells, places), *_mean_marks(cells, places)]
     marker = {"symbol": "diamond-open", "size": 11, "color": INK, "line": {"width": 1.6}}
     traces.append(_trace("published", places, printed, marker, [plotly_text(published_text(cell)) for cell in cells]))
     numbers = [number for number in printed if number is not None]
@@ -84,7 +82,6 @@ def _telling(names: Sequence[str], cells: Sequence[Cell]) -> list[str]:
 
 
 def _seed_marks(cells: Sequence[Cell], places: Any) -> Figure:
-    """Return a small mark for each seed of each cell."""
     rows = [row for row, cell in enumerate(cells) for _ in cell.by_seed]
     values = [one.number for cell in cells for one in cell.by_seed.values()]
     texts = [f"seed {seed}: {one.text}" for cell in cells for seed, one in cell.by_seed.items()]
@@ -92,8 +89,7 @@ def _seed_marks(cells: Sequence[Cell], places: Any) -> Figure:
     return _trace("by seed", _picked(places, rows), values, marker, texts)
 
 
-def _mean_marks(comparison: Comparison, cells: Sequence[Cell], places: Any) -> list[Figure]:
-    """Return the means of cells; those outside tolerance have another colour."""
+def _mean_marks(cells: Sequence[Cell], places: Any) -> list[Figure]:
     traces = []
     for is_outside, colour, name in ((False, MEASURED_COLOUR, "measured"), (True, OUTSIDE_COLOUR, "outside tolerance")):
         rows = [row for row, cell in enumerate(cells) if cell.mean is not None and (cell.within is False) == is_outside]
@@ -119,7 +115,7 @@ def _diverged_marks(cells: Sequence[Cell], places: Any, lowest: float) -> list[F
     return [trace | {"mode": "text", "textfont": {"color": OUTSIDE_COLOUR}, "cliponaxis": False}]
 
 
-def _over_printed(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
+def _over_printed(cells: Sequence[Cell]) -> Figure:
     """Return the chart of many cells: measured over printed numbers, and the line where they are equal."""
     printed = [cell.printed_number for cell in cells if cell.printed_number is not None]
     measured = [cell.mean for cell in cells if cell.mean is not None]
@@ -152,7 +148,6 @@ def _trace(name: str, x: Any, y: Sequence[float | None], marker: Mapping[str, An
 
 
 def _picked(places: Any, rows: Sequence[int]) -> Any:
-    """Return some of the horizontal places."""
     if places and isinstance(places[0], list):
         return [[axis[row] for row in rows] for axis in places]
     return [places[row] for row in rows]

@@ -229,7 +229,6 @@ def _further_seeds(plan: Plan, rows: Rows) -> Mapping[tuple[str, ...], set[int]]
 
 
 def _cell(plan: Plan, planned: PlannedCell, rows: Rows, further: Mapping[tuple[str, ...], set[int]]) -> Cell:
-    """Return a cell with its measured numbers."""
     by_seed: dict[int, Measured] = {}
     diverged: set[int] = set()
     for seed in plan.seeds:
@@ -331,7 +330,6 @@ def is_within(
 
 
 def _orders(plan: Plan, cells: Sequence[Cell]) -> tuple[Order, ...]:
-    """Return the required orders in each row."""
     if plan.tolerance is None:
         return ()
     rows: dict[tuple[tuple[str, str], ...], dict[str, Cell]] = {}
@@ -365,7 +363,6 @@ def _ordered(plan: Plan, cells: Sequence[Cell]) -> bool | None:
 
 
 def _in_order(cell: Cell, direction: Better) -> float:
-    """Return the number that orders a cell."""
     if cell.diverged:
         return math.inf if direction == "lower" else -math.inf
     if cell.bound:  # a target that was not reached
@@ -397,7 +394,6 @@ def _is_input(measures: Mapping[str, Reading], cell: Cell) -> bool:
 
 
 def _outside(gap: str | None) -> Literal["outside tolerance", "a named gap"]:
-    """Return the state of a comparison that does not hold."""
     return "outside tolerance" if gap is None else "a named gap"
 
 

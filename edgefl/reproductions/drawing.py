@@ -137,7 +137,6 @@ def _draw_panel(axes: Axes, figure: Figure, panel: Panel, reading: Reading | Non
 def _draw_line(
     axes: Axes, figure: Figure, panel: Panel, line: tuple[str, Sequence[Row]], reading: Reading | None
 ) -> None:
-    """Draw a line of a panel, the mean over its rows."""
     name, rows = line
     if figure.kind == "histogram":
         axes.set(xlabel=panel.measure.replace("_", " "), ylabel="density")
@@ -164,7 +163,6 @@ def _draw_line(
 
 
 def _pooled(rows: Sequence[Row], measure: str) -> Floats:
-    """Return the numbers of all rows that are finite."""
     numbers = np.array([number for row in rows for number in numbers_of(row.measures[measure])])
     return np.asarray(numbers[np.isfinite(numbers)])
 

@@ -63,7 +63,6 @@ class FinishedRun:
         return self._optional("contributions.csv", "has no report.contributions")
 
     def _optional(self, name: str, reason: str) -> ColumnArrays:
-        """Return the columns of a table that not every run has."""
         if not (self.folder / name).is_file():
             raise InputError(f"{self.folder}: has no {name}: the run {reason}")
         return self.table(name)

@@ -140,7 +140,6 @@ class Library:
         return self.root / "measured" / f"{entry.runs_of}-{scale}.csv"
 
     def _read(self, name: str) -> tuple[Path, Recipe, Source]:
-        """Return the file of a recipe, its content, and its source; each file is read once."""
         if name not in self._files:
             self._files[name] = self._read_file(name)
         return self._files[name]
@@ -197,7 +196,6 @@ def _natural(text: str) -> list[tuple[int, int | str]]:
 
 
 def _with_runs_of(recipe: Recipe, other: Recipe) -> Recipe:
-    """Return a recipe with the runs of another one."""
     update: dict[str, Any] = {key: getattr(other, key) for key in _TAKEN}
     update["measures"] = {**other.measures, **recipe.measures}
     if not recipe.data:

@@ -72,7 +72,6 @@ def _is_part(file: str) -> bool:
 
 
 def _remedy(name: str, dataset: Dataset) -> str:
-    """Return which files of a dataset go where, by the message of its loader."""
     fetching = ""
     if name in REMOTES:
         fetching = f"`edgefl data fetch {name}` downloads it. "

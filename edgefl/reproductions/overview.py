@@ -76,7 +76,6 @@ def line_of(library: Library, entry: Entry, studies: Path) -> Line:
 
 
 def _are_measured(planned: Plan, rows: Rows) -> bool:
-    """Return whether one of a plan's runs has a row."""
     return any(run.key in rows for run in planned.runs)
 
 
@@ -95,6 +94,5 @@ def _takes(planned: Plan, study: Rows, known: Rows) -> Takes | None:
 
 
 def _mean_s(planned: Plan, rows: Rows) -> float | None:
-    """Return the mean duration of a run; None if unknown."""
     known = [row.took_s for run in planned.runs if (row := rows.get(run.key)) and row.took_s is not None]
     return statistics.fmean(known) if known else None

@@ -43,14 +43,12 @@ def as_csv(comparison: Comparison) -> bytes:
 
 
 def _printed(cell: Cell) -> str | None:
-    """Return the printed text, if any."""
     if cell.published is None:
         return None
     return cell.published.text
 
 
 def _measured(cell: Cell, seed: int) -> str | None:
-    """Return the measured text of a seed, if any."""
     return seed_text(cell, seed) or None
 
 

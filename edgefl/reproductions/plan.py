@@ -206,7 +206,6 @@ class _Cells:
             raise self._fault(place, f"{text}; columns: {', '.join(table.header)}")
 
     def _without_left_out(self, table: Table) -> Table:
-        """Return the table without the columns that the recipe leaves out."""
         for column in self._recipe.left_out:
             self._check_column(("left_out",), column, table)
         return table.without(self._recipe.left_out)
@@ -347,7 +346,6 @@ class _Cells:
                 yield row
 
     def _of_row(self, row: TableRow, columns: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the values of axes that a row stands for; None if the recipe does not have it."""
         given: dict[str, Any] = {}
         for column, text in row.items():
             if column in columns:
@@ -376,12 +374,10 @@ class _Cells:
                 raise self._fault((*place, axis), f"{value} is not a value of {axis}; values: {known}")
 
     def _is_run(self, axis: str, value: str) -> bool:
-        """Return whether the scale has an axis' value."""
         wanted = self._scale.axes.get(axis)
         return wanted is None or any(same_text(value, one) for one in wanted)
 
     def _shared(self, point: Point) -> Point:
-        """Return the point whose runs a point shares, usually itself."""
         return {axis: self._recipe.same.get(axis, {}).get(value, value) for axis, value in point.items()}
 
     def _fault(self, path: KeyPath, text: str) -> InputError:

@@ -262,7 +262,6 @@ class Recipe(Section):
         return self
 
     def _check_values(self, place: tuple[str | int, ...], axis: str, values: tuple[Scalar, ...]) -> None:
-        """Refuse an unknown axis, or unknown values of it."""
         if axis not in self.axes:
             raise fault_at(place, f"is not an axis{nearest(axis, self.axes)}; axes: {', '.join(self.axes) or 'none'}")
         for value in values:

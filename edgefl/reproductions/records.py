@@ -90,10 +90,14 @@ def _row(row: CsvRow, axes: Sequence[str]) -> Row:
     for name, text in texts.items():
         if name not in named and not _is_measured(text):
             raise NotReadable(f"{name}: must be a finite number, or several of them, got {shown(text)}", row.line)
+    measures = {name: text for name, text in texts.items() if text and name not in named}
+    for name, text in measures.items():
+        if text == NOTHING:
+            measures[name] = ""
     return Row(
         point={axis: texts[axis] for axis in axes},
         seed=seed,
-        measures={name: "" if text == NOTHING else text for name, text in texts.items() if text and name not in named},
+        measures=measures,
         origin={name: texts.get(name, "") for name in (*ORIGIN, LACKS)},
         digest=texts.get(DIGEST, ""),
         diverged=texts.get(DIVERGED, ""),

@@ -35,7 +35,6 @@ def _seeds(cell: Cell) -> set[int]:
 
 
 def _named(comparison: Comparison, cells: Sequence[Cell], seeds_of: Callable[[Cell], set[int] | frozenset[int]]) -> str:
-    """Return the places of a few cells, each with seeds."""
     texts = []
     for cell in cells[:MOST_NAMED]:
         place = ", ".join(text for text in (place_text(comparison.row_names, cell.row), cell.column) if text)

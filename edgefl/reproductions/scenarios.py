@@ -59,7 +59,6 @@ def settings_digest(plan: Plan, run: PlannedRun) -> str:
 
 @cache
 def _content(path: Path) -> dict[str, Any]:
-    """Return the content of a scenario file; recipes have few bases and many runs."""
     content, _ = read_extended(path)
     return content
 
@@ -88,7 +87,6 @@ def _settings(plan: Plan, run: PlannedRun) -> tuple[Path, list[Override]]:
 
 
 def _matches(value: str, wanted: Any) -> bool:
-    """Return whether a point's value is one of those of a case."""
     return any(same_text(value, choice) for choice in as_tuple(wanted))
 
 
@@ -99,11 +97,7 @@ def _found(base: str, folder: Path) -> Path:
 
 
 def _base_file(entry: Entry, base: str | None) -> Path:
-    """Return the scenario file that a recipe names as its base.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the scenario file that a recipe names as its base."""
     if base is None:
         raise InputError(entry.runs_source.fault(("base",), "is required: some points have none of their own"))
     try:

@@ -143,7 +143,6 @@ class _Study:
             raise InputError(f"{folder}: {text}: run them with --resume, or start again with --overwrite")
 
     def _missing(self) -> list[PlannedRun]:
-        """Return the runs without all readings that the cells need."""
         return [run for run in self._plan.runs if missing(self._plan, run.key, self._rows)]
 
     def run(self, on_run_end: OnRunEnd) -> StudyResult:

@@ -40,7 +40,6 @@ def mean_text(cell: Cell) -> str:
 
 
 def _divergence_text(cell: Cell) -> str:
-    """Return how many of a cell's seeds diverged."""
     seeds = len(cell.diverged) + len(cell.by_seed)
     if len(cell.diverged) == seeds:
         return DIVERGED
@@ -145,7 +144,6 @@ def _two_digits(number: float) -> str:
 
 
 def _deviations_text(deviations: float) -> str:
-    """Return a tolerance in printed standard deviations."""
     if deviations == 1:
         return "the printed standard deviation"
     return f"{deviations:g} printed standard deviations"
@@ -226,15 +224,18 @@ def dependence_texts(comparison: Comparison) -> list[str]:
 
 
 def _dependence_text(dependence: Dependence) -> str:
-    """Return the axes of a dependence, with the values that it is about."""
     values = {axis: ", ".join(map(str, chosen)) for axis, chosen in dependence.when.items()}
-    over = [f"{axis} ({values.pop(axis)})" if axis in values else f"all {axis}" for axis in dependence.over]
+    over = []
+    for axis in dependence.over:
+        if axis in values:
+            over.append(f"{axis} ({values.pop(axis)})")
+        else:
+            over.append(f"all {axis}")
     where = [f"{axis} {text}" for axis, text in values.items()]
     return ", ".join([*over, *where])
 
 
 def _line(text: str) -> str:
-    """Return a text of a recipe on one line."""
     return " ".join(text.split())
 
 

@@ -82,7 +82,6 @@ def _taken(ours: metrics.AccuracyCurve, row: Row, figure: Figure) -> Taken:
 
 
 def _medians(taken: Sequence[Taken]) -> dict[str, str]:
-    """Return the texts of a line: medians over the seeds."""
     bound = "" if all(one.reached for one in taken) else ">"
     texts = {"seeds": str(len(taken))}
     for name in Taken._fields[1:]:

@@ -153,7 +153,6 @@ def _picture(file: Path) -> Picture:
 
 
 def _cells(comparison: Comparison) -> Html | None:
-    """Return the table with a row for each cell; None without cells."""
     cells = [cell for cell in comparison.cells if cell.published is not None or cell.is_measured]
     if not cells:
         return None
@@ -176,7 +175,6 @@ def _cells(comparison: Comparison) -> Html | None:
 
 
 def _orders(comparison: Comparison) -> Html | None:
-    """Return the table of the required orders, and which of them hold."""
     if not comparison.orders:
         return None
     body = [[order.text, place_text(comparison.row_names, order.row), order_text(order)] for order in comparison.orders]
@@ -184,7 +182,6 @@ def _orders(comparison: Comparison) -> Html | None:
 
 
 def _runs(comparison: Comparison, rows: Sequence[Row], runs: Path) -> Html | None:
-    """Return the table of runs, with links to existing folders."""
     if not rows:
         return None
     measures = list(dict.fromkeys(name for row in rows for name in row.measures))

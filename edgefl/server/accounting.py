@@ -77,7 +77,6 @@ class RoundAccounts:
         return row
 
     def _costs(self, ended: EndedRound) -> dict[str, Any]:
-        """Return the columns of a round's time, energy, participations and bytes."""
         spent = spent_j(ended.devices)
         status = [part.status for part in ended.parts]
         return {

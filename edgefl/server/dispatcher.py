@@ -58,8 +58,12 @@ class Dispatcher:
 
     def __post_init__(self) -> None:
         self._over_the_air: OverTheAirCarrier | None = None  # of the last round whose updates add up in the air
-        self._direct_links = DirectLinks(self.link) if self.section.policy.direct_links else None
-        self._roaming = Roaming(self.env, self.ledger, self.world, self.link, self.handover) if self.handover else None
+        self._direct_links: DirectLinks | None = None
+        if self.section.policy.direct_links:
+            self._direct_links = DirectLinks(self.link)
+        self._roaming: Roaming | None = None
+        if self.handover is not None:
+            self._roaming = Roaming(self.env, self.ledger, self.world, self.link, self.handover)
         self._equipped: set[int] = set()  # devices that have downloaded the per-session payload
         self._begun: set[int] = set()  # devices that have downloaded the model's frozen parameters
 
@@ -179,7 +183,6 @@ class Dispatcher:
     def _round_trip(
         self, link: Link, drop: Drop, index: int, computing: LocalComputation, exchange: Exchange
     ) -> ProcessFactory:
-        """Return the factory of processes that download, compute and upload by way of the base station."""
         participants = self._participants(link, drop, index)
         messages = round_trip(len(participants), exchange.down_bits, exchange.up_bits, computing.durations_s)
         self.reach.look(participants, messages)

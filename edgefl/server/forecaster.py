@@ -117,7 +117,6 @@ class Forecaster:
         return self.section.selection.expected(min(policy.asked(self.participants), present), present)
 
     def _direction(self, way: Way) -> Direction:
-        """Return a direction of the radio."""
         budget = self.link.pricing.budget
         bps_hz: SpectralEfficiency = budget.mean_bps_hz
         if self.csi.instantaneous:

@@ -104,7 +104,10 @@ class GlobalModel:
         Raises:
             RunError: a hook has failed or returned what it must not.
         """
-        with self.naming(None if isinstance(command, Forget | Redivide | Change | Depart) else command.round_key):
+        round_key = None
+        if not isinstance(command, Forget | Redivide | Change | Depart):
+            round_key = command.round_key
+        with self.naming(round_key):
             match command:
                 case Send():
                     self._send(command.stage, command.round_key)
@@ -137,7 +140,6 @@ class GlobalModel:
         self.learner.use_statistics(statistics)
 
     def _send(self, stage: int, round_key: RoundKey) -> None:
-        """Keep the model that the devices of each cell receive now."""
         lr = self._lr(round_key)
         if self._edges is None:
             downlink = self._algorithm.downlink(self.state)
@@ -151,7 +153,6 @@ class GlobalModel:
         self._sent[stage] = sent
 
     def _redivide(self, command: Redivide) -> None:
-        """Divide the training samples of the round's participants among them again."""
         redivision = self.learner.task.redivision
         if redivision is not None:
             parts = redivision.parts(np.array(command.devices), command.number)
@@ -220,7 +221,6 @@ class GlobalModel:
         return outcome
 
     def _depart(self, command: Depart) -> None:
-        """Forget the state of devices that have left."""
         self.state = dict(self.learner.depart(np.array(command.devices), self.state, forget=command.forget))
 
     @contextmanager
@@ -314,7 +314,6 @@ class GlobalModel:
         return updates
 
     def _measured_round(self, round_key: RoundKey) -> MeasuredRound:
-        """Return a round that begins to learn, as measures see it."""
         return MeasuredRound(
             learner=self.learner,
             algorithm=self._algorithm,

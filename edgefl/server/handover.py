@@ -54,7 +54,6 @@ class Roaming:
     def _follow(
         self, part: Participation, carrier: RoamingCarrier, over: simpy.Event
     ) -> Generator[simpy.Event, Any, None]:
-        """Hand a device over whenever a measurement triggers it, until its participation is over."""
         section = self.section
         # A neighbour must have been better at this many measurements before the one that reports it.
         waited = steps_begun(section.time_to_trigger_s, section.measure_s)
@@ -140,7 +139,6 @@ class Roaming:
         return True
 
     def _next_measurement(self, time_s: float) -> int:
-        """Return the number of the first measurement after a time."""
         return steps_completed(time_s, self.section.measure_s) + 1
 
     def _received_db(self, device: int, index: int, first: int, count: int) -> Floats:
@@ -171,7 +169,6 @@ class Roaming:
         carrier.hand_over(part.row, self._drop(part, carrier.index))
 
     def _drop(self, part: Participation, index: int) -> Drop:
-        """Return the large-scale channel between a device, where it is now, and the base station that serves it."""
         ids = np.array([part.device])
         positions_m = self.world.positions_m(ids, self.env.now)
         return self.link.drop(ids, positions_m, self.world.height_m[ids], index, np.array([part.serving]))

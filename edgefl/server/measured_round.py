@@ -156,7 +156,6 @@ def rows_of(measure: Measure, learned: MeasuredRound) -> list[tuple[Any, ...]]:
 
 
 def _suits(value: Any, kind: type) -> bool:
-    """Return whether a value may stand in a column of a type."""
     if value is None:
         return True
     if kind is float:

@@ -361,7 +361,6 @@ class Replay:
                     self._record.save(self._key, self._model.save)
 
     def _test(self, round_key: RoundKey, name: str) -> ModelTest:
-        """Begin to evaluate the present models, unless the result is on record."""
         key = f"{self._key}/{name}"
         recorded = self._record.outcome(key)
         if self._model is None and recorded is not None:

@@ -142,7 +142,6 @@ class Server:
         return False
 
     def _goes_on(self) -> bool:
-        """Return True if rounds are left and no stop condition holds."""
         # Models are evaluated in the background. The run waits for them only if the accuracy may end it.
         self.replay.settle(wait=self.stopping.needs_tests)
         last_row = self.ledger.last_row
@@ -222,7 +221,6 @@ class Server:
         return ids[np.isin(ids, np.intersect1d(answered, self._present_in_round()))]
 
     def _present_in_round(self) -> Ids:
-        """Return the devices of the round's session that are present now."""
         return self.attendance.present(self.rounds.selection)
 
     # Ending a round

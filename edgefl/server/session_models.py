@@ -75,11 +75,7 @@ class SessionModels:
         return self.restarted(last_state, start.w), start.statistics
 
     def _check(self, strategy: Initialisation, blend: Blend) -> None:
-        """Check a blend from outside.
-
-        Raises:
-            WrongReturn: it refers to models that are not kept.
-        """
+        """Check a blend from outside."""
         if is_trusted(strategy):
             return
         must = f"weights by session, of some of {sorted(self._ended)}"
@@ -108,7 +104,6 @@ class SessionModels:
         self._last_state = values["last"]
 
     def _blended(self, blend: Mapping[int, float]) -> SessionModel:
-        """Return the weighted sum of ended sessions' models, by session."""
         weighted = [(weight, self._ended[session]) for session, weight in blend.items() if weight]
         if [weight for weight, _ in weighted] == [1.0]:
             return weighted[0][1]  # a single model stays the same, bit by bit

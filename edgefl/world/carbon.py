@@ -39,7 +39,6 @@ class CarbonIntensity(Section):
 
     @model_serializer(mode="wrap")
     def _dump(self, handler: SerializerFunctionWrapHandler) -> Any:
-        """Return the number alone, if it is one."""
         if self.g_kwh is not None:
             return self.g_kwh
         return handler(self)
@@ -84,7 +83,6 @@ class CarbonIntensity(Section):
 
 
 def _by_number(value: Any) -> Any:
-    """Return the mapping that a number stands for."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return {"g_kwh": value}
     return value

@@ -69,6 +69,16 @@ def test_an_app_that_does_not_import_is_refused_with_its_own_line(tmp_path):
     assert refusal(app) == f"{file}:2: ModuleNotFoundError: No module named 'no_such_package'"
 
 
+def test_an_app_of_the_older_interface_is_refused_with_the_name_of_the_present_one(tmp_path):
+    app = write_app(tmp_path / "app", "older_app", TRAIN)
+    (app / "older_app" / "server.py").write_text(
+        "from flwr.serverapp import ServerApp\n\napp = ServerApp(server_fn=lambda context: None)\n"
+    )
+    line = refusal(app)
+    assert line.startswith(f"{app / 'pyproject.toml'}: older_app.server:app has no main function")
+    assert "@app.main()" in line
+
+
 def test_an_app_with_a_syntax_error_is_refused_with_its_own_line(tmp_path):
     app = write_app(tmp_path / "app", "odd_app", TRAIN)
     file = app / "odd_app" / "helper.py"

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.cases.flower_cases import CLIENT, emulated, write_app
-from tests.flower import test_older_interface
 
 FEDAVG = """
     from flwr.serverapp.strategy import FedAvg
@@ -66,16 +65,10 @@ def test_a_client_that_returns_something_else_names_its_device(tmp_path):
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("interface", ["message", "older"])
-@pytest.mark.parametrize("kind", ["train", "evaluate"])
-def test_replies_that_all_have_no_samples_are_named(tmp_path, interface, kind):
-    if interface == "older":
-        old, new = {"train": (", 4, {", ", 0, {"), "evaluate": ("1 + self.partition", "0")}[kind]
-        result, _ = test_older_interface.older(tmp_path, client=test_older_interface.CLIENT.replace(old, new))
-    else:
-        old = {"train": '"num-examples": 4', "evaluate": '"num-examples": 1 + partition'}[kind]
-        client = CLIENT.replace(old, '"num-examples": 0')
-        result = emulated(write_app(tmp_path / "app", "weightless_app", FEDAVG.replace("EVALUATED", "1.0"), client))
+@pytest.mark.parametrize(("kind", "weight"), [("train", "4"), ("evaluate", "1 + partition")])
+def test_replies_that_all_have_no_samples_are_named(tmp_path, kind, weight):
+    client = CLIENT.replace(f'"num-examples": {weight}', '"num-examples": 0')
+    result = emulated(write_app(tmp_path / "app", "weightless_app", FEDAVG.replace("EVALUATED", "1.0"), client))
     assert result.status == "failed"
     remedy = f"; all {kind} replies of the round have num-examples 0: give at least one device samples"
     assert result.error.endswith(f"division by zero{remedy}")

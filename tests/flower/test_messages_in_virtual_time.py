@@ -298,3 +298,14 @@ for _ in range(2):
     assert [count for _, count in notes] == [3, 3]
     assert (result.devices["setup_s"] == 2.0).all()
     assert notes[1][0] > 4.0
+
+
+def test_a_grid_in_several_threads_is_refused(tmp_path):
+    main = """
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(grid.send_and_receive, ask([1000])).result()
+"""
+    result = emulated(write_app(tmp_path / "app", "threaded_app", main))
+    assert result.status == "failed"
+    assert result.error.startswith("the app uses its grid in several threads")

@@ -9,7 +9,7 @@ import pytest
 import edgefl
 from tests.cases.flower_cases import CLIENT, WORLD, emulated, write_app
 
-# The shape of Flower's flower-secure-aggregation: a workflow of the older interface, whose stages are train messages.
+# The shape of Flower's flower-secure-aggregation: a workflow whose stages are train messages.
 SECURE_SERVER = """
 import numpy as np
 from flwr.common import ndarrays_to_parameters, parameters_to_ndarrays
@@ -25,6 +25,7 @@ def main(grid, context):
     strategy = FedAvg(
         min_available_clients=4,
         fraction_evaluate=1.0,
+        evaluate_fn=TESTED,
         initial_parameters=ndarrays_to_parameters([np.zeros(650, dtype=np.float32)]),
     )
     legacy = LegacyContext(context=context, config=ServerConfig(num_rounds=2), strategy=strategy)
@@ -93,11 +94,12 @@ def evaluate(message, context):
 COST = {"kind": "logistic", "cost": {"parameters": 1000, "flops_per_parameter": 30}}
 
 
-def secure(folder, training="pass", rounds=2, churn=None, **options):
+def secure(folder, training="pass", rounds=2, churn=None, tested="None", **options):
     """The result of an app with secure aggregation among five devices, and the weights of its last round."""
     app = write_app(folder / "app", "secure_app", "    pass", SECURE_CLIENT.replace("TRAINING", training))
     file = folder / "weights.npy"
     text = SECURE_SERVER.replace("FILE", str(file)).replace("num_rounds=2", f"num_rounds={rounds}")
+    text = text.replace("TESTED", tested)
     (app / "secure_app" / "server.py").write_text(text)
     result = emulated(app, {**WORLD, "devices": {"count": 5}, **(churn or {})}, **options)
     assert result.error is None
@@ -162,6 +164,29 @@ def test_secure_aggregation_recovers_from_a_device_that_leaves(tmp_path):
     result, weights = secure(tmp_path, rounds=1, churn={"churn": {"kind": "trace", "path": str(stays)}})
     np.testing.assert_allclose(weights, np.mean(np.arange(4) / 8), atol=1e-4)
     assert result.rounds[["selected", "received", "departed"]].to_numpy().tolist() == [[5 * 3 + 4, 5 * 2 + 4 * 2, 1]]
+
+
+@pytest.mark.oracle
+def test_a_workflow_waits_for_nodes_in_virtual_time(tmp_path):
+    stays = tmp_path / "stays.csv"
+    stays.write_text("device,on_s,off_s\n0,0,inf\n1,0,inf\n2,0,inf\n3,1000.5,inf\n4,1000.5,inf\n")
+    result, _ = secure(tmp_path, rounds=1, churn={"churn": {"kind": "trace", "path": str(stays)}})
+    assert result.devices["start_s"].min() == 1005  # it looks every five seconds
+
+
+@pytest.mark.oracle
+def test_a_workflow_that_would_wait_for_ever_fails_with_a_reason(tmp_path):
+    app = write_app(tmp_path / "app", "secure_app", "    pass", SECURE_CLIENT.replace("TRAINING", "pass"))
+    (app / "secure_app" / "server.py").write_text(SECURE_SERVER.replace("TESTED", "None"))
+    result = emulated(app, {**WORLD, "devices": {"count": 3}})
+    assert result.status == "failed"
+    assert "waits for more devices than the 3 that are present" in result.error
+
+
+@pytest.mark.oracle
+def test_the_central_tests_of_a_workflow_are_recorded(tmp_path):
+    result, _ = secure(tmp_path, tested='lambda number, arrays, config: (1.5, {"accuracy": number / 10})')
+    assert result.rounds[["test_accuracy", "test_loss"]].to_numpy().tolist() == [[0.1, 1.5], [0.2, 1.5]]
 
 
 @pytest.mark.oracle

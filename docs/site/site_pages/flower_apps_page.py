@@ -10,7 +10,7 @@ INTRODUCTION = """\
 # Flower's example apps
 
 Examples of [Flower's repository]({repository}) and templates of `flwr new` in an emulated world, unmodified, on {date}
-with flwr {flwr}: {runs} of {count} run. The others need a library that was not there.
+with flwr {flwr}: {runs} of {count} run. The others need a library that was not there, or have the older interface.
 
 Only the data are made up, as nothing is downloaded: [stand-ins](../tests/cases/stand_in_datasets/README.md) for
 `datasets` and `flwr_datasets` have the columns of each dataset and few rows. Weights & Biases records offline.
@@ -27,9 +27,7 @@ OUTRO = """
 `model.cost` and `--operations world` price it ([Flower apps](flower.md#what-is-priced)).
 
 The examples were taken file by file from copies of the repository's history, not from one clone: the commit is that of
-`pyproject.toml`. Templates are those of flwr {templates}. Those of flwr 1.11, 1.15 and 1.20 for PyTorch, NumPy,
-scikit-learn, JAX and baselines run too; only JAX of 1.11 does not, as it calls a function that JAX has removed. The
-libraries were {libraries}.
+`pyproject.toml`. Templates are those of flwr {templates}. The libraries were {libraries}.
 
 Not tried: examples that download a model (FlowerTune, Whisper, ViT, LeRobot, FedRAG, MONAI, Hugging Face), ask a
 database (federated-analytics), read data that a node's configuration names (embedded-devices, and for authentication),

@@ -62,7 +62,6 @@ class Emnist(Dataset):
 
 
 def _keep_first(arrays: Arrays, classes: int) -> Arrays:
-    """Return the samples of the first classes."""
     kept = {}
     for part in ("train", "test"):
         wanted = arrays[f"{part}_y"] < classes

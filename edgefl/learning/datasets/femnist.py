@@ -64,7 +64,6 @@ def _read(files: dict[str, list[Path]]) -> Arrays:
 
 
 def _writers(path: Path) -> dict[str, tuple[Array, Array]]:
-    """Return samples and labels of each writer in one of LEAF's files."""
     try:
         with opened(path) as stream:
             users = json.load(stream)["user_data"]

@@ -159,7 +159,6 @@ def _save(answer: Response, most_bytes: int, file: Path, *, bar: bool) -> str:
 
 
 def _broken_off(error: Exception) -> str:
-    """Return why a download broke off, in words."""
     from requests.exceptions import ConnectionError as NoConnectionError
     from requests.exceptions import HTTPError, Timeout
     from urllib3.exceptions import ReadTimeoutError
@@ -175,7 +174,6 @@ def _broken_off(error: Exception) -> str:
 
 
 def _put(name: str, download: Download, aside: Path, folder: Path) -> None:
-    """Move a downloaded file, or the members of an archive, to their places."""
     place = folder / download.place
     place.mkdir(parents=True, exist_ok=True)
     file = aside / WHOLE
@@ -213,7 +211,6 @@ def _opened(archive: Path) -> Iterator[Callable[[str], IO[bytes]]]:
 
 
 def _is_there(download: Download, folder: Path) -> bool:
-    """Return whether the files of a download are there."""
     targets = download.targets(folder)
     if not all(target.is_file() for target in targets):
         return False
@@ -266,7 +263,6 @@ def found_at(name: str, dataset: Dataset) -> Path | None:
 
 
 def _remark(name: str) -> str:
-    """Return what to do if a dataset's files are not found."""
     if name in REMOTES:
         return f"not found: edgefl data fetch {name} (about {REMOTES[name].megabytes} MB)"
     return "not found: docs/datasets.md says where it is"

@@ -43,7 +43,6 @@ class ImageFolder(Dataset):
         return Data(**arrays, classes=len(names), **measured(arrays["train_x"]))
 
     def _test_folder(self) -> Path | None:
-        """Return the folder of test images, if there is one."""
         for name in TESTS:
             if (self.path / name).is_dir():
                 return self.path / name

@@ -88,7 +88,6 @@ def read_images(name: str, parts: Mapping[str, Files], side_px: int | None = Non
 
 
 def _stacked(paths: Sequence[str], size: tuple[int, ...], side_px: int | None, *, gray: bool) -> npt.NDArray[np.uint8]:
-    """Decode all images into one array, channels first."""
     shape = size
     if not gray:
         shape = (3, *size)

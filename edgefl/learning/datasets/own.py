@@ -136,7 +136,6 @@ def _checked(arrays: Mapping[str, Array], classes: Any, where: str) -> Arrays:
 
 
 def _problem_of_numbers(x: Array, y: Array) -> str | None:
-    """Return what is wrong with the labels of a regression, or None."""
     if y.ndim not in {1, 2} or y.shape[0] != len(x) or y.size == 0:
         remedy = ""
         if y.ndim > 2 and y.shape[0] == len(x):
@@ -159,7 +158,6 @@ def _slip(x: Array, y: Array, classes: Any) -> str | None:
 
 
 def _problem_of_several(x: Array, y: Array) -> str | None:
-    """Return what is wrong with labels of tokens or pixels, or None."""
     if y.shape[0] != len(x) or y.size == 0:
         wanted = f"one label a sample, [{len(x)}], or those of its tokens or pixels, [{len(x)}, ...]"
         return f"y must be {wanted}, got {y.shape}"
@@ -216,7 +214,6 @@ def _given_classes(given: Any, highest: int, where: str) -> int:
 
 
 def _array(value: Any, name: str, where: str) -> Array:
-    """Return a value as an array of numbers."""
     parts = value if isinstance(value, list | tuple) else ()
     if np.ma.is_masked(value) or any(np.ma.is_masked(part) for part in parts):
         _refuse(where, f"{name} has masked values: fill them with .filled(...), or leave their samples out")

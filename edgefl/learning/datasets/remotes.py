@@ -63,7 +63,6 @@ class Remote:
 
 
 def _plain(files: Mapping[str, str], place: str, *addresses: str) -> tuple[Download, ...]:
-    """Return downloads of files that are kept as they are."""
     return tuple(Download(name, md5, addresses, place) for name, md5 in files.items())
 
 

@@ -24,7 +24,6 @@ class Average(Initialisation):
         return uniform(self._counting(session) or (session - 1,))
 
     def _counting(self, session: int) -> Sequence[int]:
-        """Return the earlier sessions whose models count."""
         if self.include_pilots:
             return range(1, session)
         return range(self.pilots + 1, session)

@@ -165,7 +165,6 @@ class Evaluator:
         ]
 
     def _means(self, parts: Sequence[Tested]) -> Evaluation:
-        """Return the mean loss and accuracy over all labels that count."""
         counted = sum(part.labels for part in parts)
         loss = sum(part.loss_sum for part in parts) / counted
         accuracy = None
@@ -315,7 +314,6 @@ class Evaluator:
         return {**ranking(scores, positive, self._data.test_owner, strict_auc=self._strict_auc)}
 
     def _scalar(self, w: Tensor) -> dict[str, float | None]:
-        """Return the columns of the scalar problem; none for other data."""
         if self._data.dtype != "float64":
             return {}
         x = float(w[0])

@@ -204,7 +204,6 @@ class _NetworkTrial:
             )
 
     def _compare(self, outputs: Tensor, gradients: dict[str, Tensor | None], buffers: dict[str, Tensor]) -> None:
-        """Compare a step of the network with one of the module."""
         network = self.network
         leaves = as_leaves(network.parameters.views(self.w))
         statistics = network.initial_statistics.clone()

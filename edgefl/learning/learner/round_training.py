@@ -148,7 +148,6 @@ class RoundTraining:
             return self._store.gather(self._ids[rows])
 
     def _take(self, rows: Rows, trained: Trained) -> None:
-        """Copy a message's results to their places."""
         with self._lock:
             for name, part in trained.uploads.items():
                 self._put(self.uploads, name, rows, part)

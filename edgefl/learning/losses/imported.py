@@ -81,7 +81,6 @@ class ImportedLoss(Loss):
         return None
 
     def _told(self, error: Exception) -> str:
-        """Return an error of the function as a reason."""
         plugin = Plugin("training.loss", self.import_path, self._function)
         return located(error, [plugin]) or f"{self.import_path}: {type(error).__name__}: {error}"
 

@@ -109,7 +109,6 @@ def _torch_loss(path: str, found: Callable[..., Any], keys: dict[str, Any], info
 
 
 def _check_weights(name: str, value: Any) -> None:
-    """Check that weights are a list of numbers, which becomes a tensor."""
     if value is None or isinstance(value, list | tuple):
         return
     remedy = ""

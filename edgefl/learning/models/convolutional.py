@@ -43,7 +43,6 @@ class Convolutional(ImageModel):
         return nn.Sequential(*layers, nn.Flatten(), *dense(self._widths(shape, classes)))
 
     def _activation(self, channels: int) -> list[nn.Module]:
-        """Return the layers that follow a convolution."""
         from torch import nn
 
         return [nn.ReLU()]
@@ -65,11 +64,9 @@ class Convolutional(ImageModel):
         return costs
 
     def _side_after(self, side: int) -> int:
-        """Return a map's side after a convolution; 0 if nothing is left."""
         return max(0, side + 2 * self.padding - self.kernel + 1)
 
     def _last_area(self, shape: tuple[int, ...]) -> int:
-        """Return the pixels of a map after the last stage."""
         return self._stages(shape)[-1].area
 
     def _stage_names(self) -> tuple[str, ...]:

@@ -85,7 +85,6 @@ def _counted(network: nn.Module, samples: Tensor) -> ForwardCounts:
 
 
 def _first_tensor(result: Any) -> Tensor | None:
-    """Return an operator's result, or the first one of several; None if it gives no tensor."""
     if isinstance(result, (tuple, list)):
         result = result[0] if result else None
     if isinstance(result, Tensor):

@@ -68,15 +68,12 @@ class ImageModel(Model):
         return self._stage_names() + dense_cuts(self.hidden)
 
     def _stages(self, shape: tuple[int, ...]) -> list[StageCost]:
-        """Return the stages of convolutions, in their order."""
         raise NotImplementedError
 
     def _stage_names(self) -> tuple[str, ...]:
-        """Return a name for each stage."""
         raise NotImplementedError
 
     def _widths(self, shape: tuple[int, ...], classes: int) -> tuple[int, ...]:
-        """Return the widths of the dense layers, from input to output."""
         raise NotImplementedError
 
     def _channel_parameters(self) -> int:

@@ -17,8 +17,6 @@ from torch.nn import functional
 from edgefl.core.errors import InputError
 from edgefl.core.section import nearest
 
-LORA_NAMES = ("lora_A", "lora_B")
-
 
 class LoraLinear(nn.Linear):
     """A linear layer whose weight is frozen, and beside it the product of B [outputs, rank] and A [rank, inputs].

@@ -62,7 +62,6 @@ class ResNet18(ImageModel):
         return nn.Sequential(*entrance(shape), network)
 
     def _stages(self, shape: tuple[int, ...]) -> list[StageCost]:
-        """Return the first convolution, and the blocks of the same number of channels."""
         channels, *sides = channels_first(shape)
         if self.stem == "cifar":
             stem = ConvolutionCost(channels, 64, 3, prod(sides))

@@ -48,7 +48,6 @@ class ResNet20(ImageModel):
         return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, classes))
 
     def _stages(self, shape: tuple[int, ...]) -> list[StageCost]:
-        """Return the first convolution, and the blocks of the same number of channels."""
         channels, *sides = channels_first(shape)
         stem = ConvolutionCost(channels, STAGE_WIDTHS[0], 3, prod(sides))
         return residual_stages(stem, sides, STAGE_WIDTHS, BLOCKS)

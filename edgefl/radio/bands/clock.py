@@ -145,12 +145,10 @@ class BandClock:
             self._remove(through)
 
     def _remove(self, leaving: Bools) -> None:
-        """Remove the transfers of some rows."""
         self._rows.write_back(np.flatnonzero(leaving))
         self._rows = self._rows.only(~leaving)
 
     def _divide(self) -> None:
-        """Give every transfer its share, and wake up when the next one ends."""
         if self._joining:
             self._rows = self._rows.with_more(self._joining)
             self._joining = []
@@ -244,6 +242,9 @@ class BandClock:
     def _divided(self) -> BandShares:
         """Return the shares [n] of the band."""
         rows = self._rows
+        others = None
+        if self._users is not None:
+            others = self._users.others(self._transfers())
         return divide_bands(
             self._budget,
             self._way,
@@ -254,7 +255,7 @@ class BandClock:
             tx_power_w=rows.tx_power_w,
             payload_bits=rows.left_bits,
             index=rows.index,
-            others=self._users.others(self._transfers()) if self._users is not None else None,
+            others=others,
         )
 
 

@@ -8,7 +8,7 @@ from edgefl.radio.bands.clock import BandClock
 from edgefl.radio.bands.transfer import BandTransfer
 from edgefl.radio.budget.shares import BandShares
 from edgefl.radio.drop import Drop
-from edgefl.radio.prices.pricing import Offer
+from edgefl.radio.prices.offer import Offer
 from edgefl.radio.prices.transmission import TransmissionEngine
 from edgefl.radio.transfers import OnAir, Way
 
@@ -34,10 +34,9 @@ class FixedBand(Band):
         self._row_of = {device: row for row, device in enumerate(drop.ids.tolist())}
 
     def _clock(self, transfer: BandTransfer) -> BandClock:
-        """Return the clock of one device's transfers."""
         row = self._row_of[transfer.device]
         if row not in self._clocks:
-            share = self._offer.only(np.array([row]), self._offer.payload_bits[[row]])
+            share = self._offer.only(np.array([row]))
             path_gain = float(self._drop.path_gain[row])
             self._clocks[row] = _FixedClock(
                 env=self._env, engine=self._engine, way=self._way, on_air=self._on_air, share=share, path_gain=path_gain

@@ -143,7 +143,6 @@ class BandProgress:
         return bps_hz
 
     def _go_on_steadily(self, rows: BandRows, steady: Rows, share_hz: Floats) -> Progress:
-        """Return the progress of some rows whose channels do not change."""
         if not steady.size:
             return _nothing(steady)
         power = np.abs(channel.fading.ricean(rows.gain[steady], rows.k_factor[steady])) ** 2
@@ -198,7 +197,6 @@ class BandProgress:
         rows.lines[at] = channel.epochs.of_epoch(outlook.lines, rows.epoch[at] == 0).T
 
     def _begin_walking(self, rows: BandRows, at: Rows, one_rate_slots: Ints) -> None:
-        """Walk some rows from now on."""
         rows.begin_walking(at)
         # As under a fixed share, some slots of slow fading are walked at one rate; only single slots can be cut.
         in_steps = rows.limit_slots[at] >= MAX_SLOTS
@@ -222,7 +220,6 @@ class BandProgress:
         )
 
     def _flow(self, rows: BandRows, estimated: Rows) -> Progress:
-        """Return the progress of some rows by the law of their epochs."""
         if not estimated.size:
             return _nothing(estimated)
         left_bits = rows.left_bits[estimated]
@@ -244,8 +241,6 @@ class BandProgress:
 
 
 def _together(count: int, parts: Sequence[tuple[Rows, Progress]]) -> Progress:
-    """Return the progress of all transfers from that of each part of the rows."""
-
     def sent_by(slots: int) -> Floats:
         bits = np.zeros(count)
         for at, progress in parts:
@@ -260,5 +255,4 @@ def _together(count: int, parts: Sequence[tuple[Rows, Progress]]) -> Progress:
 
 
 def _nothing(rows: Rows) -> Progress:
-    """Return the progress of an empty set of rows."""
     return Progress(np.zeros(rows.size), MAX_SLOTS, lambda _: np.zeros(rows.size))

@@ -120,7 +120,6 @@ class RecordedBand:
             self._divide_soon()
 
     def _advance(self) -> None:
-        """Account for the time until now, and remove transfers that are complete or cut short."""
         now_s = self._env.now
         seconds = now_s - self._accounted_s
         if self._users is not None and seconds > 0:
@@ -139,7 +138,6 @@ class RecordedBand:
         self._active = staying
 
     def _carry_on(self, now_s: float) -> None:
-        """Account for the bits that the transfers have sent until now."""
         for transfer in self._active:
             link = self._links.link(self._way, transfer.device)
             begin_s = self._links.time_s(transfer.device, self._accounted_s)
@@ -154,7 +152,6 @@ class RecordedBand:
         return min(transfer.until_s, self._links.ends_s(self._way, transfer.device))
 
     def _divide(self) -> None:
-        """Give every transfer its share, and wake up when the next one ends."""
         if not self._active:
             return
         self._active.sort(key=lambda transfer: (transfer.device, transfer.index))
@@ -180,7 +177,6 @@ class RecordedBand:
         return np.bincount(cells, minlength=len(self._budget.group))
 
     def _serve(self, transfers: list[RecordedTransfer], cell: int, others: OtherTransmitters | None) -> None:
-        """Divide the band of a cell among its transfers, and other users."""
         now_s = self._env.now
         resources = self._budget.resources
         devices = np.array([transfer.device for transfer in transfers])

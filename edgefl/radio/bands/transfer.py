@@ -57,7 +57,6 @@ class BandTransfer:
         self._attach(participant, gain, draws)
 
     def _attach(self, participant: Participants, gain: complex, draws: Innovations) -> None:
-        """Take the channel to the base station that serves the device."""
         self.participant = participant
         self.device = int(participant.drop.ids[0])
         self.cell = int(participant.drop.cell[0])

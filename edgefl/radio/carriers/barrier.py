@@ -37,6 +37,5 @@ class Barrier:
         self._look()
 
     def _look(self) -> None:
-        """Release all if none is missing."""
         if not self._missing and not self._all_are_here.triggered:
             self._all_are_here.succeed()

@@ -15,7 +15,8 @@ from edgefl.core.times import steps_begun, steps_completed
 from edgefl.radio.carriers.turns import Turns
 from edgefl.radio.messages import Messages, way_of
 from edgefl.radio.participants import Participants
-from edgefl.radio.prices.pricing import Offer, Priced, Pricing
+from edgefl.radio.prices.offer import Offer
+from edgefl.radio.prices.pricing import Priced, Pricing
 from edgefl.radio.transfers import WAYS, OnAir, TransferResult
 
 ROW = np.array([0])
@@ -45,12 +46,13 @@ class FramedCarrier:
     def _attempts(self, row: int, turn: int) -> Generator[simpy.Event, Any, TransferResult]:
         """Carry a message in as many attempts as needed and allowed."""
         way = way_of(turn)
-        bits = self._messages.bits(row, turn)
         slot_s = self._pricing.radio.slot_s
         began_s = self._env.now
         begin = steps_begun(began_s, slot_s)
         wait_s = max(begin * slot_s - began_s, 0.0)
-        offer = self._offers[way].only(np.array([row]), np.array([bits]))
+        offer = replace(
+            self._offers[way].only(np.array([row])), payload_bits=np.array([self._messages.bits(row, turn)])
+        )
         participant = self.turns.participant(row)
         participant = replace(participant, start=self.turns.gain[row : row + 1], first_slot=np.array([begin]))
         priced = self._pricing.price(offer, participant, ROW)
@@ -63,32 +65,25 @@ class FramedCarrier:
         occupancy = float(self._pricing.budget.resources.occupancy(way, offer.bandwidth_hz, np.array([air]))[0])
         power_share = float(offer.power_share[0])
         self._on_air(self._ids[row].item(), way, air, power_share)
+        cut = ""
         try:
             yield self._env.timeout(duration_s)
-        except simpy.Interrupt as cut:
-            elapsed_s = self._env.now - began_s
-            part = self._part(offer, participant, elapsed_s - wait_s)
-            air_s = air * elapsed_s
-            sent_bits = float(part.sent_bits[0])
-            return TransferResult(
-                elapsed_s,
-                air_s,
-                air_s * power_share,
-                sent_bits,
-                delivered=False,
-                cut=str(cut.cause),
-                band_s=elapsed_s * occupancy,
-                sinr_s=air_s * float(offer.mean_snr[0]),
-            )
-        self.turns.begin_with(row, priced.gain[0])
+        except simpy.Interrupt as interrupt:
+            cut = str(interrupt.cause)
+            duration_s = self._env.now - began_s
+            priced = self._part(offer, participant, duration_s - wait_s)
+            air_s = air * duration_s
+        else:
+            self.turns.begin_with(row, priced.gain[0])
         return TransferResult(
             duration_s,
             air_s,
             air_s * power_share,
             float(priced.sent_bits[0]),
-            delivered=bool(priced.delivered[0]),
+            delivered=bool(priced.delivered[0]) and not cut,
             band_s=duration_s * occupancy,
             sinr_s=air_s * float(offer.mean_snr[0]),
+            cut=cut,
         )
 
     def _part(self, offer: Offer, participant: Participants, elapsed_s: float) -> Priced:

@@ -173,7 +173,6 @@ class OverTheAirCarrier:
         return float(np.ceil(symbols / (resources.capacity_hz("up") * slot_s) - SAME_STEP)) * slot_s
 
     def _set_powers(self, cell: int) -> None:
-        """Set the powers with which all participants of a cell send from now on."""
         budget = self._pricing.budget
         noise_w = budget.noise_w_hz["up"] * budget.resources.band_hz
         present = np.array(self._cells[cell].present, dtype=np.intp)
@@ -228,8 +227,6 @@ def _with_statistics(messages: Messages, statistics_bits: float) -> Messages:
 
 
 def _only_before_upload(group: MessageGroup) -> Pauses:
-    """Return the pauses of a group that computes before the first upload only."""
-
     def pause_s(turn: int, duration_s: Floats) -> Floats:
         if turn == UPLOAD:
             return group.pause_s(turn, duration_s)

@@ -70,7 +70,6 @@ class SharedCarrier:
     def _keep_up(
         self, moving: MovingChannel, way: Way, row: int, transfer: BandTransfer, done: simpy.Event
     ) -> Generator[simpy.Event, Any, None]:
-        """Give a transfer the channel of each interval, until it leaves the band."""
         band = self._bands[way]
         interval = moving.interval(self._env.now)
         while True:

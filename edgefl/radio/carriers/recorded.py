@@ -147,7 +147,6 @@ class RecordedCarrier:
         return Leg(lasts_s, lasts_s * air, band_s, sent_bits, complete, cause)
 
     def _on_band(self, band: RecordedBand, row: int, bits: float, left_s: float) -> Generator[simpy.Event, Any, Leg]:
-        """Carry one attempt on a shared band."""
         drop = self._participants.drop
         began_s = self._env.now
         index = self._participants.index
@@ -163,11 +162,7 @@ class RecordedCarrier:
         return Leg(lasted_s, transfer.air_s, transfer.band_s, sent_bits, transfer.left_bits == 0, cause)
 
     def _own_shares(self, way: Way) -> OwnShare:
-        """Return the shares of all participants [n], which hold for the round.
-
-        Raises:
-            RunError: there are fewer resource blocks than participants.
-        """
+        """Return the shares of all participants [n], which hold for the round."""
         count = len(self._participants)
         if not self._links.are_snrs:
             return OwnShare(np.ones(count), np.ones(count))
@@ -205,7 +200,6 @@ class RecordedCarrier:
         return OwnShare(bandwidth_hz * air * resources.payload_share(way), air)
 
     def _ended(self, way: Way, row: int) -> RunError:
-        """Return the error of a transfer that lasts beyond its recording."""
         device = int(self._participants.drop.ids[row])
         transfer = "download" if way == "down" else "upload"
         ends_s = self._links.ends_s(way, device)

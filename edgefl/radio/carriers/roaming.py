@@ -81,7 +81,6 @@ class RoamingCarrier(SharedCarrier):
         self._lost.pop(row).succeed()
 
     def _cut(self, row: int) -> None:
-        """Cut the transfer that a participant has on the air, if any."""
         handed_over = self._under_way.pop(row, None)
         if handed_over is not None:
             handed_over.succeed()  # `_piece` waits for it

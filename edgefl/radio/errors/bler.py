@@ -80,9 +80,5 @@ class Bler(PacketErrors):
         )
 
     def _curves(self, rate: McsRate, path: Path) -> Curves:
-        """Return the curves of a file.
-
-        Raises:
-            InputError: it cannot be read, or is wrong.
-        """
+        """Return the curves of a file."""
         return read_curves(path, len(mcs.TABLES[rate.table]), self.target)

@@ -176,11 +176,7 @@ def _contradicts(points: Sequence[Point], worst: int, expected: float) -> NotRea
 
 
 def _check_block_sizes(points: Sequence[Point]) -> None:
-    """Check that the points of a scheme are of one size of blocks, if the file gives it.
-
-    Raises:
-        NotReadable: they are of several.
-    """
+    """Check that the points of a scheme are of one size of blocks, if the file gives it."""
     for name, cell in points[0].others.items():
         if _plain(name) not in BLOCK_SIZES:
             continue
@@ -191,11 +187,7 @@ def _check_block_sizes(points: Sequence[Point]) -> None:
 
 
 def _points(path: Path, schemes: int) -> Iterator[Point]:
-    """Yield the rows of a file.
-
-    Raises:
-        NotReadable: a column is missing, or a cell is wrong.
-    """
+    """Yield the rows of a file."""
     names = _names(path)
     for row in csv_rows(path, tuple(names.values())):
         cells = {column: row.cells[name] for column, name in names.items()}
@@ -204,7 +196,6 @@ def _points(path: Path, schemes: int) -> Iterator[Point]:
 
 
 def _point(line: int, cells: Mapping[str, str], others: Mapping[str, str], schemes: int) -> Point:
-    """Return the point of a row."""
     try:
         index, snr_db, error_rate = (float(cells[column]) for column in COLUMNS)
     except ValueError:
@@ -239,11 +230,7 @@ def _blocks(line: int, others: Mapping[str, str]) -> float:
 
 
 def _names(path: Path) -> dict[str, str]:
-    """Return the names that a file has for the columns; the columns' own where it has none.
-
-    Raises:
-        NotReadable: its columns are known to be others.
-    """
+    """Return the names that a file has for the columns; the columns' own where it has none."""
     names = {column: column for column in COLUMNS}
     if _header(path, COLUMNS):
         return names

@@ -83,7 +83,6 @@ class Tdl(Fading):
         return np.asarray(paths.delay_spread_s)
 
     def _rows(self, with_line: Bools) -> dict[str, Rows]:
-        """Return the devices of each profile."""
         if self.los_profile is None:
             return {self.profile: np.arange(with_line.size)}
         return {self.profile: np.flatnonzero(~with_line), self.los_profile: np.flatnonzero(with_line)}

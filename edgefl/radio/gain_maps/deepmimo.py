@@ -53,7 +53,6 @@ def read_deepmimo(folder: Path, options: ImportOptions) -> GainMap:
 
 
 def _array(folder: Path, key: str, name: str) -> npt.NDArray[Any]:
-    """Return a quantity of a transmitter and a set of receivers."""
     path = folder / f"{key}_{name}.npz"
     if not path.exists():
         raise NotReadable(f"lacks {path.name}")

@@ -41,12 +41,16 @@ def read_sionna(path: Path, options: ImportOptions) -> GainMap:
     np.log10(gains, out=gains_db, where=gains > 0)
     gains_db[gains > 0] *= 10.0
     sites_m = arrays.get("tx_positions")
+    if sites_m is not None:
+        sites_m = np.asarray(sites_m, dtype=np.float64).reshape(len(gains), -1)[:, :2]
     los = arrays.get("los")
+    if los is not None:
+        los = los.astype(bool).reshape(gains.shape)
     return GainMap(
         x_m=x_m,
         y_m=y_m,
         path_gain_db=np.maximum(gains_db, NO_PATH_DB),
-        los=None if los is None else los.astype(bool).reshape(gains.shape),
-        sites_m=None if sites_m is None else np.asarray(sites_m, dtype=np.float64).reshape(len(gains), -1)[:, :2],
+        los=los,
+        sites_m=sites_m,
         carrier_hz=float(np.asarray(arrays.get("frequency", math.nan)).reshape(-1)[0]),
     )

@@ -51,11 +51,9 @@ class Maps:
         return values
 
     def _stack(self, purpose: Purpose) -> channel.field.Waves:
-        """Return the waves of all base stations' maps."""
         return channel.field.stacked([self._draw(purpose, site) for site in range(self._sites)])
 
     def _draw(self, purpose: Purpose, site: int) -> channel.field.Waves:
-        """Return the waves of one base station's map."""
         # Three uniforms a wave: its wave number, direction and phase.
         uniforms = self._streams.uniform(purpose, np.arange(WAVES), site, count=3)
         # A state compares the map with a level. If the map was not smooth, a path would change its state infinitely

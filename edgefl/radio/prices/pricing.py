@@ -1,8 +1,8 @@
-"""The price of a transfer: shares, offers, durations and failures."""
+"""The price of a transfer: shares, durations and failures."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from edgefl.radio.errors.none import NoErrors
 from edgefl.radio.gains.small_scale import FadingDraws
 from edgefl.radio.participants import Participants
 from edgefl.radio.prices.hopeless_links import HopelessLinks
+from edgefl.radio.prices.offer import Offer
 from edgefl.radio.prices.transmission import TransmissionAttempt, TransmissionEngine
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.transfers import Way
@@ -31,59 +32,6 @@ from edgefl.world.uplink_power_control import ALWAYS_FULL, UplinkPowerControl
 SPARE_SLOTS = 2  # walked beyond the time at which a transfer is cut, so that it ends later, never at that time
 
 FAULT: dict[Way, Purpose] = {"down": "fault_down", "up": "fault_up"}
-
-
-@dataclass(frozen=True)
-class Offer:
-    """Payloads of participants [n] in one direction of a round, and their shares of the band."""
-
-    way: Way
-    payload_bits: Floats  # [n]
-    bandwidth_hz: Floats  # [n]
-    mean_snr: Floats  # [n] at |h|^2 = 1
-    air: Floats  # [n] share of the time in which each is served: its turns, in the frame's direction
-    payload_share: Floats  # [n] of time and resources that carries its payload: `air` without control
-    power_share: Floats  # [n] of the transmitter's full power that is sent while each is served
-
-    def only(self, rows: Rows, payload_bits: Floats) -> Offer:
-        """Return the offer of the participants `rows` [r] for payloads of `payload_bits` [r]."""
-        return replace(
-            self,
-            payload_bits=payload_bits,
-            bandwidth_hz=self.bandwidth_hz[rows],
-            mean_snr=self.mean_snr[rows],
-            air=self.air[rows],
-            payload_share=self.payload_share[rows],
-            power_share=self.power_share[rows],
-        )
-
-    @property
-    def slot_payload_bits(self) -> Floats:
-        """Payloads [n] scaled up as if all slots carried nothing else."""
-        # Control and other turns take their share of every slot. A larger payload stands for a lower rate, and keeps
-        # the number of slots in which the fading changes.
-        return self.payload_bits / self.payload_share
-
-    def attempt(
-        self,
-        participants: Participants,
-        rows: Rows,
-        number: int,
-        start: Complex,
-        begun_slots: Ints,
-        limit_slots: Ints | None,
-    ) -> TransmissionAttempt:
-        """Return one attempt of the transfers of `rows` [r] after some slots, with the fading `start` [r] before it."""
-        chosen = participants.only(rows)
-        return TransmissionAttempt(
-            way=self.way,
-            participants=replace(chosen, start=start, first_slot=chosen.first_slot + begun_slots),
-            number=number,
-            payload_bits=self.slot_payload_bits[rows],
-            mean_snr=self.mean_snr[rows],
-            bandwidth_hz=self.bandwidth_hz[rows],
-            limit_slots=limit_slots,
-        )
 
 
 class Priced(NamedTuple):
@@ -226,15 +174,18 @@ class Pricing:
             if limit_slots is not None:
                 left_slots = (limit_slots - slots)[at]
             # Attempts follow each other without a pause, so the fading continues from the one before.
-            attempt = offer.attempt(participants, rows[at], number, gain[at], slots[at], left_slots)
+            row = rows[at]
+            chosen = participants.only(row)
+            chosen = replace(chosen, start=gain[at], first_slot=chosen.first_slot + slots[at])
+            attempt = TransmissionAttempt(offer.only(row), chosen, number, left_slots)
             carried = self.engine.carry(attempt)
             slots[at] += carried.slots
-            sent_bits[at] += carried.sent_bits * offer.payload_share[rows[at]]  # bits of payload again, not scaled up
+            sent_bits[at] += carried.sent_bits * attempt.offer.payload_share  # bits of payload again, not scaled up
             gain[at] = carried.gain
             first_sent[at] += carried.first_sent
             first_lost[at] += carried.first_lost
             # A failure is noticed at the end of an attempt, so it costs as much as a success.
-            complete = carried.sent_bits >= attempt.payload_bits
+            complete = carried.sent_bits >= attempt.offer.slot_payload_bits
             delivered[at] = complete & ~fails[at, number]
             given_up[at] = ~complete
         return Priced(slots, sent_bits, delivered, gain, first_sent, first_lost)

@@ -22,6 +22,7 @@ from edgefl.radio.gains.small_scale import FadingDraws, coming_gains
 from edgefl.radio.participants import Participants
 from edgefl.radio.prices.blocks import BlockProcess
 from edgefl.radio.prices.fast_draws import NORMALS, FastDraws, gains_afterwards
+from edgefl.radio.prices.offer import Offer
 from edgefl.radio.prices.slot_rates import FramedRates, ProcessRates, RatesInTime, rates_in_time
 from edgefl.radio.transfers import Way
 
@@ -39,27 +40,17 @@ ALL_SLOTS = np.ones(1)  # a period of one slot, which belongs to both directions
 class TransmissionAttempt:
     """One attempt of the transfers [r] of some participants, in one direction."""
 
-    way: Way
+    offer: Offer  # [r]
     participants: Participants  # [r]; their fading starts with `participants.start`
     number: int  # of the attempt, from 0
-    payload_bits: Floats  # scaled up as if all slots carried only payload
-    mean_snr: Floats
-    bandwidth_hz: Floats
-    limit_slots: Ints | None  # where each is cut short; None: nowhere
+    limit_slots: Ints | None  # [r] where each is cut short; None: nowhere
 
     def only(self, rows: Rows) -> TransmissionAttempt:
         """Return the attempt of the transfers `rows`."""
         limit_slots = self.limit_slots
         if limit_slots is not None:
             limit_slots = limit_slots[rows]
-        return replace(
-            self,
-            participants=self.participants.only(rows),
-            payload_bits=self.payload_bits[rows],
-            mean_snr=self.mean_snr[rows],
-            bandwidth_hz=self.bandwidth_hz[rows],
-            limit_slots=limit_slots,
-        )
+        return TransmissionAttempt(self.offer.only(rows), self.participants.only(rows), self.number, limit_slots)
 
 
 class Carried(NamedTuple):
@@ -122,11 +113,10 @@ class TransmissionEngine:
             self.needless_s += wall_s
 
     def _walk(self, attempt: TransmissionAttempt) -> Walk:
-        """Carry an attempt slot by slot, each slot with its own draws."""
         participants = attempt.participants
-        if participants.in_time or self.budget.resources.slot_shares(attempt.way) is not None:
+        if participants.in_time or self.budget.resources.slot_shares(attempt.offer.way) is not None:
             return self._walk_given(attempt)
-        draws = self._fading.innovations(attempt.way, participants, attempt.number)
+        draws = self._fading.innovations(attempt.offer.way, participants, attempt.number)
         rest = (self.budget.efficiency, participants.drop.k_factor)
         limit_slots: Ints | int = MAX_SLOTS
         if attempt.limit_slots is not None:
@@ -156,12 +146,12 @@ class TransmissionEngine:
     def _walk_one(self, attempt: TransmissionAttempt, limit_slots: int) -> tuple[int, float, complex, int, int]:
         """Return the values of `Carried` of one transfer [1] by link adaptation."""
         participant = attempt.participants
-        blocks = self.blocks(attempt.way, participant, attempt.number)
+        blocks = self.blocks(attempt.offer.way, participant, attempt.number)
         if blocks is None:
             raise AssertionError("this radio has no link adaptation")
-        draws = self._fading.innovations(attempt.way, participant, attempt.number)
-        slot_hz_s = float(attempt.bandwidth_hz[0]) * self._slot_s
-        payload_bits = float(attempt.payload_bits[0])
+        draws = self._fading.innovations(attempt.offer.way, participant, attempt.number)
+        slot_hz_s = float(attempt.offer.bandwidth_hz[0]) * self._slot_s
+        payload_bits = float(attempt.offer.slot_payload_bits[0])
         gain = complex(participant.start[0])
         slots = 0
         sent_bits = 0.0
@@ -183,10 +173,10 @@ class TransmissionEngine:
     ) -> tuple[Floats, Complex]:
         """Return the SNRs and the fading gains [ahead] of one transfer [1] in its slots from `first` on."""
         participant = attempt.participants
-        rates = rates_in_time(participant, SHANNON, self._slot_s, attempt.bandwidth_hz, attempt.mean_snr)
+        rates = rates_in_time(participant, SHANNON, self._slot_s, attempt.offer.bandwidth_hz, attempt.offer.mean_snr)
         if rates is not None:
             bits = rates.slot_bits(np.array([0]), np.array([first]), ahead)[0]
-            return effective_snr(bits / (attempt.bandwidth_hz[0] * self._slot_s)), np.full(ahead, before)
+            return effective_snr(bits / (attempt.offer.bandwidth_hz[0] * self._slot_s)), np.full(ahead, before)
         gains = coming_gains(
             [draws],
             np.array([before]),
@@ -197,7 +187,7 @@ class TransmissionEngine:
             first_slot=np.array([first]),
         )[0]
         power = np.abs(channel.fading.ricean(gains, participant.drop.k_factor[0])) ** 2
-        return attempt.mean_snr[0] * power, gains
+        return attempt.offer.mean_snr[0] * power, gains
 
     def _walk_given(self, attempt: TransmissionAttempt) -> Walk:
         """Carry an attempt over slots with given bits: fading in time, or a frame's direction."""
@@ -205,11 +195,11 @@ class TransmissionEngine:
         limit_slots = attempt.limit_slots
         if limit_slots is None:
             limit_slots = np.full(len(participants), MAX_SLOTS)
-        payload_bits = attempt.payload_bits
+        payload_bits = attempt.offer.slot_payload_bits
         source = self._source(attempt)
-        shares = self.budget.resources.slot_shares(attempt.way)
+        shares = self.budget.resources.slot_shares(attempt.offer.way)
         framed = FramedRates(source.slot_bits, ALL_SLOTS if shares is None else shares, participants.first_slot)
-        mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
+        mean_slot_bits = attempt.offer.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.offer.mean_snr)
         expected_slots = payload_bits / np.maximum(mean_slot_bits * framed.shares.mean(), TINY_BITS)
         # On a constant channel all periods are alike and need no walk.
         still = participants.constant
@@ -232,17 +222,19 @@ class TransmissionEngine:
         """Return the rates of the slots of an attempt, before the frame leaves out those of the other direction."""
         participants = attempt.participants
         efficiency = self.budget.efficiency
-        rates = rates_in_time(participants, efficiency, self._slot_s, attempt.bandwidth_hz, attempt.mean_snr)
+        rates = rates_in_time(
+            participants, efficiency, self._slot_s, attempt.offer.bandwidth_hz, attempt.offer.mean_snr
+        )
         if rates is not None:
             return rates
-        draws = self._fading.innovations(attempt.way, participants, attempt.number)
+        draws = self._fading.innovations(attempt.offer.way, participants, attempt.number)
         return ProcessRates(
             participants=participants,
             draws=draws,
             efficiency=efficiency,
             slot_s=self._slot_s,
-            bandwidth_hz=attempt.bandwidth_hz,
-            mean_snr=attempt.mean_snr,
+            bandwidth_hz=attempt.offer.bandwidth_hz,
+            mean_snr=attempt.offer.mean_snr,
         )
 
     def _estimate(self, attempt: TransmissionAttempt) -> Walk:
@@ -256,28 +248,28 @@ class TransmissionEngine:
         limit_slots = attempt.limit_slots
         # Each attempt takes the next draws of its device's sequence.
         count = NORMALS * (participants.attempts_before + attempt.number + 1)
-        normals = self._streams.normal(FAST[attempt.way], participants.drop.ids, participants.index, count=count)[
+        normals = self._streams.normal(FAST[attempt.offer.way], participants.drop.ids, participants.index, count=count)[
             :, -NORMALS:
         ]
         gain = np.where(participants.constant, participants.start, gains_afterwards(normals))
         if limit_slots is None:
             needed_slots = self._estimated_slots(attempt, normals[:, 0])
             slots = np.minimum(needed_slots, MAX_SLOTS).astype(np.int64)
-            sent_bits = attempt.payload_bits.copy()
+            sent_bits = attempt.offer.slot_payload_bits.copy()
             too_long = np.flatnonzero(needed_slots > MAX_SLOTS)
             if too_long.size:
                 limited = replace(attempt.only(too_long), limit_slots=np.full(too_long.size, MAX_SLOTS))
                 sent_bits[too_long] = self._estimate(limited).sent_bits
             return Walk(slots, sent_bits, gain)
-        mean_slot_bits = attempt.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.mean_snr)
-        needed_slots = attempt.payload_bits / np.maximum(mean_slot_bits, TINY_BITS)
+        mean_slot_bits = attempt.offer.bandwidth_hz * self._slot_s * self.budget.mean_bps_hz(attempt.offer.mean_snr)
+        needed_slots = attempt.offer.slot_payload_bits / np.maximum(mean_slot_bits, TINY_BITS)
         walks = participants.constant | self._walks(attempt)
         # Beyond MAX_SLOTS on average, any limit comes first, and the mean suffices.
         estimated = np.flatnonzero(~walks & (needed_slots < MAX_SLOTS))
         needed_slots[estimated] = self._estimated_slots(attempt.only(estimated), normals[estimated, 0])
         used_slots = np.minimum(needed_slots, limit_slots).astype(np.int64)
         used_share = np.divide(used_slots, needed_slots, out=np.ones(len(used_slots)), where=needed_slots > 0)
-        sent_bits = attempt.payload_bits * used_share
+        sent_bits = attempt.offer.slot_payload_bits * used_share
         cut = estimated[used_slots[estimated] < needed_slots[estimated]]
         sent_bits[cut] = self._sent_bits(attempt.only(cut), used_slots[cut], normals[cut, 0])
         walked = np.flatnonzero(walks)
@@ -292,7 +284,7 @@ class TransmissionEngine:
         duration_s = channel.transfer.fast(
             *self._arguments(attempt),
             normals,
-            self._fading.innovations(attempt.way, participants, attempt.number),
+            self._fading.innovations(attempt.offer.way, participants, attempt.number),
             participants.start,
             MAX_SLOTS,
             self.budget.efficiency,
@@ -308,14 +300,14 @@ class TransmissionEngine:
         outlook = channel.epochs.outlook(*self._arguments(attempt), self.budget.efficiency)
         lines = channel.epochs.of_epoch(outlook.lines, np.ones(slots.size, dtype=np.bool_))
         samples = channel.epochs.sent(slots * outlook.worth, normals, lines)
-        return np.clip(outlook.sample_bits * samples, 0.0, attempt.payload_bits * (1.0 - SAME_STEP))
+        return np.clip(outlook.sample_bits * samples, 0.0, attempt.offer.slot_payload_bits * (1.0 - SAME_STEP))
 
     def _arguments(self, attempt: TransmissionAttempt) -> tuple[Floats, Floats, Floats, float, Floats]:
         """Return the first arguments of all functions of `channel.transfer`."""
         return (
-            attempt.payload_bits,
-            attempt.mean_snr,
-            attempt.bandwidth_hz,
+            attempt.offer.slot_payload_bits,
+            attempt.offer.mean_snr,
+            attempt.offer.bandwidth_hz,
             self._slot_s,
             attempt.participants.correlation,
         )
@@ -328,7 +320,7 @@ class TransmissionEngine:
     def _count(self, attempt: TransmissionAttempt, slots: Ints, wall_s: float) -> None:
         """Count the wall-clock of slots that `fast` would not have walked."""
         self._walking_s += wall_s
-        slot_shares = self.budget.resources.slot_shares(attempt.way)
+        slot_shares = self.budget.resources.slot_shares(attempt.offer.way)
         participants = attempt.participants
         if participants.in_time or slot_shares is not None:  # `fast` knows neither
             return

@@ -49,7 +49,6 @@ class AddedColumns(Observer):
         return {name: value for name, value in given.items() if value is not None}
 
     def _given(self, hook: str, devices: DeviceColumns) -> Mapping[str, Any]:
-        """Return what a method of the member gives for participations."""
         with watching_draws(self.member, hook):
             given: Any = getattr(self.member, hook)(devices, self.memory_of(devices["device"]))
         if not isinstance(given, Mapping):

@@ -195,7 +195,6 @@ class BatteryMeter(Observer):
         call_at(self.env, time_s, partial(self._check, device, time_s))
 
     def _check(self, device: int, planned_s: float) -> None:
-        """Interrupt the participation of a device if its battery has run out."""
         if self._next_check_s.get(device) != planned_s:
             return  # another check was planned for an earlier time, and has replaced this one
         del self._next_check_s[device]

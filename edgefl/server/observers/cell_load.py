@@ -42,7 +42,6 @@ class CellLoad(Observer):
         return {f"load_{way}": float(loads[way].mean()) for way in WAYS}
 
     def _rows(self, loads: dict[Way, Floats], ended: EndedRound) -> list[tuple[int, float, float, int, int]]:
-        """Return a row for each cell that served a participation."""
         cell = ended.devices["cell"]
         bytes_down = np.bincount(cell, ended.devices["bytes_down"], self.cells).astype(np.int64)
         bytes_up = np.bincount(cell, ended.devices["bytes_up"], self.cells).astype(np.int64)

@@ -42,7 +42,6 @@ class AlternatingPresence(Presence):
         self._not_reported: list[Changes] = []  # for `changes`, in the order in which they were handled
 
     def _advance(self, time_s: float, ids: Ids | None = None) -> None:
-        """Advance all devices, or some, to a time."""
         if time_s < self._now_s:
             self._restart()  # states before now are not kept; to compute them again gives the same ones
         self._now_s = time_s

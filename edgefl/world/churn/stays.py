@@ -115,7 +115,6 @@ LAWS: dict[str, type[Stay]] = {"exponential": ExponentialStay, "lognormal": LogN
 
 
 def _parse(value: Any) -> Any:
-    """Return the law that `{name: parameters}` describes."""
     if isinstance(value, Stay):  # from Python rather than from YAML
         return value
     name = None

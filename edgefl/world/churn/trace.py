@@ -141,11 +141,7 @@ def _time_fractions(count: int, stays: list[_RecordedStay]) -> Floats:
 
 
 def _read_stays(path: Path) -> tuple[list[_RecordedStay], list[str]]:
-    """Return the file's stays by device and time, and lines for the user: a repeated row counts once.
-
-    Raises:
-        NotReadable: the file has no rows, a row is wrong, or stays of a device overlap.
-    """
+    """Return the file's stays by device and time, and lines for the user: a repeated row counts once."""
     try:
         rows = sorted(_stay(row) for row in timed_rows(path, TRACE_COLUMNS[1:], TRACE_COLUMNS))
     except MissingColumn as error:

@@ -38,7 +38,6 @@ class Hexagons(Area):
 
     @cached_property
     def _centres(self) -> dict[Cell, tuple[float, float]]:
-        """Return the base stations by their hexagons."""
         cells = axial_sites(len(self.sites_m)).tolist()
         return {(q, r): site for (q, r), site in zip(cells, self.sites_m, strict=True)}
 

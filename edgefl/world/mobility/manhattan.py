@@ -54,7 +54,6 @@ class _ManhattanTrack(Legs):
         return timed(self._crossings(device), float(self._speeds_mps[device]))
 
     def _crossings(self, device: int) -> Corners:
-        """Yield the crossings that a device passes, by distance [m]."""
         block_m = self.model.block_m
         rng = self.streams.generator("street", device)
         crossing, heading = self._first_block(rng)

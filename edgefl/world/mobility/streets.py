@@ -164,7 +164,6 @@ class _StreetTrack(Legs):
         return nodes, np.concatenate([[0.0], np.cumsum(lengths_m)])
 
     def _crossings(self, device: int) -> Corners:
-        """Yield the crossings that a device passes, by distance [m]."""
         rng = self.streams.generator("street", device)
         # A trip met at a random time: trips are weighted by their length, and the device is anywhere on it.
         while True:

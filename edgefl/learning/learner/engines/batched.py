@@ -72,7 +72,6 @@ class BatchedEngine(TrainingEngine):
     def _begun(
         self, local: LocalContext, references: References | None, statistics: Tensor, first_steps: Ints
     ) -> LocalTraining:
-        """Return the training of a cohort before its first step."""
         return LocalTraining(
             solver=self.solver,
             kernel=self.kernel,

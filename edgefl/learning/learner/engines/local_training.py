@@ -120,7 +120,6 @@ class LocalTraining:
                     self._step_of(torch.from_numpy(rows).to(w.device), moments, local, number, phase)
 
     def _step_of(self, rows: Tensor, moments: Sequence[Tensor], local: LocalContext, number: int, phase: Phase) -> None:
-        """Take a step with some clients only."""
         w = self.w[rows]
         own = [moment[rows] for moment in moments]
         self._solver.step(w, self._gradients.value[rows], own, select_clients(local, rows), number, phase)

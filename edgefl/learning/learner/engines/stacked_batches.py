@@ -126,7 +126,6 @@ class StackedBatches:
             yield self._last._replace(group=group, keys=inputs.keys)
 
     def _size(self, step: int, group: slice) -> int:
-        """Return the size of the largest mini-batch of a group of clients."""
         if group.stop - group.start == self._active[step]:
             return self._largest[step]
         return int(self._sizes[group, step].max())

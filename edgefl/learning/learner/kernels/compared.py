@@ -60,7 +60,6 @@ def classes_last(outputs: Tensor, leading: int) -> Tensor:
 
 
 def _of_labels(model: Model, outputs: Tensor, y: Tensor, leading: int) -> Tensor:
-    """Return the loss of each of several labels; 0 for those that do not count."""
     # Any class stands in for labels that do not count, as a loss of the user's may not know them.
     losses = model.sample_losses(classes_last(outputs, leading), y.clamp(min=0))
     return torch.where(y != IGNORED, losses, 0.0)

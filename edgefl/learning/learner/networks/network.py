@@ -152,7 +152,6 @@ class Network:
         return output
 
     def _named(self, parameters: Tensors, buffers: Tensors) -> dict[str, Tensor]:
-        """Return parameters and buffers by their names in the module."""
         named = dict(zip(self.parameters.names, parameters, strict=True))
         named.update(zip(self.statistics.names, buffers, strict=True))
         return named

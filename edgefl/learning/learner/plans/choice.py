@@ -68,7 +68,6 @@ def _by_rule(task: LearningTask, network: Network, workers: Workers, inputs: Cli
 
 
 def _plan_of_work(training: Training, work: Work, device: torch.device) -> Plan:
-    """Return the plan by rule, with the scenario's width if it has one."""
     memory_bytes: int | None = None
     if device.type != "cpu":
         memory_bytes = gpu_bytes(str(device))
@@ -88,7 +87,6 @@ def _refusal(plan: Plan, workers: Workers, inputs: ClientInputs) -> str | None:
 
 
 def _work_of_rule(task: LearningTask, network: Network, workers: Workers, device: torch.device) -> Work:
-    """Return the properties that the rule depends on."""
     training = task.training
     activations = 0
     if device.type != "cpu":
@@ -108,7 +106,6 @@ def _work_of_rule(task: LearningTask, network: Network, workers: Workers, device
 
 
 def _by_hand(task: LearningTask, network: Network) -> bool:
-    """Return whether the model's layers have gradients by hand."""
     # layers by hand know no autocast: bfloat16 needs torch's own operations
     return task.training.precision != "bfloat16" and LayersGradient.fits(
         network, task.model, several_labels=task.data.several_labels

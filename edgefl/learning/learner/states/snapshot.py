@@ -42,7 +42,6 @@ def fill_stores(file: BinaryIO, stores: Mapping[str, StateStore]) -> None:
 
 
 def _packed(value: Any) -> Any:
-    """Return a value in types that torch saves and loads safely."""
     if isinstance(value, np.ndarray):
         return {ARRAY: torch.from_numpy(value.copy())}
     if isinstance(value, Tensor):

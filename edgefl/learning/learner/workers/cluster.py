@@ -128,7 +128,6 @@ class ClusterWorkers:
         self._begin()
 
     def _begin(self) -> None:
-        """Start a worker on each free processor, and wait for all of them."""
         reason = "no processor is free: let a machine join it first"
         for _ in range(self._free_processors()):
             self._waiting.append(ClusterWorker(self._ray, self._task))
@@ -145,7 +144,6 @@ class ClusterWorkers:
             raise InputError(f"--cluster: {reason}")
 
     def _free_processors(self) -> int:
-        """Return how many processors of all machines are free."""
         return int(self._ray.available_resources().get("CPU", 0))
 
     def _check(self, found: dict[str, str]) -> None:

@@ -40,7 +40,6 @@ def _decide_now() -> None:
 
 @cache
 def _survived_fork() -> bool:
-    """Return the answer of the first trial."""
     return _try_gradients_in_fork()
 
 

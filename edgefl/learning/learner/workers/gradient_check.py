@@ -38,5 +38,4 @@ def check_gradient(kernel: BatchedEngine, autograd: BatchedEngine, cohort: Cohor
 
 
 def _distance(gradient: Tensor, right: Tensor) -> float:
-    """Return the length of the difference over that of the right one."""
     return float((gradient - right).double().norm()) / max(SMALLEST, float(right.double().norm()))

@@ -64,5 +64,4 @@ def _mapped() -> mmap.mmap:
 
 
 def _aligned(offset: int) -> int:
-    """Return the next offset at which a tensor may begin."""
     return -(-offset // ALIGNMENT) * ALIGNMENT

@@ -90,7 +90,6 @@ class Trainer:
         return self._batched(self._kernel(plan, algorithm), solver, graphs)
 
     def _batched(self, kernel: GradientKernel, solver: Solver, graphs: StepGraphs | None = None) -> BatchedEngine:
-        """Return an engine that trains clients together."""
         return BatchedEngine(
             network=self.network,
             model=self.task.model,
@@ -101,7 +100,6 @@ class Trainer:
         )
 
     def _kernel(self, plan: Plan, algorithm: Algorithm) -> GradientKernel:
-        """Return the kernel of a plan that trains clients together."""
         model = self.task.model
         precision = self.task.training.precision
         if plan.kernel == "layers":

@@ -81,7 +81,6 @@ def read_ns2(path: Path) -> Iterator[Sample]:
 
 
 def _take(text: str, line: int, nodes: dict[str, _Node]) -> None:
-    """Add what a line says of nodes."""
     if text.startswith("#"):
         return
     time_s = 0.0
@@ -182,7 +181,6 @@ def _name(command: re.Match[str], line: int) -> str:
 
 
 def _number(text: str, line: int) -> float:
-    """Return the finite number that a word holds."""
     try:
         value = float(text.strip("\"'"))
     except ValueError:

@@ -9,6 +9,7 @@ Weights are packed as [K, KH * KW, C, O] for that, from [K, O, C, KH, KW] in fla
 """
 
 from math import prod
+from typing import Any
 
 import torch
 import triton
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from edgefl.learning.learner.kernels.patches import Window
 from edgefl.learning.learner.kernels.pixels.constants import ROUNDING, constants
-from edgefl.learning.learner.kernels.pixels.tiles import Arithmetic, convolution_tiles, weight_tiles
+from edgefl.learning.learner.kernels.pixels.tiles import Arithmetic, Tiles, convolution_tiles, weight_tiles
 
 PACKED_BLOCK = 64  # rows and columns of weights that a program packs
 
@@ -60,13 +61,7 @@ def convolve(x: Tensor, packed: Tensor, bias: Tensor | None, window: Window, ari
         C=channels,
         OC=outputs,
         HAS_BIAS=bias is not None,
-        PRODUCTS=arithmetic.products,
-        ROWS=tiles.rows,
-        COLUMNS=tiles.columns,
-        DEPTH=tiles.depth,
-        **ROUNDING,
-        num_warps=tiles.warps,
-        num_stages=tiles.stages,
+        **_tiled(tiles, arithmetic),
     )
     return y
 
@@ -86,13 +81,7 @@ def input_gradient(dy: Tensor, packed: Tensor, x: Tensor, window: Window, arithm
         **constants(x, dy, window),
         C=channels,
         OC=outputs,
-        PRODUCTS=arithmetic.products,
-        ROWS=tiles.rows,
-        COLUMNS=tiles.columns,
-        DEPTH=tiles.depth,
-        **ROUNDING,
-        num_warps=tiles.warps,
-        num_stages=tiles.stages,
+        **_tiled(tiles, arithmetic),
     )
     return dx
 
@@ -112,15 +101,21 @@ def weight_gradient(x: Tensor, dy: Tensor, window: Window, arithmetic: Arithmeti
         **constants(x, dy, window),
         C=channels,
         OC=outputs,
-        PRODUCTS=arithmetic.products,
-        ROWS=tiles.rows,
-        COLUMNS=tiles.columns,
-        DEPTH=tiles.depth,
-        **ROUNDING,
-        num_warps=tiles.warps,
-        num_stages=tiles.stages,
+        **_tiled(tiles, arithmetic),
     )
     return dw
+
+
+def _tiled(tiles: Tiles, arithmetic: Arithmetic) -> dict[str, Any]:
+    return {
+        "PRODUCTS": arithmetic.products,
+        "ROWS": tiles.rows,
+        "COLUMNS": tiles.columns,
+        "DEPTH": tiles.depth,
+        **ROUNDING,
+        "num_warps": tiles.warps,
+        "num_stages": tiles.stages,
+    }
 
 
 def _packing_grid(clients: int, outputs: int, others: int) -> tuple[int, int, int]:

@@ -123,13 +123,11 @@ class _Translation:
         ]
 
     def _entrance(self, part: nn.Module) -> ManualLayer:
-        """Return the layer that gives gray images their channel."""
         if not isinstance(part, nn.Unflatten):
             raise OtherLayerError
         return self._dense(part)
 
     def _dense(self, part: nn.Module) -> ManualLayer:
-        """Return the layer for a part that does not work on pixels."""
         if type(part) is nn.Dropout:
             return dense.Dropout(part.p, self._dropout_number(part))
         layer = dense.layer_of(part, None)
@@ -194,7 +192,6 @@ class _Translation:
         return PixelDropout(part.p, self._dropout_number(part))
 
     def _block(self, block: Any) -> Residual:
-        """Return the layer for one of torchvision's basic blocks."""
         if type(block.relu) is not nn.ReLU:
             raise OtherLayerError
         body = [part for own in (block.conv1, block.bn1, block.relu, block.conv2, block.bn2) for part in _parts(own)]
@@ -210,7 +207,6 @@ class _Translation:
         return Residual(inner, end, Stack(self._of_pixels(shortcut, first=False)))
 
     def _dropout_number(self, part: nn.Dropout) -> int:
-        """Return the number of a dropout among those of the network."""
         if id(part) not in self._dropouts:
             raise OtherLayerError
         return self._dropouts[id(part)]
