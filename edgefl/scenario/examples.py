@@ -22,13 +22,13 @@ def example_of_key(key: str) -> str:
     for content in examples():
         if key in _keys_in(content, ""):
             return as_yaml(content)
-    holder, _, leaf = key.rpartition(".")
+    holder = key.rpartition(".")[0]
     for content in examples():
         if "." in holder and holder in _keys_in(content, ""):
             return as_yaml(_with_default(content, key))
-    value = {leaf: default_value(keys_of_sections()[key].field)}
-    if holder:
-        value = {holder: value}
+    value = default_value(keys_of_sections()[key].field)
+    for part in reversed(key.split(".")):
+        value = {part: value}
     return as_yaml(value)
 
 

@@ -101,7 +101,7 @@ def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
         if re.fullmatch(form, text):
             return words.format(text)
     numbers = [number for number in _readings(text) if not whole or float(number).is_integer()]
-    if len(numbers) == 2:
+    if len(numbers) == 2 and not whole:
         return f"write {numbers[0]}, or {numbers[1]} if the comma begins the decimals"
     if numbers:
         return f"write {numbers[0]}"
@@ -132,9 +132,9 @@ def _readings(text: str) -> list[str]:
 
 def _without_unit(numbers: Sequence[str], written: str, unit: str, *, whole: bool) -> str:
     """Return what to write in place of a number with a unit, or what the key is in if the two do not go together."""
-    if not unit and written == "%":
-        if whole:
-            return "it is a number, not a share"
+    if not unit and written == "%" and whole:
+        return "it is a number, not a share"
+    if not unit and written == "%" and len(numbers) == 1:
         return f"write {plain(float(numbers[0]) / 100)}"
     if not unit:
         return "the key has no unit: write the number alone"

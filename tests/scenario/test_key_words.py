@@ -63,7 +63,7 @@ def test_synonyms_of_members_lead_to_members():
         ({"server": {"lr": 0.1}}, "server.lr: unknown key: did you mean training.lr?"),
         ({"numClients": 5}, "did you mean devices.count?"),
         ({"non-iid": True}, "write data.partition: {kind: dirichlet, alpha: 0.3}"),
-        ({"scheduler": "pf"}, "did you mean server.selection or radio.allocation or training.lr_schedule?"),
+        ({"scheduler": "pf"}, "did you mean training.lr_schedule or server.selection or radio.allocation?"),
         ({"radio": {"frequency": 1e9}}, "radio.frequency: unknown key: did you mean radio.carrier_hz?"),
         ({"devices": {"frequency": 1e9}}, "devices.frequency: unknown key: did you mean devices.cpu_hz?"),
         ({"bandwith": 1e6}, "did you mean radio.bandwidth_hz?"),

@@ -70,6 +70,8 @@ def test_a_unit_of_another_quantity_gets_no_number():
     assert remedy("5 mw", "power_w") == "the key is in W: write the number in that unit, without the unit"  # MW or mW?
     assert remedy("10 ms", "bandwidth_hz").startswith("the key is in Hz: ")
     assert remedy("99999 dBm", "power_w").startswith("the key is in W: ")
+    assert remedy("1,000 MHz", "bandwidth_hz").endswith("without the unit")  # one or a thousand?
+    assert remedy("1,000", "count", whole=True) == "write 1000"
     assert remedy("20 MHz", "rounds", whole=True) == "the key has no unit: write the number alone"
 
 
