@@ -143,12 +143,12 @@ VALUES = st.one_of(
     st.dictionaries(st.text(max_size=5), TEXTS, max_size=2),
 )
 REMEDY = re.compile(
-    r"must |write |set |did you mean|known|needs |is required|no such |leave |cannot be read|holds from"
+    r"must |write |written |set |did you mean|known|need|is required|no such |leave |cannot be read|holds |no effect"
 )
 
 
 @pytest.mark.oracle
-@settings(max_examples=200)
+@settings(max_examples=100, derandomize=True)
 @given(st.sampled_from(sorted(keys_of_sections())), VALUES)
 def test_each_wrong_value_of_each_key_gets_a_line_with_place_key_and_remedy(key, value):
     lines = faults_of({}, [Override(tuple(key.split(".")), value, "here")])
