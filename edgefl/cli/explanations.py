@@ -12,30 +12,19 @@ from pydantic.fields import FieldInfo
 from edgefl.cli import guides
 from edgefl.cli.listing import CATALOGUES, PLACES, entries, meaning_of_kind
 from edgefl.cli.member_page import NO_EXAMPLE, example, kinds_of, page, preset_pages
-from edgefl.core.catalogue import Member
-from edgefl.core.distributions import Constant
 from edgefl.core.errors import InputError
 from edgefl.core.key_notes import DEPENDS, KeyNote, key_notes, meanings, with_short_numbers
 from edgefl.core.per_device import PerDevice
 from edgefl.core.section import Section, nearest
 from edgefl.records.columns import INDEX_COLUMNS, WHAT_IF_COLUMNS, ResultColumn
 from edgefl.scenario import presets
-from edgefl.scenario.examples import example_of_key
+from edgefl.scenario.examples import default_value, example_of_key
 from edgefl.scenario.key_index import Key, catalogue_of, keys_of_members, keys_of_sections, sections_in, walk
 from edgefl.scenario.key_words import meant_keys, meant_members, plain_word, synonyms
-from edgefl.scenario.number_forms import unit_of
 from edgefl.scenario.sweep_file import SweepFile
+from edgefl.scenario.written_units import unit_of
 
 COLUMNS_PAGE = "results/README.md"
-SWEEP_EXAMPLES = {
-    "base": "base: quickstart",
-    "set": "set: {rounds: 20}",
-    "grid": "grid: {radio.bandwidth_hz: [10e6, 20e6]}",
-    "zip": "zip: {server.participants: [5, 10], training.local_epochs: [10, 5]}",
-    "points": "points: [{algorithm: fedavg}, {algorithm: fedprox, training.lr: 0.05}]",
-    "seeds": "seeds: [1, 2, 3]",
-    "train": "train: false",
-}
 LINE_WIDTH = 100
 NAME_WIDTH = 9
 MOST_IN_FULL = 3  # of several meanings of a word; more of them get a line each
@@ -184,7 +173,6 @@ def _key(key: Key, *alike: Key) -> Explanation:
     name = key.dotted
     where = f"section {name.rpartition('.')[0]}" if "." in name else "at the top of the file"
     guide = guides.guide_of_key(name)
-    shown = ""
     if catalogue is not None:
         guide = guides.guide_of_kind(catalogue.kind)
     if key.member:
@@ -192,23 +180,19 @@ def _key(key: Key, *alike: Key) -> Explanation:
         members = ", ".join(same.member for same in (key, *alike))
         where = f"{CATALOGUES[key.kind].noun} {members} ({PLACES[key.kind]})"
         guide = guides.guide_of_kind(key.kind)
-        shown = next(
-            (
-                example(same.kind, same.member, same.leaf)
-                for same in (key, *alike)
-                if (same.kind, same.member) not in NO_EXAMPLE
-            ),
-            "",
-        )
+        shown = _example(key.kind, key.member, key.leaf)
     else:
         shown = example_of_key(name)
+    default = _default(note, field)
+    if sections and note.default != "none":  # that of its keys
+        default = ""
     return Explanation(
         name=name,
         what="key",
         meaning=note.meaning,
         unit=unit_of(key.leaf),
         type=_type(note, field),
-        default="" if sections and note.default != "none" else default_of(note, field),
+        default=default,
         where=where,
         parts=_inner_keys(sections),
         example=shown,
@@ -218,10 +202,7 @@ def _key(key: Key, *alike: Key) -> Explanation:
 
 def _sweep_key(name: str) -> Explanation:
     note = next(note for note in key_notes(SweepFile) if note.name == name)
-    shown = SWEEP_EXAMPLES.get(name, "")
-    return Explanation(
-        name, "key", note.meaning, "", note.type, note.default, "a sweep file", example=shown, guide="docs/sweeps.md"
-    )
+    return Explanation(name, "key", note.meaning, "", note.type, note.default, "a sweep file", guide="docs/sweeps.md")
 
 
 def _inner_keys(sections: Iterable[type[Section]]) -> tuple[str, ...]:
@@ -245,18 +226,15 @@ def _type(note: KeyNote, field: FieldInfo) -> str:
     return with_short_numbers(note.type)
 
 
-def default_of(note: KeyNote, field: FieldInfo) -> str:
+def _default(note: KeyNote, field: FieldInfo) -> str:
     """Return the default of a key as YAML has it; a member by its name."""
     if field.is_required():
         return "none: it is required"
     if note.default == DEPENDS:
         return DEPENDS
-    value = field.get_default(call_default_factory=True)
-    if isinstance(value, Constant):
-        return with_short_numbers(str(value.value))
-    catalogue = catalogue_of(field)
-    if isinstance(value, Member) and catalogue is not None:
-        return catalogue.name_of(value)
+    value = default_value(field)
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        return with_short_numbers(str(value))
     if note.default in {"[]", "{}"}:
         return "none"
     return with_short_numbers(note.default)
@@ -267,7 +245,6 @@ def _members(name: str, kind: str) -> list[Explanation]:
     if name not in CATALOGUES[kind].members:
         return []
     cls: type[BaseModel] = CATALOGUES[kind].load(name)
-    shown = "" if (kind, name) in NO_EXAMPLE else example(kind, name)
     return [
         Explanation(
             name=name,
@@ -275,11 +252,18 @@ def _members(name: str, kind: str) -> list[Explanation]:
             meaning=CATALOGUES[kind].summary(name),
             where=PLACES[kind],
             parts=tuple(note.name for note in key_notes(cls)),
-            example=shown,
+            example=_example(kind, name),
             guide=guides.guide_of_kind(kind),
             text=page(kind, name),
         )
     ]
+
+
+def _example(kind: str, name: str, used: str = "") -> str:
+    """Return YAML that uses a member and, if given, one of its keys; "" of a member that only Python has."""
+    if (kind, name) in NO_EXAMPLE:
+        return ""
+    return example(kind, name, used)
 
 
 def _catalogue(kind: str) -> Explanation:

@@ -16,15 +16,7 @@ _NUMBERS = {"int": "must be a whole number", "float": "must be a number"}
 def in_words(message: str) -> str:
     """Return a message of argparse, more helpful where that is possible."""
     if found := _TYPE.fullmatch(message):
-        from edgefl.scenario.number_forms import remedy
-
-        instead = remedy(found[3], "", whole=found[2] == "int")
-        if instead is None or "without quotes" in instead:  # 1e3, which argparse does not take as a whole number
-            instead = _as_whole(found[3])
-        line = f'{found[1]}: {_NUMBERS[found[2]]}, got "{found[3]}"'
-        if instead:
-            line = f"{line}: {instead}"
-        return line
+        return f'{found[1]}: {_NUMBERS[found[2]]}, got "{found[3]}"{_as_whole(found[3])}'
     if found := _CHOICE.fullmatch(message):
         close = get_close_matches(found[2], re.findall(r"'(.*?)'", found[3]), n=1)
         hint = f' (did you mean "{close[0]}"?)' if close else ""
@@ -33,14 +25,14 @@ def in_words(message: str) -> str:
 
 
 def _as_whole(text: str) -> str:
-    """Return what to write in place of a number such as 1e3; "" if it is not whole."""
+    """Return what to write in place of a number such as 1e3, as the end of a message; "" if it is not whole."""
     try:
         value = float(text)
     except ValueError:
         return ""
     if not value.is_integer():
         return ""
-    return f"write {value:.0f}"
+    return f": write {value:.0f}"
 
 
 def unknown_verb(word: str, verbs: Sequence[str]) -> str:

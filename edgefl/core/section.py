@@ -63,6 +63,8 @@ _SENTENCES = {
     "literal_error": "must be {expected}, got {value}",
     "too_short": "must not be empty, got {value}",
     "too_long": "must have at most {max_length} entries, got {value}",
+    "string_too_short": "must have at least {min_length} characters, got {value}",
+    "string_too_long": "must have at most {max_length} characters, got {value}",
     "json_invalid": "is not valid JSON: {error}",
     "string_pattern_mismatch": "must be 1 to 100 letters, digits, '_', '-' or, not first, spaces and '.', got {value}",
 }

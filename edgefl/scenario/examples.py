@@ -1,16 +1,17 @@
 """An example for each key of a scenario: a part of a scenario file that validates."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from edgefl.core.catalogue import Member
 from edgefl.core.distributions import Constant
 from edgefl.core.key_notes import with_short_numbers
-from edgefl.scenario.key_index import catalogue_of, keys_of_sections
+from edgefl.scenario.key_index import catalogue_of, joined, keys_of_sections
 from edgefl.scenario.yaml_reader import on_one_line, parse
 
 FILE = Path(__file__).with_name("key_examples.yaml")
@@ -18,20 +19,24 @@ FILE = Path(__file__).with_name("key_examples.yaml")
 
 def example_of_key(key: str) -> str:
     """Return YAML that uses a key of a section, given its dotted name, and the other keys that it needs."""
-    if key in _file()["whole"]:
-        return as_yaml(_file()["whole"][key])
-    holder = key
-    value = _value(key)
-    while value is None and "." in holder:  # such as a key inside a list of mappings
-        holder = holder.rpartition(".")[0]
-        value = _value(holder)
-    content: dict[str, Any] = {}
-    parts = holder.split(".")
-    for length in range(1, len(parts) + 1):
-        content = _merged(content, _file()["needs"].get(".".join(parts[:length]), {}))
-    for part in reversed(parts):
+    for content in examples():
+        if key in _keys_in(content, ""):
+            return as_yaml(content)
+    holder = key.rpartition(".")[0]
+    for content in examples():
+        if "." in holder and holder in _keys_in(content, ""):
+            return as_yaml(_with_default(content, key))
+    value = default_value(keys_of_sections()[key].field)
+    for part in reversed(key.split(".")):
         value = {part: value}
-    return as_yaml(_merged(content, value))
+    return as_yaml(value)
+
+
+@cache
+def examples() -> Sequence[Mapping[str, Any]]:
+    """Return the examples of the file, each a part of a scenario."""
+    content, _ = parse(FILE.read_text(encoding="utf-8"))
+    return tuple(content)
 
 
 def as_yaml(content: Mapping[str, Any]) -> str:
@@ -39,36 +44,35 @@ def as_yaml(content: Mapping[str, Any]) -> str:
     return "\n".join(f"{key}: {with_short_numbers(on_one_line(value))}" for key, value in content.items())
 
 
-@cache
-def _file() -> Mapping[str, Any]:
-    content, _ = parse(FILE.read_text(encoding="utf-8"))
-    return dict(content)
+def _keys_in(value: Any, place: str) -> Iterator[str]:
+    """Yield the dotted names of all keys in a value, without numbers of list entries."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _keys_in(item, place)
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            key = joined(place, name)
+            yield key
+            yield from _keys_in(inner, key)
 
 
-def _value(key: str) -> Any:
-    """Return the value of a key in its example; None if it has none of its own."""
-    if key in _file()["values"]:
-        return _file()["values"][key]
-    field = keys_of_sections()[key].field
-    if field.is_required() or field.default_factory_takes_validated_data:
-        return None
-    default = field.get_default(call_default_factory=True)
+def _with_default(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return an example that contains the section of a key, with the key added to it."""
+    *sections, leaf = key.split(".")
+    content = deepcopy(content)
+    inner: Any = content
+    for section in sections:
+        inner = inner[section]
+    inner[leaf] = default_value(keys_of_sections()[key].field)
+    return content
+
+
+def default_value(field: FieldInfo) -> Any:
+    """Return the default of a key as YAML has it; a member by its name."""
+    value = field.get_default(call_default_factory=True)
     catalogue = catalogue_of(field)
-    if isinstance(default, Constant):
-        return default.value
-    if isinstance(default, Member) and catalogue is not None:
-        return catalogue.name_of(default)
-    if isinstance(default, BaseModel) or default in (None, ()):
-        return None
-    return list(default) if isinstance(default, tuple) else default
-
-
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return both mappings as one; values of `above` win."""
-    merged = dict(below)
-    for key, value in above.items():
-        if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
-            merged[key] = _merged(merged[key], value)
-        else:
-            merged[key] = value
-    return merged
+    if isinstance(value, Constant):
+        return value.value
+    if isinstance(value, Member) and catalogue is not None:
+        return catalogue.name_of(value)
+    return value

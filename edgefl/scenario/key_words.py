@@ -6,7 +6,7 @@ the keys of all sections follow from their classes (`key_index.py`).
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from edgefl.core.section import KeyPath, dotted, shown
 from edgefl.scenario.key_index import Key, keys_of_members, keys_of_sections, places
 from edgefl.scenario.sections import Sections
-from edgefl.scenario.yaml_reader import parse
+from edgefl.scenario.yaml_reader import on_one_line, parse
 
 FILE = Path(__file__).with_name("synonyms.yaml")
 UNKNOWN_KEY = "unknown key"  # the beginning of messages about one
@@ -45,13 +45,22 @@ def _file() -> Mapping[str, Any]:
 @cache
 def synonyms(part: str) -> Mapping[str, Sequence[str]]:
     """Return what the words in a part of the file mean: dotted keys, or what to write."""
-    return {word: [meant] if isinstance(meant, str) else meant for word, meant in _file()[part].items()}
+    return _by_word(_file()[part])
 
 
-def member_synonyms() -> Mapping[str, Mapping[str, str]]:
+@cache
+def member_synonyms() -> Mapping[str, Mapping[str, Sequence[str]]]:
     """Return the names of members by other words for them, for each catalogue."""
-    members: Mapping[str, Mapping[str, str]] = _file()["members"]
-    return members
+    return {kind: _by_word(members) for kind, members in _file()["members"].items()}
+
+
+def _by_word(words_of: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    """Return the meanings by word, given the words by meaning."""
+    found: dict[str, list[str]] = {}
+    for meant, words in words_of.items():
+        for word in words:
+            found.setdefault(word, []).append(meant)
+    return found
 
 
 def meant_keys(name: str, section: str = "", value: Any = None) -> list[str]:
@@ -72,7 +81,7 @@ def meant_keys(name: str, section: str = "", value: Any = None) -> list[str]:
     found = _inside(section, found)
     if not found:
         keys = [key for same in keys_of_members().values() for key in same if key.leaf == word]
-        found = _inside(section, [written(key, "..") for key in keys])
+        found = _inside(section, [_written(key) for key in keys])
     return found if len(found) <= MOST_HINTS else []
 
 
@@ -86,14 +95,11 @@ def _inside(section: str, meant: list[str]) -> list[str]:
     return meant
 
 
-def written(key: Key, value: str) -> str:
-    """Return how a key is written in a scenario, in one line: `algorithm: {kind: fedprox, mu: 0.1}`."""
+def _written(key: Key) -> str:
+    """Return how a member's key is written in a scenario: `algorithm: {kind: fedprox, mu: ..}`."""
     place, _, leaf = key.dotted.rpartition(".")
-    if not key.member:
-        return f"{key.dotted}: {value}"
-    if key.kind == "datasets":  # its keys stand beside it
-        return f"{place}: {{dataset: {key.member}, {leaf}: {value}}}"
-    return f"{place}: {{kind: {key.member}, {leaf}: {value}}}"
+    name = "dataset" if key.kind == "datasets" else "kind"  # a dataset's keys stand beside it
+    return f"{place}: {{{name}: {key.member}, {leaf}: ..}}"
 
 
 def close_keys(name: str) -> list[str]:
@@ -116,7 +122,7 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
         value: its value.
     """
     if text.startswith(UNKNOWN_KEY):
-        return _written_otherwise(str(path[-1]), value) or _placed(text, path, value)
+        return _placed(text, path, value)
     if text.startswith(A_MAPPING):
         return _with_inner_key(text, path, value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -133,36 +139,27 @@ def with_place(text: str, path: KeyPath, value: Any) -> str:
     return text
 
 
-def _written_otherwise(name: str, value: Any) -> str | None:
-    """Return a message about a dotted key, or one with an anchor alone; None for other keys."""
-    if name.startswith("x-"):
-        return f"{UNKNOWN_KEY}: put an anchor (&name) where it is first used, or the keys into a file for `extends`"
-    if "." not in name or name not in keys_of_sections():
-        return None
-    *sections, leaf = name.split(".")
-    nested = f"{leaf}: {shown(value)}"
-    for section in reversed(sections):
-        nested = f"{section}: {{{nested}}}"
-    return f"{UNKNOWN_KEY}: dots stand for sections only in settings and sweeps: write {nested}"
-
-
 def _placed(text: str, path: KeyPath, value: Any) -> str:
+    """Return a message about an unknown key with the key that is meant, or in the form in which it is written."""
     name = str(path[-1])
+    if name in keys_of_sections() and "." in name:
+        *sections, leaf = name.split(".")
+        nested = f"{leaf}: {shown(value)}"
+        for section in reversed(sections):
+            nested = f"{section}: {{{nested}}}"
+        return f"{UNKNOWN_KEY}: dots stand for sections only in settings and sweeps: write {nested}"
     if dotted(path[:-1]) in places() and name in NAMES_OF_KINDS and isinstance(value, str):
         return f"{UNKNOWN_KEY}: write kind: {value}"
     section = dotted(tuple(part for part in path[:-1] if isinstance(part, str)))
-    hints = [hint for hint in meant_keys(name, section, value) if hint != f"{section}.{name}"]
-    if not hints and "did you mean" in text:
-        return text
-    hints = hints or [hint for hint in close_keys(name) if hint != f"{section}.{name}"]
-    if not hints and isinstance(value, Mapping):  # a section of another program: where do its keys belong?
-        for inner in value:
-            hints += meant_keys(str(inner))[:1]
+    hints = meant_keys(name, section, value)
+    if not hints and "did you mean" not in text:
+        hints = close_keys(name)
+    hints = [hint for hint in hints if hint != f"{section}.{name}"]
     if not hints:
-        option = synonyms("options").get(plain_word(name))
-        if option is None or section:
+        options = synonyms("options").get(plain_word(name), ())
+        if section or not options:
             return text
-        return f"{UNKNOWN_KEY}: it is an option of the command line: {option[0]}"
+        return f"{UNKNOWN_KEY}: it is an option of the command line: {options[0]}"
     # Keys of one name in several other sections say less than the keys that are known here.
     if section and len(hints) > 1 and not any(hint.startswith((f"{path[0]}.", f"{path[0]}: ")) for hint in hints):
         return text
@@ -181,18 +178,12 @@ def in_sweep(text: str, path: KeyPath) -> str:
     return text
 
 
-def sentence(hints: Iterable[str]) -> str:
+def sentence(hints: Sequence[str]) -> str:
     """Return a hint as a message ends: "did you mean training.lr?", or "write data.partition: iid"."""
-    distinct = list(dict.fromkeys(hints))
-    if all(": " in hint for hint in distinct):
-        return f"write {_either(distinct)}"
-    return f"did you mean {_either(distinct)}?"
-
-
-def _either(words: Sequence[str]) -> str:
-    if len(words) < 3:
-        return " or ".join(words)
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+    either = " or ".join(dict.fromkeys(hints))
+    if all(": " in hint for hint in hints):
+        return f"write {either}"
+    return f"did you mean {either}?"
 
 
 def _with_kind(text: str, path: KeyPath, value: Mapping[Any, Any]) -> str:
@@ -204,14 +195,10 @@ def _with_kind(text: str, path: KeyPath, value: Mapping[Any, Any]) -> str:
         rest = {name: item for name, item in value.items() if name != key}
         if key in NAMES_OF_KINDS and isinstance(inner, str):
             meant = _meant_member(catalogue.noun, inner) or inner
-            return f"{text.partition('; known')[0]}: write {_member({'kind': meant, **rest})}"
+            return f"{text.partition('; known')[0]}: write {on_one_line({'kind': meant, **rest})}"
         if key in catalogue.members and isinstance(inner, Mapping | None):
-            return f"{text.partition('; known')[0]}: write {_member({'kind': key, **(inner or {}), **rest})}"
+            return f"{text.partition('; known')[0]}: write {on_one_line({'kind': key, **(inner or {}), **rest})}"
     return text
-
-
-def _member(keys: Mapping[str, Any]) -> str:
-    return "{" + ", ".join(f"{key}: {value}" for key, value in keys.items()) + "}"
 
 
 def _with_inner_key(text: str, path: KeyPath, value: Any) -> str:
@@ -228,8 +215,9 @@ def _meant_member(noun: str, name: str) -> str | None:
     word = plain_word(name)
     for catalogue in places().values():
         if catalogue.noun == noun:
+            meant = member_synonyms().get(catalogue.kind, {}).get(word)
             spelled = {member.replace("_", ""): member for member in catalogue.members}
-            return member_synonyms().get(catalogue.kind, {}).get(word) or spelled.get(word.replace("_", ""))
+            return meant[0] if meant else spelled.get(word.replace("_", ""))
     return None
 
 

@@ -1,17 +1,10 @@
-"""Wrong inputs as users write them, and words that a good answer to each has: the place, the key, and a remedy.
-
-`python tests/cases/wrong_inputs.py` prints each input with its answer.
-"""
+"""Wrong inputs as users write them, and words that a good answer to each has: the place, the key, and a remedy."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import json
-import os
 import shlex
-import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,13 +40,6 @@ class WrongInput:
     call: str | Callable[[], Any]
     words: tuple[str, ...]
     files: Mapping[str, Content] = field(default_factory=dict)
-
-    @property
-    def shown(self) -> str:
-        """The input as text."""
-        if isinstance(self.call, str):
-            return f"edgefl {self.call}"
-        return "in Python"
 
     def answer(self) -> Answer:
         """Return the answer to the input, in the working directory, which must be empty."""
@@ -125,60 +111,19 @@ def array(values: Any) -> bytes:
 
 YAML = {
     "a tab before a key": scenario("data:\n\tdataset: digits\n", "s.yaml:2", "a tab", "spaces"),
-    "a tab after a colon": scenario("rounds:\t5\nseed: 1\n", "s.yaml:1", "a tab"),
-    "a tab after spaces": scenario("radio:\n  slot_s: 0.001\n \tbandwidth_hz: 20e6\n", "s.yaml:3", "a tab", "spaces"),
-    "a key too far right": scenario("radio:\n  slot_s: 0.001\n   bandwidth_hz: 20e6\n", "s.yaml:3", "write 2 spaces"),
-    "a key between two levels": scenario("radio:\n    bandwidth_hz: 20e6\n  slot_s: 0.001\n", "s.yaml:3", "0 or 4"),
-    "a key right of a value's key": scenario("rounds: 5\n  seed: 1\n", "s.yaml:2", "write no spaces"),
-    "no space after a colon": scenario("rounds:5\nseed: 1\n", "s.yaml:1", "rounds: 5"),
     "no space after a colon in a section": scenario(
         "rounds: 5\nradio:\n  bandwidth_hz:20e6\n", "s.yaml:2", "bandwidth_hz: 20e6"
     ),
-    "no space after a colon between keys": scenario("rounds: 5\nseed:1\nname: a\n", "s.yaml:2", "seed: 1"),
-    "no space after a colon in braces": scenario("training: {lr:0.1}\n", "s.yaml:1", "lr"),
-    "a quote left open": scenario('name: "my run\nrounds: 5\nseed: 1\n', "s.yaml:1", "quote", "not closed"),
-    "a bracket left open": scenario("targets: [0.8, 0.9\nrounds: 5\n", "s.yaml:1", "]"),
-    "a brace left open": scenario("radio: {bandwidth_hz: 20e6\nrounds: 5\n", "s.yaml:1", "}"),
-    "a brace too many": scenario("server: {participants: 10}}\nrounds: 5\n", "s.yaml:1", "remove"),
-    "a comma forgotten in braces": scenario("server: {policy: synchronous participants: 10}\n", "s.yaml:1", "comma"),
-    "a section twice": scenario("radio:\n  slot_s: 0.001\nradio:\n  bandwidth_hz: 20e6\n", "s.yaml:3", "radio"),
     "a list as a section": scenario(
         "radio:\n  - bandwidth_hz: 20e6\n  - slot_s: 0.001\n", "s.yaml:1", "leave out", "- "
     ),
-    "a section on the line of its key": scenario("radio: bandwidth_hz: 20e6\n", "s.yaml:1", "line of its own"),
-    "a colon in a text": scenario("rounds: 5\nname: FedAvg: 20 MHz\n", "s.yaml:2", "quotes"),
     "letters of Windows-1252": scenario("rounds: 5\nname: café\n".encode("cp1252"), "s.yaml:2", "UTF-8"),
     "UTF-16 of Windows' editor": scenario("rounds: 5\n".encode("utf-16"), "s.yaml", "UTF-8"),
-    "a Windows path in double quotes": scenario(
-        'data: {dataset: npz, path: "C:\\Users\\me\\x.npz"}\n', "s.yaml:1", "single quotes"
-    ),
-    "non-breaking spaces": scenario("radio:\n\u00a0\u00a0bandwidth_hz: 20e6\n", "s.yaml:2", "plain spaces"),
-    "a wide colon": scenario("rounds\uff1a 60\n", "s.yaml:1", "rounds: 60"),
-    "curly quotes": scenario("rounds: \u201c60\u201d\n", "s.yaml:1: rounds", "write 60"),
-    "a percent sign first": scenario("rounds: 5\ntargets: [%80]\n", "s.yaml:2", '"%80"'),
-    "an at sign first": scenario("rounds: 5\nname: @home\n", "s.yaml:2", '"@home"'),
-    "an asterisk first": scenario("rounds: 5\nname: *fedavg\n", "s.yaml:2", '"*fedavg"'),
+    "an at sign first": scenario("rounds: 5\nname: @home\n", "s.yaml:2", "write it in quotes"),
     "equals signs": scenario("rounds = 60\nseed = 1\n", "s.yaml:1", "rounds: 60"),
-    "a comment of C": scenario("// my scenario\nrounds: 5\n", "s.yaml:1", "#"),
-    "two documents": scenario("rounds: 5\n---\nrounds: 6\n", "s.yaml:2", "---"),
-    "Markdown around it": scenario("```yaml\nrounds: 5\n```\n", "s.yaml:1", "remove"),
     "an include": scenario("base: 1\nradio: !include radio.yaml\n", "s.yaml:2", "!include"),
     "only comments": scenario("# rounds: 5\n", "s.yaml:1", "rounds: 60"),
-    "JSON with a comma too many": scenario('{"rounds": 5,, "seed": 1}\n', "s.yaml:1", "comma"),
-    "a key between three levels": scenario(
-        "radio:\n  propagation:\n    kind: umi\n   los: 1\n", "s.yaml:4", "write 0 or 2"
-    ),
-    "no space after a dash": scenario("targets:\n  - 0.8\n  -0.9\n", "s.yaml:3", "write - 0.9"),
-    "a quote within quotes": scenario('name: "it"s"\n', "s.yaml:1", "quote within it"),
-    "a non-breaking space after keys": scenario("seed: 1\nrounds:\u00a05\n", "s.yaml:2", "non-breaking", "rounds: 5"),
     "a template": scenario("rounds: {{ rounds }}\n", "s.yaml:1", "{{ rounds }} are not filled in"),
-    "a number that NumPy wrote": scenario(
-        "rounds: !!python/object/apply:numpy._core.multiarray.scalar [5]\n", "s.yaml:1", "NumPy", ".item()"
-    ),
-    "a tuple that PyYAML wrote": scenario("targets: !!python/tuple [0.5]\n", "s.yaml:1", "write a list"),
-    "a path that PyYAML wrote": scenario(
-        "data: {path: !!python/object/apply:pathlib.PosixPath [a]}\n", "s.yaml:1", "as text", "str()"
-    ),
     "a list of keys": scenario("- rounds: 5\n- seed: 1\n", "s.yaml:1", "mapping", 'leave out the "- "'),
     "a key twice in braces": scenario("training: {lr: 0.1, lr: 0.2}\n", "s.yaml:1", "lr", "remove one"),
 }
@@ -186,55 +131,35 @@ YAML = {
 
 KEYS = {
     "a number as a word": scenario("rounds: sixty\n", "s.yaml:1: rounds", "whole number"),
-    "a semicolon after a number": scenario("rounds: 60;\n", "s.yaml:1: rounds", "write 60"),
     "half a round": scenario("rounds: 60.5\n", "s.yaml:1: rounds", "whole number"),
-    "a fraction": scenario("training: {lr: 1/10}\n", "s.yaml:1: training.lr", "0.1"),
-    "a power in Python": scenario("radio: {bandwidth_hz: 20*10**6}\n", "s.yaml:1: radio.bandwidth_hz", "20e6"),
-    "a power with a caret": scenario("radio: {bandwidth_hz: 2*10^7}\n", "s.yaml:1: radio.bandwidth_hz", "2e7"),
     "megahertz": scenario("radio: {bandwidth_hz: 20 MHz}\n", "s.yaml:1: radio.bandwidth_hz", "20e6"),
-    "a carrier with a decimal comma": scenario("radio:\n  carrier_hz: 3,5e9\n", "s.yaml:2: radio.carrier_hz", "3.5e9"),
-    "milliwatts for dBm": scenario("devices: {tx_power_dbm: 200 mW}\n", "s.yaml:1: devices.tx_power_dbm", "23"),
-    "minutes": scenario("server: {policy: deadline, deadline_s: 5 min}\n", "s.yaml:1: server.deadline_s", "300"),
-    "a range in words": scenario("mobility: {kind: static, speed_mps: 1-5}\n", "mobility.speed_mps", "uniform: [1, 5]"),
-    "a range as a list": scenario("devices: {cpu_hz: [1e9, 3e9]}\n", "s.yaml:1: devices.cpu_hz", "uniform: [1e9, 3e9]"),
+    "a range as a list": scenario(
+        "devices: {cpu_hz: [1e9, 3e9]}\n", "s.yaml:1: devices.cpu_hz", "write {uniform: [a, b]}"
+    ),
     "bounds in the wrong order": scenario("devices: {cpu_hz: {uniform: [3e9, 1e9]}}\n", "devices.cpu_hz", "a <= b"),
-    "a distribution under another name": scenario("devices: {cpu_hz: {gaussian: [2e9, 1e8]}}\n", "cpu_hz", "normal"),
-    "a distribution with min and max": scenario("devices: {cpu_hz: {min: 1e9, max: 3e9}}\n", "cpu_hz", "uniform"),
-    "a share of participants": scenario("server: {participants: 10%}\n", "s.yaml:1: server.participants", "share"),
     "more participants than devices": scenario("devices: {count: 50}\nserver: {participants: 80}\n", "participants"),
     "a number in place of a section": scenario("devices: 100\n", "s.yaml:1: devices", "write devices: {count: 100}"),
     "a policy in place of a section": scenario("server: deadline\n", "s.yaml:1: server", "policy"),
     "a name in place of a radio": scenario("radio: 5G\n", "s.yaml:1: radio"),
     "a data set in capitals": scenario("data: {dataset: MNIST}\n", "s.yaml:1: data.dataset", '"mnist"'),
-    "a data set that is not there": scenario("data: {dataset: imagenet}\n", "s.yaml:1: data.dataset", "tiny_imagenet"),
-    "an algorithm in capitals": scenario("algorithm: FedAvg\n", "s.yaml:1: algorithm", '"fedavg"'),
     "an algorithm with a hyphen": scenario("algorithm: fed-prox\n", "s.yaml:1: algorithm", '"fedprox"'),
     "an algorithm that is not there": scenario("algorithm: fedopt_yogi\n", "s.yaml:1: algorithm", "known"),
     "a model's size": scenario("model: {kind: resnet}\n", "s.yaml:1: model", "resnet18"),
     "an optimiser": scenario("training: {optimizer: rmsprop}\n", "s.yaml:1: training.optimizer", "adam"),
     "batches of everything": scenario("training: {batch_size: all}\n", "s.yaml:1: training.batch_size", "full"),
     "epochs and steps": scenario("training: {local_epochs: 2, local_steps: 5}\n", "s.yaml:1: training", "local_steps"),
-    "a schedule that is not there": scenario("training: {lr_schedule: cosine_annealing}\n", "lr_schedule", "known"),
     "an alpha of zero": scenario("data: {partition: {kind: dirichlet, alpha: 0}}\n", "data.partition.alpha", "> 0"),
     "an alpha of equal parts": scenario("data: {partition: {kind: iid, alpha: 1}}\n", "data.partition.alpha"),
     "targets in per cent": scenario("targets: [0.8, 90]\n", "s.yaml:1: targets.1", "0.9"),
     "one target": scenario("targets: 0.9\n", "s.yaml:1: targets", "[0.9]"),
-    "several seeds": scenario("seed: [1, 2, 3]\n", "s.yaml:1: seed", "sweep"),
     "a slash in a name": scenario("name: fedavg/20MHz\n", "s.yaml:1: name"),
     "churn as a rate": scenario("churn: 0.1\n", "s.yaml:1: churn", "bernoulli"),
-    "a fading that is not there": scenario("radio: {fading: nakagami}\n", "s.yaml:1: radio.fading", "rayleigh"),
     "another layout of cells": scenario("cells: {layout: hexagon}\n", "s.yaml:1: cells.layout", "hexagon"),
     "a radius below the least distance": scenario("cells: {radius_m: 5, min_distance_m: 10}\n", "cells", "radius_m"),
-    "not a number": scenario("training: {lr: .nan}\n", "s.yaml:1: training.lr"),
-    "yes for true": scenario("report: {device_losses: yes}\n", "s.yaml:1: report.device_losses", "true"),
-    "a comma after a number": scenario("rounds: 60,\n", "s.yaml:1: rounds", "write 60"),
-    "a blank in a number": scenario("devices: {count: 1 000}\n", "s.yaml:1: devices.count", "write 1000"),
-    "millions": scenario("radio: {bandwidth_hz: 20M}\n", "s.yaml:1: radio.bandwidth_hz", "write 20e6"),
     "a member as a list": scenario("algorithm:\n- kind: fedavg\n", "s.yaml:1: algorithm", "leave out", "- "),
     "a member as a key": scenario("data: {partition: {dirichlet: 0.3}}\n", "data.partition", "{kind: dirichlet, ...}"),
     "one bound": scenario("devices: {cpu_hz: {uniform: [1e9]}}\n", "devices.cpu_hz.uniform", "one more entry"),
     "a negative deviation": scenario("devices: {cpu_hz: {normal: [2e9, -1]}}\n", "devices.cpu_hz.normal", ">= 0"),
-    "an accuracy in per cent": scenario("stop: {accuracy: 95}\n", "s.yaml:1: stop.accuracy", "0.95"),
     "a probability in per cent": scenario("churn: {kind: bernoulli, probability: 80}\n", "churn.probability", "0.8"),
     "half a policy's name": scenario("server: {policy: async}\n", "s.yaml:1: server.policy", '"asynchronous"'),
     "a preset with more letters": scenario("devices: {preset: smartphone}\n", "s.yaml:1: devices.preset", '"phone"'),
@@ -242,46 +167,12 @@ KEYS = {
     "one value of a what-if": scenario(
         "report: {what_if: {radio.bandwidth_hz: 5e6}}\n", "report.what_if", "5e6..100e6"
     ),
-    "a comment without a space": scenario("rounds: 5#five\n", "s.yaml:1: rounds", "write 5"),
-    "a variable of a template": scenario("rounds: ${rounds}\n", "s.yaml:1: rounds", "not filled in"),
     "a variable in a path": scenario(
         "data: {dataset: npz, path: $HOME/x.npz}\n", "s.yaml:1: data.path", "$HOME are not replaced"
     ),
     "a dotted key": scenario("radio.bandwidth_hz: 20e6\n", "s.yaml:1", "write radio: {bandwidth_hz: 20000000}"),
-    "an anchor at the top": scenario("x-all: &all {count: 6}\ndevices: *all\n", "s.yaml:1: x-all", "first used"),
     "defaults of Hydra": scenario("defaults: [base]\nrounds: 2\n", "s.yaml:1: defaults", "extends"),
     "a seed of 64 bits": scenario("seed: 18446744073709551615\n", "s.yaml:1: seed", "must be < 2^63"),
-    "a seed in quotes": scenario('seed: "0"\n', "s.yaml:1: seed", "write 0 without quotes"),
-    "an octal number": scenario("rounds: 0o10\n", "s.yaml:1: rounds", "write 8"),
-    "points between thousands": scenario("devices: {count: 10.000}\n", "devices.count", "write 10, or 10000"),
-    "points between millions": scenario("radio: {bandwidth_hz: 20.000.000}\n", "radio.bandwidth_hz", "write 20000000"),
-    "a minus sign of typography": scenario("radio: {noise_dbm_hz: \u2212174}\n", "radio.noise_dbm_hz", "write -174"),
-    "wide digits": scenario("rounds: \uff16\uff10\n", "s.yaml:1: rounds", "write 60"),
-    "a density with its unit": scenario("radio: {noise_dbm_hz: -174 dBm/Hz}\n", "radio.noise_dbm_hz", "write -174"),
-    "a power with its unit": scenario("devices: {tx_power_dbm: 23dBm}\n", "devices.tx_power_dbm", "write 23"),
-    "dBm for watts": scenario("devices: {rx_power_w: 30 dBm}\n", "devices.rx_power_w", "write 1"),
-    "a time for a frequency": scenario("radio: {bandwidth_hz: 20 ms}\n", "radio.bandwidth_hz", "ms stands for a time"),
-    "a frequency for a time": scenario(
-        "server: {policy: deadline, deadline_s: 2 MHz}\n", "server.deadline_s", "MHz stands for a frequency"
-    ),
-    "a share for a frequency": scenario(
-        "radio: {bandwidth_hz: 50 %}\n", "radio.bandwidth_hz", "in Hz, and not a share"
-    ),
-    "a charge for an energy": scenario(
-        "devices: {battery: {capacity_j: 4000 mAh}}\n", "devices.battery.capacity_j", "14400 times the voltage"
-    ),
-    "a unit for a count": scenario("rounds: 20 MHz\n", "s.yaml:1: rounds", "the key has no unit"),
-    "a thousand as a letter": scenario("devices: {count: 10k}\n", "s.yaml:1: devices.count", "write 10000"),
-    "a clock time": scenario("server: {policy: deadline, deadline_s: 00:01:30}\n", "server.deadline_s", "write 90"),
-    "an infinite number": scenario("training: {lr: inf}\n", "s.yaml:1: training.lr", "a finite number"),
-    "Python's None": scenario("training: {clip_norm: None}\n", "s.yaml:1: training.clip_norm", "write null"),
-    "NumPy's name of a number": scenario("training: {lr: np.float64(0.1)}\n", "s.yaml:1: training.lr", "write 0.1"),
-    "a number as a name": scenario("name: 2026\n", "s.yaml:1: name", "quotes", "'2026'"),
-    "a percent sign in a list": scenario("targets: [80 %]\n", "s.yaml:1: targets.0", "write 0.8"),
-    "a value for each device": scenario(
-        "devices: {count: 3, cpu_hz: [1e9, 2e9, 3e9]}\n", "devices.cpu_hz", "{file: x.csv, column: cpu_hz}"
-    ),
-    "kilometres an hour": scenario("mobility: {kind: static, speed_mps: 36 km/h}\n", "mobility.speed_mps", "write 10"),
 }
 """Values of keys in scenarios."""
 
@@ -297,7 +188,6 @@ CLOCKS = "devices: {count: 2, cpu_hz: {file: d.csv, column: cpu_hz}}\nserver: {p
 FILES = {
     "no arrays": scenario(ARRAYS, "s.yaml:1: data.path", "x.npz", "no such file"),
     "arrays with another ending": scenario(ARRAYS, "s.yaml:1: data.path", '"x.npy"', files={"x.npy": array([1])}),
-    "arrays that are CSV": scenario(ARRAYS, "x.npz", "npz", files={"x.npz": "a,b\n1,2\n"}),
     "arrays without labels": scenario(ARRAYS, "x.npz", "train_y", files={"x.npz": npz(train_y=None)}),
     "arrays of two lengths": scenario(
         ARRAYS, "x.npz", "one label a sample", files={"x.npz": npz(train_y=np.zeros(7, int))}
@@ -331,14 +221,12 @@ FILES = {
         TRACE.replace("t.csv", "t.xlsx"), "mobility.format", ".csv", files={"t.xlsx": b"PK\x03\x04"}
     ),
     "a trace with a decimal comma": scenario(TRACE, "t.csv:2", files={"t.csv": 'device,time_s,x_m,y_m\n0,0,"1,5",0\n'}),
-    "no link trace": scenario(LINKS, "s.yaml:3: radio.trace.path", "l.csv", "no such file"),
     "a link trace with a negative rate": scenario(
         LINKS, "l.csv:2", "downlink_bps", files={"l.csv": "device,time_s,downlink_bps,uplink_bps\n0,0,-5,1e6\n"}
     ),
     "a link trace of rates and SNRs": scenario(
         LINKS, "l.csv:1", "uplink_bps", files={"l.csv": "device,time_s,downlink_bps,uplink_snr_db\n0,0,1e6,5\n"}
     ),
-    "no stays": scenario(STAYS, "s.yaml:3: churn.path", "c.csv", "no such file"),
     "a stay that ends before it begins": scenario(STAYS, "c.csv:2", files={"c.csv": "device,on_s,off_s\n0,50,20\n"}),
     "no packet errors": scenario("radio: {errors: {kind: bler, curves: b.csv}}\n", "s.yaml:1: radio.errors.curves"),
     "no first model": scenario("model: {init: {kind: file, path: w.npy}}\n", "s.yaml:1: model.init.path", "w.npy"),
@@ -363,11 +251,9 @@ SWEEPS = {
     "no grid around a key": sweep("base: s.yaml\nradio.bandwidth_hz: [5e6, 10e6]\n", "w.yaml:2", "under grid"),
     "a section in a grid": sweep("base: s.yaml\ngrid:\n  radio: {bandwidth_hz: [5e6, 10e6]}\n", "radio.bandwidth_hz"),
     "a mistyped key in a grid": sweep("base: s.yaml\ngrid:\n  radio.bandwith_hz: [5e6]\n", "w.yaml:3", "bandwidth_hz"),
-    "a mistyped section in a grid": sweep("base: s.yaml\ngrid:\n  radios.slot_s: [0.001]\n", "w.yaml:3", '"radio"'),
     "a unit in a grid": sweep(
         "base: s.yaml\ngrid:\n  radio.bandwidth_hz:\n    - 5e6\n    - 10 MHz\n", "w.yaml:5", "10e6"
     ),
-    "a mistyped member in a grid": sweep("base: s.yaml\ngrid:\n  algorithm: [fedavg, fedprx]\n", "w.yaml:3", "fedprox"),
     "no base": sweep("grid: {radio.bandwidth_hz: [5e6, 10e6]}\n", "w.yaml", "base", "required"),
     "a base that is not there": sweep(
         "base: quickstrat.yaml\ngrid: {rounds: [1]}\n", "w.yaml:1: base", "quickstrat.yaml"
@@ -379,9 +265,6 @@ SWEEPS = {
     "seeds in a grid": sweep("base: s.yaml\ngrid: {seed: [1, 2]}\n", "w.yaml:2: grid.seed", "seeds"),
     "a range downwards": sweep("base: s.yaml\ngrid: {radio.bandwidth_hz: 100e6..5e6}\n", "w.yaml:2", "smaller"),
     "a range of one value": sweep("base: s.yaml\ngrid: {radio.bandwidth_hz: 5e6..100e6:1}\n", "w.yaml:2", "2"),
-    "a range with three points": sweep(
-        "base: s.yaml\ngrid: {radio.bandwidth_hz: 5e6...100e6}\n", "w.yaml:2", "5e6..100e6"
-    ),
     "a range in Python": sweep(
         "base: s.yaml\ngrid:\n  devices.count: range(10, 50, 10)\n", "w.yaml:3", "such as 5e6..100e6"
     ),
@@ -402,10 +285,8 @@ SWEEPS = {
         "100000 points",
     ),
     "a mistyped key of a sweep": sweep("base: s.yaml\ngird: {devices.count: [10]}\n", "w.yaml:2", '"grid"'),
-    "a tab in a sweep": sweep("base: s.yaml\ngrid:\n\tdevices.count: [10]\n", "w.yaml:3", "tab", "spaces"),
     "a grid as a list": sweep("base: s.yaml\ngrid:\n- radio.bandwidth_hz: [5e6]\n", "w.yaml:2: grid", "key: value"),
     "a point as a setting": sweep("base: s.yaml\npoints:\n- rounds=5\n", "w.yaml:3: points.0", "write rounds: 5"),
-    "no learning in words": sweep("base: s.yaml\ntrain: no\n", "w.yaml:2: train", "true or false"),
 }
 """Sweep files."""
 
@@ -418,14 +299,11 @@ COMMANDS = {
     "a scenario that is swept": command("sweep s.yaml", "edgefl run s.yaml"),
     "a key as an option": command("run s.yaml --rounds 5", "--set rounds=5"),
     "a setting without equals sign": command("run s.yaml --set rounds 5", "--set rounds=5"),
-    "spaces around the equals sign": command("run s.yaml --set rounds = 5", "--set rounds=5"),
     "a setting with a unit": command("run s.yaml --set radio.bandwidth_hz=20MHz", "--set", "20e6"),
-    "a setting of a mistyped key": command("run s.yaml --set radio.bandwith_hz=20e6", "bandwidth_hz"),
     "a setting with a colon": command("run s.yaml --set rounds:5", "rounds=5"),
     "a seed with an exponent": command("run s.yaml --seed 1e3", "--seed", "write 1000"),
     "a dash of typography": command("run s.yaml \u2014no-train", "write --no-train"),
     "an address": command("run https://example.org/s.yaml", "https://example.org/s.yaml", "download it first"),
-    "half a seed": command("run s.yaml --seed 1.5", "--seed", "whole number"),
     "another word for a GPU": command("run s.yaml --device gpu", "--device", "auto"),
     "a GPU that is not there": command("run s.yaml --device cuda:9", "--device", "cpu"),
     "results in a file": command("run s.yaml --no-train -o w.yaml", "w.yaml"),
@@ -519,39 +397,3 @@ ALL = {
     }.items()
     for name, wrong in cases.items()
 }
-
-
-def is_good(wrong: WrongInput, answer: Answer) -> bool:
-    """Return whether an answer is one line with all words, by a refusal that has written nothing."""
-    is_one_line = len(answer.text.splitlines()) == 1
-    return answer.code == 2 and is_one_line and not answer.written and all(word in answer.text for word in wrong.words)
-
-
-def report() -> None:
-    """Print each input with its answer."""
-    home = Path.cwd()
-    good = 0
-    for name, wrong in ALL.items():
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                answer = wrong.answer()
-            except Exception as error:  # noqa: BLE001 - that is the answer
-                answer = Answer(1, f"{type(error).__name__}: {error}", sorted(_files() - set(wrong.files)))
-            finally:
-                os.chdir(home)
-        holds = is_good(wrong, answer)
-        good += holds
-        lacking = [word for word in wrong.words if word not in answer.text]
-        notes = json.dumps({"code": answer.code, "lacking": lacking, "written": answer.written[:3]})
-        print(f"{'good' if holds else 'BAD '} {name}\n     {answer.text}")
-        if not holds:
-            print(f"     {notes}")
-    print(f"{good} of {len(ALL)}")
-
-
-if __name__ == "__main__":
-    os.environ.pop("EDGEFL_DATA", None)
-    report()
-    sys.stdout.flush()
-    os._exit(0)

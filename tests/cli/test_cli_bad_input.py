@@ -17,7 +17,7 @@ def npz(**changes):
 
 FILES = {
     "empty": ("", "s.yaml:1: must be a mapping"),
-    "not YAML": ("rounds: 5\na: [1, 2\nb: }", "s.yaml:2: not valid YAML: the bracket [ is not closed"),
+    "not YAML": ("rounds: 5\na: [1, 2\nb: }", "s.yaml:2: not valid YAML: a bracket is not closed"),
     "binary": (bytes(range(256)), "s.yaml: is not a text file"),
     "NUL": (b"rounds: 5\x00\n", "s.yaml:1: not valid YAML"),
     "a list": ("- rounds: 5\n", "s.yaml:1: must be a mapping"),
