@@ -6,8 +6,7 @@ import channel
 from channel.allocation import Shares
 from channel.rate import Efficiency
 from edgefl.core.arrays import Floats, Ints, Rows
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, check_type, is_trusted, wrong
+from edgefl.core.returns import Array, Instance, called, is_trusted, wrong
 from edgefl.core.streams import Streams
 from edgefl.radio.allocation import Allocation
 from edgefl.radio.radio_section import Radio
@@ -147,10 +146,7 @@ class Resources:
         if not allocation.by_draws or self._streams is None:
             return None
         normal = self._streams.normal_at("share", devices, index, 0 if way == "down" else 1)
-        with watching_draws(allocation, "weights"):
-            weights = allocation.weights(normal)
-        check_array(allocation, "weights", weights, devices.shape, "weights [n] above 0", least=LEAST_WEIGHT)
-        return weights
+        return called(allocation.weights, Array(devices.shape, "weights [n] above 0", least=LEAST_WEIGHT), normal)
 
     def _divided(
         self,
@@ -212,9 +208,11 @@ class Resources:
         allocation = self._radio.allocation
 
         def of_rows(left_hz: float, rows: Rows) -> Shares:
-            with watching_draws(allocation, "shares"):
-                shares = allocation.shares(left_hz, payload_bits[rows], snr_hz[rows], efficiency, spread=spread)
-            _check_shares(allocation, shares, len(rows), left_hz)
+            must = _shares_of(len(rows))
+            shares = called(
+                allocation.shares, must, left_hz, payload_bits[rows], snr_hz[rows], efficiency, spread=spread
+            )
+            _check_sum(allocation, shares, left_hz)
             return shares
 
         if widest_hz is None:
@@ -238,13 +236,16 @@ LEAST_WEIGHT = 1e-300  # stands for any positive number
 ROUNDING = 1e-9  # relative excess of shares over the band that counts as rounding
 
 
-def _check_shares(allocation: Allocation, shares: Shares, count: int, band_hz: float) -> None:
-    """Check the return value of an allocation from outside; raise WrongReturn if it does not divide the band."""
+def _shares_of(count: int) -> Instance:
+    bandwidths = Array((count,), "bandwidths [n] in hertz, from 0", least=0.0)
+    duties = Array((count,), "duties [n] from 0 to 1", least=0.0, most=1.0)
+    return Instance(Shares, "channel.allocation.Shares", {"bandwidth_hz": bandwidths, "duty": duties})
+
+
+def _check_sum(allocation: Allocation, shares: Shares, band_hz: float) -> None:
+    """Check that the shares of an allocation from outside fit into the band; raise WrongReturn if they do not."""
     if is_trusted(allocation):
         return
-    check_type(allocation, "shares", shares, Shares, "channel.allocation.Shares")
-    check_array(allocation, "shares", shares.bandwidth_hz, (count,), "bandwidths [n] in hertz, from 0", least=0.0)
-    check_array(allocation, "shares", shares.duty, (count,), "duties [n] from 0 to 1", least=0.0, most=1.0)
     used_hz = float((shares.bandwidth_hz * shares.duty).sum())
     if used_hz > band_hz * (1 + ROUNDING):
         must = f"bandwidths that, times their duties, add up to at most the band of {band_hz:g} Hz"
