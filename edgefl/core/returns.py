@@ -24,6 +24,21 @@ WHOLE_KINDS = "iu"
 SHOWN = 40  # characters of a value in a message
 
 
+def is_tensor(value: object) -> bool:
+    """Return whether a value is a tensor of torch, which need not have been imported."""
+    return hasattr(value, "new_tensor")
+
+
+def kind(value: Any) -> str:
+    """Return a description of a value for messages: "a list", "None"."""
+    if value is None:
+        return "None"
+    if is_tensor(value):
+        return f"a tensor {list(value.shape)} of {value.dtype}"
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
 class Contract(Protocol):
     """What a method must return."""
 
@@ -35,14 +50,14 @@ class Contract(Protocol):
 class Instance:
     """An object of a class, with contracts of some of its attributes."""
 
-    cls: type
+    cls: type | tuple[type, ...]
     must: str  # describes the class
     fields: Mapping[str, Contract] = field(default_factory=dict)
 
-    def faults(self, value: Any) -> Iterator[tuple[str, str]]:
-        """See `Contract`."""
+    def faults(self, value: Any, what: str = "") -> Iterator[tuple[str, str]]:
+        """See `Contract`; the value is named `what`."""
         if not isinstance(value, self.cls):
-            yield f"a {type(value).__name__}", self.must
+            yield f"{kind(value)} as {what}" if what else kind(value), self.must
             return
         for name, must in self.fields.items():
             yield from must.faults(getattr(value, name))
@@ -79,7 +94,7 @@ class Array:
     def faults(self, value: Any) -> Iterator[tuple[str, str]]:
         """See `Contract`; the first fault is the only one."""
         if not isinstance(value, np.ndarray):
-            yield f"a {type(value).__name__}", f"an array: {self.what}"
+            yield kind(value), f"an array: {self.what}"
             return
         sizes = tuple(None if wanted is None else size for size, wanted in zip(value.shape, self.shape, strict=False))
         got = f"an array of {value.dtype}"
@@ -96,6 +111,23 @@ class Array:
             outside = value[(value < self.least) | (value > self.most)]
             if outside.size:
                 yield f"{outside.flat[0]:.6g}", self.what
+
+
+@dataclass(slots=True)
+class Where:
+    """A value that another contract allows, and that meets a condition."""
+
+    allowed: Contract
+    holds: Callable[[Any], object]
+    must: str  # describes the condition
+    got: Callable[[Any], str] = str  # describes a value that does not meet it
+
+    def faults(self, value: Any) -> Iterator[tuple[str, str]]:
+        """See `Contract`; the condition is checked if nothing else is wrong."""
+        faults = list(self.allowed.faults(value))
+        yield from faults
+        if not faults and not self.holds(value):
+            yield self.got(value), self.must
 
 
 @dataclass(slots=True)

@@ -6,9 +6,8 @@ import channel
 from channel.allocation import Shares
 from channel.rate import Efficiency
 from edgefl.core.arrays import Floats, Ints, Rows
-from edgefl.core.returns import Array, Instance, called, is_trusted, wrong
+from edgefl.core.returns import Array, Contract, Instance, Where, called
 from edgefl.core.streams import Streams
-from edgefl.radio.allocation import Allocation
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.transfers import Way
 from edgefl.world.control import BY_SCENARIO, Control
@@ -208,12 +207,8 @@ class Resources:
         allocation = self._radio.allocation
 
         def of_rows(left_hz: float, rows: Rows) -> Shares:
-            must = _shares_of(len(rows))
-            shares = called(
-                allocation.shares, must, left_hz, payload_bits[rows], snr_hz[rows], efficiency, spread=spread
-            )
-            _check_sum(allocation, shares, left_hz)
-            return shares
+            must = _shares_of(len(rows), left_hz)
+            return called(allocation.shares, must, left_hz, payload_bits[rows], snr_hz[rows], efficiency, spread=spread)
 
         if widest_hz is None:
             return of_rows(band_hz, np.arange(len(payload_bits)))
@@ -236,17 +231,18 @@ LEAST_WEIGHT = 1e-300  # stands for any positive number
 ROUNDING = 1e-9  # relative excess of shares over the band that counts as rounding
 
 
-def _shares_of(count: int) -> Instance:
+def _shares_of(count: int, band_hz: float) -> Contract:
+    """Return the contract of shares [count] of a band."""
     bandwidths = Array((count,), "bandwidths [n] in hertz, from 0", least=0.0)
     duties = Array((count,), "duties [n] from 0 to 1", least=0.0, most=1.0)
-    return Instance(Shares, "channel.allocation.Shares", {"bandwidth_hz": bandwidths, "duty": duties})
+    shares = Instance(Shares, "channel.allocation.Shares", {"bandwidth_hz": bandwidths, "duty": duties})
 
+    def used_hz(found: Shares) -> float:
+        return float((found.bandwidth_hz * found.duty).sum())
 
-def _check_sum(allocation: Allocation, shares: Shares, band_hz: float) -> None:
-    """Check that the shares of an allocation from outside fit into the band; raise WrongReturn if they do not."""
-    if is_trusted(allocation):
-        return
-    used_hz = float((shares.bandwidth_hz * shares.duty).sum())
-    if used_hz > band_hz * (1 + ROUNDING):
-        must = f"bandwidths that, times their duties, add up to at most the band of {band_hz:g} Hz"
-        raise wrong(allocation, "shares", f"{used_hz:g} Hz in all", must)
+    return Where(
+        shares,
+        lambda found: used_hz(found) <= band_hz * (1 + ROUNDING),
+        f"bandwidths that, times their duties, add up to at most the band of {band_hz:g} Hz",
+        lambda found: f"{used_hz(found):g} Hz in all",
+    )

@@ -1,7 +1,7 @@
 """The large-scale channel: path loss, line of sight, shadowing and K between participants and base stations."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy.typing as npt
 import channel
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.errors import InputError
-from edgefl.core.returns import ANYTHING, Array, Instance, called, is_trusted, wrong
+from edgefl.core.returns import ANYTHING, Array, Contract, Instance, Where, called
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.drop import Drop
 from edgefl.radio.gains.spatial_consistency import Maps
-from edgefl.radio.propagation import O2I, LargeScale, PathDraws, Propagation
+from edgefl.radio.propagation import O2I, LargeScale, PathDraws
 from edgefl.radio.radio_section import Radio
 from edgefl.world.antennas.omni import Omni
 from edgefl.world.cells_section import Cells
@@ -153,7 +153,6 @@ class LargeScaleChannel:
         heights_m = called(model.heights_m, must, height_m[:, None], draws)
         ends = (distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m)
         large = called(model.large_scale, _large_scale_of(distance_m.shape), *ends, draws)
-        _check_states(model, large, distance_m.shape)
         self._at_border += called(model.count_at_border, ANYTHING, *ends, positions_m)
         self._priced += distance_m.size
         # A standard deviation in the scenario holds in every state, as in the paper; by default each state has one.
@@ -297,18 +296,16 @@ class LargeScaleChannel:
         return called(self.radio.fading.k_factor, must, los, k_db)
 
 
-def _large_scale_of(shape: tuple[int, ...]) -> Instance:
-    """Return what a propagation model must return for distances of a shape."""
-    least = {"path_loss_db": -np.inf, "shadowing_std_db": 0.0, "decorrelation_m": 0.0}
-    fields = {name: Array(shape, f"{name} [...] of each distance", least=bound) for name, bound in least.items()}
+def _large_scale_of(shape: tuple[int, ...]) -> Contract:
+    """Return the contract of what a propagation model returns for distances of a shape."""
+    one_each = f"one of each distance, here {list(shape)}"
+    fields: dict[str, Contract] = {}
+    for name, least in {"path_loss_db": -np.inf, "shadowing_std_db": 0.0, "decorrelation_m": 0.0}.items():
+        fields[name] = Array(shape, f"{name} [...] of each distance", least=least)
+    for name in ("state", "los"):
+        fields[name] = Where(ANYTHING, lambda found: np.shape(found) == shape, one_each, partial(_shaped, name))
     return Instance(LargeScale, "a LargeScale of edgefl.radio.propagation.base", fields)
 
 
-def _check_states(propagation: Propagation, large: LargeScale, shape: tuple[int, ...]) -> None:
-    if is_trusted(propagation):
-        return
-    for name in ("state", "los"):
-        found = np.shape(getattr(large, name))
-        if found != shape:
-            must = f"one of each distance, here {list(shape)}"
-            raise wrong(propagation, "large_scale", f"{name} of shape {list(found)}", must)
+def _shaped(name: str, found: object) -> str:
+    return f"{name} of shape {list(np.shape(found))}"

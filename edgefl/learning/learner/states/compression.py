@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgefl.core.returns import ANYTHING, called, is_trusted, wrong
+from edgefl.core.returns import ANYTHING, called, is_trusted, kind, wrong
 from edgefl.learning.learner.jobs import Job
 from edgefl.learning.learner.states.store import StateStore
 from edgefl.learning.learner.task import LearningTask
@@ -51,10 +51,7 @@ class Compression:
             return
         must = f"a tensor [{len(upload)}] of {upload.dtype}, finite where its argument is"
         if not isinstance(decoded, Tensor) or decoded.shape != upload.shape or decoded.dtype != upload.dtype:
-            got = f"a {type(decoded).__name__}"
-            if isinstance(decoded, Tensor):
-                got = f"a tensor {list(decoded.shape)} of {decoded.dtype}"
-            raise wrong(self._codec, "decoded", got, must)
+            raise wrong(self._codec, "decoded", kind(decoded), must)
         if not decoded.isfinite().all() and upload.isfinite().all():
             raise wrong(self._codec, "decoded", "NaN or an infinite number", must)
 
