@@ -7,6 +7,7 @@ plausible. Shipped members are trusted, as tests have checked them.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -205,13 +206,13 @@ def is_trusted(maker: object) -> bool:
 def _named(maker: object, hook: str) -> str:
     definition = _definition(maker)
     name = f"{definition.__name__}.{hook}"
-    if definition is maker:  # a static method
+    if isinstance(definition, FunctionType):  # a static method
         name = definition.__qualname__
     return f"{method_place(definition, hook)}: {name}"
 
 
 def _definition(maker: Any) -> Any:
     """Return the class of an object; a class or function itself."""
-    if hasattr(maker, "__qualname__"):
+    if isinstance(maker, type | FunctionType):
         return maker
     return type(maker)
