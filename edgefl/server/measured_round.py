@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgefl.core.arrays import Ids, Indices
-from edgefl.core.returns import Instance, called, is_trusted, wrong
+from edgefl.core.returns import Instance, called, is_trusted, kind, wrong
 from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.measures import LearnedRound, Measure, ModelOutputs
 from edgefl.learning.measures.learned_round import WantedContributions
@@ -123,7 +123,7 @@ def columns_of(measure: Measure, hook: str, learned: MeasuredRound) -> dict[str,
         if name not in names:
             raise wrong(measure, hook, f"a column {name!r}", must)
         if value is not None and not isinstance(value, NUMBERS):
-            raise wrong(measure, hook, f"a {type(value).__name__} for {name}", must)
+            raise wrong(measure, hook, f"{kind(value)} for {name}", must)
     return {name: _plain(value) for name, value in columns.items()}
 
 
@@ -143,7 +143,7 @@ def rows_of(measure: Measure, learned: MeasuredRound) -> list[tuple[Any, ...]]:
             raise wrong(measure, "rows", f"a row {row!r}", must)
         for column, value in zip(columns, row, strict=True):
             if not _suits(value, column.type):
-                got = f"a {type(value).__name__} for {column.name}"
+                got = f"{kind(value)} for {column.name}"
                 raise wrong(measure, "rows", got, f"{column.type.__name__} or None there")
     return [tuple(_plain(value) for value in row) for row in rows]
 
