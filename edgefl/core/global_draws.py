@@ -7,12 +7,12 @@ tracker or an agent, may draw from these generators, so they are compared around
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 
-from edgefl.core.plugins import BrokenRule, is_outside, method_place
+from edgefl.core.plugins import BrokenRule
 
 Made = TypeVar("Made")
 
@@ -46,29 +46,6 @@ def moved(before: dict[str, Any]) -> list[str]:
     """Return the names of the generators from which something was drawn since `before`."""
     after = states()
     return [name for name in after if name in before and after[name] != before[name]]
-
-
-def watching_draws(maker: object, hook: str) -> AbstractContextManager[None]:
-    """Return a context in which a method of a plug-in is called; shipped members are trusted.
-
-    Args:
-        maker: the plug-in, or an object that it has made.
-        hook: its method.
-
-    Raises:
-        GlobalDraw: the state of a global generator has changed at the end of the context.
-    """
-    if not is_outside(type(maker)):
-        return nullcontext()
-    return _watching(type(maker), hook)
-
-
-@contextmanager
-def _watching(cls: type, hook: str) -> Iterator[None]:
-    before = states()
-    yield
-    for name in moved(before):
-        raise GlobalDraw(f"{method_place(cls, hook)}: {cls.__name__}.{hook} draws from {name}: {REMEDY}")
 
 
 def depends_on_draws(make: Callable[[], Made], same: Callable[[Made, Made], bool]) -> tuple[Made, list[str]]:

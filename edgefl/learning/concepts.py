@@ -6,10 +6,9 @@ from functools import partial
 
 import numpy as np
 
+from edgefl.core import returns
 from edgefl.core.arrays import Indices, Ints
 from edgefl.core.errors import InputError
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, is_trusted, wrong
 from edgefl.core.streams import Streams
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.base import Array
@@ -135,18 +134,13 @@ def _concepts_of(drift: Drift, x: Array, y: Array, classes: int, last: int, stre
 
 def _next_inputs(drift: Drift, x: Array, rng: np.random.Generator) -> Array:
     """Return the samples of the next concept; check those of a drift from outside."""
-    with watching_draws(drift, "inputs"):
-        changed = drift.inputs(x, rng)
-    check_array(drift, "inputs", changed, x.shape, "the samples of the next concept")
-    if not is_trusted(drift) and changed.dtype != x.dtype:
-        raise wrong(drift, "inputs", f"an array of {changed.dtype}", f"samples of the same type, {x.dtype}")
+    changed = returns.called(drift.inputs, returns.Array(x.shape, "the samples of the next concept"), x, rng)
+    if not returns.is_trusted(drift) and changed.dtype != x.dtype:
+        raise returns.wrong(drift, "inputs", f"an array of {changed.dtype}", f"samples of the same type, {x.dtype}")
     return changed
 
 
 def _next_labels(drift: Drift, y: Array, classes: int, rng: np.random.Generator) -> Array:
     """Return the labels of the next concept; check those of a drift from outside."""
-    with watching_draws(drift, "labels"):
-        changed = drift.labels(y, classes, rng)
-    what = f"classes from 0 to {classes - 1}"
-    check_array(drift, "labels", changed, y.shape, what, least=0, most=classes - 1, whole=True)
-    return np.asarray(changed, dtype=y.dtype)
+    must = returns.Array(y.shape, f"classes from 0 to {classes - 1}", least=0, most=classes - 1, whole=True)
+    return np.asarray(returns.called(drift.labels, must, y, classes, rng), dtype=y.dtype)

@@ -11,7 +11,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 from edgefl.core.errors import InputError
 from edgefl.core.global_draws import depends_on_draws
 from edgefl.core.plugins import is_outside, path_of, place_of
-from edgefl.core.returns import check_type, is_trusted
+from edgefl.core.returns import Instance, check, is_trusted
 from edgefl.core.section import IF_GIVEN, Section, fault_at, shown
 from edgefl.learning.datasets import DATASETS, Data, Dataset
 from edgefl.learning.datasets.array_forms import as_dataset
@@ -49,7 +49,7 @@ class DataSection(Section):
             InputError: its files are missing or damaged, or the samples are not images.
         """
         data = self._loaded()
-        check_type(self.dataset, "load", data, Data, "a Data of edgefl.learning.datasets")
+        check(self.dataset, "load", data, Instance(Data, "a Data of edgefl.learning.datasets"))
         if not is_trusted(self.dataset):
             data = from_data(data, f"data.dataset: {path_of(type(self.dataset))}")
         if not self.channel_axis:

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.errors import InputError
-from edgefl.core.returns import check_number
+from edgefl.core.returns import Number, called
 from edgefl.learning.algorithms import Algorithm, properties
 from edgefl.learning.algorithms.hook_errors import place
 from edgefl.learning.algorithms.rehearsal import rehearse_outside
@@ -171,7 +171,7 @@ def measure(
     first_part_samples = samples_in(first_steps(first, sizes, local_steps(sizes, *work)), sizes, work.batch_size)
     first_passes = model.first_passes(data.shape, data.outputs, tokens=data.tokens)
     first_part_flops = (first_passes - training_passes) * sample_flops / training_passes
-    check_number(training.codec, "bits", training.codec.bits(d), "the bits of a vector, a number from 0", least=0.0)
+    called(training.codec.bits, Number("the bits of a vector, a number from 0", least=0.0), d)
     down = up = Traffic(vectors=1, scalars=0)
     once = Traffic(vectors=0, scalars=0)
     references = 0

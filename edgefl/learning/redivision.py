@@ -11,7 +11,7 @@ import numpy as np
 
 from edgefl.core.arrays import Ids, Indices, Ints
 from edgefl.core.errors import InputError, RunError
-from edgefl.core.global_draws import watching_draws
+from edgefl.core.returns import watching_draws
 from edgefl.core.streams import Streams
 from edgefl.learning.partitions import Partition
 from edgefl.learning.partitions.base import check_parts, dividing_hook

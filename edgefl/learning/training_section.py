@@ -14,9 +14,8 @@ from pydantic import (
     model_validator,
 )
 
-from edgefl.core.global_draws import watching_draws
 from edgefl.core.plugin_import import NotImported
-from edgefl.core.returns import check_number
+from edgefl.core.returns import Number, called
 from edgefl.core.section import IF_GIVEN, Count, Section, fault, fault_at, shown
 from edgefl.learning.codecs import CODECS, Codec
 from edgefl.learning.codecs.none import NoCodec
@@ -109,10 +108,8 @@ class Training(Section):
 
     def rate(self, index: int, rounds: int) -> float:
         """Return the learning rate in round `index`, from 0, by the clock `lr_clock`; there are `rounds` rounds."""
-        with watching_draws(self.lr_schedule, "factor"):
-            factor = self.lr_schedule.factor(index, rounds)
-        check_number(self.lr_schedule, "factor", factor, "a finite number from 0", least=0.0)
-        return self.lr * factor
+        must = Number("a finite number from 0", least=0.0)
+        return self.lr * called(self.lr_schedule.factor, must, index, rounds)
 
     @model_validator(mode="before")
     @classmethod

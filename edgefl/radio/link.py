@@ -9,8 +9,7 @@ import simpy
 import channel
 from edgefl.core.arrays import Floats, Ids, Ints
 from edgefl.core.errors import RunError
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array
+from edgefl.core.returns import Array, called
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.bands.band import Band
 from edgefl.radio.bands.fixed import FixedBand
@@ -145,10 +144,8 @@ class Link:
         radio = self.radio
         fading = radio.fading
         # Speed matters only here and in waves and blocks: it sets the Doppler spread, the pace of the fading.
-        with watching_draws(fading, "slot_correlation"):
-            correlation = fading.slot_correlation(speed_mps, radio.carrier_hz, radio.slot_s)
-        what = "correlations [n] from -1 to 1"
-        check_array(fading, "slot_correlation", correlation, speed_mps.shape, what, least=-1.0, most=1.0)
+        must = Array(speed_mps.shape, "correlations [n] from -1 to 1", least=-1.0, most=1.0)
+        correlation = called(fading.slot_correlation, must, speed_mps, radio.carrier_hz, radio.slot_s)
         return Participants(
             index=index,
             drop=drop,

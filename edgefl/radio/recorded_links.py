@@ -8,7 +8,7 @@ from channel import units
 from channel.link_traces import Opportunities, RecordedLink, SnrSteps, Steps
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.errors import InputError
-from edgefl.core.returns import check_type, is_trusted, wrong
+from edgefl.core.returns import Instance, check, is_trusted, wrong
 from edgefl.core.sample_times import warn_once
 from edgefl.core.section import LARGEST_S
 from edgefl.core.streams import Streams
@@ -165,7 +165,7 @@ def _check_returned(trace: LinkTrace, found: object) -> None:
     """Check the return value of a trace from outside; raise WrongReturn unless it has recordings of one quantity."""
     if is_trusted(trace):
         return
-    check_type(trace, "recordings", found, list, MUST_RETURN)
+    check(trace, "recordings", found, Instance(list, MUST_RETURN))
     if not isinstance(found, list) or not found:
         raise wrong(trace, "recordings", "an empty list", MUST_RETURN)
     kinds = set()

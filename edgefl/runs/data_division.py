@@ -8,8 +8,8 @@ import numpy as np
 
 from edgefl.core.arrays import Floats, Indices
 from edgefl.core.errors import InputError
-from edgefl.core.global_draws import watching_draws
 from edgefl.core.per_device import DATA_SHARE
+from edgefl.core.returns import ANYTHING, called, watching_draws
 from edgefl.core.streams import Streams
 from edgefl.learning.concepts import Concepts
 from edgefl.learning.datasets import Data
@@ -160,8 +160,8 @@ def _test_parts(
         divided[held_out] = False
         train = train.some(np.flatnonzero(divided))
         parts = renumbered(parts, np.cumsum(divided) - 1)
-    with watching_draws(partition, "assign_test"):
-        return partition.assign_test(train, parts, test, streams.generator("test_partition"))
+    rng = streams.generator("test_partition")
+    return called(partition.assign_test, ANYTHING, train, parts, test, rng)
 
 
 def accuracy_columns(accuracies: Floats, own_parts: Sequence[Indices]) -> Columns:

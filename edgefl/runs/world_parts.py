@@ -9,9 +9,8 @@ import numpy as np
 
 from edgefl.core.arrays import Indices
 from edgefl.core.errors import InputError
-from edgefl.core.global_draws import watching_draws
 from edgefl.core.per_device import HEIGHT_M, PerDevice
-from edgefl.core.returns import check_array, check_type
+from edgefl.core.returns import Array, Instance, called
 from edgefl.core.streams import Streams
 from edgefl.learning.codecs.base import BITS_PER_FLOAT
 from edgefl.learning.datasets import Data
@@ -81,12 +80,9 @@ def _presence(scenario: Scenario, divided: Divided, streams: Streams) -> Presenc
     churn = scenario.churn
     data = divided.data
     count = len(divided.parts)
-    with watching_draws(churn, "presence"):
-        presence = churn.presence(count, _lowest_labels(data, divided.parts), data.classes, streams)
-    check_type(churn, "presence", presence, Presence, "a Presence of edgefl.world.churn.base")
-    what = "a Presence with probabilities [devices] from 0 to 1"
-    check_array(churn, "presence", presence.probabilities, (count,), what, least=0.0, most=1.0)
-    return presence
+    probabilities = Array((count,), "a Presence with probabilities [devices] from 0 to 1", least=0.0, most=1.0)
+    must = Instance(Presence, "a Presence of edgefl.world.churn.base", {"probabilities": probabilities})
+    return called(churn.presence, must, count, _lowest_labels(data, divided.parts), data.classes, streams)
 
 
 def _check_devices(scenario: Scenario, world: World, payload: Payload) -> None:

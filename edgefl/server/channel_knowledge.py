@@ -8,8 +8,7 @@ import simpy
 
 from edgefl.coordination.csi.base import Gains, ReportedCsi, RequestedCsi
 from edgefl.core.arrays import Floats, Ids
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, check_type
+from edgefl.core.returns import Array, Instance, called
 from edgefl.core.streams import Streams
 from edgefl.radio.drop import Drop
 from edgefl.radio.link import Link
@@ -113,9 +112,9 @@ class ArrivedKnowledge(ChannelKnowledge):
 
 def _observed(csi: ReportedCsi, gains: Gains) -> Gains:
     """Return the devices' reports of their channels; those of a kind of CSI from outside are checked."""
-    with watching_draws(csi, "observe"):
-        seen = csi.observe(gains)
-    check_type(csi, "observe", seen, Gains, "the Gains that it was given, with what devices report in their place")
-    check_array(csi, "observe", seen.path_gain, gains.ids.shape, "path gains [n] from 0", least=0.0)
-    check_array(csi, "observe", seen.fading, gains.ids.shape, "|h|^2 [n] from 0", least=0.0)
-    return seen
+    fields = {
+        "path_gain": Array(gains.ids.shape, "path gains [n] from 0", least=0.0),
+        "fading": Array(gains.ids.shape, "|h|^2 [n] from 0", least=0.0),
+    }
+    must = Instance(Gains, "the Gains that it was given, with what devices report in their place", fields)
+    return called(csi.observe, must, gains)

@@ -9,8 +9,7 @@ import channel
 from channel.waves import Waves
 from edgefl.coordination.csi.base import Gains
 from edgefl.core.arrays import Complex, Floats
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array
+from edgefl.core.returns import Array, called
 from edgefl.core.times import steps_begun
 from edgefl.radio.block_gains import BlockGains
 from edgefl.radio.drop import Drop
@@ -92,8 +91,5 @@ class ChannelState:
 def _correlation(link: Link, participants: Participants, age_s: float) -> Floats:
     """Return the correlations [n] of the scatter with the scatter `age_s` before."""
     fading = link.radio.fading
-    with watching_draws(fading, "slot_correlation"):
-        correlation = fading.slot_correlation(participants.speed_mps, link.radio.carrier_hz, age_s)
-    what = "correlations [n] from -1 to 1"
-    check_array(fading, "slot_correlation", correlation, participants.speed_mps.shape, what, least=-1.0, most=1.0)
-    return correlation
+    must = Array(participants.speed_mps.shape, "correlations [n] from -1 to 1", least=-1.0, most=1.0)
+    return called(fading.slot_correlation, must, participants.speed_mps, link.radio.carrier_hz, age_s)

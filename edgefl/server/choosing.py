@@ -10,8 +10,7 @@ import simpy
 from edgefl.coordination.selection.base import Selection
 from edgefl.coordination.server_view import DeviceReports, DeviceTracker, ServerView
 from edgefl.core.arrays import Ids
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, check_ids
+from edgefl.core.returns import Array, Subset, called
 from edgefl.core.streams import Streams
 from edgefl.scenario import Sessions
 from edgefl.server.attendance import Attendance
@@ -122,10 +121,8 @@ class Choosing:
 
     def _by_selection(self, free: Ids, wanted: int, index: int) -> Ids:
         """Return the choice of the scenario's selection among the devices [n] that are free."""
-        with watching_draws(self.selection, "choose"):
-            chosen = self.selection.choose(free, wanted, index, self.streams, self.view_of(free, index))
-        check_ids(self.selection, "choose", chosen, free, "ids of `present`, each once")
-        return chosen
+        must = Subset(free, "ids of `present`, each once")
+        return called(self.selection.choose, must, free, wanted, index, self.streams, self.view_of(free, index))
 
     # The server's knowledge of its devices
 
@@ -140,7 +137,5 @@ class Choosing:
         if not selection.memory_width:
             return
         view = self.tracker.view
-        with watching_draws(selection, "remember"):
-            memory = selection.remember(view.memory, heard, view)
-        check_array(selection, "remember", memory, view.memory.shape, "a memory [devices, k]")
-        self.tracker.keep(memory)
+        must = Array(view.memory.shape, "a memory [devices, k]")
+        self.tracker.keep(called(selection.remember, must, view.memory, heard, view))

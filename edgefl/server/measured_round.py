@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgefl.core.arrays import Ids, Indices
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import is_trusted, wrong
+from edgefl.core.returns import Instance, called, is_trusted, kind, wrong
 from edgefl.learning.algorithms import Algorithm, Updates
 from edgefl.learning.measures import LearnedRound, Measure, ModelOutputs
 from edgefl.learning.measures.learned_round import WantedContributions
@@ -115,19 +114,16 @@ def columns_of(measure: Measure, hook: str, learned: MeasuredRound) -> dict[str,
     Raises:
         WrongReturn: a measure from outside has returned something else.
     """
-    with watching_draws(measure, hook):
-        columns = getattr(measure, hook)(learned)
-    if is_trusted(measure):
-        return dict(columns)
     names = [column.name for column in measure.round_columns]
     must = f"a mapping of {', '.join(names) or 'nothing'} (its round_columns) to numbers or None"
-    if not isinstance(columns, Mapping):
-        raise wrong(measure, hook, f"a {type(columns).__name__}", must)
+    columns = called(getattr(measure, hook), Instance(Mapping, must), learned)
+    if is_trusted(measure):
+        return dict(columns)
     for name, value in columns.items():
         if name not in names:
             raise wrong(measure, hook, f"a column {name!r}", must)
         if value is not None and not isinstance(value, NUMBERS):
-            raise wrong(measure, hook, f"a {type(value).__name__} for {name}", must)
+            raise wrong(measure, hook, f"{kind(value)} for {name}", must)
     return {name: _plain(value) for name, value in columns.items()}
 
 
@@ -137,20 +133,17 @@ def rows_of(measure: Measure, learned: MeasuredRound) -> list[tuple[Any, ...]]:
     Raises:
         WrongReturn: a measure from outside has returned something else.
     """
-    with watching_draws(measure, "rows"):
-        rows = measure.rows(learned)
-    if is_trusted(measure):
-        return list(rows)
     columns = measure.row_columns
     must = f"a list of tuples of {len(columns)} values (its row_columns)"
-    if not isinstance(rows, Sequence):
-        raise wrong(measure, "rows", f"a {type(rows).__name__}", must)
+    rows = called(measure.rows, Instance(Sequence, must), learned)
+    if is_trusted(measure):
+        return list(rows)
     for row in rows:
         if not isinstance(row, list | tuple) or len(row) != len(columns):
             raise wrong(measure, "rows", f"a row {row!r}", must)
         for column, value in zip(columns, row, strict=True):
             if not _suits(value, column.type):
-                got = f"a {type(value).__name__} for {column.name}"
+                got = f"{kind(value)} for {column.name}"
                 raise wrong(measure, "rows", got, f"{column.type.__name__} or None there")
     return [tuple(_plain(value) for value in row) for row in rows]
 

@@ -13,8 +13,7 @@ from edgefl.coordination.decisions import Decider, Decisions, Infeasible
 from edgefl.coordination.forecast import Forecast
 from edgefl.core.arrays import Bools, Ids
 from edgefl.core.errors import RunError
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, check_type
+from edgefl.core.returns import Array, Instance, called, check
 from edgefl.server.forecaster import Forecaster
 from edgefl.server.held_decisions import HeldDecisions
 from edgefl.world.control import BY_SCENARIO, Choice, Control
@@ -78,23 +77,19 @@ class OptimisedControl(Control):
         rows = np.flatnonzero(usable)
         if len(rows):
             among = _on_part_of_band(forecast.only(rows), len(rows) / len(forecast))
-            with watching_draws(self.decider, "decide"):
-                decided = self.decider.decide(among)
+            must = Instance(Decisions, "Decisions of edgefl.coordination.decisions")
+            decided = called(self.decider.decide, must, among)
             self._check(decided, len(rows))
         self.held.hold(decided, forecast.ids, rows)
 
     def _check(self, decided: Decisions, count: int) -> None:
-        decider = self.decider
-        check_type(decider, "decide", decided, Decisions, "Decisions of edgefl.coordination.decisions")
-        shares = {"up_share": decided.up_share, "down_share": decided.down_share}
-        parts = {"power_share": decided.power_share, "clock_share": decided.clock_share}
-        for name, values in {**shares, **parts}.items():
+        musts = {"up_interference_w_hz": Array((count,), "an up_interference_w_hz [n] from 0", least=0.0)}
+        for name in ("up_share", "down_share", "power_share", "clock_share"):
+            musts[name] = Array((count,), f"a {name} [n] above 0, at most 1", least=LEAST_SHARE, most=1.0)
+        for name, must in musts.items():
+            values = getattr(decided, name)
             if values is not None:
-                what = f"a {name} [n] above 0, at most 1"
-                check_array(decider, "decide", values, (count,), what, least=LEAST_SHARE, most=1.0)
-        if decided.up_interference_w_hz is not None:
-            what = "an up_interference_w_hz [n] from 0"
-            check_array(decider, "decide", decided.up_interference_w_hz, (count,), what, least=0.0)
+                check(self.decider, "decide", values, must)
 
 
 def _usable(forecast: Forecast) -> Bools:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_number, check_type, is_trusted, wrong
+from edgefl.core.returns import ANYTHING, Instance, Number, called, check, is_trusted, wrong
 from edgefl.learning.initialisation.base import Blend, Initialisation
 from edgefl.scenario import RoundKey, Sessions
 
@@ -63,8 +62,7 @@ class SessionModels:
             return self.restarted(state, pilot.w), pilot.statistics
         if not begins:
             self._moves[session] = (state["w"] - self._blended(strategy.pilot_blend()).w).cpu().numpy()
-        with watching_draws(strategy, "start"):
-            blend = strategy.start(session, self._moves, self.tensors)
+        blend = called(strategy.start, ANYTHING, session, self._moves, self.tensors)
         self._check(strategy, blend)
         start = self._blended(blend)
         self._forget_all_but({0, session, *strategy.sessions_kept(session, self._moves, self.tensors)})
@@ -79,13 +77,13 @@ class SessionModels:
         if is_trusted(strategy):
             return
         must = f"weights by session, of some of {sorted(self._ended)}"
-        check_type(strategy, "blend", blend, dict, must)
+        check(strategy, "blend", blend, Instance(dict, must))
         if not any(blend.values()):
             raise wrong(strategy, "blend", "no weight", must)
         for session, weight in blend.items():
             if weight and session not in self._ended:
                 raise wrong(strategy, "blend", f"a weight of {session!r}", must)
-            check_number(strategy, "blend", weight, "finite weights")
+            check(strategy, "blend", weight, Number("finite weights"))
 
     def _forget_all_but(self, kept: set[int]) -> None:
         """Forget the models and moves of sessions that no later start can need."""

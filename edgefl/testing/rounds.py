@@ -12,7 +12,7 @@ import numpy as np
 from edgefl.core.arrays import Ids
 from edgefl.core.streams import Streams
 from edgefl.learning.algorithms import Algorithm, Updates
-from edgefl.learning.algorithms.watched import AWAITED
+from edgefl.learning.algorithms.contracts import AWAITED
 from edgefl.learning.datasets import Data
 from edgefl.learning.datasets.base import IGNORED
 from edgefl.learning.learner import Learner, LearningTask

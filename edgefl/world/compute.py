@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from edgefl.core.arrays import Floats
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array
+from edgefl.core.returns import Array, called
 from edgefl.world.dvfs import Dvfs, Work
 
 UploadEstimate = Callable[[Floats, slice], Floats]
@@ -69,12 +68,9 @@ class LocalComputation:
         else:
             upload_s = self.estimate_upload_s(download_s, rows)
         work = Work(cycles, self.cpu_hz[rows], download_s, upload_s, self.deadline_s[rows])
-        with watching_draws(self.dvfs, "clock_hz"):
-            clock_hz = self.dvfs.clock_hz(work)
         highest_hz = self.cpu_hz[rows] * (1 + ROUNDING)
         what = "clocks [n] in hertz, above 0 and not above `work.cpu_hz`"
-        check_array(self.dvfs, "clock_hz", clock_hz, download_s.shape, what, least=LEAST_HZ, most=highest_hz)
-        return clock_hz
+        return called(self.dvfs.clock_hz, Array(download_s.shape, what, least=LEAST_HZ, most=highest_hz), work)
 
     def durations_s(self, download_s: Floats) -> Floats:
         """Return the computing times [n] in seconds, given download times [n] in seconds."""

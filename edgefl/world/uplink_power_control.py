@@ -15,8 +15,7 @@ import numpy as np
 import channel
 from edgefl.core.arrays import Floats, Ids
 from edgefl.core.distributions import Distribution
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array
+from edgefl.core.returns import Array, called
 from edgefl.core.streams import Streams
 from edgefl.world.devices_section import Devices, Hardware
 from edgefl.world.power_control import PowerControl, Uplinks
@@ -110,12 +109,9 @@ def _key_of(control: PowerControl, key: str) -> Callable[[Hardware], Distributio
 
 def _transmit_w(control: PowerControl, uplinks: Uplinks) -> Floats:
     """Return the powers [n] of a control; those of one from outside are checked."""
-    with watching_draws(control, "transmit_w"):
-        power_w = control.transmit_w(uplinks)
-    what = "powers [n] in watts, from 0 to `uplinks.full_w`"
     most_w = uplinks.full_w * (1 + ROUNDING)
-    check_array(control, "transmit_w", power_w, most_w.shape, what, least=0.0, most=most_w)
-    return power_w
+    must = Array(most_w.shape, "powers [n] in watts, from 0 to `uplinks.full_w`", least=0.0, most=most_w)
+    return called(control.transmit_w, must, uplinks)
 
 
 ALWAYS_FULL = UplinkPowerControl()

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgefl.core.arrays import Bools, Floats, Ids
-from edgefl.core.global_draws import watching_draws
 from edgefl.core.per_device import EFFICIENCY, HEIGHT_M, NON_NEGATIVE, POSITIVE, REAL, PerDevice
-from edgefl.core.returns import check_array, check_ids, check_type
+from edgefl.core.returns import Array, Instance, Subset, called
 from edgefl.core.streams import Streams
 from edgefl.world.batteries import Batteries
 from edgefl.world.battery_parameters import BatteryParameters
@@ -82,9 +81,8 @@ class World:
         self.batteries: Batteries | None = None
         if devices.has_batteries:
             self.batteries = Batteries(BatteryParameters.drawn(devices, streams))
-        with watching_draws(self.mobility, "track"):
-            self._track = self.mobility.track(self.cells.area, devices.count, streams)
-        check_type(self.mobility, "track", self._track, Track, "a Track of edgefl.world.mobility.base")
+        must = Instance(Track, "a Track of edgefl.world.mobility.base")
+        self._track = called(self.mobility.track, must, self.cells.area, devices.count, streams)
         self._all = np.arange(devices.count, dtype=np.int64)
         # Positions cost time: they are only looked at where movement can lead out of coverage.
         if self._track.can_leave:
@@ -113,9 +111,7 @@ class World:
 
     def present(self, time_s: float, index: int) -> Ids:
         """Return the ids [n] of the devices that are present and have charge when round `index` begins."""
-        with watching_draws(self.presence, "present"):
-            ids = self.presence.present(time_s, index)
-        check_ids(self.presence, "present", ids, self._all, "ids of devices, each once")
+        ids = called(self.presence.present, Subset(self._all, "ids of devices, each once"), time_s, index)
         if self.batteries is None:
             return ids
         return self.batteries.with_charge(ids, time_s)
@@ -207,24 +203,15 @@ class World:
 
     def positions_m(self, ids: Ids, time_s: float) -> Floats:
         """Return positions [n, 2] relative to the base station."""
-        with watching_draws(self._track, "positions_m"):
-            positions_m = self._track.positions_m(ids, time_s)
-        what = "finite positions [n, 2] in metres"
-        check_array(self._track, "positions_m", positions_m, (len(ids), 2), what, least=-FAR_M, most=FAR_M)
-        return positions_m
+        must = Array((len(ids), 2), "finite positions [n, 2] in metres", least=-FAR_M, most=FAR_M)
+        return called(self._track.positions_m, must, ids, time_s)
 
     def path_m(self, device: int, times_s: Floats) -> Floats:
         """Return the positions [t, 2] of one device at ascending times [t]."""
-        with watching_draws(self._track, "path_m"):
-            path_m = self._track.path_m(device, times_s)
-        what = "finite positions [t, 2] in metres"
-        check_array(self._track, "path_m", path_m, (len(times_s), 2), what, least=-FAR_M, most=FAR_M)
-        return path_m
+        must = Array((len(times_s), 2), "finite positions [t, 2] in metres", least=-FAR_M, most=FAR_M)
+        return called(self._track.path_m, must, device, times_s)
 
     def speeds_mps(self, ids: Ids, time_s: float) -> Floats:
         """Return the speeds [n] of devices, which drive the Doppler spread."""
-        with watching_draws(self._track, "speeds_mps"):
-            speeds_mps = self._track.speeds_mps(ids, time_s)
-        what = "speeds [n] in m/s, from 0"
-        check_array(self._track, "speeds_mps", speeds_mps, (len(ids),), what, least=0.0, most=FAR_M)
-        return speeds_mps
+        must = Array((len(ids),), "speeds [n] in m/s, from 0", least=0.0, most=FAR_M)
+        return called(self._track.speeds_mps, must, ids, time_s)

@@ -79,14 +79,14 @@ class WrongClass(FedAvg):
     [
         (
             WrongType(),
-            r"WrongType.labels returned a tensor \[5\] of torch.float32, expected a tensor \[5\] of torch.int64",
+            r"WrongType.labels returned labels in torch.float32, expected torch.int64",
         ),
-        (WrongClass(), r"WrongClass.labels returned label 3, but classes are 0 to 2"),
+        (WrongClass(), r"WrongClass.labels returned label 3, expected classes from 0 to 2"),
     ],
     ids=["type", "class"],
 )
 def test_wrong_labels_are_refused_before_the_run(algorithm, text):
-    with pytest.raises(edgefl.InputError, match=text.replace(r"\[5\]", r"\[2, 5\]")):
+    with pytest.raises(edgefl.InputError, match=text):
         edgefl.run({**SWEEP_BASE, "algorithm": algorithm})
 
 

@@ -222,8 +222,8 @@ def test_a_file_of_the_users_with_the_name_of_an_own_table_is_not_replaced(tmp_p
     ("body", "fault"),
     [
         ("def rows(self, learned): return [(1,)]", "returned a row (1,), must return a list of tuples of 2 values"),
-        ("def rows(self, learned): return [(1, 2.0)]", "returned a int for tensor, must return str or None there"),
-        ("def rows(self, learned): return 3", "returned a int, must return a list of tuples of 2 values"),
+        ("def rows(self, learned): return [(1, 2.0)]", "returned an int for tensor, must return str or None there"),
+        ("def rows(self, learned): return 3", "returned an int, must return a list of tuples of 2 values"),
         (
             "def columns(self, learned): return {'other': 1.0}",
             "returned a column 'other', must return a mapping of move",

@@ -59,17 +59,18 @@ class SendsNoNumber(FedAvg):
 
 
 LATE = [
-    (NoNumberLater, 2, "correct", "returned NaN or infinity in a gradient from finite numbers"),
-    (FailsLater, 1, "finish", "raised ValueError: only one round is allowed"),
-    (ShrinksLater, 1, "aggregate", 'returned "w" of shape [1], expected [4810]'),
-    (NoNumberAtServer, 1, "aggregate", 'returned NaN or infinity in "w" from finite numbers'),
-    (SendsNoNumber, 2, "broadcast", "returned NaN or infinity in a model from finite numbers"),
+    ("serial", NoNumberLater, 2, "correct", "returned NaN or infinity in a gradient from finite numbers"),
+    ("batched", NoNumberLater, 2, "correct", "returned NaN or infinity in a gradient from finite numbers"),
+    ("serial", FailsLater, 1, "finish", "raised ValueError: only one round is allowed"),
+    ("batched", FailsLater, 1, "finish", "raised ValueError: only one round is allowed"),
+    ("serial", ShrinksLater, 1, "aggregate", 'returned "w" of shape [1], expected [4810]'),
+    ("batched", NoNumberAtServer, 1, "aggregate", 'returned NaN or infinity in "w" from finite numbers'),
+    ("serial", SendsNoNumber, 2, "broadcast", "returned NaN or infinity in a model from finite numbers"),
 ]
 
 
-@pytest.mark.parametrize("engine", ["serial", "batched"])
-@pytest.mark.parametrize(("broken", "rounds", "hook", "text"), LATE, ids=[broken.__name__ for broken, *_ in LATE])
-def test_the_round_and_the_hook_are_named_and_finished_rounds_stay(broken, rounds, hook, text, engine, monkeypatch):
+@pytest.mark.parametrize(("engine", "broken", "rounds", "hook", "text"), LATE)
+def test_the_round_and_the_hook_are_named_and_finished_rounds_stay(engine, broken, rounds, hook, text, monkeypatch):
     from edgefl.learning.algorithms import rehearsal
 
     monkeypatch.setattr(rehearsal.Rehearsal, "play", lambda _: None)  # it would find some of them before the run

@@ -1,7 +1,6 @@
-"""Draws from global random generators are found at each place where a run calls a member from outside."""
+"""Draws from global random generators are found where a run calls a member from outside."""
 
 import random
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -12,24 +11,19 @@ from test_plugin_returns import CLASSES
 
 import edgefl
 from edgefl.coordination.selection.uniform import UniformSelection
-from edgefl.core import global_draws
 from edgefl.core.errors import InputError
+from edgefl.core.plugins import WrongReturn
+from edgefl.core.returns import Number, called
 
 # The key, the shipped class to derive from, and the hook that draws.
 DRAWING = [
     ("server.selection", "UniformSelection", "choose"),
-    ("radio.allocation", "EqualAllocation", "shares"),
-    ("mobility", "Static", "track"),
     ("data.partition", "Iid", "split"),
-    ("radio.fading", "Rayleigh", "slot_correlation"),
     ("radio.fading", "BlockFading", "hold_slots"),
-    ("radio.fading", "Ricean", "k_factor"),
     ("radio.propagation", "Umi", "large_scale"),
     ("radio.rate", "ShannonRate", "efficiency"),
-    ("churn", "NoChurn", "presence"),
-    ("devices.dvfs", "FixedClock", "clock_hz"),
+    ("training.codec", "Float16", "decoded"),
 ]
-LEARNED = [("training.codec", "Float16", "decoded"), ("training.lr_schedule", "ConstantRate", "factor")]
 MODULE = """
 import random
 
@@ -43,26 +37,17 @@ class Mine({shipped}):
 """
 
 
-def line_of(case, folder, *, learned):
+@pytest.mark.parametrize("case", DRAWING, ids=lambda case: case[2])
+def test_a_draw_of_a_plug_in_is_found(case, tmp_path):
     key, shipped, hook = case
+    learned = key == "training.codec"
     text = MODULE.format(module=CLASSES[shipped], shipped=shipped, hook=hook)
     scenario = placed(SWEEP_BASE if learned else PRICED, key, "mine:Mine")
     if learned:
         scenario = placed(scenario, "model", {"kind": "logistic"})
-    file = written(folder, scenario, mine=text)
-    return fault_of(file, train=learned, out=folder / "out")
-
-
-@pytest.mark.parametrize("case", DRAWING, ids=lambda case: case[2])
-def test_a_draw_of_a_plug_in_is_found(case, tmp_path):
-    line = line_of(case, tmp_path, learned=False)
-    assert f"mine.py:8: Mine.{case[2]} draws from Python's module random: results would depend on" in line
-
-
-@pytest.mark.parametrize("case", LEARNED, ids=lambda case: case[2])
-def test_a_draw_of_a_plug_in_in_learning_is_found(case, tmp_path):
-    line = line_of(case, tmp_path, learned=True)
-    assert f"mine.py:8: Mine.{case[2]} draws from Python's module random: results would depend on" in line
+    file = written(tmp_path, scenario, mine=text)
+    line = fault_of(file, train=learned, out=tmp_path / "out")
+    assert f"mine.py:8: Mine.{hook} draws from Python's module random: results would depend on" in line
 
 
 NETS = """
@@ -140,5 +125,26 @@ def test_a_tracker_may_draw(tmp_path):
     assert edgefl.run(file, progress=progress).status == "finished"
 
 
-def test_shipped_members_are_not_watched():
-    assert isinstance(global_draws.watching_draws(UniformSelection(), "choose"), nullcontext)
+def test_shipped_members_are_trusted():
+    def draws():
+        random.random()  # noqa: S311
+        return 3
+
+    draws.__module__ = UniformSelection.__module__
+    assert called(draws, Number("a number from 4", least=4.0)) == 3
+
+
+class Mine(UniformSelection):
+    @staticmethod
+    def choose():
+        return 3
+
+    @classmethod
+    def candidates(cls):
+        return 3
+
+
+@pytest.mark.parametrize("hook", ["choose", "candidates"])
+def test_methods_without_an_object_are_checked(hook):
+    with pytest.raises(WrongReturn, match=rf"test_global_draws.py:\d+: Mine.{hook} returned 3, must return a few$"):
+        called(getattr(Mine(), hook), Number("a few", least=4.0))

@@ -31,11 +31,11 @@ WRONG = [
     ("server.selection", "UniformSelection", "choose", "[1, 2]", "a list"),
     ("server.selection", "UniformSelection", "choose", "np.array([1.0])", "an array of float64"),
     ("server.selection", "Bandit", "remember", "theirs[:, :1]", "an array of shape [8, 1]"),
-    ("radio.allocation", "EqualAllocation", "shares", "None", "a NoneType"),
+    ("radio.allocation", "EqualAllocation", "shares", "None", "returned None"),
     ("radio.allocation", "EqualAllocation", "shares", "halved(theirs, 4)", "Hz in all"),
     ("radio.allocation", "EqualAllocation", "shares", "halved(theirs, -1)", "must return bandwidths"),
     ("radio.allocation", "EqualAllocation", "shares", "halved(theirs, np.nan)", "NaN"),
-    ("mobility", "Static", "track", "3", "a int"),
+    ("mobility", "Static", "track", "3", "an int"),
     ("data.partition", "Iid", "split", "theirs[1:]", "one for each of 8 devices"),
     ("data.partition", "Iid", "split", "[theirs[0] - 1, *theirs[1:]]", "numbers of samples from 0"),
     ("data.partition", "Iid", "split", "[theirs[0][:0], *theirs[1:]]", "no sample for device 0"),
@@ -76,29 +76,19 @@ class Mine({shipped}):
 """
 
 
-def line_of(case, folder, *, learned):
-    key, shipped, hook, value, _ = case
+@pytest.mark.parametrize("case", [*WRONG, *LEARNED], ids=lambda case: f"{case[2]}-{case[4]}")
+def test_return_values_of_plug_ins_are_checked(case, tmp_path):
+    key, shipped, hook, value, words = case
+    learned = case in LEARNED
     text = MODULE.format(module=CLASSES[shipped], shipped=shipped, hook=hook, value=value)
     scenario = placed(SWEEP_BASE if learned else PRICED, key, "mine:Mine")
     if learned:
         scenario = placed(scenario, "model", {"kind": "logistic"})
-    file = written(folder, scenario, mine=text)
-    return fault_of(file, train=learned, out=folder / "out")
-
-
-@pytest.mark.parametrize("case", WRONG, ids=lambda case: f"{case[2]}-{case[4]}")
-def test_return_values_of_plug_ins_are_checked(case, tmp_path):
-    line = line_of(case, tmp_path, learned=False)
-    assert f"mine.py:14: Mine.{case[2]} returned " in line
-    assert case[4] in line
+    file = written(tmp_path, scenario, mine=text)
+    line = fault_of(file, train=learned, out=tmp_path / "out")
+    assert f"mine.py:14: Mine.{hook} returned " in line
+    assert words in line
     assert "must return " in line
-
-
-@pytest.mark.parametrize("case", LEARNED, ids=lambda case: f"{case[2]}-{case[4]}")
-def test_return_values_of_plug_ins_to_learning_are_checked(case, tmp_path):
-    line = line_of(case, tmp_path, learned=True)
-    assert f"mine.py:14: Mine.{case[2]} returned " in line
-    assert case[4] in line
 
 
 def test_positions_that_are_nan_are_found(tmp_path):

@@ -204,7 +204,7 @@ BROKEN = [
     (Double, "returns", 'Double.finish returned "delta" in torch.float64, expected torch.float32'),
     (NoNumber, "returns", 'NoNumber.downlink returned NaN or infinity in "direction" from finite numbers'),
     (Forgets, "returns", 'Forgets.remember returned "c", expected "c", "count", the entries of client_state'),
-    (OtherSize, "returns", 'OtherSize.remember returned "c" [6, 3], expected [6, 8], as in client_state'),
+    (OtherSize, "returns", 'OtherSize.remember returned "c" of shape [6, 3], expected [6, 8]'),
     (Branches, "batched is serial", "Branches.correct returns other values for devices together than for each alone"),
     (Grows, "returns", 'Grows.finish returned "delta" [8], "more" [2] after "delta" [8], "more" [1]'),
     (FirstCounts, "order of updates", 'FirstCounts.aggregate: the entry "w" depends on the order of the rows'),

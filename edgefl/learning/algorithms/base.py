@@ -7,7 +7,7 @@ learning rate), so that the same lines serve one client and a batch. All hooks a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -101,24 +101,14 @@ class LocalContext:
     def each(self, change: Callable[[Tensor], Tensor]) -> LocalContext:
         """Return the same context with `change` applied to every tensor."""
 
-        def changed(value: Tensor | float) -> Tensor | float:
-            if isinstance(value, float):  # the same for all devices
+        def changed(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {name: change(entry) for name, entry in value.items()}
+            if isinstance(value, float | RunInfo):  # the same for all devices
                 return value
             return change(value)
 
-        return LocalContext(
-            start=change(self.start),
-            lr=changed(self.lr),
-            received={name: change(value) for name, value in self.received.items()},
-            state={name: change(value) for name, value in self.state.items()},
-            steps=changed(self.steps),
-            weight=changed(self.weight),
-            index=changed(self.index),
-            gradient=changed(self.gradient),
-            run=self.run,
-            epoch_steps=changed(self.epoch_steps),
-            device_id=changed(self.device_id),
-        )
+        return replace(self, **{entry.name: changed(getattr(self, entry.name)) for entry in fields(self)})
 
 
 @dataclass(frozen=True)

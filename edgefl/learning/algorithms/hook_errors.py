@@ -1,13 +1,7 @@
 """Errors of an algorithm's hooks, with the file and the line of the hook."""
 
-import inspect
-from pathlib import Path
-
 from edgefl.core.errors import RunError
-from edgefl.core.plugin_import import frames_of, shown_file
-from edgefl.core.plugins import is_outside, path_of
-
-HOUSE = Path(__file__).parents[2]  # the folder of this package
+from edgefl.core.plugins import method_place, place_within
 
 
 class HookError(RunError):
@@ -16,45 +10,18 @@ class HookError(RunError):
 
 def place(member: object, method: str) -> str:
     """Return "file:line" of a method; of the member's class if the method is inherited from edgefl."""
-    function = getattr(type(member), method)
-    code = getattr(getattr(function, "fget", function), "__code__", None)
-    if code is not None and not is_ours(code.co_filename):
-        return f"{shown_file(code.co_filename)}:{code.co_firstlineno}"
-    for cls in type(member).__mro__:
-        path = _file_of(cls)
-        if path is not None and is_outside(cls) and not cls.__module__.startswith("pydantic"):
-            return f"{shown_file(path)}:{_line_of(cls)}"
-    return path_of(type(member))  # of edgefl, or made in an interactive session
+    return method_place(type(member), method)
 
 
 def place_of_error(member: object, error: BaseException) -> str | None:
     """Return "file:line" of the innermost call in a file of the member's author; None if there is none."""
-    own_files = {_file_of(cls) for cls in type(member).__mro__}
-    found = None
-    for file, line, _ in frames_of(error.__traceback__):
-        is_authors = file in own_files or (Path(file).is_absolute() and "site-packages" not in file)
-        if is_authors and not is_ours(file):
-            found = f"{shown_file(file)}:{line}"
-    return found
+    return place_within(error, type(member)).strip(" ()") or None
 
 
-def is_ours(path: str) -> bool:
-    """Return whether a file belongs to edgefl."""
-    return Path(path).is_relative_to(HOUSE)
-
-
-def _file_of(cls: type) -> str | None:
-    try:
-        return inspect.getsourcefile(cls)
-    except (OSError, TypeError):
-        return None  # made in an interactive session
-
-
-def _line_of(cls: type) -> int:
-    try:
-        return inspect.getsourcelines(cls)[1]
-    except (OSError, TypeError):
-        return 1
+def raised(member: object, method: str, error: BaseException, prefix: str = "") -> str:
+    """Return the line about an exception that a method has raised."""
+    where = place_of_error(member, error) or place(member, method)
+    return f"{where}: {prefix}{type(member).__name__}.{method} raised {type(error).__name__}: {first_line(error)}"
 
 
 def first_line(error: BaseException) -> str:

@@ -108,35 +108,25 @@ def uploads_move(algorithm: Algorithm) -> bool:
 
 def has_own_loss(algorithm: Algorithm) -> bool:
     """Return whether devices minimise a loss other than the task's."""
-    if isinstance(algorithm, Watched):  # it has every hook, only to check it
-        return has_own_loss(algorithm.base)
-    if type(algorithm).loss not in {Algorithm.loss, Wrapper.loss}:
-        return True
-    return isinstance(algorithm, Wrapper) and has_own_loss(algorithm.base)
+    return _definer(algorithm, "loss") is not Algorithm
 
 
 def has_own_labels(algorithm: Algorithm) -> bool:
     """Return whether devices train on other labels than those of their samples."""
-    if isinstance(algorithm, Wrapper) and type(algorithm).labels in {Wrapper.labels, Watched.labels}:
-        return has_own_labels(algorithm.base)
-    return type(algorithm).labels is not Algorithm.labels
+    return _definer(algorithm, "labels") is not Algorithm
 
 
 def needs_whole_model(algorithm: Algorithm) -> bool:
     """Return whether devices compare or decay all parameters that they train, not only those that travel."""
-    own = unwrapped(algorithm)
-    decays = type(own).decay not in {Algorithm.decay, Wrapper.decay}
+    decays = _definer(algorithm, "decay") is not Algorithm
     return has_own_loss(algorithm) or bool(algorithm.own_models()) or decays
 
 
 def has_loss_by_hand(algorithm: Algorithm) -> bool:
     """Return whether the same class defines the algorithm's `added_loss` and `loss`."""
-    cls = type(algorithm)
     if isinstance(algorithm, Watched):  # it must watch `loss`
         return False
-    if isinstance(algorithm, Wrapper) and cls.loss is Wrapper.loss:
-        return has_loss_by_hand(algorithm.base)
-    return _definer(cls, "added_loss") is _definer(cls, "loss")
+    return _definer(algorithm, "added_loss") is _definer(algorithm, "loss")
 
 
 def depends_on_rounds(algorithm: Algorithm) -> bool:
@@ -144,7 +134,7 @@ def depends_on_rounds(algorithm: Algorithm) -> bool:
     member: Member = algorithm
     if isinstance(member, Unknown):
         raise NotImported(member.import_path)
-    if isinstance(algorithm, Wrapper | Watched):
+    if isinstance(algorithm, Wrapper):
         return depends_on_rounds(algorithm.base) or type(algorithm).depends_on_rounds is True
     if type(algorithm).depends_on_rounds is None:
         return not type(algorithm).__module__.startswith("edgefl.")
@@ -153,8 +143,6 @@ def depends_on_rounds(algorithm: Algorithm) -> bool:
 
 def takes_same_steps(algorithm: Algorithm) -> bool:
     """Return whether each device takes the steps of one with the mean number of samples."""
-    if isinstance(algorithm, Watched):
-        return takes_same_steps(algorithm.base)
     return type(unwrapped(algorithm)).same_steps
 
 
@@ -163,14 +151,16 @@ def needs_only_mean(algorithm: Algorithm) -> bool:
     if not algorithm.needs_only_mean or not isinstance(algorithm, Averaging):
         return False
     # A derived class that overrides one of these hooks may need more than its base, so it must say so again.
-    cls = type(algorithm)
-    said_by = _definer(cls, "needs_only_mean")
-    return all(issubclass(said_by, _definer(cls, hook)) for hook in MEAN_HOOKS)
+    said_by = _definer(algorithm, "needs_only_mean")
+    return all(issubclass(said_by, _definer(algorithm, hook)) for hook in MEAN_HOOKS)
 
 
-def _definer(cls: type, name: str) -> type:
-    """Return the class, `cls` or a base of it, whose attribute `name` counts."""
-    return next(base for base in cls.__mro__ if name in vars(base))
+def _definer(algorithm: Algorithm, name: str) -> type:
+    """Return the class whose hook `name` counts: that of the inner algorithm if a wrapper only passes calls on."""
+    cls = next(base for base in type(algorithm).__mro__ if name in vars(base))
+    if isinstance(algorithm, Wrapper) and cls in {Wrapper, Watched}:
+        return _definer(algorithm.base, name)
+    return cls
 
 
 def weights_of_mean(algorithm: Algorithm, updates: Updates) -> Tensor:

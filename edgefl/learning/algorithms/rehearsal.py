@@ -7,16 +7,17 @@ both engines call them: for one device, and for several together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgefl.core.errors import InputError
 from edgefl.learning.algorithms.base import Algorithm, Batch, ForwardPass, LocalContext, RunInfo, Updates
+from edgefl.learning.algorithms.contracts import AWAITED
 from edgefl.learning.algorithms.hook_errors import HookError
 from edgefl.learning.algorithms.steps import initial_state, new_session, upload
 from edgefl.learning.algorithms.trial import from_outside
-from edgefl.learning.algorithms.watched import AWAITED, Watched
+from edgefl.learning.algorithms.watched import Watched
 from edgefl.learning.algorithms.wrapper import Wrapper
 
 if TYPE_CHECKING:
@@ -30,13 +31,6 @@ BATCH = 5  # samples of a mini-batch
 CLASSES = 3
 STEPS = 3  # local steps
 LR = 0.1
-
-
-class Turn(NamedTuple):
-    """The vectors [..., n] that devices make in a round, with an axis of devices if several train together."""
-
-    uploads: Mapping[str, Tensor]
-    state: Mapping[str, Tensor]
 
 
 class Rehearsal:
@@ -82,12 +76,12 @@ class Rehearsal:
         admitted = self.algorithm.admit(ids, self.server, np.random.default_rng(index))
         if len(admitted):  # where none is admitted, the other hooks are tried on devices that are not
             ids = admitted
-        together = self._train(self._context(ids, index), ids)
-        for device in ids.tolist():  # only to be checked: the results are those of `together`
+        uploads, state = self._train(self._context(ids, index), ids)
+        for device in ids.tolist():  # only to be checked: the results are those of all together
             self._train(self._context(np.array([device]), index).each(lambda value: value[0]), device)
         for row, device in enumerate(ids.tolist()):
-            self.states[device] = {name: value[row] for name, value in together.state.items()}
-        updates = self._updates(ids, together.uploads, index)
+            self.states[device] = {name: value[row] for name, value in state.items()}
+        updates = self._updates(ids, uploads, index)
         self.algorithm.waits(self.server, ids)
         self.server = self.algorithm.aggregate(self.server, updates)
         self.algorithm.trace(self.server, updates)
@@ -131,8 +125,8 @@ class Rehearsal:
         centres = w.new_tensor(np.asarray(devices) % 7 / 7.0)[..., None]
         return 0.5 * (w - centres)
 
-    def _train(self, local: LocalContext, devices: Ids | int) -> Turn:
-        """Call the hooks of local training, on one device or on several together."""
+    def _train(self, local: LocalContext, devices: Ids | int) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Call the hooks of local training on one device or several together; return their uploads and states."""
         algorithm = self.algorithm
         labels = local.start.new_tensor(np.arange(BATCH) % CLASSES).long()
         algorithm.labels(labels.expand(*local.start.shape[:-1], -1), local)
@@ -143,7 +137,7 @@ class Rehearsal:
             w = w - LR * (gradient + algorithm.decay(local) * w)
         uploads = upload(algorithm, w, local, minimal=False)
         algorithm.derived(uploads, local)
-        return Turn(uploads, algorithm.remember(w, local))
+        return uploads, algorithm.remember(w, local)
 
     def _loss(self, local: LocalContext) -> None:
         """Call the hook `loss` on made-up outputs, if the algorithm compares models."""
@@ -153,10 +147,8 @@ class Rehearsal:
         lead = local.start.shape[:-1]
         numbers = local.start.new_tensor(np.linspace(-1.0, 1.1, BATCH * CLASSES)).reshape(BATCH, CLASSES)
         own = ForwardPass(numbers.expand(*lead, -1, -1), numbers.expand(*lead, -1, -1))
-        others = {}
-        for place, name in enumerate(references, 1):
-            outputs = own.outputs.flip(-1) / (place + 1)
-            others[name] = ForwardPass(outputs, outputs)
+        flipped = own.outputs.flip(-1)
+        others = {name: ForwardPass(flipped / place, flipped / place) for place, name in enumerate(references, 2)}
         losses = numbers.square().sum(dim=-1).expand(*lead, -1)
         labels = (numbers[:, 0] > 0).long().expand(*lead, -1)
         self.algorithm.loss(losses, own, others, Batch(labels, losses * 0 + 1 / BATCH, local.received))

@@ -14,7 +14,7 @@ import numpy as np
 from edgefl.core.arrays import Bools, Floats, Indices
 from edgefl.core.catalogue import Member
 from edgefl.core.errors import InputError
-from edgefl.core.returns import check_array, check_type, is_trusted, wrong
+from edgefl.core.returns import Array, Instance, check, is_trusted, wrong
 
 Drawn = TypeVar("Drawn")
 
@@ -120,11 +120,12 @@ def check_parts(partition: Partition, parts: Sequence[Indices], count: int, samp
         return
     hook = dividing_hook(partition)
     what = f"numbers of samples from 0 to {samples - 1} for each device"
-    check_type(partition, hook, parts, Sequence, "a list of arrays, one for each device")
+    must = Array((None,), what, least=0, most=samples - 1, whole=True)
+    check(partition, hook, parts, Instance(Sequence, "a list of arrays, one for each device"))
     if len(parts) != count:
         raise wrong(partition, hook, f"{len(parts)} arrays", f"one for each of {count} devices")
     for device, part in enumerate(parts):
-        check_array(partition, hook, part, (None,), what, least=0, most=samples - 1, whole=True)
+        check(partition, hook, part, must)
         if not len(part):
             raise wrong(partition, hook, f"no sample for device {device}", "at least one for each device")
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array
+from edgefl.core.returns import Array, Where, called
 from edgefl.radio.allocation import Allocation
+
+ROUNDING = 1e-9
 
 
 class BandMemory:
@@ -46,18 +47,15 @@ class BandMemory:
 
     def turns(self, devices: Ids, coming_bps: Floats, slot: int) -> Floats:
         """Return the parts [n] of the coming slots in which transfers of devices in a cell have the band."""
-        allocation = self._allocation
-        with watching_draws(allocation, "turns"):
-            turns = allocation.turns(coming_bps, self.at(devices, slot))
-        check_array(allocation, "turns", turns, devices.shape, "parts of the time [n], 0 to 1", least=0.0, most=1.0)
-        check_array(
-            allocation, "turns", turns.sum(keepdims=True), (1,), "parts that add up to 1 at most", most=1.0 + 1e-9
+        parts = Array(devices.shape, "parts of the time [n], 0 to 1", least=0.0, most=1.0)
+        must = Where(
+            parts,
+            lambda turns: turns.sum() <= 1.0 + ROUNDING,
+            "parts that add up to 1 at most",
+            lambda turns: f"{turns.sum():.6g}",
         )
-        return turns
+        return called(self._allocation.turns, must, coming_bps, self.at(devices, slot))
 
     def _remember(self, memory: Floats, served_bps: Floats, lasted_s: Floats) -> Floats:
-        allocation = self._allocation
-        with watching_draws(allocation, "remember"):
-            after = allocation.remember(memory, served_bps, lasted_s)
-        check_array(allocation, "remember", after, memory.shape, "a memory [devices, k]")
-        return after
+        must = Array(memory.shape, "a memory [devices, k]")
+        return called(self._allocation.remember, must, memory, served_bps, lasted_s)

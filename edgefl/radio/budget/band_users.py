@@ -7,7 +7,7 @@ import numpy as np
 
 import channel
 from edgefl.core.arrays import Floats, Ints
-from edgefl.core.returns import check_number, check_type, is_trusted
+from edgefl.core.returns import Instance, Number, called, check, is_trusted
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.background import Background, OtherUsers
 from edgefl.radio.budget.link_budget import LinkBudget, OtherTransmitters
@@ -50,9 +50,9 @@ class BandUsers:
             free[cell] = users.free_share(int(transfers[cell]))
             if not is_trusted(users):
                 what = "the share of the band that is left to the devices, above 0 and at most 1"
-                check_number(users, "count", users.count, "how many other users there are, from 0", least=0.0)
-                check_number(users, "free_share", float(free[cell]), what, least=np.finfo(float).tiny)
-                check_number(users, "free_share", float(1.0 - free[cell]), what, least=0.0)
+                check(users, "count", users.count, Number("how many other users there are, from 0", least=0.0))
+                check(users, "free_share", float(free[cell]), Number(what, least=np.finfo(float).tiny))
+                check(users, "free_share", float(1.0 - free[cell]), Number(what, least=0.0))
         return OtherTransmitters(counts, free, self._received_w)
 
 
@@ -86,9 +86,9 @@ class Traffic:
         of_cell: dict[int, OtherUsers] = {}
         for cell in cells:
             # Each cell has its own sequence of draws, so that nothing depends on their order.
-            users = model.users(way, capacity_hz, self._streams.sequence(PURPOSES[way], cell, 0))
-            check_type(model, "users", users, OtherUsers, "an OtherUsers of edgefl.radio.background")
-            of_cell[cell] = users
+            draws = self._streams.sequence(PURPOSES[way], cell, 0)
+            must = Instance(OtherUsers, "an OtherUsers of edgefl.radio.background")
+            of_cell[cell] = called(model.users, must, way, capacity_hz, draws)
         return BandUsers(of_cell, self._received_w(way))
 
     def mean_others(self, way: Way) -> OtherTransmitters | None:

@@ -11,8 +11,7 @@ import numpy as np
 import channel
 from channel.link_adaptation import LinkAdaptation
 from edgefl.core.arrays import Floats, Ids, Ints
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, is_trusted, wrong
+from edgefl.core.returns import ANYTHING, Array, called, check, is_trusted, wrong
 from edgefl.core.streams import Streams
 from edgefl.radio.budget.resources import Resources
 from edgefl.radio.fading.none import NoFading
@@ -49,8 +48,7 @@ class LinkBudget:
         self.radio = radio
         self.power_control = power_control
         self.resources = Resources(radio, control, streams)
-        with watching_draws(radio.rate, "efficiency"):
-            self.efficiency = radio.rate.efficiency()
+        self.efficiency = called(radio.rate.efficiency, ANYTHING)
         _check_efficiency(radio.rate, self.efficiency)
         self.adaptation: LinkAdaptation | None = radio.errors.link_adaptation(radio.rate)
         self._best_snr = channel.useful_width.best_snr(self._expected_bps_hz)
@@ -246,6 +244,5 @@ def _check_efficiency(rate: Rate, efficiency: object) -> None:
     for method in ("bps_hz", "rayleigh_bps_hz"):
         if not callable(getattr(efficiency, method, None)):
             raise wrong(rate, "efficiency", f"a {type(efficiency).__name__} without {method}", what)
-        with watching_draws(efficiency, method):
-            found = getattr(efficiency, method)(trial)
-        check_array(rate, "efficiency", found, trial.shape, what, least=0.0)
+        found = called(getattr(efficiency, method), ANYTHING, trial)
+        check(rate, "efficiency", found, Array(trial.shape, what, least=0.0))

@@ -6,10 +6,8 @@ import channel
 from channel.allocation import Shares
 from channel.rate import Efficiency
 from edgefl.core.arrays import Floats, Ints, Rows
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, check_type, is_trusted, wrong
+from edgefl.core.returns import Array, Contract, Instance, Where, called
 from edgefl.core.streams import Streams
-from edgefl.radio.allocation import Allocation
 from edgefl.radio.radio_section import Radio
 from edgefl.radio.transfers import Way
 from edgefl.world.control import BY_SCENARIO, Control
@@ -147,10 +145,7 @@ class Resources:
         if not allocation.by_draws or self._streams is None:
             return None
         normal = self._streams.normal_at("share", devices, index, 0 if way == "down" else 1)
-        with watching_draws(allocation, "weights"):
-            weights = allocation.weights(normal)
-        check_array(allocation, "weights", weights, devices.shape, "weights [n] above 0", least=LEAST_WEIGHT)
-        return weights
+        return called(allocation.weights, Array(devices.shape, "weights [n] above 0", least=LEAST_WEIGHT), normal)
 
     def _divided(
         self,
@@ -212,10 +207,8 @@ class Resources:
         allocation = self._radio.allocation
 
         def of_rows(left_hz: float, rows: Rows) -> Shares:
-            with watching_draws(allocation, "shares"):
-                shares = allocation.shares(left_hz, payload_bits[rows], snr_hz[rows], efficiency, spread=spread)
-            _check_shares(allocation, shares, len(rows), left_hz)
-            return shares
+            must = _shares_of(len(rows), left_hz)
+            return called(allocation.shares, must, left_hz, payload_bits[rows], snr_hz[rows], efficiency, spread=spread)
 
         if widest_hz is None:
             return of_rows(band_hz, np.arange(len(payload_bits)))
@@ -238,14 +231,18 @@ LEAST_WEIGHT = 1e-300  # stands for any positive number
 ROUNDING = 1e-9  # relative excess of shares over the band that counts as rounding
 
 
-def _check_shares(allocation: Allocation, shares: Shares, count: int, band_hz: float) -> None:
-    """Check the return value of an allocation from outside; raise WrongReturn if it does not divide the band."""
-    if is_trusted(allocation):
-        return
-    check_type(allocation, "shares", shares, Shares, "channel.allocation.Shares")
-    check_array(allocation, "shares", shares.bandwidth_hz, (count,), "bandwidths [n] in hertz, from 0", least=0.0)
-    check_array(allocation, "shares", shares.duty, (count,), "duties [n] from 0 to 1", least=0.0, most=1.0)
-    used_hz = float((shares.bandwidth_hz * shares.duty).sum())
-    if used_hz > band_hz * (1 + ROUNDING):
-        must = f"bandwidths that, times their duties, add up to at most the band of {band_hz:g} Hz"
-        raise wrong(allocation, "shares", f"{used_hz:g} Hz in all", must)
+def _shares_of(count: int, band_hz: float) -> Contract:
+    """Return the contract of shares [count] of a band."""
+    bandwidths = Array((count,), "bandwidths [n] in hertz, from 0", least=0.0)
+    duties = Array((count,), "duties [n] from 0 to 1", least=0.0, most=1.0)
+    shares = Instance(Shares, "channel.allocation.Shares", {"bandwidth_hz": bandwidths, "duty": duties})
+
+    def used_hz(found: Shares) -> float:
+        return float((found.bandwidth_hz * found.duty).sum())
+
+    return Where(
+        shares,
+        lambda found: used_hz(found) <= band_hz * (1 + ROUNDING),
+        f"bandwidths that, times their duties, add up to at most the band of {band_hz:g} Hz",
+        lambda found: f"{used_hz(found):g} Hz in all",
+    )

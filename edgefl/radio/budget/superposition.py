@@ -7,8 +7,7 @@ on the order in which transfers began.
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ints, Rows
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array
+from edgefl.core.returns import Array, called
 from edgefl.radio.multiple_access import MultipleAccess
 
 
@@ -52,20 +51,15 @@ class Superposition:
         place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[number]  # within the group
         received = np.zeros((sizes.size, int(sizes.max())))
         received[number, place] = snr_hz[order]
-        uplink = self._uplink
-        with watching_draws(uplink, "interference"):
-            heard = uplink.interference(received)
-        check_array(uplink, "interference", heard, received.shape, "powers [groups, n] from 0", least=0.0)
+        must = Array(received.shape, "powers [groups, n] from 0", least=0.0)
+        heard = called(self._uplink.interference, must, received)
         found = np.empty(len(order))
         found[order] = heard[number, place]
         return found
 
     def _groups(self, received_w: Floats) -> Ints:
         """Return the groups [n] of one cell's uploads."""
-        uplink = self._uplink
-        with watching_draws(uplink, "groups"):
-            groups = uplink.groups(received_w)
-        count = len(received_w)
         what = "whole numbers [n] of groups, from 0 and below n"
-        check_array(uplink, "groups", groups, received_w.shape, what, least=0, most=count - 1, whole=True)
+        must = Array(received_w.shape, what, least=0, most=len(received_w) - 1, whole=True)
+        groups = called(self._uplink.groups, must, received_w)
         return np.unique(groups, return_inverse=True)[1]  # a group without members would get a part of the band

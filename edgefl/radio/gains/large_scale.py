@@ -1,7 +1,7 @@
 """The large-scale channel: path loss, line of sight, shadowing and K between participants and base stations."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +10,11 @@ import numpy.typing as npt
 import channel
 from edgefl.core.arrays import Bools, Floats, Ids
 from edgefl.core.errors import InputError
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, check_type, is_trusted, wrong
+from edgefl.core.returns import ANYTHING, Array, Contract, Instance, Where, called
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.drop import Drop
 from edgefl.radio.gains.spatial_consistency import Maps
-from edgefl.radio.propagation import O2I, LargeScale, PathDraws, Propagation
+from edgefl.radio.propagation import O2I, LargeScale, PathDraws
 from edgefl.radio.radio_section import Radio
 from edgefl.world.antennas.omni import Omni
 from edgefl.world.cells_section import Cells
@@ -149,18 +148,13 @@ class LargeScaleChannel:
             lambda: self._los_draws(ids, positions_m, index, along_path=along_path),
             positions_m,
         )
-        with watching_draws(radio.propagation, "large_scale"):
-            heights_m = radio.propagation.heights_m(height_m[:, None], draws)
-            what = "heights [n, 1] of antennas in metres"
-            check_array(radio.propagation, "heights_m", heights_m, (len(height_m), 1), what, least=0.0)
-            large = radio.propagation.large_scale(
-                distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m, draws
-            )
-            self._at_border += radio.propagation.count_at_border(
-                distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m, positions_m
-            )
+        model = radio.propagation
+        must = Array((len(height_m), 1), "heights [n, 1] of antennas in metres", least=0.0)
+        heights_m = called(model.heights_m, must, height_m[:, None], draws)
+        ends = (distance_m, radio.carrier_hz, self.cells.bs_height_m, heights_m)
+        large = called(model.large_scale, _large_scale_of(distance_m.shape), *ends, draws)
+        self._at_border += called(model.count_at_border, ANYTHING, *ends, positions_m)
         self._priced += distance_m.size
-        _check_large_scale(radio.propagation, large, distance_m.shape)
         # A standard deviation in the scenario holds in every state, as in the paper; by default each state has one.
         std_db = large.shadowing_std_db if radio.shadowing_db is None else radio.shadowing_db
         normals = self._normals("shadowing", ids, positions_m, index, large.decorrelation_m, along_path=along_path)
@@ -189,9 +183,8 @@ class LargeScaleChannel:
         zenith_deg = channel.antenna.zenith_deg(distance_m, cells.bs_height_m, heights_m)
         azimuth_deg = np.degrees(np.arctan2(offsets_m[..., 1], offsets_m[..., 0]))
         beside_deg = channel.antenna.turned_deg(azimuth_deg[..., None] - cells.boresights_deg)  # [n, sites, sectors]
-        with watching_draws(antenna, "pattern_dbi"):
-            pattern_dbi = antenna.pattern_dbi(zenith_deg[..., None], beside_deg)
-        check_array(antenna, "pattern_dbi", pattern_dbi, beside_deg.shape, "gains [...] in dBi", least=-400, most=400)
+        must = Array(beside_deg.shape, "gains [...] in dBi", least=-400, most=400)
+        pattern_dbi = called(antenna.pattern_dbi, must, zenith_deg[..., None], beside_deg)
         return channel.units.db_to_linear(pattern_dbi + device_dbi).reshape(len(beside_deg), cells.count)
 
     def drop(
@@ -299,23 +292,20 @@ class LargeScaleChannel:
         return self._checked_k(los, mean_db + std_db * normals)
 
     def _checked_k(self, los: Bools, k_db: Floats) -> Floats:
-        with watching_draws(self.radio.fading, "k_factor"):
-            k_factor = self.radio.fading.k_factor(los, k_db)
-        check_array(self.radio.fading, "k_factor", k_factor, los.shape, "linear K factors [...] from 0", least=0.0)
-        return k_factor
+        must = Array(los.shape, "linear K factors [...] from 0", least=0.0)
+        return called(self.radio.fading.k_factor, must, los, k_db)
 
 
-def _check_large_scale(propagation: Propagation, large: LargeScale, shape: tuple[int, ...]) -> None:
-    """Check the channel that a propagation model from outside returned for distances of a shape; else WrongReturn."""
-    if is_trusted(propagation):
-        return
-    hook = "large_scale"
-    check_type(propagation, hook, large, LargeScale, "a LargeScale of edgefl.radio.propagation.base")
-    numbers = {"path_loss_db": -np.inf, "shadowing_std_db": 0.0, "decorrelation_m": 0.0}
-    for name, least in numbers.items():
-        check_array(propagation, hook, getattr(large, name), shape, f"{name} [...] of each distance", least=least)
+def _large_scale_of(shape: tuple[int, ...]) -> Contract:
+    """Return the contract of what a propagation model returns for distances of a shape."""
+    one_each = f"one of each distance, here {list(shape)}"
+    fields: dict[str, Contract] = {}
+    for name, least in {"path_loss_db": -np.inf, "shadowing_std_db": 0.0, "decorrelation_m": 0.0}.items():
+        fields[name] = Array(shape, f"{name} [...] of each distance", least=least)
     for name in ("state", "los"):
-        found = np.shape(getattr(large, name))
-        if found != shape:
-            must = f"one of each distance, here {list(shape)}"
-            raise wrong(propagation, hook, f"{name} of shape {list(found)}", must)
+        fields[name] = Where(ANYTHING, lambda found: np.shape(found) == shape, one_each, partial(_shaped, name))
+    return Instance(LargeScale, "a LargeScale of edgefl.radio.propagation.base", fields)
+
+
+def _shaped(name: str, found: object) -> str:
+    return f"{name} of shape {list(np.shape(found))}"

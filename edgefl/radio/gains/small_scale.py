@@ -9,8 +9,7 @@ from channel.transfer import Innovations
 from channel.waves import Waves
 from edgefl.core.arrays import Bools, Complex, Floats, Ids, Ints
 from edgefl.core.errors import RunError
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, check_type, is_trusted
+from edgefl.core.returns import ANYTHING, Array, Instance, called, check, is_trusted
 from edgefl.core.streams import Purpose, Streams
 from edgefl.radio.block_gains import BlockGains
 from edgefl.radio.drop import Drop
@@ -57,8 +56,7 @@ class FadingDraws:
             return None
         spread_s = radio.propagation.delay_spread_s(drop.los, drop.indoor, radio.carrier_hz)
         paths = ScatteredPaths(speed_mps, drop.los & ~drop.indoor, drop.k_factor, radio.carrier_hz, spread_s)
-        with watching_draws(radio.fading, "waves"):
-            waves = radio.fading.waves(paths, draw)
+        waves = called(radio.fading.waves, ANYTHING, paths, draw)
         if waves is None:
             return None
         _check_waves(radio, waves, len(drop.ids))
@@ -69,12 +67,11 @@ class FadingDraws:
     ) -> BlockGains | None:
         """Return the fading of devices [n] as gains that hold in blocks; None where the model has none; see `waves`."""
         fading = radio.fading
-        with watching_draws(fading, "hold_slots"):
-            block_slots = fading.hold_slots(speed_mps, radio.carrier_hz, radio.slot_s)
+        block_slots = called(fading.hold_slots, ANYTHING, speed_mps, radio.carrier_hz, radio.slot_s)
         if block_slots is None:
             return None
-        what = "whole numbers [n] of slots from 1, or None"
-        check_array(fading, "hold_slots", block_slots, speed_mps.shape, what, least=1, whole=True)
+        must = Array(speed_mps.shape, "whole numbers [n] of slots from 1, or None", least=1, whole=True)
+        check(fading, "hold_slots", block_slots, must)
         first_number = index if fading.new_in_each_round else 0
         # Streams of the whole run, so that separate messages, such as polls, meet the same blocks.
         return BlockGains(self._streams.whole, purpose, drop.ids, drop.cell, drop.k_factor, block_slots, first_number)
@@ -170,8 +167,8 @@ def _check_waves(radio: Radio, waves: Waves, count: int) -> None:
     if is_trusted(fading):
         return
     what = "waves [n, taps, waves] of channel.waves, or None"
-    check_type(fading, "waves", waves, Waves, what)
+    check(fading, "waves", waves, Instance(Waves, what))
     shape = (count, *np.shape(waves.shift_hz)[1:])
-    check_array(fading, "waves", waves.shift_hz, shape, what)
-    check_array(fading, "waves", np.abs(waves.amplitude), shape, what, least=0.0)
-    check_array(fading, "waves", waves.delay_s, shape[:2], "delays [n, taps] from 0", least=0.0)
+    check(fading, "waves", waves.shift_hz, Array(shape, what))
+    check(fading, "waves", np.abs(waves.amplitude), Array(shape, what, least=0.0))
+    check(fading, "waves", waves.delay_s, Array(shape[:2], "delays [n, taps] from 0", least=0.0))

@@ -9,8 +9,7 @@ import numpy as np
 
 from edgefl.core.arrays import Bools, Complex, Floats, Ints, Rows
 from edgefl.core.errors import RunError
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array
+from edgefl.core.returns import Array, called
 from edgefl.core.streams import Purpose, Streams
 from edgefl.core.times import steps_begun, steps_completed
 from edgefl.radio.budget.band_users import Traffic
@@ -220,9 +219,8 @@ class Pricing:
         if isinstance(model, NoErrors):
             return np.full(mean_snr.shape, by_fault)
         sent = np.isfinite(mean_snr)  # an empty message cannot be lost on the channel
-        with watching_draws(model, "failure_probability"):
-            by_channel = model.failure_probability(np.where(sent, mean_snr, 1.0), k_factor)
-        check_array(model, "failure_probability", by_channel, mean_snr.shape, "probabilities [n]", least=0.0, most=1.0)
+        must = Array(mean_snr.shape, "probabilities [n]", least=0.0, most=1.0)
+        by_channel = called(model.failure_probability, must, np.where(sent, mean_snr, 1.0), k_factor)
         return np.asarray(by_fault + (1.0 - by_fault) * np.where(sent, by_channel, 0.0))
 
     def fails_by_fault(self, way: Way, participants: Participants) -> Bools:

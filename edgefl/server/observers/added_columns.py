@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from edgefl.core.arrays import Floats, Ids
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_array, is_trusted, wrong
+from edgefl.core.returns import Array, Instance, called, check, is_trusted, wrong
 from edgefl.records.added_columns import AddsColumns
 from edgefl.server.observer import DeviceColumns, EndedRound, Observer, RoundColumns
 
@@ -33,7 +32,7 @@ class AddedColumns(Observer):
         for name in names:
             # NaN is an empty cell.
             values = np.nan_to_num(given[name]) if isinstance(given[name], np.ndarray) else given[name]
-            check_array(self.member, "columns_of_devices", values, (count,), f"{name} [n]")
+            check(self.member, "columns_of_devices", values, Array((count,), f"{name} [n]"))
         return {name: np.asarray(given[name], dtype=np.float64) for name in names}
 
     def round_ends(self, ended: EndedRound) -> RoundColumns:
@@ -49,8 +48,6 @@ class AddedColumns(Observer):
         return {name: value for name, value in given.items() if value is not None}
 
     def _given(self, hook: str, devices: DeviceColumns) -> Mapping[str, Any]:
-        with watching_draws(self.member, hook):
-            given: Any = getattr(self.member, hook)(devices, self.memory_of(devices["device"]))
-        if not isinstance(given, Mapping):
-            raise wrong(self.member, hook, f"a {type(given).__name__}", "a mapping of columns to values")
+        must = Instance(Mapping, "a mapping of columns to values")
+        given: Mapping[str, Any] = called(getattr(self.member, hook), must, devices, self.memory_of(devices["device"]))
         return given

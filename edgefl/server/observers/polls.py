@@ -8,8 +8,7 @@ import simpy
 
 from edgefl.coordination.selection.base import Selection
 from edgefl.coordination.server_view import DeviceTracker
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import check_ids
+from edgefl.core.returns import Subset, called
 from edgefl.core.streams import Streams
 from edgefl.radio.drop import Drop
 from edgefl.server.choosing import Choosing
@@ -49,10 +48,9 @@ class Polls(Observer):
         if not len(free):
             return
         selection = self.selection
-        with watching_draws(selection, "candidates"):
-            view = self.choosing.view_of(free, index)
-            candidates = selection.candidates(free, self.participants, index, self.streams, view)
-        check_ids(selection, "candidates", candidates, free, "ids of `present`, each once")
+        must = Subset(free, "ids of `present`, each once")
+        view = self.choosing.view_of(free, index)
+        candidates = called(selection.candidates, must, free, self.participants, index, self.streams, view)
         link = self.dispatcher.polling
         yield self.env.all_of(begin(candidates, self._processes, index, link))
         # In order of ids, as the order in which answers arrive depends on the channel.

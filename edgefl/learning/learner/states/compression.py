@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgefl.core.global_draws import watching_draws
-from edgefl.core.returns import is_trusted, wrong
+from edgefl.core.returns import ANYTHING, called, is_trusted, kind, wrong
 from edgefl.learning.learner.jobs import Job
 from edgefl.learning.learner.states.store import StateStore
 from edgefl.learning.learner.task import LearningTask
@@ -39,8 +38,7 @@ class Compression:
             # one generator for all vectors of a device, so that each has draws of its own
             rng = self._task.streams.generator("codec", job.device, job.index)
             for name, upload in vectors.items():
-                with watching_draws(self._codec, "decoded"):
-                    decoded = self._codec.decoded(upload[row], rng)
+                decoded = called(self._codec.decoded, ANYTHING, upload[row], rng)
                 self._check(decoded, upload[row])
                 losses[name][row] = upload[row] - decoded
                 upload[row] = decoded
@@ -53,10 +51,7 @@ class Compression:
             return
         must = f"a tensor [{len(upload)}] of {upload.dtype}, finite where its argument is"
         if not isinstance(decoded, Tensor) or decoded.shape != upload.shape or decoded.dtype != upload.dtype:
-            got = f"a {type(decoded).__name__}"
-            if isinstance(decoded, Tensor):
-                got = f"a tensor {list(decoded.shape)} of {decoded.dtype}"
-            raise wrong(self._codec, "decoded", got, must)
+            raise wrong(self._codec, "decoded", kind(decoded), must)
         if not decoded.isfinite().all() and upload.isfinite().all():
             raise wrong(self._codec, "decoded", "NaN or an infinite number", must)
 
