@@ -60,9 +60,9 @@ class Examined(Watched):
 
     def _check_alias(self, args: tuple[Any, ...]) -> None:
         """Check that the corrected gradient is none of the other arguments: the solver clips it in place."""
-        _, *others = given = copied(args)
+        given = copied(args)
         value = self.base.correct(*given)
-        if is_tensor(value) and any(_share_memory(value, other) for other in _tensors(others)):
+        if is_tensor(value) and any(_share_memory(value, other) for other in _tensors(given[1:])):
             text = "returns a vector of its arguments other than the gradient, which the solver then changes"
             self._calls.note(ARGUMENTS, "correct", f"{text}: return a copy (x.clone())")
 
@@ -89,7 +89,13 @@ class Examined(Watched):
 
 def _tensors(value: Any) -> list[Tensor]:
     found: list[Tensor] = []
-    mapped(value, lambda item: found.append(item) if is_tensor(item) else None)
+
+    def keep(item: Any) -> Any:
+        if is_tensor(item):
+            found.append(item)
+        return item
+
+    mapped(value, keep)
     return found
 
 

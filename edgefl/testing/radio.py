@@ -273,7 +273,7 @@ def _channel(calls: Calls, los: Floats) -> LargeScale:
         floor=rng.random((PATHS, 2)),
         device=np.zeros(PATHS, dtype=np.int64),
     )
-    found = calls.of("large_scale", distance_m, carrier_hz, bs_height_m, ut_height_m, draws)
+    found: LargeScale = calls.of("large_scale", distance_m, carrier_hz, bs_height_m, ut_height_m, draws)
     is_large_scale = isinstance(found, LargeScale)
     calls.returned("large_scale", is_large_scale, f"{kind(found)}, expected a LargeScale: see `by_state`")
     for name, wanted in {

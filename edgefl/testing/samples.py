@@ -43,7 +43,7 @@ def _parts_are_samples(calls: Calls, devices: int, overlapping: bool) -> None:  
     parts = calls.of("assign", labels, owner, devices, np.random.default_rng(SEED))
     length = f" of {len(parts)}" if isinstance(parts, Sequence) else ""
     text = f"{kind(parts)}{length}, expected a list with {devices} arrays"
-    calls.returned("split", length == f" of {devices}", text)
+    calls.returned("split", isinstance(parts, Sequence) and len(parts) == devices, text)
     for device, part in enumerate(parts):
         calls.numbers(
             "split", part, Numbers((None,), least=0, most=PARTED - 1, whole=True), f"samples of device {device}"

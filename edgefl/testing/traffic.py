@@ -132,7 +132,7 @@ def check_background(
     # Users of a direction without traffic are never asked for.
     ways = [_Cells(calls, way, bandwidth_hz) for way in WAYS if calls.subject.times(way) > 0]
     cases = [(cells, transfers) for cells in ways for transfers in (0, 2)]
-    in_the_mean = [(cells,) for cells in ways if stationary]
+    settled = [(cells,) for cells in ways if stationary]
     calls.check(Property(RETURNS, _mean_load_fits, cases=[(way, bandwidth_hz) for way in WAYS]))
     steady = "users and the free share stay as they are until next_change_s"
     calls.check(
@@ -142,9 +142,9 @@ def check_background(
             "equilibrium",
             _begins_settled,
             "as many users at the beginning as later, on average over cells",
-            in_the_mean,
+            settled,
         ),
-        Property("mean load", _work_is_conserved, "a transfer that lasts long gets what mean_load leaves", in_the_mean),
+        Property("mean load", _work_is_conserved, "a transfer that lasts long gets what mean_load leaves", settled),
     )
     return calls.finished()
 
