@@ -1,25 +1,73 @@
-"""Calls of a member's methods: each is made three times, and must always return the same."""
+"""How a member is checked: by a table of properties, each of which calls its methods and says what must hold.
+
+A method is called three times on copies of its arguments, so that every call also shows whether it changes them,
+returns the same again, and leaves the global generators alone. A property ends at its first fault; the others are still
+checked.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import fields, is_dataclass
-from typing import Any, Generic, NoReturn, TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
-import numpy as np
+import yaml
 
 from edgefl.core import global_draws
+from edgefl.core.errors import InputError, RunError
+from edgefl.core.plugins import BrokenRule
 from edgefl.learning.algorithms.hook_errors import first_line, place, place_of_error
-from edgefl.testing.report import Blamed, Check, Report, finished, made, noting
+from edgefl.testing.report import Check, Report
+from edgefl.testing.values import Numbers, copied, fingerprint, kind
 
-M = TypeVar("M")
-Other = TypeVar("Other")
+RETURNS = "returns"
+ARGUMENTS = "arguments"
+REPEATABLE = "repeatable"
 
 
-class Calls(Generic[M]):
+class Blamed(Exception):  # noqa: N818 - the name says what has happened
+    """A fault has been noted, and what would follow tells nothing more."""
+
+
+@dataclass(frozen=True)
+class Property:
+    """What must hold for members of a kind."""
+
+    name: str  # the check in the report under which its faults stand
+    holds: Callable[..., None]  # called with the `Calls` and the arguments of a case; it notes a fault, or returns
+    meaning: str = ""  # what is true if there is no fault; properties of one name share the first's
+    cases: Iterable[tuple[Any, ...]] = ((),)  # arguments for which it must hold
+
+
+def returns(method: str, wanted: Numbers, *args: Any) -> Property:
+    """Return the property that a method returns certain numbers."""
+
+    def holds(calls: Calls) -> None:
+        calls.array(method, wanted, *args)
+
+    return Property(RETURNS, holds)
+
+
+def accepts(given: str, *args: Any) -> Property:
+    """Return the property that a member's own `check` takes what it is checked with."""
+
+    def holds(calls: Calls) -> None:
+        reason = calls.subject.check(*args)
+        calls.require("check", not reason, f"refuses {given} ({reason}): check it with other keys")
+
+    return Property(RETURNS, holds)
+
+
+def skipped(name: str, reason: str) -> Property:
+    """Return a property that is not checked."""
+    return Property(name, lambda _: None, f"not checked: {reason}")
+
+
+class Calls:
     """Calls the methods of a member, and reports what they return and what they do to their surroundings.
+
+    A method of this class that notes a fault ends the property with `Blamed`; only `note` goes on.
 
     Args:
         member: the class, or an instance.
@@ -31,87 +79,21 @@ class Calls(Generic[M]):
         TypeError: the member is of another kind, or keys are given with an instance.
     """
 
-    def __init__(self, member: type[M] | M, keys: dict[str, Any], base: type, noun: str) -> None:
-        self.subject: M = made(member, keys, base, noun)
-        self.report = Report.of(self.subject)
-        self.returns = self.begin("returns", "methods return what they must")
-        self.arguments = self.begin("arguments", "methods leave their arguments as they are")
-        self.repeatable = self.begin(
-            "repeatable", "the same arguments give the same values, whatever was called before; no global generator"
+    def __init__(self, member: Any, keys: dict[str, Any], base: type, noun: str) -> None:
+        self.subject = made(member, keys, base, noun)
+        self.report = Report(f"{type(self.subject).__module__}:{type(self.subject).__qualname__}")
+        self.report.check(RETURNS, "methods return what they must")
+        self.report.check(ARGUMENTS, "methods leave their arguments as they are")
+        self.report.check(
+            REPEATABLE, "the same arguments give the same values, whatever was called before; no global generator"
         )
+        self.current: Check = self.report.check(RETURNS)  # the check of the property that is looked at
 
-    def on(self, other: Other) -> Calls[Other]:
-        """Return calls of another object's methods, such as a track's, under the same checks."""
-        calls: Any = copy.copy(self)
-        calls.subject = other
-        return calls  # type: ignore[no-any-return]
-
-    def begin(self, name: str, meaning: str) -> Check:
-        """Add a check that has found nothing yet."""
-        return self.report.begin(name, meaning)
-
-    def noting(self, doing: str) -> AbstractContextManager[None]:
-        """Turn an exception into a fault of what methods return: "`doing` ends with ..."."""
-        return noting(self.returns, doing)
-
-    def of(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what a method returns.
-
-        Raises:
-            Blamed: it has raised an exception, which is noted.
-        """
-        member: Any = self.subject
-        # What a member keeps to itself must not matter: a copy from before the call has to return the same.
-        members = [member, *_fresh(member)]
-        given = copy.deepcopy(args)
-        drawn = global_draws.states()
-        try:
-            value = getattr(member, method)(*given, **options)
-        except Exception as error:
-            where = place_of_error(member, error) or place(member, method)
-            name = f"{type(member).__name__}.{method}"
-            self.returns.fault(f"{where}: {name} raised {type(error).__name__}: {first_line(error)}")
-            raise Blamed from error
-        for name in global_draws.moved(drawn):
-            self.note(self.repeatable, method, f"draws from {name}: {global_draws.REMEDY}")
-        if fingerprint(given) != fingerprint(args):
-            text = "changes its arguments in place, which others still use: work on copies (x.copy())"
-            self.note(self.arguments, method, text)
-        for other in members:
-            again = getattr(other, method)(*copy.deepcopy(args), **options)
-            if fingerprint(again) != fingerprint(value):
-                text = "returns other values when it is called again with the same arguments"
-                remedy = "keep nothing between calls, and draw from the streams or the generator that is given"
-                self.note(self.repeatable, method, f"{text}: {remedy}")
-        return value
-
-    def array(self, method: str, *args: Any, shape: tuple[int, ...], of: str = "finite numbers", **options: Any) -> Any:
-        """Return the array of finite numbers of a shape that a method returns.
-
-        Raises:
-            Blamed: it returned something else, which is noted.
-        """
-        value = self.of(method, *args, **options)
-        if not is_array(value, shape):
-            self.reject(method, f"returned {kind(value)}, expected {of} {list(shape)}")
-        return value
-
-    def wrong(self, method: str, text: str) -> None:
-        """Note that a method returned what it must not."""
-        self.note(self.returns, method, text)
-
-    def reject(self, method: str, text: str) -> NoReturn:
-        """Note that a method returned what nothing more can be checked with.
-
-        Raises:
-            Blamed: always.
-        """
-        self.wrong(method, text)
-        raise Blamed
-
-    def note(self, check: Check, method: str, text: str) -> None:
-        """Note a fault of a method, with its file and line."""
-        check.fault(f"{place(self.subject, method)}: {type(self.subject).__name__}.{method} {text}")
+    def check(self, *properties: Property) -> None:
+        """Check properties, if nothing has been wrong before."""
+        if self.report.ok:
+            for each in properties:
+                self._check(each)
 
     def finished(self) -> Report:
         """Return the report after the checks that all members have.
@@ -119,8 +101,106 @@ class Calls(Generic[M]):
         Raises:
             ConformanceError: there is a fault.
         """
-        member: Any = self.subject
-        return finished(self.report, member)
+        self._check(Property("keys", _keys_survive_a_file, "YAML keys make the same member again when they are read"))
+        self._check(Property("described", _is_described, "the docstring's first line is what edgefl list prints"))
+        return self.report.raise_faults()
+
+    def on(self, other: Any) -> Calls:
+        """Return calls of another object's methods, such as a track's, in the same report."""
+        calls = copy.copy(self)
+        calls.subject = other
+        return calls
+
+    def of(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return what a method returns."""
+        # What a member keeps to itself must not matter: a copy from before the call has to return the same.
+        members = [self.subject, *_fresh(self.subject)]
+        given = copied(args)
+        drawn = global_draws.states()
+        try:
+            value = getattr(self.subject, method)(*given, **options)
+        except Exception as error:
+            where = place_of_error(self.subject, error) or place(self.subject, method)
+            name = f"{type(self.subject).__name__}.{method}"
+            text = f"{where}: {name} raised {type(error).__name__}: {first_line(error)}"
+            self.report.check(RETURNS).fault(text)
+            raise Blamed from error
+        if fingerprint(given) != fingerprint(args):
+            text = "changes its arguments in place, which others still use: work on copies (x.copy(), x.clone())"
+            self.note(ARGUMENTS, method, text)
+        moved = global_draws.moved(drawn)
+        for name in moved:
+            self.note(REPEATABLE, method, f"draws from {name}: {global_draws.REMEDY}")
+        for member in members:
+            again = getattr(member, method)(*copied(args), **options)
+            if not moved and fingerprint(again) != fingerprint(value):
+                text = "returns other values when it is called again with the same arguments"
+                remedy = "keep nothing between calls, and draw from the streams or the generator that is given"
+                self.note(REPEATABLE, method, f"{text}: {remedy}")
+        return value
+
+    def array(self, method: str, wanted: Numbers, *args: Any, **options: Any) -> Any:
+        """Return the array that a method returns."""
+        value = self.of(method, *args, **options)
+        self.numbers(method, value, wanted)
+        return value
+
+    def numbers(self, method: str, value: Any, wanted: Numbers, name: str = "") -> None:
+        """Note it if a method has not returned certain numbers, or not as the part `name` of its value."""
+        part = f" as {name}" if name else ""
+        self.returned(method, wanted.describe(value), f"{kind(value)}{part}, expected {wanted}")
+
+    def require(self, method: str, condition: object, text: str) -> None:
+        """Note a fault of a method if a condition does not hold."""
+        if not condition:
+            self.note(self.current.name, method, text)
+            raise Blamed
+
+    def returned(self, method: str, condition: object, text: str) -> None:
+        """Note that a method has returned what it must not, if a condition does not hold."""
+        if not condition:
+            self.note(RETURNS, method, f"returned {text}")
+            raise Blamed
+
+    def fault(self, text: str) -> NoReturn:
+        """Note a fault that belongs to no method."""
+        self.current.fault(text)
+        raise Blamed
+
+    def note(self, check: str, method: str, text: str) -> None:
+        """Note a fault of a method, with its file and line."""
+        name = f"{type(self.subject).__name__}.{method}"
+        self.report.check(check).fault(f"{place(self.subject, method)}: {name} {text}")
+
+    def _check(self, each: Property) -> None:
+        self.current = self.report.check(each.name, each.meaning)
+        try:
+            for case in each.cases:
+                each.holds(self, *case)
+        except Blamed:
+            return
+        except BrokenRule as error:
+            self.report.check(RETURNS).fault(str(error))
+        except (InputError, RunError) as error:
+            self.current.fault(str(error))
+        except Exception as error:  # noqa: BLE001 - an author's code may raise anything, and each check is to be reported
+            where = place_of_error(self.subject, error) or type(self.subject).__name__
+            self.current.fault(f"{where}: ends with {type(error).__name__}: {first_line(error)}")
+
+
+def made(member: Any, keys: dict[str, Any], base: type, noun: str) -> Any:
+    """Return a member from its class and keys, or from an instance.
+
+    Raises:
+        TypeError: the member is of another kind, or keys are given with an instance.
+    """
+    if isinstance(member, type) and issubclass(member, base):
+        return member.model_validate(keys)  # type: ignore[attr-defined]
+    if not isinstance(member, base):
+        raise TypeError(f"expected {noun} (a subclass of {base.__module__}.{base.__qualname__}), got {member!r}")
+    if keys:
+        raise TypeError(f"give the keys {', '.join(keys)} to the class: check the class with keys, or an instance")
+    return member
 
 
 def _fresh(member: Any) -> list[Any]:
@@ -131,45 +211,17 @@ def _fresh(member: Any) -> list[Any]:
         return []
 
 
-def fingerprint(value: Any) -> Any:
-    """Return something that is equal for equal values; of objects that hold no numbers to compare, their class."""
-    return list(_leaves(value, ""))
+def _is_described(calls: Calls) -> None:
+    cls = type(calls.subject)
+    if not (cls.__doc__ or "").strip():
+        calls.fault(f"{cls.__name__}: has no docstring: write what it is and where it comes from in one line")
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, (np.ndarray, np.generic, float)):
-        array = np.asarray(value)
-        yield path, (str(array.dtype), array.shape, array.tobytes())
-    elif hasattr(value, "new_tensor"):  # a torch tensor, without importing torch
-        yield from _leaves(value.detach().numpy(), path)
-    elif isinstance(value, Mapping):
-        for name in value:
-            yield from _leaves(value[name], f"{path}.{name}")
-    elif isinstance(value, (tuple, list)):
-        yield path, len(value)
-        for place_, item in enumerate(value):
-            yield from _leaves(item, f"{path}.{place_}")
-    elif is_dataclass(value) and not isinstance(value, type):
-        for item in fields(value):
-            yield from _leaves(getattr(value, item.name), f"{path}.{item.name}")
-    elif isinstance(value, (int, str, bool, bytes, type(None))):
-        yield path, value
-    else:
-        yield path, type(value).__name__
-
-
-def is_array(value: Any, shape: tuple[int, ...]) -> bool:
-    """Return whether a value is a NumPy array of finite real numbers of this shape."""
-    if not isinstance(value, np.ndarray) or value.shape != shape or not np.issubdtype(value.dtype, np.number):
-        return False
-    return bool(np.isfinite(value).all())
-
-
-def kind(value: Any) -> str:
-    """Return what a value is, for messages."""
-    if isinstance(value, np.ndarray):
-        numbers = "" if np.issubdtype(value.dtype, np.number) and np.isfinite(value).all() else ", not all finite"
-        return f"an array {list(value.shape)} of {value.dtype}{numbers}"
-    if value is None:
-        return "None"
-    return f"a {type(value).__name__}"
+def _keys_survive_a_file(calls: Calls) -> None:
+    member = calls.subject
+    again = type(member).model_validate(yaml.safe_load(yaml.safe_dump(member.model_dump(mode="json"))))
+    for key, value in member:
+        found = getattr(again, key)
+        if found != value and not str(found) == str(value) == "nan":
+            text = f"{value!r} is read as {found!r}: give the key a type that says how it is written"
+            calls.fault(f"{type(member).__name__}.{key}: {text}")

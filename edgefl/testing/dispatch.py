@@ -1,4 +1,4 @@
-"""The check of any member, by its kind."""
+"""The kinds of members, and the check of any member by its kind."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -6,29 +6,36 @@ from typing import Any
 
 from edgefl.testing.report import Report
 
-BASES = {  # the base class of each kind of member
-    "algorithm": "edgefl.learning.algorithms:Algorithm",
-    "allocation": "edgefl.radio.allocation:Allocation",
-    "antenna": "edgefl.world.antennas:Antenna",
-    "background": "edgefl.radio.background:Background",
-    "churn": "edgefl.world.churn:Churn",
-    "codec": "edgefl.learning.codecs:Codec",
-    "csi": "edgefl.coordination.csi:Csi",
-    "drift": "edgefl.learning.drifts:Drift",
-    "errors": "edgefl.radio.errors:PacketErrors",
-    "fading": "edgefl.radio.fading:Fading",
-    "measure": "edgefl.learning.measures:Measure",
-    "mobility": "edgefl.world.mobility:Mobility",
-    "model": "edgefl.learning.models:Model",
-    "multiple_access": "edgefl.radio.multiple_access:MultipleAccess",
-    "optimiser": "edgefl.coordination.optimisers:Optimiser",
-    "partition": "edgefl.learning.partitions:Partition",
-    "policy": "edgefl.coordination.policies:Policy",
-    "propagation": "edgefl.radio.propagation:Propagation",
-    "rate": "edgefl.radio.rates:Rate",
-    "selection": "edgefl.coordination.selection:Selection",
-    "traces": "edgefl.radio.traces:LinkTrace",
+KINDS = {  # the module of a kind's check, and the base class of its members
+    "algorithm": ("algorithm", "edgefl.learning.algorithms:Algorithm"),
+    "allocation": ("radio", "edgefl.radio.allocation:Allocation"),
+    "antenna": ("world", "edgefl.world.antennas:Antenna"),
+    "background": ("traffic", "edgefl.radio.background:Background"),
+    "churn": ("world", "edgefl.world.churn:Churn"),
+    "codec": ("codec", "edgefl.learning.codecs:Codec"),
+    "csi": ("coordination", "edgefl.coordination.csi:Csi"),
+    "drift": ("samples", "edgefl.learning.drifts:Drift"),
+    "errors": ("radio", "edgefl.radio.errors:PacketErrors"),
+    "fading": ("radio", "edgefl.radio.fading:Fading"),
+    "measure": ("measure", "edgefl.learning.measures:Measure"),
+    "mobility": ("world", "edgefl.world.mobility:Mobility"),
+    "model": ("model", "edgefl.learning.models:Model"),
+    "multiple_access": ("radio", "edgefl.radio.multiple_access:MultipleAccess"),
+    "optimiser": ("coordination", "edgefl.coordination.optimisers:Optimiser"),
+    "partition": ("samples", "edgefl.learning.partitions:Partition"),
+    "policy": ("policy", "edgefl.coordination.policies:Policy"),
+    "propagation": ("radio", "edgefl.radio.propagation:Propagation"),
+    "rate": ("radio", "edgefl.radio.rates:Rate"),
+    "selection": ("coordination", "edgefl.coordination.selection:Selection"),
+    "traces": ("traffic", "edgefl.radio.traces:LinkTrace"),
 }
+
+
+def check_of(kind: str) -> Callable[..., Report]:
+    """Return the check of a kind; only now is its module imported, as some need torch."""
+    module, _ = KINDS[kind]
+    found: Callable[..., Report] = getattr(import_module(f"edgefl.testing.{module}"), f"check_{kind}")
+    return found
 
 
 def check(member: Any, **keys: Any) -> Report:
@@ -43,18 +50,15 @@ def check(member: Any, **keys: Any) -> Report:
         ConformanceError: something is wrong.
     """
     cls = member if isinstance(member, type) else type(member)
-    kind = _kind(cls)
-    # Imported only now, as some checks need torch.
-    check_of: Callable[..., Report] = getattr(import_module(f"edgefl.testing.{kind}"), f"check_{kind}")
-    return check_of(member, **keys)
+    return check_of(_kind(cls))(member, **keys)
 
 
 def _kind(cls: type) -> str:
-    for kind, path in BASES.items():
+    for kind, (_, path) in KINDS.items():
         module, _, name = path.partition(":")
         if issubclass(cls, getattr(import_module(module), name)):
             return kind
     # A torch module has none of our base classes; its own shows what it is without importing torch.
     if any(base.__module__.startswith("torch.nn") for base in cls.__mro__):
         return "model"
-    raise TypeError(f"there is no check for {cls.__qualname__}; checks are for: {', '.join(BASES)}")
+    raise TypeError(f"there is no check for {cls.__qualname__}; checks are for: {', '.join(KINDS)}")

@@ -20,11 +20,14 @@ from edgefl.learning.learner.plans.plan import SERIAL, Plan
 from edgefl.learning.models import Model
 from edgefl.learning.models.count import multiplications
 from edgefl.learning.models.imported import Imported
-from edgefl.testing.report import Check, Report, finished, made, noting
+from edgefl.testing.calls import REPEATABLE, Calls, Property, made
+from edgefl.testing.report import Report
 from edgefl.testing.rounds import CLASSES, FEATURES, Round, problem, rounds
 from edgefl.testing.values import distance, same
 
 SIZES = (7, 20, 5)  # samples of the devices that train it
+DEVICES = (0, 1, 2)
+ROUNDS = 3
 TOGETHER = Plan("batched", "vmap", 3)
 BOUND = 1e-9  # of rounding, in parts of the largest number
 COUNTED = 0.02  # relative difference that is allowed between a model's count of operations and torch's
@@ -49,40 +52,32 @@ def check_model(
         vocabulary: how many token ids there are, for samples that are rows of ids.
         keys: the keys with which the class or the function is checked.
     """
-    subject = _model(model, keys)
-    name = subject.import_path if isinstance(subject, Imported) else path_of(type(subject))
-    report = Report(name)
+    calls = Calls(_model(model, keys), {}, Model, "a model")
+    is_foreign = isinstance(calls.subject, Imported)
+    calls.report = Report(calls.subject.import_path if is_foreign else path_of(type(calls.subject)))
     data = problem("float64", SIZES, shape, classes, labels, vocabulary)
     given = " x ".join(map(str, data.output_shape))
-    fits = report.begin("fits", f"gives {given} finite numbers for each sample {list(shape)}")
-    with noting(fits, "building the module"):
-        _check_fit(fits, subject, data)
-    if report.ok:
-        _check_fitting(report, subject, data)
-    if not isinstance(subject, Imported):
-        return finished(report, subject)
-    return report.raise_faults()
-
-
-def _check_fitting(report: Report, model: Model, data: Data) -> None:
-    """Check a model that gives outputs of the right shape."""
-    outputs = report.begin("outputs", "of a sample, in evaluation, do not depend on the others of its batch")
-    with noting(outputs, "a forward pass"):
-        _check_outputs(outputs, _module(model, data), data)
-    initial = report.begin("initial model", "is a function of the seed, whatever the state of the global generators")
-    with noting(initial, "building the module"):
-        _check_initial(initial, model, data)
-    itself = report.begin("itself", "learns and is tested as under PyTorch alone, and keeps no other state")
-    with noting(itself, "a training step"):
-        if reason := network_problem(model, _in_single_precision(data), Streams(1), report.subject):
-            itself.fault(reason)
-    counts = report.begin("cost", "parameters and operations are those of the module")
-    with noting(counts, "counting"):
-        _check_counts(counts, model, data)
-    learns = report.begin("learns", "models stay finite, and the loss falls on a plain problem")
-    random = report.begin("repeatable", "training gives the same model again, and draws from no global generator")
-    together = report.begin("batched is serial", f"devices that train together get what each gets alone (to {BOUND:g})")
-    _check_training(model, data, random, together, learns)
+    case = [(data,)]
+    calls.check(Property("fits", _fits, f"gives {given} finite numbers for each sample {list(shape)}", case))
+    outputs = "of a sample, in evaluation, do not depend on the others of its batch"
+    initial = "is a function of the seed, whatever the state of the global generators"
+    trained: list[Round] = []
+    shared = [(data, trained)]
+    together = f"devices that train together get what each gets alone (to {BOUND:g})"
+    calls.check(
+        Property("outputs", _outputs_are_their_own, outputs, case),
+        Property("initial model", _initial_follows_seed, initial, case),
+        Property("itself", _is_itself, "learns and is tested as under PyTorch alone, and keeps no other state", case),
+        Property("cost", _counts_are_true, "parameters and operations are those of the module", case),
+        Property("learns", _learns, "models stay finite, and the loss falls on a plain problem", shared),
+        Property(
+            REPEATABLE, _trains_again, "training gives the same model, and draws from no global generator", shared
+        ),
+        Property("batched is serial", _together_is_alone, together, shared),
+    )
+    if is_foreign:
+        return calls.report.raise_faults()
+    return calls.finished()
 
 
 def _model(model: Any, keys: dict[str, Any]) -> Model:
@@ -109,102 +104,106 @@ def _module(model: Model, data: Data) -> nn.Module:
     return build_module(model, data, Streams(1)).double().eval()
 
 
-def _check_fit(check: Check, model: Model, data: Data) -> None:
-    reason = model.misfit(data.train_x, data.classes)
-    if reason is None and not data.several_labels and not data.tokens:
-        reason = model.check(data.shape, data.classes)
-    if reason:
-        check.fault(f"{reason} (samples {list(data.shape)}, {data.classes} classes: give `shape` and `classes`)")
-        return
-    if reason := kind_problem(build_module(model, data, Streams(1)), _in_single_precision(data)):
-        check.fault(reason)
-        return
-    found = _outputs(_module(model, data), data.train_x[:4])
-    if tuple(found.shape) != (4, *data.output_shape):
-        check.fault(f"gives {list(found.shape)} for 4 samples, expected {[4, *data.output_shape]}")
-    elif not bool(found.isfinite().all()):
-        check.fault("gives NaN or infinity for plain samples")
-
-
 def _outputs(module: nn.Module, samples: Any) -> Tensor:
     with torch.no_grad():
         found: Tensor = module(torch.from_numpy(samples))
     return found
 
 
-def _check_outputs(check: Check, module: nn.Module, data: Data) -> None:
+def _fits(calls: Calls, data: Data) -> None:
+    model = calls.subject
+    reason = model.misfit(data.train_x, data.classes)
+    if reason is None and not data.several_labels and not data.tokens:
+        reason = model.check(data.shape, data.classes)
+    if reason:
+        calls.fault(f"{reason} (samples {list(data.shape)}, {data.classes} classes: give `shape` and `classes`)")
+    if reason := kind_problem(build_module(model, data, Streams(1)), _in_single_precision(data)):
+        calls.fault(reason)
+    found = _outputs(_module(model, data), data.train_x[:4])
+    if tuple(found.shape) != (4, *data.output_shape):
+        calls.fault(f"gives {list(found.shape)} for 4 samples, expected {[4, *data.output_shape]}")
+    if not bool(found.isfinite().all()):
+        calls.fault("gives NaN or infinity for plain samples")
+
+
+def _outputs_are_their_own(calls: Calls, data: Data) -> None:
+    module = _module(calls.subject, data)
     together = _outputs(module, data.train_x[:6])
-    again = _outputs(module, data.train_x[:6])
-    alone = torch.cat([_outputs(module, data.train_x[row : row + 1]) for row in range(6)])
-    difference = distance(together, alone)
-    if not same(together, again):
-        check.fault("are random in evaluation: use torch.nn.Dropout, which module.eval() turns off")
-    elif difference is None or difference > BOUND:
-        check.fault(
-            f"depend on the batch (by {difference or 0:.2g}): in evaluation an output may depend on its sample only"
-        )
+    if not same(together, _outputs(module, data.train_x[:6])):
+        calls.fault("are random in evaluation: use torch.nn.Dropout, which module.eval() turns off")
+    difference = distance(together, torch.cat([_outputs(module, data.train_x[row : row + 1]) for row in range(6)]))
+    if difference is None or difference > BOUND:
+        text = f"depend on the batch (by {difference or 0:.2g})"
+        calls.fault(f"{text}: in evaluation an output may depend on its sample only")
 
 
-def _check_initial(check: Check, model: Model, data: Data) -> None:
+def _initial_follows_seed(calls: Calls, data: Data) -> None:
     drawn = global_draws.states()
-    first = [parameter.detach() for parameter in _module(model, data).parameters()]
+    first = list(_module(calls.subject, data).parameters())
     for name in global_draws.moved(drawn):
-        check.fault(f"building the module draws from {name}: {global_draws.REMEDY}")
+        calls.fault(f"building the module draws from {name}: {global_draws.REMEDY}")
     with global_draws.seeded(7):
-        second = [parameter.detach() for parameter in _module(model, data).parameters()]
+        second = list(_module(calls.subject, data).parameters())
     if not same(first, second):
         text = "differs from call to call with one seed"
-        check.fault(f"{text}: draw parameters with torch's functions (torch.nn.init), not with numpy or random")
+        calls.fault(f"{text}: draw parameters with torch's functions (torch.nn.init), not with numpy or random")
 
 
-def _check_counts(check: Check, model: Model, data: Data) -> None:
+def _is_itself(calls: Calls, data: Data) -> None:
+    if reason := network_problem(calls.subject, _in_single_precision(data), Streams(1), calls.report.subject):
+        calls.fault(reason)
+
+
+def _counts_are_true(calls: Calls, data: Data) -> None:
+    model = calls.subject
     module = _module(model, data)
     found = sum(parameter.numel() for parameter in trained_parameters(module).values())
     claimed = model.parameters(data.shape, data.classes)
     if found != claimed:
-        check.fault(f"the module has {found} parameters to train, and `parameters` says {claimed}")
+        calls.current.fault(f"the module has {found} parameters to train, and `parameters` says {claimed}")
     products = model.multiplications_on(data.shape, data.classes, tokens=data.tokens)
     counted = multiplications(module.float(), data.shape, tokens=data.tokens)
     if products <= 0:
-        check.fault(f"`multiplications` says {products}: training would take no time")
-    elif counted and abs(products - counted) > COUNTED * counted:
-        check.fault(f"the module takes {counted} multiplications for a sample, and `multiplications` says {products}")
+        calls.fault(f"`multiplications` says {products}: training would take no time")
+    if counted and abs(products - counted) > COUNTED * counted:
+        calls.fault(f"the module takes {counted} multiplications for a sample, and `multiplications` says {products}")
 
 
-def _check_training(model: Model, data: Data, random: Check, together: Check, learns: Check) -> None:
+def _trained(calls: Calls, data: Data) -> list[Round]:
+    """Return some rounds of all devices, trained one by one."""
+    with rounds(FedAvg(), plan=SERIAL, sizes=SIZES, model=calls.subject, data=data) as played:
+        return [played.round(DEVICES) for _ in range(ROUNDS)]
+
+
+def _learns(calls: Calls, data: Data, trained: list[Round]) -> None:
     drawn = global_draws.states()
-    first = _trained(learns, model, data)
-    if not first:
-        return
+    trained += _trained(calls, data)
     for name in global_draws.moved(drawn):
-        random.fault(f"the forward pass draws from {name}: draw with torch, whose draws are keyed")
-    if not all(bool(each.server["w"].isfinite().all()) for each in first):
-        learns.fault("the model is not finite after a few rounds on a plain problem")
-    elif first[-1].loss >= first[0].loss:
-        learns.fault(f"the loss goes from {first[0].loss:.4g} to {first[-1].loss:.4g} on a plain problem")
-    with global_draws.seeded(99):
-        again = _trained(random, model, data)
-    if again and not same(first[-1].server, again[-1].server):
-        random.fault("a second training gives another model: the forward pass must be a function of its input")
-    if random.faults:
+        text = f"the forward pass draws from {name}: draw with torch, whose draws are keyed"
+        calls.report.check(REPEATABLE).fault(text)
+    if not all(bool(each.server["w"].isfinite().all()) for each in trained):
+        calls.fault("the model is not finite after a few rounds on a plain problem")
+    if trained[-1].loss >= trained[0].loss:
+        calls.fault(f"the loss goes from {trained[0].loss:.4g} to {trained[-1].loss:.4g} on a plain problem")
+
+
+def _trains_again(calls: Calls, data: Data, trained: list[Round]) -> None:
+    if trained:
+        with global_draws.seeded(99):
+            again = _trained(calls, data)
+        if not same(trained[-1].server, again[-1].server):
+            calls.fault("a second training gives another model: the forward pass must be a function of its input")
+
+
+def _together_is_alone(calls: Calls, data: Data, trained: list[Round]) -> None:
+    if not trained or calls.report.check(REPEATABLE).faults:
         return
-    with rounds(FedAvg(), dtype="float64", plan=TOGETHER, sizes=SIZES, model=model, data=data) as played:
+    with rounds(FedAvg(), plan=TOGETHER, sizes=SIZES, model=calls.subject, data=data) as played:
         if reason := played.learner.refusal(TOGETHER):
-            together.meaning = f"not checked: devices train one by one ({reason})"
+            calls.current.meaning = f"not checked: devices train one by one ({reason})"
             return
-        batched = [played.round((0, 1, 2)) for _ in first]
-    difference = distance(first[-1].server, batched[-1].server)
+        batched = [played.round(DEVICES) for _ in trained]
+    difference = distance(trained[-1].server, batched[-1].server)
     if difference is None or difference > BOUND:
         text = f"models of devices that train together differ by {difference or 0:.2g} from models trained one by one"
-        together.fault(f"{text}: keep no state in the module but parameters and buffers, and no sum over the batch")
-
-
-def _trained(check: Check, model: Model, data: Data) -> list[Round]:
-    """Return three rounds of all devices, trained one by one; an empty list if they fail."""
-    found: list[Round] = []
-    with (
-        noting(check, "a round of learning"),
-        rounds(FedAvg(), dtype="float64", plan=SERIAL, sizes=SIZES, model=model, data=data) as played,
-    ):
-        found += [played.round((0, 1, 2)) for _ in range(3)]
-    return found
+        calls.fault(f"{text}: keep no state in the module but parameters and buffers, and no sum over the batch")

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
-
-import yaml
-
-from edgefl.core.catalogue import Member
-from edgefl.core.errors import InputError, RunError
 
 NAME_WIDTH = 22  # columns of a check's name
 
@@ -37,11 +28,6 @@ class Report:
     subject: str  # what was checked
     checks: list[Check] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, subject: object) -> Report:
-        """Return a report without checks about a member, named by its class."""
-        return cls(f"{type(subject).__module__}:{type(subject).__qualname__}")
-
     @property
     def ok(self) -> bool:
         """Return whether nothing is wrong."""
@@ -52,11 +38,14 @@ class Report:
         """Return all faults, check by check."""
         return [fault for check in self.checks for fault in check.faults]
 
-    def begin(self, name: str, meaning: str) -> Check:
-        """Add a check that has found nothing yet."""
-        check = Check(name, meaning)
-        self.checks.append(check)
-        return check
+    def check(self, name: str, meaning: str = "") -> Check:
+        """Return the check of this name; a new one has found nothing yet."""
+        for check in self.checks:
+            if check.name == name:
+                check.meaning = check.meaning or meaning
+                return check
+        self.checks.append(Check(name, meaning))
+        return self.checks[-1]
 
     def raise_faults(self) -> Report:
         """Return the report.
@@ -89,62 +78,3 @@ class ConformanceError(AssertionError):
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))
         self.report = report
-
-
-class Blamed(Exception):  # noqa: N818 - the name says what has happened
-    """A fault has been noted, and the checks that would follow tell nothing more."""
-
-
-@contextmanager
-def noting(check: Check, doing: str) -> Iterator[None]:
-    """Turn an exception into a fault of the check: "`doing` ends with ..."."""
-    try:
-        yield
-    except Blamed:
-        return
-    except (InputError, RunError) as error:
-        check.fault(str(error))
-    except Exception as error:  # noqa: BLE001 - an author's code may raise anything, and each check is to be reported
-        check.fault(f"{doing} ends with {type(error).__name__}: {str(error).partition(chr(10))[0]}")
-
-
-def made(member: Any, keys: dict[str, Any], base: type, noun: str) -> Any:
-    """Return a member from its class and keys, or from an instance.
-
-    Raises:
-        TypeError: the member is of another kind, or keys are given with an instance.
-    """
-    if isinstance(member, type) and issubclass(member, base):
-        return member.model_validate(keys)  # type: ignore[attr-defined]
-    if not isinstance(member, base):
-        raise TypeError(f"expected {noun} (a subclass of {base.__module__}.{base.__qualname__}), got {member!r}")
-    if keys:
-        raise TypeError(f"give the keys {', '.join(keys)} to the class: check the class with keys, or an instance")
-    return member
-
-
-def finished(report: Report, member: Member) -> Report:
-    """Return the report after the checks that all members have: keys that survive a file, and a docstring.
-
-    Raises:
-        ConformanceError: there is a fault.
-    """
-    keys = report.begin("keys", "YAML keys make the same member again when they are read")
-    described = report.begin("described", "the docstring's first line is what edgefl list prints")
-    cls = type(member)
-    if not (cls.__doc__ or "").strip():
-        text = "has no docstring: write what it is and where it comes from in one line"
-        described.fault(f"{cls.__name__}: {text}")
-    try:
-        written = yaml.safe_load(yaml.safe_dump(member.model_dump(mode="json")))
-        again = cls.model_validate(written)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the keys do not survive
-        keys.fault(f"{cls.__name__}: writing and reading its keys ends with {type(error).__name__}: {error}")
-        return report.raise_faults()
-    for key, value in member:
-        found = getattr(again, key)
-        both_nan = isinstance(value, float) and isinstance(found, float) and math.isnan(value) and math.isnan(found)
-        if found != value and not both_nan:
-            text = f"{value!r} is read as {found!r}: give the key a type that says how it is written"
-            keys.fault(f"{cls.__name__}.{key}: {text}")
-    return report.raise_faults()

@@ -27,6 +27,8 @@ CLASSES = 3
 SEED = 17
 ALL = (0, 1, 2, 3, 4, 5)
 SCHEDULE = (ALL, (1,), (0, 3, 4), (1, 2, 5))  # all, one of many, and some that were absent in between
+MODEL = Fcn(hidden=(4,))
+TRAINING = Training(local_epochs=2, batch_size=8, lr=0.05)
 TOGETHER = Plan("batched", "layers", 4)  # four at once: a cohort of six is divided
 
 Dtype = Literal["float32", "float64"]
@@ -100,11 +102,10 @@ class Rounds:
         minimal: bool = False,
     ) -> None:
         self.algorithm = algorithm
-        training = Training(local_epochs=2, batch_size=8, lr=0.05, minimal_uploads=minimal)
         task = LearningTask(
-            model=model or Fcn(hidden=(4,)),
+            model=model or MODEL,
             algorithm=algorithm,
-            training=training,
+            training=TRAINING.model_copy(update={"minimal_uploads": minimal}),
             data=data or problem(dtype, sizes),
             parts=np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1]),
             streams=Streams(SEED),
@@ -117,30 +118,18 @@ class Rounds:
 
     def round(self, devices: Sequence[int]) -> Round:
         """Play a round of these devices, and return its outcome."""
-        algorithm = self.algorithm
-        w = algorithm.broadcast(self.server)
-        received = algorithm.downlink(self.server)
+        w = self.algorithm.broadcast(self.server)
+        received = self.algorithm.downlink(self.server)
         for device in devices:
             self.learner.submit(device, self.index, w, received)
         updates, loss = self.learner.collect()
-        updates = replace(updates, staleness=np.zeros(len(devices), dtype=np.int64))
-        server = self.learner.aggregate(self.server, updates)
-        algorithm.trace(server, updates)
-        algorithm.contributors(server, updates)
-        return self._end(server, updates, loss)
-
-    def empty_round(self) -> Round:
-        """Play a round in which no update arrives, for algorithms that learn from stored updates."""
-        updates = self.learner.empty_updates(self.server, self.index, 0.05)
-        server = self.learner.aggregate(self.server, updates)
-        self.algorithm.trace(server, updates)
-        return self._end(server, updates, 0.0)
+        return self._end(replace(updates, staleness=np.zeros(len(devices), dtype=np.int64)), loss)
 
     def play(self, schedule: Sequence[Sequence[int]] = SCHEDULE) -> list[Round]:
         """Play the rounds of a schedule, and one without updates if the algorithm learns from stored updates."""
         rounds = [self.round(devices) for devices in schedule]
         if self.algorithm.replays:
-            rounds.append(self.empty_round())
+            rounds.append(self._end(self.learner.empty_updates(self.server, self.index, 0.05), 0.0))
         return rounds
 
     def depart(self, ids: Sequence[int], *, forget: bool) -> None:
@@ -160,11 +149,11 @@ class Rounds:
         self.index = values["index"]
         self._awaited = values[AWAITED]
 
-    def close(self) -> None:
-        """End the learner's threads."""
-        self.learner.close()
-
-    def _end(self, server: Mapping[str, Any], updates: Updates, loss: float) -> Round:
+    def _end(self, updates: Updates, loss: float) -> Round:
+        server = self.learner.aggregate(self.server, updates)
+        self.algorithm.trace(server, updates)
+        if len(updates.ids):
+            self.algorithm.contributors(server, updates)
         self.server = server
         self.index += 1
         self._await(updates.ids)
@@ -187,4 +176,4 @@ def rounds(algorithm: Algorithm, **keys: Any) -> Iterator[Rounds]:
     try:
         yield made
     finally:
-        made.close()
+        made.learner.close()

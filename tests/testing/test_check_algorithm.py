@@ -1,8 +1,6 @@
 """The kit for authors of algorithms: it passes what is shipped, and names what is wrong with each broken algorithm."""
 
 import random
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -212,9 +210,9 @@ BROKEN = [
     (Remembers, "kill and resume", 'round 3 has another "w" after the run was resumed from its saved state'),
     (DerivesWrongly, "minimal uploads", 'with training.minimal_uploads devices upload "delta_c" that differs'),
     (Squares, "cost", "Squares.correct takes 1006 operations for each of 501 parameters"),
-    (NotWritten, "keys", "NotWritten: writing and reading its keys ends with PydanticSerializationError"),
+    (NotWritten, "keys", "NotWritten: ends with PydanticSerializationError"),
     (TextTrace, "returns", 'TextTrace.trace returned a tensor [] of torch.float32 as "norm", expected a number'),
-    (Raises, "returns", "algorithm: Raises.remember raised ValueError: not yet"),
+    (Raises, "returns", "Raises.remember raised ValueError: not yet"),
 ]
 
 
@@ -259,9 +257,3 @@ def test_keys_belong_to_a_class_and_other_things_are_refused():
         check_algorithm(dict)
     with pytest.raises(ConformanceError, match="refuses to work with 6 devices"):
         check_algorithm(FedAvg, max_participants=9, mode="wait")
-
-
-@pytest.mark.process
-def test_the_room_is_imported_without_torch_and_without_pytest():
-    program = "import sys, edgefl.testing; assert not {'torch', 'pytest'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", program], check=True)

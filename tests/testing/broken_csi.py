@@ -1,21 +1,13 @@
-"""edgefl.testing.check_csi: shipped kinds pass, and mistakes are found."""
+"""Kinds of channel state information, healthy and broken."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 import numpy as np
-import pytest
 
 from edgefl.coordination.csi import CSI
-from edgefl.coordination.csi.base import Csi, Gains, ReportedCsi, RequestedCsi
-from edgefl.testing import ConformanceError, check, check_csi
-
-
-@pytest.mark.parametrize("name", CSI.members)
-def test_shipped_kinds_pass(name: str) -> None:
-    assert check_csi(CSI.load(name)).ok
-    assert check(CSI.load(name)).ok
+from edgefl.coordination.csi.base import Gains, ReportedCsi, RequestedCsi
 
 
 class Quantised(RequestedCsi):
@@ -65,20 +57,11 @@ class Plain(RequestedCsi):
         return (gains.path_gain, gains.fading)
 
 
-def test_a_kind_from_outside_passes() -> None:
-    assert check_csi(Quantised, noise_db=2).ok
-
-
-@pytest.mark.parametrize(
-    ("kind", "keys", "found"),
-    [
-        (Relative, {}, "one of many"),
-        (InDecibels, {}, "expected finite numbers"),
-        (Telling, {}, "while only the fading|besides 1"),
-        (Exact, {"noise_db": 3}, "noise_db = 3"),
-        (Plain, {}, "expected the Gains"),
-    ],
-)
-def test_faults_of_channel_reports_are_found(kind: type[Csi], keys: dict[str, Any], found: str) -> None:
-    with pytest.raises(ConformanceError, match=found):
-        check_csi(kind, **keys)
+HEALTHY = [*((CSI.load(name), {}) for name in CSI.members), (Quantised, {"noise_db": 2})]
+BROKEN = [
+    (Relative, {}, "one of many", "Relative.observe returns others for 20 of 40 devices than for all"),
+    (InDecibels, {}, "returns", "as path_gain, expected finite numbers [40] at least 0"),
+    (Telling, {}, "mean", "returns a fading besides 1"),
+    (Exact, {"noise_db": 3}, "error", "here with noise_db = 3"),
+    (Plain, {}, "returns", "returned a tuple, expected the Gains"),
+]

@@ -1,10 +1,9 @@
-"""The kit for packet errors, recorded links and other users: it passes what is shipped, and names what is wrong."""
+"""Packet errors, recorded links and other users, healthy and broken."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from channel.link_traces import SnrSteps, Steps
 from edgefl.radio.background import OtherUsers
@@ -16,40 +15,23 @@ from edgefl.radio.errors.bler import Bler
 from edgefl.radio.errors.none import NoErrors
 from edgefl.radio.errors.outage import Outage
 from edgefl.radio.traces import LinkTrace, Recording
-from edgefl.radio.traces.mahimahi import MahimahiTrace
 from edgefl.radio.traces.table import CsvTrace
-from edgefl.testing import ConformanceError, check, check_background, check_errors, check_traces
 
 LINKS = Path(__file__).parents[2] / "scenarios" / "link-traces.csv"
 TRANSFERS = {"arrivals_per_s": 3.0, "mean_bits": 2e6, "bps_hz": 1.0}  # 0.3 of 20 MHz
 SESSIONS = {"arrivals_per_s": 0.5, "mean_s": 4.0}
-ERRORS = [(NoErrors, {}), (Outage, {}), (Outage, {"threshold_db": 7.0}), (Bler, {}), (Bler, {"target": 0.01})]
-BACKGROUNDS = [
+HEALTHY = [
+    (NoErrors, {}),
+    (Outage, {}),
+    (Outage, {"threshold_db": 7.0}),
+    (Bler, {}),
+    (Bler, {"target": 0.01}),
     (ConstantLoad, {"load": 0.4}),
     (ConstantLoad, {"load": 0.4, "uplink": 0.0}),
     *((PoissonTransfers, {**TRANSFERS, "law": law}) for law in ("exponential", "fixed", "pareto")),
     *((PoissonSessions, {**SESSIONS, "law": law}) for law in ("exponential", "fixed", "pareto")),
+    (CsvTrace, {"path": LINKS, "assign": "pool"}),
 ]
-
-
-@pytest.mark.parametrize(("member", "keys"), ERRORS, ids=str)
-def test_shipped_packet_errors_conform(member, keys):
-    assert check_errors(member, **keys).ok
-
-
-@pytest.mark.parametrize(("member", "keys"), BACKGROUNDS, ids=str)
-def test_shipped_background_traffic_conforms(member, keys):
-    assert check_background(member, **keys).ok
-
-
-def test_shipped_recorded_links_conform(tmp_path):
-    assert check_traces(CsvTrace, path=LINKS, assign="pool").ok
-    snr = tmp_path / "snr.csv"
-    snr.write_text("device,time_s,downlink_snr_db,uplink_snr_db\n0,0,10,4\n0,2,-3,5\n", encoding="utf-8")
-    assert check(CsvTrace, path=snr).ok
-    opportunities = tmp_path / "link.trace"
-    opportunities.write_text("1\n1\n4\n9\n", encoding="utf-8")
-    assert check(MahimahiTrace, files=[{"downlink": opportunities, "uplink": opportunities}]).ok
 
 
 class Rising(Outage):
@@ -214,7 +196,7 @@ class NoUsers(ConstantLoad):
 
 BROKEN = [
     (Rising, {}, "falls", "Rising.failure_probability rises from"),
-    (AboveOne, {}, "returns", "AboveOne.failure_probability returned 0"),
+    (AboveOne, {}, "returns", "AboveOne.failure_probability returned an array [281] of float64 from"),
     (Ranked, {}, "one of many", "Ranked.failure_probability returns others for 7 of 281 attempts"),
     (BentCurves, {}, "falls", "BentCurves.link_adaptation returned error rates of scheme"),
     (NoKey, {}, "returns", "NoKey.refusal returned ('speed', 'drive slower'), expected a key of radio"),
@@ -233,15 +215,4 @@ BROKEN = [
     (TooLittle, {**TRANSFERS, "bandwidth_hz": 1e6}, "returns", "of the downlink's 1e+06 Hz, expected less than 1"),
     (NoUsers, {"load": 0.5}, "returns", "NoUsers.users returned a int, expected an OtherUsers"),
 ]
-
-
-@pytest.mark.parametrize(("broken", "keys", "name", "text"), BROKEN, ids=[case[0].__name__ for case in BROKEN])
-def test_broken_members_are_found_and_named(broken, keys, name, text):
-    with pytest.raises(ConformanceError) as caught:
-        check(broken, **keys)
-    faults = {each.name: each.faults for each in caught.value.report.checks}
-    assert any(text in fault for fault in faults[name]), str(caught.value)
-
-
-def test_traffic_with_busy_hours_says_so():
-    assert check_background(Empty, stationary=False, **SESSIONS).ok
+HEALTHY.append((Empty, {**SESSIONS, "stationary": False}))

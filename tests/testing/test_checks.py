@@ -1,0 +1,94 @@
+"""Each check passes the healthy members of its kind, and names what is wrong with the broken ones."""
+
+import subprocess
+import sys
+
+import pytest
+
+from edgefl.coordination.policies import POLICIES
+from edgefl.learning.drifts import DRIFTS
+from edgefl.radio.traces.mahimahi import MahimahiTrace
+from edgefl.radio.traces.table import CsvTrace
+from edgefl.testing import ConformanceError, check
+from tests.testing import (
+    broken_csi,
+    broken_drift,
+    broken_measure,
+    broken_multiple_access,
+    broken_optimiser,
+    broken_others,
+    broken_radio,
+    broken_world,
+)
+
+KINDS = [
+    broken_csi,
+    broken_drift,
+    broken_measure,
+    broken_multiple_access,
+    broken_optimiser,
+    broken_others,
+    broken_radio,
+    broken_world,
+]
+HEALTHY = [row for kind in KINDS for row in kind.HEALTHY]
+BROKEN = [row for kind in KINDS for row in kind.BROKEN]
+
+
+def name_of(member):
+    return getattr(member, "__name__", type(member).__name__)
+
+
+@pytest.mark.parametrize(("member", "keys"), HEALTHY, ids=[name_of(member) for member, _ in HEALTHY])
+def test_healthy_members_pass(member, keys):
+    assert check(member, **keys).ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["over_selection", "buffered", "asynchronous", "split", "hierarchical"])
+def test_all_other_policies_pass(name):
+    assert check(POLICIES.load(name)).ok
+
+
+def test_recordings_from_files_pass(tmp_path):
+    snr = tmp_path / "snr.csv"
+    snr.write_text("device,time_s,downlink_snr_db,uplink_snr_db\n0,0,10,4\n0,2,-3,5\n", encoding="utf-8")
+    assert check(CsvTrace, path=snr).ok
+    opportunities = tmp_path / "link.trace"
+    opportunities.write_text("1\n1\n4\n9\n", encoding="utf-8")
+    assert check(MahimahiTrace, files=[{"downlink": opportunities, "uplink": opportunities}]).ok
+
+
+@pytest.mark.parametrize(("broken", "keys", "name", "text"), BROKEN, ids=[name_of(row[0]) for row in BROKEN])
+def test_broken_members_are_found_and_named(broken, keys, name, text):
+    with pytest.raises(ConformanceError) as caught:
+        check(broken, **keys)
+    faults = {each.name: each.faults for each in caught.value.report.checks}
+    assert any(text in fault for fault in faults[name]), str(caught.value)
+
+
+def test_objects_without_a_check_are_refused():
+    with pytest.raises(TypeError, match="there is no check for dict; checks are for: algorithm, allocation"):
+        check(dict)
+
+
+def test_labels_change_where_they_are_overridden():
+    """Nothing has to be declared: what is not declared cannot be forgotten."""
+    assert broken_drift.Beyond(at_round=[2]).changes_labels
+    assert not broken_drift.Centred(at_round=[2]).changes_labels
+    assert DRIFTS.load("labels")(at_s=[1.0]).changes_labels
+    assert not DRIFTS.load("rotation")(at_s=[1.0]).changes_labels
+
+
+@pytest.mark.process
+def test_checks_of_selections_allocations_and_mobility_need_no_torch():
+    program = """
+import sys
+from edgefl.coordination.selection.uniform import UniformSelection
+from edgefl.radio.allocation.equal import EqualAllocation
+from edgefl.testing import check_allocation, check_mobility, check_selection
+from edgefl.world.mobility.static import Static
+print(check_selection(UniformSelection), check_allocation(EqualAllocation), check_mobility(Static))
+assert not {"torch", "pytest"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
