@@ -70,7 +70,7 @@ def test_many_targets_have_a_row_of_their_own(page):
 
 
 def test_page_names_missed_target(page):
-    assert own(page(rounds=3)).count("not reached") == 5  # two tiles, two rows, the story
+    assert own(page(rounds=3)).count("not reached") == 4  # two tiles, two rows
 
 
 def test_target_of_other_run_is_a_dash(result, tmp_path):

@@ -136,9 +136,10 @@ def chosen_paper_measures(
         return measures_of(groups, part)
     columns = estimate_columns(study)
     goal = chosen_goal(study, columns, choice.target)
-    names = choice.measure or ("rounds", "time", "energy")
+    default: Sequence[str] = ("rounds", "time", "energy")
     if is_pivot:
-        names = choice.measure or ("time",)
+        default = ("time",)
+    names = choice.measure or default
     runs = [run for group in groups for run in group.runs]
     costs = [measure for measure in _target_measures(runs) if measure.block == goal.title] or _total_measures()
     known = {measure.name: measure for measure in costs}

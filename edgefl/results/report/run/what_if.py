@@ -84,8 +84,8 @@ def figures(runs: Sequence[StyledRun]) -> dict[str, Figure]:
     """Return the chart with which each card opens, by name."""
     found = {}
     for index, run in enumerate(runs):
-        if is_current(run.data):
-            found[_name(index)] = _figure(run, keys_of(run.data)[0])
+        if _is_current(run.data):
+            found[_name(index)] = _figure(run, _keys_of(run.data)[0])
     return found
 
 
@@ -93,14 +93,14 @@ def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
     """Return the data that the sliders need, by the name of the chart."""
     found = {}
     for index, run in enumerate(runs):
-        if is_current(run.data):
-            found[_name(index)] = [_key_data(run, key_points) for key_points in keys_of(run.data)]
+        if _is_current(run.data):
+            found[_name(index)] = [_key_data(run, key_points) for key_points in _keys_of(run.data)]
     return found
 
 
-def is_current(run: Run) -> bool:
+def _is_current(run: Run) -> bool:
     """Return whether a run has a table of other prices that belongs to it and has values to choose from."""
-    return bool(run.what_if) and _belongs(run) and bool(keys_of(run))
+    return bool(run.what_if) and _belongs(run) and bool(_keys_of(run))
 
 
 def _belongs(run: Run) -> bool:
@@ -110,7 +110,7 @@ def _belongs(run: Run) -> bool:
     return all(csv_cell(own.costs.get(name)) == csv_cell(as_number(run.summary.get(name))) for name in names)
 
 
-def keys_of(run: Run) -> list[KeyPoints]:
+def _keys_of(run: Run) -> list[KeyPoints]:
     """Return the keys for which a run has the prices of several values, in the order of the table."""
     return [key_points for key_points in _priced(run) if len(key_points.points) > 1]
 
