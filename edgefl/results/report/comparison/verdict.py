@@ -191,6 +191,8 @@ def _next(ranking: Ranking) -> str:
     if ranking.pair is None:
         return "no other got there under every seed"
     text = f"next {ranking.settings[1].look.label}: {_value(ranking, 1)}"
+    if ranking.pair.n == 1:  # the page says below the tiles what that means
+        return text
     if math.isnan(ranking.p):
         return f"{text}; no p: {ranking.pair.note}"
     return f"{text}; p = {digits(ranking.p, 3)}"
