@@ -109,6 +109,14 @@ def test_bytes_of_scaffold_are_the_cause_of_its_longer_rounds():
     )
 
 
+def test_equal_factors_are_named_once():
+    text = sentences.of_pair(Side("Other", FEDAVG.runs), FEDAVG, [0.88])
+    assert text == (
+        "To 88 %, Other takes as long as FedAvg: 7 rounds of 2.27 s each. "
+        "It takes as much energy: 14 participations of 2.5 J each."
+    )
+
+
 def test_labels_with_commas_are_quoted():
     text = sentences.of_pair(Side("SCAFFOLD, 20 MHz", SCAFFOLD.runs), FEDAVG, [0.88])
     assert text.startswith("To 88 %, “SCAFFOLD, 20 MHz” takes 1.53 times as long as FedAvg:")

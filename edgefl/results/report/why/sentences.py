@@ -199,10 +199,13 @@ def _made_of(noun: str, factors: Factors, units: Sequence[Unit]) -> str:
 
 def _product(noun: str, own: Factors, other: Factors, units: Sequence[Unit]) -> str:
     """Return such as ``6 rounds instead of 7, of 4.04 s instead of 2.27 s``."""
-    count = f"{counted(own.count, noun)} each"
+    count = counted(own.count, noun)
+    each = _each(own, other, units)
     if own.count != other.count:
-        count = f"{counted(own.count, noun)} instead of {digits(other.count)}"
-    return f"{count}, of {_each(own, other, units)}"
+        return f"{count} instead of {digits(other.count)}, of {each}"
+    if _alike(own.each, other.each):
+        return f"{count} of {each}"
+    return f"{count} each, of {each}"
 
 
 def _each(own: Factors, other: Factors, units: Sequence[Unit]) -> str:
