@@ -6,7 +6,7 @@ from report_folders import with_rounds
 from result_folders import rewrite
 
 from edgefl.results.report.page import render
-from edgefl.results.report.run import battery, device_energy, device_groups, narrative
+from edgefl.results.report.run import battery, device_energy, device_groups
 from edgefl.results.report.shared.read import load
 from edgefl.results.report.shared.style import on_page
 
@@ -56,7 +56,6 @@ def test_groups_have_their_colours_and_charging_breaks_lines(result):
     )
     assert sensors["y"] == [70, 60, None, 80, 70, 60, None, 80, 70, 60, None, 80, None]
     assert len(phones["y"]) == 9 * len(sensors["y"])
-    assert any("10 devices (9 phones, 1 sensors) went" in sentence for sentence in narrative.sentences(run))
     assert {kind for _, _, kind in device_energy.figure(run)["data"][0]["customdata"]} == {
         " (phones)",
         " (sensors)",

@@ -63,7 +63,6 @@ def test_replay_of_changing_population_and_batteries(opened, result):
     assert browser.execute_script(ways) == 3
     assert "trajectories" in browser.execute_script(words)
     assert len(browser.find_elements(By.CSS_SELECTOR, "[data-figure=map-0] .contourlayer .contour")) == 1
-    assert "came and went (poisson)" in browser.find_element(By.CSS_SELECTOR, ".story").text
 
 
 def test_static_world_has_no_population_charts(opened, result):

@@ -6,12 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from report_folders import TURNS, in_sessions, named, with_summary
-from result_folders import write_csv
 
 from edgefl.core.units import TIME
 from edgefl.results.report.comparison import learning_curves
 from edgefl.results.report.page import render
-from edgefl.results.report.run import cell_map, device_groups, narrative
+from edgefl.results.report.run import cell_map, device_groups
 from edgefl.results.report.run.sessions_table import sessions_table
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.read import load
@@ -87,15 +86,10 @@ def test_changes_of_the_data_are_dashed_lines_between_the_rounds(result):
     assert views.legend(load(result("none"))) == ""
 
 
-def test_story_names_groups_that_took_turns(result):
-    """Two groups by the partition, with the labels that they hold; the first one is group 2."""
+def test_sessions_name_groups_that_take_turns(result):
+    """Two groups by the partition; the first one is group 2."""
     partition = {"kind": "label_overlap", "overlap": 0.2, "alpha": 0.3}
     folder = in_sessions(result(rounds=8, sessions=TURNS, data__partition=partition), history_bytes=lambda n: 1000 * n)
-    held = [{"device": device, "label": label, "samples": 1} for device, label in ((0, 1), (49, 2), (50, 2), (99, 7))]
-    write_csv(folder / "labels.csv", ["device", "label", "samples"], held)
-    text = " ".join(narrative.sentences(load(folder)))
-    assert "In 3 sessions two groups of 50 devices with different labels (1, 2; 2, 7) took turns" in text
-    assert "2 extra rounds found out where to start, and the server kept at most 8 kB of earlier models" in text
     run = load(folder)
     assert [device_groups.group_of_session(run, session).name for session in (1, 2, 3)] == [
         "group 2",
@@ -107,20 +101,11 @@ def test_story_names_groups_that_took_turns(result):
     assert all(cell in rows for cell in ("<td>group 2</td>", "<td>1</td>", "<td>5 kB</td>"))
 
 
-@pytest.mark.parametrize("kind", ["two_shard", "distinct", "iid"])
-def test_constant_presence_is_not_a_change(result, kind):
-    folder = in_sessions(result(rounds=8, sessions=TURNS, data__partition={"kind": kind}))
-    text = " ".join(narrative.sentences(load(folder)))
-    assert "The same devices were present in all 3 sessions" in text
-    assert "changed" not in text
-    assert device_groups.session_groups(load(folder)) == []
-
-
-def test_story_names_sessions_begun_by_arrivals(result):
-    sessions = TURNS | {"count": 1, "trigger": {"share": 0.5}}
-    folder = in_sessions(result(rounds=8, sessions=sessions, data__partition={"kind": "label_overlap"}))
-    text = " ".join(narrative.sentences(load(folder)))
-    assert "3 sessions: one began whenever enough devices had arrived" in text
+@pytest.mark.parametrize(
+    ("sessions", "kind"), [({}, "two_shard"), ({}, "iid"), ({"count": 1, "trigger": {"share": 0.5}}, "label_overlap")]
+)
+def test_without_turns_there_are_no_groups(result, sessions, kind):
+    folder = in_sessions(result(rounds=8, sessions=TURNS | sessions, data__partition={"kind": kind}))
     assert device_groups.session_groups(load(folder)) == []
 
 

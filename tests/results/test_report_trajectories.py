@@ -50,7 +50,7 @@ def test_only_last_part_of_very_long_trajectory_is_drawn(result):
     assert 160 * (len(part) - 1) <= longest_m < 160 * len(part)
     assert part[-1] == (80 * (-1) ** 49, 0)
     run = load(with_tracks(result(), [(1, t, 800 * (-1) ** t, 0) for t in range(50)]))
-    assert cell_map.card(run, [run]).extra.label == "Trajectory of one device, the last part"
+    assert cell_map.card(run, [run]).extra.label == "Trajectory of one device, last part only"
 
 
 def test_on_the_map(result):

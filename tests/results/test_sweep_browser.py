@@ -39,7 +39,7 @@ def test_every_chart_has_its_lines(opened, tmp_path):
     ]
     assert [count for _, count in browser.execute_script(TRACES, "front")] == [6, 2]  # both equal points of 200 MHz
     assert browser.find_element(By.ID, "count").text == "6 of 6 points"
-    assert "time to 90 % falls" in shown(browser).replace("\N{NO-BREAK SPACE}", " ")
+    assert "time to 90 % is multiplied by" in shown(browser).replace("\N{NO-BREAK SPACE}", " ")
     assert browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)") == []
 
 

@@ -12,7 +12,6 @@ from sweep_folders import ALGORITHMS, BANDWIDTHS, make
 from edgefl.cli import main
 from edgefl.core.errors import InputError
 from edgefl.results.report import write
-from edgefl.results.report.sweep.answer import lines_along
 from edgefl.results.report.sweep.study import load
 
 TWO_BANDS = {"radio.bandwidth_hz": [50_000_000, 100_000_000]}
@@ -40,14 +39,11 @@ def test_points_and_keys(tmp_path):
     assert [point.value_indices for point in study.points] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
     assert [len(point.rows) for point in study.points] == [2] * 6
     assert study.targets == ["0.8", "0.9"]
-    assert lines_along(study, 0) == [[0, 2, 4], [1, 3, 5]]
-    assert lines_along(study, 1) == [[0, 1], [2, 3], [4, 5]]
 
 
 def test_numbers_are_sorted_whatever_their_order_in_the_file(tmp_path):
     study = load(make(tmp_path / "s", {"training.lr": [0.1, 0.001, 0.01]}, seeds=(1,)))
     assert study.keys[0].numbers == [0.001, 0.01, 0.1]
-    assert lines_along(study, 0) == [[1, 2, 0]]
 
 
 def test_classes_from_outside_are_named_without_their_modules_where_that_is_clear(tmp_path):

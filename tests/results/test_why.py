@@ -10,7 +10,6 @@ import edgefl
 from edgefl.cli import main
 from edgefl.records.columns import ENERGY_COLUMNS
 from edgefl.results.report.page import render
-from edgefl.results.report.run import narrative
 from edgefl.results.report.why import decomposition, sentences
 from edgefl.results.report.why.sentences import Side
 
@@ -42,25 +41,19 @@ def run_of(name):
 def test_parts_add_up_to_the_time_and_energy_of_the_summary(name):
     result = run_of(name)
     parts = decomposition.whole(result.as_run())
-    assert parts.total_s == pytest.approx(result.summary["time_s"], rel=1e-9)
-    assert parts.total_j == pytest.approx(result.summary["energy_j"], rel=1e-9)
-    assert min(parts.time_s.values()) >= -1e-9 * parts.total_s
+    assert parts.time.total == pytest.approx(result.summary["time_s"], rel=1e-9)
+    assert parts.energy.total == pytest.approx(result.summary["energy_j"], rel=1e-9)
+    assert min(parts.time_s.values()) >= -1e-9 * parts.time.total
     assert min(parts.energy_j.values()) >= 0
-    assert parts.rounds * parts.round_s == pytest.approx(parts.total_s, rel=1e-12)
-    assert parts.participations * parts.participation_j == pytest.approx(parts.total_j, rel=1e-12)
+    assert sum(parts.time_s.values()) == pytest.approx(result.summary["time_s"], rel=1e-9)
+    assert sum(parts.energy_j.values()) == pytest.approx(result.summary["energy_j"], rel=1e-9)
     # The busy device, not waiting, makes the round: no part of the critical path is lost to the remainder.
     if name in {"synchronous", "cells", "asynchronous", "sequential", "sequential_direct"}:
-        assert parts.time_s["wait"] <= 0.01 * parts.total_s
+        assert parts.time_s["wait"] <= 0.01 * parts.time.total
 
 
 def test_parts_cover_all_energy_of_devices():
     assert set(decomposition.ENERGY_PARTS.values()) == set(ENERGY_COLUMNS)
-
-
-def test_base_stations_are_a_part_of_their_own():
-    result = run_of("cells_energy")
-    drawn_j = result.rounds[["bs_static_energy_j", "bs_load_energy_j"]].to_numpy().sum()
-    assert decomposition.whole(result.as_run()).bs_energy_j == pytest.approx(drawn_j)
 
 
 def test_parts_up_to_a_target_are_those_of_its_rounds():
@@ -68,7 +61,7 @@ def test_parts_up_to_a_target_are_those_of_its_rounds():
     rounds = [[device(0, 1, 1, up["tx_energy_j"], **up)] for up in costs]
     parts = decomposition.to_target(a_run(rounds, accuracies=[0.1, 0.5, 0.9, 0.95]), 0.5)
     assert (parts.rounds, parts.participations) == (2, 2)
-    assert (parts.total_s, parts.total_j) == (7, 3)
+    assert (parts.time.total, parts.energy.total) == (7, 3)
     assert decomposition.to_target(a_run(rounds, accuracies=[0.1, 0.5, 0.9, 0.95]), 0.96) is None
 
 
@@ -110,9 +103,17 @@ SCAFFOLD = a_method("SCAFFOLD", 6, 4.0, 0.54, 3.0, algorithm__kind="scaffold")
 
 def test_bytes_of_scaffold_are_the_cause_of_its_longer_rounds():
     assert sentences.of_pair(SCAFFOLD, FEDAVG, [0.88]) == (
-        "To 88 %, SCAFFOLD takes 1.53 times as long as FedAvg: 6 rounds instead of 7, but of 4.04 s instead of 2.27 s, "
-        "because it sends 4 MB instead of 2 MB each way; computing is the same. It takes 1.37 times as much energy: "
-        "12 participations instead of 14, but of 4 J instead of 2.5 J (upload 3 J instead of 1.5 J)."
+        "To 88 %, SCAFFOLD takes 1.53 times as long as FedAvg: 6 rounds instead of 7, of 4.04 s instead of 2.27 s, "
+        "because it sends 4 MB instead of 2 MB each way. It takes 1.37 times as much energy: "
+        "12 participations instead of 14, of 4 J instead of 2.5 J (upload 3 J instead of 1.5 J)."
+    )
+
+
+def test_equal_factors_are_named_once():
+    text = sentences.of_pair(Side("Other", FEDAVG.runs), FEDAVG, [0.88])
+    assert text == (
+        "To 88 %, Other takes as long as FedAvg: 7 rounds of 2.27 s each. "
+        "It takes as much energy: 14 participations of 2.5 J each."
     )
 
 
@@ -122,29 +123,28 @@ def test_labels_with_commas_are_quoted():
 
 
 def test_factors_multiply_to_the_ratio():
-    own = decomposition.to_target(SCAFFOLD.runs[0], 0.88)
-    other = decomposition.to_target(FEDAVG.runs[0], 0.88)
-    factors = (own.rounds / other.rounds) * (own.round_s / other.round_s)
-    assert factors == pytest.approx(own.total_s / other.total_s, rel=1e-12)
-    assert own.total_s / other.total_s == pytest.approx(6 * 4.04 / (7 * 2.27), rel=1e-12)
+    own = decomposition.to_target(SCAFFOLD.runs[0], 0.88).time
+    other = decomposition.to_target(FEDAVG.runs[0], 0.88).time
+    assert (own.count / other.count) * (own.each / other.each) == pytest.approx(own.total / other.total, rel=1e-12)
+    assert own.total / other.total == pytest.approx(6 * 4.04 / (7 * 2.27), rel=1e-12)
 
 
 def test_key_that_differs_is_named_for_the_part_that_it_acts_on():
     narrow = a_method("narrow", 7, 2.0, 0.54, 3.0, radio__bandwidth_hz=50e6)
     text = sentences.of_pair(narrow, FEDAVG, [0.88])
     assert (
-        "7 rounds each, of 4.04 s instead of 2.27 s, because radio.bandwidth_hz is 50 MHz instead of 100 MHz;" in text
+        "7 rounds each, of 4.04 s instead of 2.27 s, because radio.bandwidth_hz is 50 MHz instead of 100 MHz." in text
     )
     # Computing does not depend on the band: its time stays without a cause.
     slow = a_method("slow", 7, 2.0, 0.27, 1.5, compute_s=3.0, radio__bandwidth_hz=50e6)
     text = sentences.of_pair(slow, FEDAVG, [0.88])
     assert "because" not in text
-    assert "computing takes 3 s instead of 500 ms" in text
+    assert "of 4.77 s instead of 2.27 s (computing 3 s instead of 500 ms)." in text
 
 
 def test_policy_acts_on_all_parts_of_a_round():
     early = a_method("early", 7, 2.0, 0.2, 0.8, server__deadline_s=1.5)
-    assert ", because server.deadline_s is 1.5 s instead of none;" in sentences.of_pair(early, FEDAVG, [0.88])
+    assert ", because server.deadline_s is 1.5 s instead of none." in sentences.of_pair(early, FEDAVG, [0.88])
     late = a_method("late", 7, 2.0, 0.27, 1.5, server__deadline_s=3)
     text = sentences.of_pair(early, late, [0.88])
     assert "7 rounds each, of 1.5 s instead of 2.27 s, because server.deadline_s is 1.5 s instead of 3 s" in text
@@ -153,12 +153,12 @@ def test_policy_acts_on_all_parts_of_a_round():
 def test_of_many_keys_only_the_sections_are_named():
     changes = {"radio__bandwidth_hz": 50e6, "radio__carrier_hz": 2e9, "cells__radius_m": 500.0}
     text = sentences.of_pair(a_method("far", 7, 2.0, 0.54, 3.0, **changes), FEDAVG, [0.88])
-    assert ", because 3 keys of cells, radio differ;" in text
+    assert ", because 3 keys of cells, radio differ." in text
 
 
 def test_without_a_cause_the_sentence_stops_at_the_numbers():
     text = sentences.of_pair(a_method("other", 7, 2.0, 0.27, 3.0), FEDAVG, [0.88])
-    assert "of 3.77 s instead of 2.27 s; upload takes 3 s instead of 1.5 s; computing is the same." in text
+    assert "of 3.77 s instead of 2.27 s (upload 3 s instead of 1.5 s)." in text
 
 
 def test_smaller_messages_do_not_explain_longer_transfers():
@@ -168,9 +168,7 @@ def test_smaller_messages_do_not_explain_longer_transfers():
 
 def test_shorter_rounds_have_their_causes_too():
     text = sentences.of_pair(FEDAVG, SCAFFOLD, [0.88])
-    assert (
-        "7 rounds instead of 6, but of 2.27 s instead of 4.04 s, because it sends 2 MB instead of 4 MB each way" in text
-    )
+    assert "7 rounds instead of 6, of 2.27 s instead of 4.04 s, because it sends 2 MB instead of 4 MB each way" in text
 
 
 def test_rounds_are_compared_if_a_target_was_missed():
@@ -200,7 +198,6 @@ def test_sentence_of_a_run_has_its_parts():
         "6 rounds of 4.04 s (upload 3 s, download 540 ms, computing 500 ms); "
         "12 participations of 4 J (upload 3 J, computing 1 J)."
     )
-    assert sentences.of_run(run) in narrative.sentences(run)
 
 
 def test_page_of_several_runs_begins_with_the_reasons():

@@ -63,7 +63,9 @@ def format_of(asked: str | None, out: Path | None) -> str:
     Raises:
         InputError: neither says a format, or the suffix is that of another one.
     """
-    suffix = "" if out is None else out.suffix.lower()
+    suffix = ""
+    if out is not None:
+        suffix = out.suffix.lower()
     fitting = [form for form, about in EXPORT_FORMATS.items() if suffix in about.suffixes]
     if asked is None and fitting:
         return fitting[0]
@@ -108,7 +110,9 @@ def export(
     # Bytes would garble a terminal.
     if chosen.binary and out is None and sys.stdout.isatty():
         raise InputError(f"export: --format {form} cannot be shown in a terminal: name a file with -o")
-    name = None if part is None else part[1]
+    name = None
+    if part is not None:
+        name = part[1]
     if name == EFFECTS and form in {"csv", "json"}:  # they are numbers of a sweep, not tables of its runs
         chosen = EXPORT_FORMATS["latex"]
     # Formats are imported when they are used, as pyarrow and the report take long.
@@ -116,11 +120,9 @@ def export(
     write = module.write
     if choice is not None and choice.is_made:
         if chosen.module not in CHOOSING:
-            option, value = next((option, value) for option, value in vars(choice).items() if value)
-            text = value if isinstance(value, str) else " ".join(value)
-            raise InputError(
-                f"export: --{option} {text}: only with a sweep's figures and tables for papers: leave it out"
-            )
+            from edgefl.results.export.exported_runs import check_options
+
+            check_options(choice, (), "a sweep's figures and tables for papers")
         write = partial(write, choice=choice)
     if licence is not None and not chosen.licensed:
         raise InputError(f"export: --license {licence}: only with --format ro-crate or croissant: leave it out")

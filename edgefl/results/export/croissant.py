@@ -102,18 +102,22 @@ def _record_set(table: RunFile, folder: Path) -> dict[str, Any]:
 def _columns_in(table: RunFile, folder: Path) -> Iterator[ResultColumn]:
     """Yield the columns that the file of a table has; a column that no list knows is an algorithm's, a number."""
     known = {column.name: column for column in table.columns}
-    names = list(known) if table.name == EVENTS_FILE else header_of(folder, table.name)
+    names = list(known)
+    if table.name != EVENTS_FILE:
+        names = header_of(folder, table.name)
     for name in names:
         yield known.get(name) or ResultColumn(name, float, "", "a number that the algorithm traces")
 
 
 def _field(column: ResultColumn, table: str, file: str) -> dict[str, Any]:
-    unit = f" [{column.unit}]" if column.unit else ""
+    description = column.meaning
+    if column.unit:
+        description += f" [{column.unit}]"
     field = {
         "@type": "cr:Field",
         "@id": f"{table}/{column.name}",
         "name": column.name,
-        "description": f"{column.meaning}{unit}",
+        "description": description,
         "dataType": DATA_TYPES[column.type],
         "source": {"fileObject": {"@id": file}, "extract": {"column": column.name}},
     }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from edgefl.core.errors import InputError
-from edgefl.core.units import NO_NUMBER, digits
+from edgefl.core.units import NO_NUMBER, as_number, digits
 from edgefl.results.csv_format import csv_bytes
 from edgefl.results.export.dialects import Cell, TextColumn, latex, markdown
 from edgefl.results.report.comparison.formats import LINE_WIDTH, aligned
@@ -103,20 +103,16 @@ def effect_rows(table: EffectTable) -> list[dict[str, Any]]:
                 "seeds": difference.n,
                 "reached": effect.reached,
                 "baseline_reached": effect.baseline_reached,
-                "difference": _number(difference.mean),
-                "difference_ci95": _number(difference.half),
-                "ratio": _number(matched.ratio),
-                "ratio_low": _number(matched.ratio_low),
-                "ratio_high": _number(matched.ratio_high),
-                "p": _number(matched.p),
-                "p_holm": _number(effect.p),
+                "difference": as_number(difference.mean),
+                "difference_ci95": as_number(difference.half),
+                "ratio": as_number(matched.ratio),
+                "ratio_low": as_number(matched.ratio_low),
+                "ratio_high": as_number(matched.ratio_high),
+                "p": as_number(matched.p),
+                "p_holm": as_number(effect.p),
             }
             rows.append(row)
     return rows
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _columns(effects_of_group: Sequence[KeyEffect]) -> list[TextColumn]:
@@ -143,7 +139,9 @@ def _columns(effects_of_group: Sequence[KeyEffect]) -> list[TextColumn]:
 def _p_cell(p: float) -> str:
     if math.isnan(p):
         return NO_NUMBER
-    return "< 0.001" if p < 0.001 else digits(p)
+    if p < 0.001:
+        return "< 0.001"
+    return digits(p)
 
 
 def _title(group: EffectGroup) -> str:
@@ -159,7 +157,9 @@ def _sentences(group: EffectGroup) -> list[str]:
 
 def _table(table: EffectTable) -> str:
     """Return a table for each measure; only the first has sentences, which repeat its numbers to be quoted."""
-    parts = [_wrapped(table.opening)] if table.opening else []
+    parts = []
+    if table.opening:
+        parts.append(_wrapped(table.opening))
     first = table.groups[0].title
     for group in table.groups:
         columns = _columns(group.effects)
@@ -179,7 +179,9 @@ def _wrapped(sentence: str) -> str:
 
 
 def _markdown(table: EffectTable) -> str:
-    parts = [f"{table.opening}\n"] if table.opening else []
+    parts = []
+    if table.opening:
+        parts.append(f"{table.opening}\n")
     for group in table.groups:
         lines = [f"**{_title(group)}**", "", markdown(_columns(group.effects), note="")]
         lines += [f"- {sentence}" for sentence in _sentences(group)]

@@ -113,7 +113,9 @@ def check_options(choice: StudyChoice, allowed: Container[str], remedy: str) -> 
     """
     for option, value in vars(choice).items():
         if value and option not in allowed:
-            text = value if isinstance(value, str) else " ".join(value)
+            text = value
+            if not isinstance(value, str):
+                text = " ".join(value)
             raise InputError(f"export: --{option} {text}: only with {remedy}: leave it out")
 
 

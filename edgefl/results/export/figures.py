@@ -160,7 +160,9 @@ def _figure(rows: int, columns: int, legend_in: float) -> Iterator[tuple[Figure,
 
     from edgefl.results.export.shown_figure import ShownFigure
 
-    width_in = COLUMN_IN if columns == 1 else PAGE_IN
+    width_in = PAGE_IN
+    if columns == 1:
+        width_in = COLUMN_IN
     # Not by pyplot, which looks for a display and keeps every figure.
     with mpl.rc_context(STYLE):
         figure = ShownFigure(figsize=(width_in, PANEL_HEIGHT_IN * rows + legend_in), layout="constrained")
@@ -169,7 +171,8 @@ def _figure(rows: int, columns: int, legend_in: float) -> Iterator[tuple[Figure,
 
 def accuracy_views() -> dict[str, View]:
     """Return the horizontal axes by the name of the option `--figure`."""
-    return {"rounds" if view.name == "round" else view.name: view for view in VIEWS}
+    names = {"round": "rounds"}
+    return {names.get(view.name, view.name): view for view in VIEWS}
 
 
 def measure_of(runs: Sequence[Run]) -> TestMeasure | None:
@@ -252,7 +255,9 @@ def _points(run: Run, measure: TestMeasure, view: View, unit: Unit) -> tuple[Flo
 
 
 def _marker(x: Floats) -> str:
-    return "." if len(x) == 1 else ""  # a line of one point is invisible
+    if len(x) > 1:
+        return ""
+    return "."  # a line of one point is invisible
 
 
 def _draw_energy(axes: Axes, drawn: Sequence[DrawnGroup]) -> None:

@@ -136,7 +136,10 @@ def chosen_paper_measures(
         return measures_of(groups, part)
     columns = estimate_columns(study)
     goal = chosen_goal(study, columns, choice.target)
-    names = choice.measure or (("time",) if is_pivot else ("rounds", "time", "energy"))
+    default: Sequence[str] = ("rounds", "time", "energy")
+    if is_pivot:
+        default = ("time",)
+    names = choice.measure or default
     runs = [run for group in groups for run in group.runs]
     costs = [measure for measure in _target_measures(runs) if measure.block == goal.title] or _total_measures()
     known = {measure.name: measure for measure in costs}
@@ -156,8 +159,7 @@ def chosen_paper_measures(
 
 def _summary_reader(name: str) -> Callable[[Run], RunNumber | None]:
     def read(run: Run) -> RunNumber | None:
-        value = run.summary.get(name)
-        return None if value is None else RunNumber(float(value))
+        return _run_number(run.summary.get(name))
 
     return read
 
@@ -204,7 +206,9 @@ def _name_columns(groups: Sequence[SeedGroup]) -> list[TextColumn]:
     """Return the label, and the algorithm where the label does not contain it."""
     labels = [group.label for group in groups]
     algorithms = [title("algorithm", describe.kind(group.runs[0].scenario, "algorithm")) for group in groups]
-    name = "algorithm" if labels == algorithms else "run"
+    name = "run"
+    if labels == algorithms:
+        name = "algorithm"
     columns = [TextColumn("", name, [Cell(label) for label in labels], left=True)]
     if any(algorithm not in label for algorithm, label in zip(algorithms, labels, strict=True)):
         columns.append(TextColumn("", "algorithm", [Cell(algorithm) for algorithm in algorithms], left=True))
@@ -268,12 +272,17 @@ def _accuracy_measures(runs: Sequence[Run]) -> list[PaperMeasure]:
 
 
 def _final_accuracy(run: Run) -> RunNumber | None:
-    return None if run.final_accuracy is None else RunNumber(run.final_accuracy)
+    return _run_number(run.final_accuracy)
 
 
 def _last_mean_accuracy(run: Run) -> RunNumber | None:
-    accuracy = (run.summary.get("last") or {}).get("mean_accuracy")
-    return None if accuracy is None else RunNumber(accuracy)
+    return _run_number((run.summary.get("last") or {}).get("mean_accuracy"))
+
+
+def _run_number(value: float | None) -> RunNumber | None:
+    if value is None:
+        return None
+    return RunNumber(float(value))
 
 
 def _total_measures() -> list[PaperMeasure]:
@@ -327,17 +336,25 @@ def _statistic(measure: PaperMeasure, group: SeedGroup, interval: str | None) ->
     if count == 0:
         return None
     if not bounds:
-        spread = stdev(values) if count > 1 else None
-        if spread is not None and interval == "ci95":
-            spread = half_interval(spread, count)
-        return SeedStatistic(fmean(values), spread)
-    share = f"{len(values)}/{count}" if count > 1 else ""
+        return SeedStatistic(fmean(values), _spread(values, interval))
+    share = ""
+    if count > 1:
+        share = f"{len(values)}/{count}"
     # A seed that missed the target counts as larger than all others (right-censored).
     ordered = sorted(values) + [math.inf] * len(bounds)
     median = ordered[count // 2]  # the upper one of an even number
     if math.isfinite(median):
         return SeedStatistic(median, share=share)
     return SeedStatistic(min(bounds), bound=True, share=share)
+
+
+def _spread(values: Sequence[float], interval: str) -> float | None:
+    """Return the standard deviation of values, or half of the interval of their mean; None for a single value."""
+    if len(values) < 2:
+        return None
+    if interval == "ci95":
+        return half_interval(stdev(values), len(values))
+    return stdev(values)
 
 
 def _statistic_text(statistic: SeedStatistic, unit: Unit) -> str:

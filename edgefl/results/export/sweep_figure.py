@@ -186,7 +186,9 @@ def draw_panel(axes: Axes, panels: SweepPanels, number: int) -> None:
     central = np.array([estimate.central for estimate in estimates])
     above = np.array([estimate.above for estimate in estimates])
     is_share = panel.column.measure.is_share
-    unit = PERCENT if is_share else fitting(top([central, above]), panel.column.measure.units)
+    unit = fitting(top([central, above]), panel.column.measure.units)
+    if is_share:
+        unit = PERCENT
     for line in panels.lines:
         _draw_line(axes, panels, panel, line, unit.size)
     shown = np.concatenate([central, above])
@@ -210,12 +212,16 @@ def _highest(panels: SweepPanels, estimates: Sequence[SeedEstimate], shown: Floa
     """Return the highest end of an interval, in a unit: the limit of all panels of a measure."""
     upper = np.array([estimate.mean + _half(panels, estimate) for estimate in estimates]) / unit.size
     highest = max(float(shown.max()), float(upper[np.isfinite(upper)].max(initial=0.0)))
-    return min(highest, 100.0) if unit is PERCENT else highest or 1.0
+    if unit is PERCENT:
+        return min(highest, 100.0)
+    return highest or 1.0
 
 
 def _half(panels: SweepPanels, estimate: SeedEstimate) -> float:
     """Return half the interval that the figure shows."""
-    return estimate.std if panels.interval == "sd" else estimate.half
+    if panels.interval == "sd":
+        return estimate.std
+    return estimate.half
 
 
 def _draw_line(axes: Axes, panels: SweepPanels, panel: SweepPanel, line: SweepLine, size: float) -> None:
@@ -236,14 +242,14 @@ def _draw_line(axes: Axes, panels: SweepPanels, panel: SweepPanel, line: SweepLi
     is_bound = np.isfinite(above) & ~np.isfinite(central)
     colour = line.look.colour
     # Student's t ignores that times and energies are positive.
-    low = np.maximum(mean - half, np.nanmin(mean) / 10 if np.isfinite(mean).any() else 0.0)
-    is_numeric = panels.key.numbers is not None
-    if is_numeric:
+    low = np.maximum(mean - half, np.min(mean, initial=np.inf, where=np.isfinite(mean)) / 10)
+    label = None
+    if panels.key.numbers is not None:
         axes.fill_between(x, low, mean + half, color=colour, alpha=_opacity(panels), linewidth=0)
         axes.plot(x, central, line.look.line_style, color=colour, label=line.label)
     else:
         axes.errorbar(x, mean, yerr=[mean - low, half], fmt="none", ecolor=colour, elinewidth=0.8, capsize=2)
-    label = None if is_numeric else line.label
+        label = line.label
     axes.plot(x, mean, line.look.marker, color=colour, markersize=MARKER_SIZE, label=label)
     axes.plot(
         x[is_median], central[is_median], line.look.marker, color=colour, markersize=MARKER_SIZE + 1, fillstyle="none"
@@ -253,7 +259,9 @@ def _draw_line(axes: Axes, panels: SweepPanels, panel: SweepPanel, line: SweepLi
 
 def _opacity(panels: SweepPanels) -> float:
     """Return the opacity of a band: many bands lie on each other."""
-    return BAND_OPACITY if len(panels.lines) < 3 else BAND_OPACITY / 2
+    if len(panels.lines) < 3:
+        return BAND_OPACITY
+    return BAND_OPACITY / 2
 
 
 def _places(panels: SweepPanels, line: SweepLine, points: Sequence[int]) -> Floats:
@@ -289,7 +297,9 @@ def _set_key_axis(axes: Axes, panels: SweepPanels) -> None:
 
 def _apart(numbers: Floats, least_gap: float, *, is_log: bool) -> list[float]:
     """Return the values of a key at which an axis has room for a tick, from the highest down; the lowest is kept."""
-    places = np.log(numbers) if is_log else numbers
+    places = numbers
+    if is_log:
+        places = np.log(numbers)
     length = float(np.ptp(places))
     if not length:
         return [float(number) for number in numbers]

@@ -2,8 +2,8 @@
 
 - `page` puts the page together from the sections of `run` and `comparison`; `notebook` shows a run in a notebook.
 - `run` is about one run. A figure is a module: `cell_map`, `timeline`, `population`, `battery`,
-  `phase_bars`, `device_energy`, `wasted_energy`. To add one, see `run_cards`. `bottleneck` is the story's first
-  sentence. `replay` is the player below the map; `replay_tape` makes what it plays.
+  `phase_bars`, `device_energy`, `wasted_energy`. To add one, see `run_cards`. `narrative` has the sentences below
+  the tiles. `replay` is the player below the map; `replay_tape` makes what it plays.
 - `comparison` is about several runs: `verdict`, `learning_curves`, `headline`, seeds that are pooled. Its module
   `comparison` compares runs with a reference, also for ``edgefl compare``; `formats` writes that as text.
 - `why` says what a run's time and energy are made of, and why another run takes more or less: `decomposition` counts,

@@ -12,8 +12,8 @@ from edgefl.results.labels import labels
 from edgefl.results.report.comparison import headline, learning_curves, pooled_seeds, verdict, why_section
 from edgefl.results.report.comparison.learning_section import comparison_section, learning_section
 from edgefl.results.report.comparison.pooled_seeds import PooledRuns
-from edgefl.results.report.run import replay, what_if
-from edgefl.results.report.run.detail_sections import detail_sections, labels_blocks, narrative_text
+from edgefl.results.report.run import narrative, replay, what_if
+from edgefl.results.report.run.detail_sections import detail_sections, labels_blocks
 from edgefl.results.report.run.results_section import results
 from edgefl.results.report.run.run_cards import cost_cards, world_cards
 from edgefl.results.report.run.sessions_table import sessions_table
@@ -56,13 +56,14 @@ def render(runs: Sequence[Run], above: Html | str = "", template: str = "page.ht
         figures |= {card.name: card.figure for card in cards}
 
     title, facts = _title_and_facts(runs, groups)
+    names = [run.label for run in styled_runs]
+    if len(runs) == 1:
+        names = ["This run"]
     return templates.render(
         template,
         title=title,
         subtitle=Html(" · ").join(part for part in (" · ".join(facts), above) if part),
-        banners=Html("").join(
-            headline.banner(run.data, "This run" if len(runs) == 1 else run.label) for run in styled_runs
-        ),
+        banners=Html("").join(headline.banner(run.data, name) for run, name in zip(styled_runs, names, strict=True)),
         headline=_headline(styled_runs, groups),
         learning=learning_section(styled_runs, learning_figures, groups) + comparison_section(styled_runs, groups),
         what_if=what_if.section(styled_runs),
@@ -94,8 +95,11 @@ def _title_and_facts(runs: Sequence[Run], groups: Sequence[PooledRuns]) -> tuple
 def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
     # Tiles of each of several runs would fill the page; a table sets their numbers below each other.
     if len(runs) > 1:
-        means = pooled_seeds.table_of_means(groups) if groups else ""
-        differences = headline.differences_of_groups(groups) if groups else headline.differences_table(runs)
+        means = Html()
+        differences = headline.differences_table(runs)
+        if groups:
+            means = pooled_seeds.table_of_means(groups)
+            differences = headline.differences_of_groups(groups)
         return (
             verdict.section(runs, groups)
             + why_section.section(runs, groups)
@@ -105,7 +109,7 @@ def _headline(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
         )
     run = runs[0].data
     sessions = templates.render("run/sessions.html.j2", table=sessions_table(run))
-    return headline.tiles(run) + narrative_text(run) + sessions
+    return headline.tiles(run) + narrative.section(run) + sessions
 
 
 def _footer(runs: Sequence[Run]) -> str:

@@ -147,7 +147,9 @@ def _none_if_nan(value: Any) -> Any:
 def _sessions(runs: Sequence[ComparedRun]) -> list[int]:
     """Return the sessions that at least one run has; none where no run has several."""
     sessions = sorted({int(session) for run in runs for session in run.curve.session})
-    return sessions if len(sessions) > 1 else []
+    if len(sessions) < 2:
+        return []
+    return sessions
 
 
 def _targets(runs: Sequence[ComparedRun], options: ComparisonOptions) -> list[TargetAccuracy]:
@@ -180,7 +182,9 @@ def _scenario_targets(scenario: Mapping[str, Any]) -> list[float]:
         return accuracies
     for target in targets:
         # A relative target is a mapping whose accuracy is known once its reference is.
-        value = target.get("accuracy") if isinstance(target, Mapping) else target
+        value = target
+        if isinstance(target, Mapping):
+            value = target.get("accuracy")
         if isinstance(value, int | float):
             accuracies.append(float(value))
     return accuracies
@@ -427,7 +431,10 @@ def _target_cells(row: ComparisonRow, reference: ComparisonRow, target: TargetAc
     cells = []
     for cost, key in zip(costs, SPEED_UPS, strict=True):
         speed_up = row[prefix + key]
-        cells.append(cost if speed_up is None else f"{cost} · {bound}{speed_up:.2f}×")
+        text = cost
+        if speed_up is not None:
+            text += f" · {bound}{speed_up:.2f}×"
+        cells.append(text)
     return cells
 
 

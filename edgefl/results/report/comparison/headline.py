@@ -57,8 +57,8 @@ def banner(run: Run, name: str) -> Html:
     if status == "finished":
         return Html()
     if run.under_way:
-        left = run.summary.get(TIME_LEFT)
-        text = f"{name} is still running: {_rounds_of(run)}{f', {left}' if left else ''}."
+        facts = [_rounds_of(run), run.summary.get(TIME_LEFT)]
+        text = f"{name} is still running: {', '.join(fact for fact in facts if fact)}."
     else:
         ended = STATUS_TEXTS.get(status, f"has the status {status!r} after")
         text = f"{name} {ended} {_rounds_of(run)}."
@@ -79,7 +79,9 @@ def _result_tile(run: Run) -> Tile | None:
     if run.final_accuracy is not None:
         # A run leaves its last model; a better one on the way is worth a note.
         best = run.summary.get("best_accuracy")
-        note = "" if best is None else f"best {score(best)}"
+        note = ""
+        if best is not None:
+            note = f"best {score(best)}"
         if kept := describe.best_model(run):
             note = f"best model: {kept}"
         title = "Accuracy so far" if run.under_way else "Final accuracy"

@@ -14,7 +14,7 @@ from edgefl.results.report.comparison.pooled_seeds import PooledRuns
 from edgefl.results.report.comparison.seed_bands import SeedBand, seed_band
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.read import Run, reached
-from edgefl.results.report.shared.style import MUTED, Figure, StyledRun, even_pick, plotly_text
+from edgefl.results.report.shared.style import MUTED, Figure, StyledRun, even_pick, mode_of, plotly_text
 from edgefl.results.statistics import FEWEST_FOR_INTERVAL
 
 MOST_CURVE_POINTS = 600
@@ -73,13 +73,15 @@ def accuracy(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Fi
         alone = runs[0]
     tested = _curves(runs, ACCURACY, groups)
     beside = _beside(runs, tested, "test accuracy", [VALIDATION_ACCURACY])
-    title = "accuracy [%]" if beside else "test accuracy [%]"
-    layout = {
+    title = "test accuracy [%]"
+    legend: Figure = {}
+    if beside:
+        title = "accuracy [%]"
+        legend = {"showlegend": True, "legend": LEGEND}
+    layout = legend | {
         "yaxis": {"title": {"text": title}, "range": [0, ceiling]},
         "margin": {"r": 52},  # the targets are written there
     }
-    if beside:
-        layout |= {"showlegend": True, "legend": LEGEND}
     target_lines = partial(target_marks.lines, sorted(targets), alone, ceiling)
     return views.figure(runs, tested + beside + marks, layout, target_lines)
 
@@ -95,10 +97,11 @@ def loss(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] = ()) -> Figure
     elif not curves:
         curves = _curves(runs, TRAIN_LOSS, groups)
         title = TRAIN_LOSS.name
-    lowest = min(_drawn_values(curves), default=0)
+    range_mode = "tozero"  # so that losses can be compared by height
+    if min(_drawn_values(curves), default=0) < 0:
+        range_mode = "normal"
     layout = {
-        # The axis begins at 0, so that losses can be compared by height, unless one of them is negative.
-        "yaxis": {"title": {"text": title}, "rangemode": "tozero" if lowest >= 0 else "normal"},
+        "yaxis": {"title": {"text": title}, "rangemode": range_mode},
         "showlegend": bool(beside),
         "legend": LEGEND,
     }
@@ -186,7 +189,7 @@ def _curve(run: StyledRun, measure: RoundMeasure, rows: Rows) -> views.Curve:
     rounds = run.data.rounds
     trace = {
         "type": "scatter",
-        "mode": "lines" if rows.size > 1 else "markers",
+        "mode": mode_of(rows.size),
         "name": plotly_text(run.label),
         "y": short(measure.factor * _values_at(rounds[measure.column], rows)),
         "line": {"color": run.colour, "width": 2.2, "dash": run.dash},
@@ -235,7 +238,9 @@ def _curve_on_bands(
         x, y = points_of(bands[view.name])
         points: Figure = {"x": short(x / unit.size, 5), "y": short(y)}
         if hover:
-            place = "round %{x}" if view.name == "round" else f"%{{x:.4~g}} {unit.name}"
+            place = f"%{{x:.4~g}} {unit.name}"
+            if view.name == "round":
+                place = "round %{x}"
             points["hovertemplate"] = hover.replace("PLACE", place)
         return points
 
@@ -255,7 +260,7 @@ def _thin_curve(run: StyledRun, measure: RoundMeasure, bands: Bands, place: int)
 def _mean_curve(group: PooledRuns, measure: RoundMeasure, bands: Bands) -> views.Curve:
     look = group.look
     trace = {
-        "mode": "lines" if bands[views.VIEWS[0].name].x.size > 1 else "markers",
+        "mode": mode_of(bands[views.VIEWS[0].name].x.size),
         "name": plotly_text(look.label),
         "line": {"color": look.colour, "width": 2.6, "dash": look.dash},
         "marker": {"color": look.colour, "size": 8},

@@ -27,15 +27,21 @@ def learning_section(
 
     ``groups`` has the same runs, where those that differ only in their seed are pooled.
     """
+    curves_note = ""
+    if groups:
+        curves_note = pooled_seeds.curves_note(groups)
+    axis = "round"
+    if any(run.data.has("time_s") for run in runs):
+        axis = "time"
     return render(
         "comparison/learning.html.j2",
         figures=figures,
         titles=learning_curves.TITLES,
         notes=_notes(runs),
         key=[group.look for group in groups] or runs,
-        curves_note=pooled_seeds.curves_note(groups) if groups else "",
+        curves_note=curves_note,
         axes=views.AXES,
-        axis="time" if any(run.data.has("time_s") for run in runs) else "round",
+        axis=axis,
     )
 
 
@@ -62,11 +68,15 @@ def comparison_section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns] =
 
     Where seeds are pooled, each run is compared with that of the first group under the same seed.
     """
-    blocks = _blocks_by_seed(groups) if groups else _blocks(runs)
+    blocks = _blocks(runs)
+    reference = runs[0]
+    if groups:
+        blocks = _blocks_by_seed(groups)
+        reference = groups[0].look
     return render(
         "comparison/comparison.html.j2",
         blocks=blocks,
-        reference=groups[0].look if groups else runs[0],
+        reference=reference,
         by_seed=bool(groups),
         legend=comparison.TABLE_LEGEND,
     )
@@ -81,8 +91,8 @@ def _blocks(runs: Sequence[StyledRun]) -> list[RunsTable]:
 def _compared(runs: Sequence[StyledRun]) -> list[Block]:
     compared_runs = [comparison.compared_run(run.data, run.label) for run in runs]
     compared = comparison.compare(compared_runs, ComparisonOptions())
-    updates = comparison.updates_block(compared)
-    return ([updates] if updates else []) + comparison.accuracy_blocks(compared)
+    blocks = [comparison.updates_block(compared), *comparison.accuracy_blocks(compared)]
+    return [block for block in blocks if block is not None]
 
 
 def _blocks_by_seed(groups: Sequence[PooledRuns]) -> list[RunsTable]:

@@ -132,10 +132,10 @@ def _mean_cell(values: Sequence[float | None], units: Sequence[Unit]) -> str:
     known = np.array([value for value in values if value is not None], np.float64)
     if len(known) < len(values):
         return NO_NUMBER
-    return _spread_text(known, units)
+    return spread_text(known, units)
 
 
-def _spread_text(values: Floats, units: Sequence[Unit]) -> str:
+def spread_text(values: Floats, units: Sequence[Unit]) -> str:
     """Return the mean of values with half of its interval, or with the lowest and the highest of few; in one unit."""
     unit = fitting(float(np.abs(values).max()), units)
     scaled = values / unit.size
@@ -153,7 +153,7 @@ def _target_cell(group: PooledRuns, accuracy: float) -> str:
     times_s = [float(target["time_s"]) for target in targets if reached(target)]
     if len(times_s) < len(group.runs):
         return f"reached by {len(times_s)} of {len(group.runs)}"
-    return _spread_text(np.array(times_s), TIME)
+    return spread_text(np.array(times_s), TIME)
 
 
 def _without_seed(run: Run) -> Run:

@@ -43,7 +43,7 @@ def seed_band(runs: Sequence[tuple[Floats, Floats]], *, whole: bool = False) -> 
     last = min(places[-1] for places, _ in steps)
     if first > last:
         return None
-    x = np.linspace(first, last, MOST_PLACES) if last > first else np.array([first])
+    x = np.unique(np.linspace(first, last, MOST_PLACES))  # a single place where the two are the same
     if whole:
         x = np.unique(x.round())
     last_values = []

@@ -61,11 +61,8 @@ def _height(run: StyledRun, target: TargetResult) -> float:
 
 def _reached_at(hits: Sequence[TargetResult], view: View, unit: Unit) -> list[float | int | None]:
     """Return the values on the horizontal axis at which the targets were reached."""
-    found = []
-    for target in hits:
-        value = as_number(target.get(view.crossing))
-        found.append(np.nan if value is None else value)
-    return short(np.array(found) / unit.size, 5)
+    found = [as_number(target.get(view.crossing)) for target in hits]
+    return short(np.array(found, np.float64) / unit.size, 5)
 
 
 def lines(targets: Sequence[float], alone: StyledRun | None, ceiling: float, view: View, unit: Unit) -> Figure:

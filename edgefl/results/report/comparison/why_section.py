@@ -44,16 +44,21 @@ def columns(run: Run | None, accuracies: dict[str, float]) -> Columns:
         run: None for one of which only the curve is known.
         accuracies: of targets, by the prefixes of their columns.
     """
-    found = _columns("", decomposition.whole(run) if run else None)
-    for prefix, accuracy in accuracies.items():
-        found |= _columns(prefix, decomposition.to_target(run, accuracy) if run else None)
+    parts: dict[str, Decomposition | None] = dict.fromkeys(["", *accuracies])
+    if run is not None:
+        parts |= {prefix: decomposition.to_target(run, accuracy) for prefix, accuracy in accuracies.items()}
+        parts[""] = decomposition.whole(run)
+    found: Columns = {}
+    for prefix, of_prefix in parts.items():
+        found |= _columns(prefix, of_prefix)
     return found
 
 
 def _columns(prefix: str, parts: Decomposition | None) -> Columns:
-    values: Columns = {f"{prefix}participations": parts.participations if parts else None}
-    for part in TIME_PARTS:
-        values[f"{prefix}{part}_s"] = parts.time_s[part] if parts else None
-    for part in (*ENERGY_PARTS, OTHERS):
-        values[f"{prefix}{part}_energy_j"] = parts.energy_j[part] if parts else None
-    return values
+    names = ["participations", *(f"{part}_s" for part in TIME_PARTS)]
+    names += [f"{part}_energy_j" for part in (*ENERGY_PARTS, OTHERS)]
+    columns = [f"{prefix}{name}" for name in names]
+    if parts is None:
+        return dict.fromkeys(columns)
+    values = [parts.participations, *parts.time_s.values(), *parts.energy_j.values()]
+    return dict(zip(columns, values, strict=True))

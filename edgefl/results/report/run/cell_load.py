@@ -36,14 +36,18 @@ def card(run: Run, _runs: Sequence[Run]) -> Card | None:
     """Return the card of the load; None where it is not known how much of the band transfers occupy."""
     if run.sum("load_up") is None or not run.total("time_s"):
         return None
-    title = "Load of the cell" if _cells(run) == 1 else "Load of the cells"
+    title = "Load of the cells"
+    if _cells(run) == 1:
+        title = "Load of the cell"
     return Card("cell-load", title, figure(run), caption(run), KEY)
 
 
 def figure(run: Run) -> Figure:
     """Return the part of the band in use, and below it the bits that were carried, over time."""
     parts = critical_path.participations(run)
-    periods = _in_time(run, parts) if critical_path.overlaps(parts) else _by_rounds(run)
+    periods = _by_rounds(run)
+    if critical_path.overlaps(parts):
+        periods = _in_time(run, parts)
     middle_s = periods.ends_s - periods.lasted_s / 2
     lasted_s = np.where(periods.lasted_s > 0, periods.lasted_s, np.nan)
     rates = {way: periods.bits[way] / lasted_s for way in WAYS}

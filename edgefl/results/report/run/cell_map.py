@@ -123,9 +123,11 @@ def _lines(run: Run) -> Extra | None:
     lines = trajectories.chosen(run.tracks, frame_of(run, coverage.cells_of(run)).half_m)
     if not lines:
         return None
-    what = "Trajectory of one device" if len(lines) == 1 else f"Trajectories of {len(lines)} devices"
+    what = f"Trajectories of {len(lines)} devices"
+    if len(lines) == 1:
+        what = "Trajectory of one device"
     if trajectories.are_cut(run.tracks, lines):
-        what += ", the last part" if len(lines) == 1 else ", the last parts"
+        what += ", last part only"
     return Extra(trajectories.NAME, what)
 
 
@@ -183,7 +185,9 @@ def _base_stations_text(cells: Cells, frame: MapFrame) -> str:
     eighth_of_turn = math.pi / 4
     # Angles count from east, against the clock.
     direction = COMPASS[round(math.atan2(y_m, x_m) / eighth_of_turn) % len(COMPASS)]
-    name = "nearest base station" if cells.sites > 1 else "base station"
+    name = "base station"
+    if cells.sites > 1:
+        name = "nearest base station"
     return f"The {name} is not in the picture: it is {math.hypot(x_m, y_m):.0f} m to the {direction}."
 
 
@@ -270,7 +274,7 @@ def _base_stations(cells: Cells) -> Figure:
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": "base stations" if len(x) > 1 else "base station",
+        "name": "base stations",
         "x": short(x),
         "y": short(y),
         "marker": {"symbol": "triangle-up", "size": 14, "color": INK, "line": {"color": "#ffffff", "width": 1.2}},
@@ -285,13 +289,15 @@ def _layout(cells: Cells | None, frame: MapFrame) -> Figure:
     return {
         "xaxis": x_axis | {"title": {"text": "x [m]"}, "showline": False},
         "yaxis": y_axis | {"title": {"text": "y [m]"}, "scaleanchor": "x"},
-        "shapes": _cell_borders(cells) if cells else [],
+        "shapes": _cell_borders(cells),
         "margin": {"r": 8},
     }
 
 
-def _cell_borders(cells: Cells) -> list[Figure]:
+def _cell_borders(cells: Cells | None) -> list[Figure]:
     """Return the borders of the cells, and a disc around a single base station where no device is ever put."""
+    if cells is None:
+        return []
     outlines = coverage.outlines(cells.sites_m, cells.radius_m)
     shapes: list[Figure] = [CELL_BORDER | {"type": "path", "path": _svg_path(corners_m)} for corners_m in outlines]
     nearest_m = cells.nearest_m

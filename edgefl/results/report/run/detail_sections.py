@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from edgefl.core.units import ENERGY, TIME
-from edgefl.results.report.run import bottleneck, lost_updates, narrative, phase_bars
+from edgefl.results.report.run import narrative, phase_bars
 from edgefl.results.report.run.phase_bars import share_bars
 from edgefl.results.report.run.sessions_table import sessions_table
 from edgefl.results.report.shared import label_heatmap
 from edgefl.results.report.shared.card import Card
-from edgefl.results.report.shared.read import Run
 from edgefl.results.report.shared.style import ENERGY_PHASES, StyledRun
 from edgefl.results.report.shared.templates import Html, render
 
@@ -17,7 +16,7 @@ SIDE_BY_SIDE = 2  # so many runs are unfolded when the page opens; of more, each
 
 
 class RunBlock(NamedTuple):
-    """All about one of several runs, except for the sentences that all of them share."""
+    """All about one of several runs."""
 
     run: StyledRun
     story: Html
@@ -52,15 +51,11 @@ def detail_sections(
         cost_cards = [time, energy, *others]
         return render("run/details.html.j2", world=world[0], costs=cost_cards, labels=labels, runs=[])
 
-    shared: list[str] = []
-    if len(drawn_runs) == len(runs):
-        shared = narrative.shared_sentences([run.data for run in runs])
     blocks = []
     for index, run in enumerate(runs):
         if costs[index]:
-            story = narrative_text(run.data, shared)
             cards = [*costs[index], *world[index]]
-            blocks.append(RunBlock(run, story, sessions_table(run.data), cards))
+            blocks.append(RunBlock(run, narrative.section(run.data), sessions_table(run.data), cards))
     return render(
         "run/details.html.j2",
         world=[],
@@ -70,18 +65,7 @@ def detail_sections(
         side_by_side=len(blocks) <= SIDE_BY_SIDE,
         time=time,
         energy=energy,
-        shared=shared,
     )
-
-
-def narrative_text(run: Run, shared: Sequence[str] = ()) -> Html:
-    """Return what happened in a run, in a few sentences; an empty text for a run without any round.
-
-    The first sentence, on lost updates or on the bottleneck, stands out. Sentences that runs have shared are left out.
-    """
-    sentences = [sentence for sentence in narrative.sentences(run) if sentence not in shared]
-    strong = (lost_updates.sentence(run) or bottleneck.sentence(run)) if sentences else ""
-    return render("run/story.html.j2", sentences=sentences, strong=strong)
 
 
 def labels_blocks(runs: Sequence[StyledRun]) -> list[LabelsBlock]:
@@ -93,6 +77,8 @@ def labels_blocks(runs: Sequence[StyledRun]) -> list[LabelsBlock]:
         height = label_heatmap.height(figure)
         title = "Samples by label and device"
         card = Card(f"labels-{index}", title, figure, label_heatmap.caption(table), height=height)
-        named = table_runs if len(table_runs) < len(runs) else []
+        named: Sequence[StyledRun] = []
+        if len(table_runs) < len(runs):
+            named = table_runs
         blocks.append(LabelsBlock(card, named, open=index == 0))
     return blocks

@@ -13,11 +13,13 @@ from edgefl.results.report.shared.style import (
     ENERGY_PHASES,
     Figure,
     Phase,
+    bar_gap,
     bar_trace,
     count_axis,
     even_pick,
     plotly_text,
 )
+from edgefl.results.report.shared.tables import counted
 
 MOST_BARS = 150
 MOST_SPACED_DEVICES = 60
@@ -52,7 +54,7 @@ def figure(run: Run) -> Figure:
         "xaxis": {"title": {"text": "devices, by what they spent"}} | _rank_ticks(rows, count),
         "yaxis": {"title": {"text": f"energy [{unit.name}]"}},
         "barmode": "stack",
-        "bargap": 0.15 if len(rows) <= MOST_SPACED_DEVICES else 0,
+        "bargap": bar_gap(len(rows), MOST_SPACED_DEVICES, 0.15),
     }
     return {"data": data, "layout": layout}
 
@@ -101,7 +103,6 @@ def caption(run: Run) -> str:
     if len(sums_j) > MOST_BARS:
         text += f" ({MOST_BARS} of them drawn)"
     tenth = max(1, round(len(sums_j) / 10))
-    devices = "one device" if tenth == 1 else f"{tenth:,} devices"
     # The share of the tenth that spent most: 10 % where all spend the same.
     share = digits(100 * float(sums_j[:tenth].sum() / (total_j or 1.0)), 0)
-    return f"{text}; {devices} of them spent {share} % of {quantity(total_j, ENERGY)}."
+    return f"{text}; {counted(tenth, 'device')} of them spent {share} % of {quantity(total_j, ENERGY)}."

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from edgefl.core.arrays import Floats, Rows
-from edgefl.core.units import as_number, quantity
+from edgefl.core.units import as_number
 from edgefl.learning.partitions import PARTITIONS
 from edgefl.results.report.run.coverage import known
 from edgefl.results.report.shared import describe
@@ -100,21 +100,6 @@ def group_of_devices(groups: list[ChartedGroup], devices: Floats) -> Rows:
     index = np.searchsorted([group.end for group in groups], devices, side="right")
     # A scenario that was changed by hand may know of fewer devices than the tables.
     return np.minimum(index, max(len(groups) - 1, 0))
-
-
-def labels_text(run: Run, group: ChartedGroup) -> str:
-    """Return the labels that a group's devices hold, such as ``0 to 4``; an empty text where they are not known."""
-    if run.labels is None:
-        return ""
-    device = run.labels["device"]
-    inside = (device >= group.first) & (device < group.end)
-    labels = np.unique(run.labels["label"][inside])
-    if not labels.size:
-        return ""
-    consecutive = labels[-1] - labels[0] == len(labels) - 1
-    if len(labels) > 2 and consecutive:  # "0, 1" is shorter than "0 to 1"
-        return f"{quantity(labels[0])} to {quantity(labels[-1])}"
-    return ", ".join(map(quantity, labels.tolist()))
 
 
 def _colour(index: int) -> str:

@@ -10,7 +10,7 @@ from edgefl.results.reader import ColumnArrays
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.card import Card, Coloured, ShareBar, Slice
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import ENERGY_PHASES, TIME_PHASES, Figure, Phase, StyledRun, bar_trace
+from edgefl.results.report.shared.style import ENERGY_PHASES, TIME_PHASES, Figure, Phase, StyledRun, bar_gap, bar_trace
 
 MOST_ROUND_BARS = 150
 MOST_SPACED_ROUNDS = 40  # of more bars the gaps would be all that is seen
@@ -98,7 +98,7 @@ def figure(run: Run, phases: Sequence[Phase], units: Sequence[Unit], highest_val
     ceiling = 1.05 * highest_value / unit.size or 1  # an axis from 0 to 0 is none
     layout = {
         "barmode": "stack",
-        "bargap": 0.25 if len(first) <= MOST_SPACED_ROUNDS else 0.0,
+        "bargap": bar_gap(len(first), MOST_SPACED_ROUNDS, 0.25),
         "xaxis": {"title": {"text": "round"}, "range": [number[0] - 0.5, number[-1] + 0.5]},
         # Bars stand on whole numbers, so a session ends half a round behind its last one.
         "shapes": views.marks_of(run, "number", PLAIN[0], 0.5),

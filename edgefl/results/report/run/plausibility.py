@@ -276,7 +276,9 @@ def _cell(value: Plausible | None) -> str:
     if value is None:
         return NO_NUMBER
     text = digits(value.value)
-    return text if value.within else OUTSIDE.format(text)
+    if value.within:
+        return text
+    return OUTSIDE.format(text)
 
 
 def _source(published: PublishedRange) -> str:

@@ -84,8 +84,8 @@ def figures(runs: Sequence[StyledRun]) -> dict[str, Figure]:
     """Return the chart with which each card opens, by name."""
     found = {}
     for index, run in enumerate(runs):
-        if is_current(run.data):
-            found[_name(index)] = _figure(run, keys_of(run.data)[0])
+        if _is_current(run.data):
+            found[_name(index)] = _figure(run, _keys_of(run.data)[0])
     return found
 
 
@@ -93,14 +93,14 @@ def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
     """Return the data that the sliders need, by the name of the chart."""
     found = {}
     for index, run in enumerate(runs):
-        if is_current(run.data):
-            found[_name(index)] = [_key_data(run, key_points) for key_points in keys_of(run.data)]
+        if _is_current(run.data):
+            found[_name(index)] = [_key_data(run, key_points) for key_points in _keys_of(run.data)]
     return found
 
 
-def is_current(run: Run) -> bool:
+def _is_current(run: Run) -> bool:
     """Return whether a run has a table of other prices that belongs to it and has values to choose from."""
-    return bool(run.what_if) and _belongs(run) and bool(keys_of(run))
+    return bool(run.what_if) and _belongs(run) and bool(_keys_of(run))
 
 
 def _belongs(run: Run) -> bool:
@@ -110,7 +110,7 @@ def _belongs(run: Run) -> bool:
     return all(csv_cell(own.costs.get(name)) == csv_cell(as_number(run.summary.get(name))) for name in names)
 
 
-def keys_of(run: Run) -> list[KeyPoints]:
+def _keys_of(run: Run) -> list[KeyPoints]:
     """Return the keys for which a run has the prices of several values, in the order of the table."""
     return [key_points for key_points in _priced(run) if len(key_points.points) > 1]
 
@@ -214,7 +214,7 @@ def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
         layout[f"xaxis{number}"] = x_axis | {"domain": PANELS[panel], "anchor": f"y{number}"}
         for place, measure in enumerate(measures):
             colour = _colour(run, place)
-            y = [None if cost is None else cost / unit.size for cost in costs[place]]
+            y = [_in_unit(cost, unit) for cost in costs[place]]
             axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
             trace = axes | _line(measure, x, y, colour, unit, own=key_points.own)
             if not key_points.numeric and not key_points.gap:
@@ -253,7 +253,9 @@ def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
         labels = _with_gap(key_points, [plotly_text(point.label) for point in key_points.points])
         return labels, {"type": "category", "title": {"text": title}}
     unit = fitting(max(map(abs, values)), units_of_key(key_points.key))
-    axis: Figure = {"title": {"text": with_unit(title, unit)}, "tickformat": "~g" if unit.name else "~s"}
+    axis: Figure = {"title": {"text": with_unit(title, unit)}, "tickformat": "~g"}
+    if not unit.name:
+        axis["tickformat"] = "~s"
     if min(values) > 0 and max(values) / min(values) > LOGARITHMIC_RATIO:
         axis |= {"type": "log", "dtick": "D2"}
     return [value / unit.size for value in values], axis
@@ -262,6 +264,12 @@ def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
 def _with_gap(key_points: KeyPoints, values: list[Any]) -> list[Any]:
     """Return the values of all points, with None where a place of the chart stays empty."""
     return [values[0], *[None] * key_points.gap, *values[1:]]
+
+
+def _in_unit(cost: float | None, unit: Unit) -> float | None:
+    if cost is None:
+        return None
+    return cost / unit.size
 
 
 def _unit(costs: Sequence[Sequence[float | None]], units: Sequence[Unit]) -> Unit:

@@ -31,7 +31,9 @@ def best_model(run: Run) -> str:
         value = as_number(best.get(column))
         if value is None:  # a folder of another version may hold something else
             continue
-        shown = score(value) if column.endswith("_accuracy") else digits(value)
+        shown = digits(value)
+        if column.endswith("_accuracy"):
+            shown = score(value)
         texts.append(f"{column.replace('_', ' ')} {shown}")
     where = f"round {best.get('round')}"
     if "session" in best:
@@ -85,13 +87,9 @@ def facts(scenario: ScenarioTree) -> list[str]:
     if app(scenario):  # it brings all three, and chooses its participants
         learning = [f"Flower app {app(scenario)}"]
         policy = ""
-    candidates = [
-        *learning,
-        _devices(scenario),
-        policy,
-        _radio(scenario),
-        f"seed {at(scenario, 'seed')}" if at(scenario, "seed") is not None else "",
-    ]
+    candidates = [*learning, _devices(scenario), policy, _radio(scenario)]
+    if at(scenario, "seed") is not None:
+        candidates.append(f"seed {at(scenario, 'seed')}")
     return [cut(fact) for fact in candidates if fact]
 
 
@@ -168,7 +166,9 @@ def block(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    if value is None:
+        return ""
+    return str(value)
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

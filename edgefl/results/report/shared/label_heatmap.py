@@ -7,7 +7,7 @@ import numpy as np
 from edgefl.core.arrays import Floats, Rows
 from edgefl.core.units import digits, quantity, short
 from edgefl.results.reader import ColumnArrays
-from edgefl.results.report.shared.style import Figure, StyledRun, bar_trace, colour_bar, even_pick
+from edgefl.results.report.shared.style import Figure, StyledRun, bar_gap, bar_trace, colour_bar, even_pick
 
 MOST_DEVICE_COLUMNS = 300
 MOST_LABEL_ROWS = 100
@@ -134,6 +134,6 @@ def _layout(labels: Floats, devices: Floats) -> Figure:
         "xaxis": device_axis | _ticks(devices),
         "yaxis": label_axis | _ticks(labels),
         "yaxis2": {"domain": [0.84, 1], "nticks": 3, "rangemode": "tozero", "title": {"text": ""}},
-        "bargap": 0.15 if len(devices) <= MOST_SPACED_COLUMNS else 0,
+        "bargap": bar_gap(len(devices), MOST_SPACED_COLUMNS, 0.15),
         "margin": {"r": 8},
     }

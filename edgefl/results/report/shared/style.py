@@ -168,6 +168,20 @@ def bar_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], hover:
     return {"type": "bar", "name": name, "x": x, "y": y} | look | more
 
 
+def mode_of(points: int) -> str:
+    """Return how Plotly draws a curve: a line through one point is invisible."""
+    if points > 1:
+        return "lines"
+    return "markers"
+
+
+def bar_gap(bars: int, most_spaced: int, gap: float) -> float:
+    """Return the gap between bars, as a share of their distance; many bars have none."""
+    if bars > most_spaced:
+        return 0.0
+    return gap
+
+
 def count_axis(counts: ArrayLike, most_ticks: int = 8) -> Figure:
     """Return the ticks of an axis of counts: at whole numbers only, and about ``most_ticks`` of them at most."""
     values = np.asarray(counts, np.float64)

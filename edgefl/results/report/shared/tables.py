@@ -15,6 +15,13 @@ def table(head: Sequence[Cell], body: Sequence[Sequence[Cell]], css_class: str, 
     return macro("table", head, body, css_class, caption)
 
 
+def counted(count: float, noun: str) -> str:
+    """Return such as ``1 point`` or ``6 points``."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{digits(count)} {noun}s"
+
+
 def number_or_dash(value: float | None) -> str:
     """Return a plain number as text, a dash where it is unknown."""
     if value is None:

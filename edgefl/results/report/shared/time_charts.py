@@ -9,7 +9,7 @@ from edgefl.core.arrays import Floats
 from edgefl.core.units import TIME, Unit, fitting, short, top
 from edgefl.results.report.shared import views
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import Figure, bar_trace, even_pick, plotly_text
+from edgefl.results.report.shared.style import Figure, bar_trace, even_pick, mode_of, plotly_text
 
 MOST_LINE_POINTS = 600
 MOST_TIME_BARS = 150
@@ -65,7 +65,7 @@ def line(run: Run, time_s: Floats, values: Floats, name: str, colour: str, most:
     label = plotly_text(name)
     return {
         "type": "scatter",
-        "mode": "lines" if len(rows) > 1 else "markers",  # a line through one point is invisible
+        "mode": mode_of(len(rows)),
         "name": label,
         "x": short(time_s[rows] / unit.size, 5),
         "y": short(values[rows]),

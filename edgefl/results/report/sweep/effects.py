@@ -8,6 +8,7 @@ import numpy as np
 
 from edgefl.core.units import digits
 from edgefl.results import statistics
+from edgefl.results.report.shared.tables import counted
 from edgefl.results.report.sweep.estimates import SIGNIFICANCE_LEVEL
 from edgefl.results.report.sweep.measures import SweepMeasure, difference_text, p_text
 from edgefl.results.report.sweep.study import Study, SweptKey
@@ -60,6 +61,15 @@ def effects(
                 found.append(effect)
     adjusted = statistics.holm([effect.matched.p for effect in found])
     return [effect._replace(p=float(p)) for effect, p in zip(found, adjusted, strict=True)]
+
+
+def effect_between(study: Study, measure: SweepMeasure, number: int, level: int, baseline: int = 0) -> KeyEffect:
+    """Return the effect of one value of a key, all given by their numbers; its p-value is that of this one test."""
+    points = range(len(study.points))
+    ours = _runs_at(study, measure, number, level, points)
+    theirs = _runs_at(study, measure, number, baseline, points)
+    effect = _effect(measure, study.keys[number], (level, baseline), (ours, theirs))
+    return effect._replace(p=effect.matched.p)
 
 
 def _runs_at(
@@ -122,8 +132,7 @@ def pairs_text(effect: KeyEffect) -> str:
 
 def seeds_text(effect: KeyEffect) -> str:
     """Return the number of seeds of the known pairs: ``4 seeds``."""
-    seeds = effect.matched.difference.n
-    return "1 seed" if seeds == 1 else f"{seeds:,} seeds"
+    return counted(effect.matched.difference.n, "seed")
 
 
 def effect_sentence(effect: KeyEffect, title: str) -> str:
@@ -154,8 +163,10 @@ def effect_sentence(effect: KeyEffect, title: str) -> str:
         change = f"changes by {difference_text(difference, effect.measure)}"
     if math.isfinite(effect.p):
         facts.append(p_text(effect.p))
-    chance = "" if effect.is_significant or math.isnan(effect.p) else ", which may be chance"
-    return f"{opening} {change} ({'; '.join(facts)}){chance}{reach}."
+    text = f"{opening} {change} ({'; '.join(facts)})"
+    if effect.p >= SIGNIFICANCE_LEVEL:
+        text += ", which may be chance"
+    return f"{text}{reach}."
 
 
 def _reach_text(effect: KeyEffect) -> str:

@@ -53,7 +53,9 @@ def baselines_of(study: Study) -> list[str]:
     if not any(len(key.texts) > 1 for key in study.keys):
         return []
     texts = study.keys[study.method or 0].texts
-    return list(texts) if len(texts) <= MOST_BASELINES else [texts[0]]
+    if len(texts) > MOST_BASELINES:
+        return [texts[0]]
+    return list(texts)
 
 
 def effects_tables(study: Study, columns: Mapping[str, EstimateColumn], goals: Sequence[Goal]) -> list[EffectsTable]:
@@ -86,8 +88,9 @@ def _cell(effect: KeyEffect) -> EffectCell:
     matched = effect.matched
     if not matched.known:
         return EffectCell(NO_NUMBER, f"{pairs_text(effect)} pairs", significant=False)
-    ratio = ratio_text(matched)
-    text = f"× {ratio}" if ratio else difference_text(matched.difference, effect.measure)
+    text = difference_text(matched.difference, effect.measure)
+    if ratio := ratio_text(matched):
+        text = f"× {ratio}"
     facts = [f"{pairs_text(effect)} pairs", seeds_text(effect)]
     if math.isfinite(effect.p):
         facts.append(p_text(effect.p))

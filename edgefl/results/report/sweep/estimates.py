@@ -80,10 +80,13 @@ def chosen_measures(
     Raises:
         InputError: the sweep has no such measure.
     """
+    rounds = "rounds"
+    if goal.target:
+        rounds = goal.time.replace("time_s", "round")
     words = {
         "time": goal.time,
         "energy": goal.energy,
-        "rounds": goal.time.replace("time_s", "round") if goal.target else "rounds",
+        "rounds": rounds,
         "accuracy": "final_accuracy",
         "received": RECEIVED,
         "wasted": WASTED,
@@ -128,7 +131,8 @@ def _column(study: Study, measure: SweepMeasure) -> EstimateColumn:
         statistics.paired(reference, values_by_seed(study, measure, point)) for point in range(len(study.points))
     ]
     # The best point against itself is not a test: it must not count in Holm's correction.
-    tested = [math.nan if point == best else paired.p for point, paired in enumerate(against)]
+    tested = [paired.p for paired in against]
+    tested[best] = math.nan
     return EstimateColumn(measure, estimates, best, against, statistics.holm(tested).tolist())
 
 

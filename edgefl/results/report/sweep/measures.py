@@ -143,7 +143,9 @@ def difference_text(paired: Paired, measure: SweepMeasure) -> str:
 
 def sign(value: float) -> str:
     """Return a minus sign, which is as wide as a plus, or a plus."""
-    return "−" if value < 0 else "+"
+    if value < 0:
+        return "−"
+    return "+"
 
 
 def p_text(p: float) -> str:

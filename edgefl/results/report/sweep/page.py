@@ -1,7 +1,6 @@
 """The page of a sweep: numbers and tables put into the template; the script draws them."""
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from edgefl.results.reader import FINISHED_STATUS
 from edgefl.results.report.shared import templates
 from edgefl.results.report.shared.label_heatmap import SAMPLES_SCALE
 from edgefl.results.report.shared.style import DASHES, RUN_COLOURS, Figure, spans_decades
+from edgefl.results.report.shared.tables import counted
 from edgefl.results.report.shared.templates import Html
 from edgefl.results.report.shared.views import AXES
 from edgefl.results.report.sweep.answer import answer, lost_updates_sentence
@@ -87,8 +87,7 @@ def render(
 
 def _first_lines(study: Study) -> int:
     """Return the key whose values are lines when the page opens."""
-    lines = layout_of(study, StudyChoice()).lines
-    return lines[0] if lines else 0
+    return next(iter(layout_of(study, StudyChoice()).lines), 0)
 
 
 # The head of the page
@@ -96,18 +95,11 @@ def _first_lines(study: Study) -> int:
 
 def _subtitle(study: Study) -> str:
     seeds = len(np.unique(study.numbers["seed"]))
-    parts = [f"{_count(len(study.points), 'point')}, {_count(seeds, 'seed')}"]
+    parts = [f"{counted(len(study.points), 'point')}, {counted(seeds, 'seed')}"]
     parts += [_range_text(key) for key in study.keys]
     if not study.has_accuracy:
         parts.append("without test accuracy")
     return " · ".join(parts)
-
-
-def _count(number: int, thing: str) -> str:
-    """Return such as ``1 point`` or ``6 points``."""
-    if number == 1:
-        return f"1 {thing}"
-    return f"{number:,} {thing}s"
 
 
 def _range_text(key: SweptKey) -> str:
@@ -116,7 +108,7 @@ def _range_text(key: SweptKey) -> str:
         return f"{key.title} {key.texts[0]}"
     if key.numbers is not None:
         return f"{key.title} {key.texts[0]} to {key.texts[-1]}"
-    return f"{key.title}: {_count(len(key.texts), 'value')}"
+    return f"{key.title}: {counted(len(key.texts), 'value')}"
 
 
 def _unfinished(study: Study) -> str:
@@ -127,7 +119,7 @@ def _unfinished(study: Study) -> str:
     if not counts:
         return ""
     others = ", ".join(f"{number:,} {name}" for name, number in counts.items())
-    runs = _count(len(status), "run")
+    runs = counted(len(status), "run")
     return f"{finished:,} of {runs} have finished ({others}). This page covers the finished runs only."
 
 
@@ -207,7 +199,9 @@ def _key_data(key: SweptKey) -> Figure:
 
 
 def _run_values(study: Study, column: EstimateColumn, point: int, size: float) -> list[float | None]:
-    """Return the values of a point's runs, in units of this size; a single run is its own mean and needs no mark."""
+    """Return the values of a point's few runs, in units of this size; many have an interval, one is its own mean."""
+    if column.estimates[point].n >= FEWEST_FOR_INTERVAL:
+        return []
     values = np.array(list(values_by_seed(study, column.measure, point).values()))
     known = values[np.isfinite(values)]
     if len(known) < 2:
@@ -224,8 +218,8 @@ def _measure_data(study: Study, column: EstimateColumn) -> Figure:
     estimates = column.estimates
     central = np.array([estimate.central for estimate in estimates])
     is_few = [estimate.n < FEWEST_FOR_INTERVAL for estimate in estimates]
-    half = np.array([math.nan if few else estimate.half for few, estimate in zip(is_few, estimates, strict=True)])
-    std = np.array([math.nan if few else estimate.std for few, estimate in zip(is_few, estimates, strict=True)])
+    half = np.where(is_few, np.nan, [estimate.half for estimate in estimates])
+    std = np.where(is_few, np.nan, [estimate.std for estimate in estimates])
     above = np.array([estimate.above for estimate in estimates])
     # One unit for all points: a chart has one axis.
     unit = fitting(top([central, above]), measure.units)
@@ -245,7 +239,7 @@ def _measure_data(study: Study, column: EstimateColumn) -> Figure:
         "half": short(half / size, 3),
         "sd": short(std / size, 3),
         "above": short(above / size),
-        "runs": [_run_values(study, column, point, size) if few else [] for point, few in enumerate(is_few)],
+        "runs": [_run_values(study, column, point, size) for point in range(len(estimates))],
         "mean": [estimate.reached == estimate.n for estimate in estimates],
         "text": [estimate_text(estimate, measure) for estimate in estimates],
         "log": bool(known.size and not measure.is_share and spans_decades(known)),

@@ -1,9 +1,9 @@
 """The table ``statistics.csv``: a row for each point (docs/sweep-report.md)."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from edgefl.core.units import as_number
 from edgefl.results.report.sweep.estimates import EstimateColumn
 from edgefl.results.report.sweep.study import Study
 
@@ -50,4 +50,4 @@ def _against_best(name: str, column: EstimateColumn) -> dict[str, list[Any]]:
 
 
 def _cells(values: Sequence[float]) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in values]
+    return [as_number(value) for value in values]

@@ -118,8 +118,7 @@ class Study:
         for path in (LABEL, ALGORITHM):
             if path in paths:
                 return paths.index(path)
-        categories = [number for number, key in enumerate(self.keys) if key.numbers is None]
-        return categories[0] if categories else None
+        return next((number for number, key in enumerate(self.keys) if key.numbers is None), None)
 
     @cached_property
     def has_deadline(self) -> bool:
@@ -147,14 +146,10 @@ class Study:
             raise InputError(f"{where}: folder: must lie within the sweep's folder, got {name!r}")
         return folder
 
-    def point_text(self, point: int, *, without: int | None = None) -> str:
-        """Return the values of a point, such as ``bandwidth 50 MHz · participants 10``; one key may be left out."""
+    def point_text(self, point: int) -> str:
+        """Return the values of a point, such as ``bandwidth 50 MHz · participants 10``."""
         indices = self.points[point].value_indices
-        parts = []
-        for number, key in enumerate(self.keys):
-            if number != without:
-                parts.append(key.named_texts[indices[number]])
-        return " · ".join(parts)
+        return " · ".join(key.named_texts[index] for key, index in zip(self.keys, indices, strict=True))
 
 
 def is_sweep(folder: Path) -> bool:
@@ -250,7 +245,9 @@ def _numbers(folder: Path, column: str, cells: Sequence[str]) -> Floats:
     """Return a column of numbers [runs]; an empty cell is NaN."""
     values = []
     for row, cell in enumerate(cells, 1):
-        value = as_number(cell) if cell else np.nan
+        value: float | None = np.nan
+        if cell:
+            value = as_number(cell)
         if value is None:
             raise InputError(f"{folder / INDEX_FILE}: row {row}: {column}: must be a number, got {cell!r}")
         values.append(value)

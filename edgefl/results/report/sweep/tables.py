@@ -82,8 +82,10 @@ def _row(study: Study, shown: Sequence[EstimateColumn], run_pages: Mapping[int, 
 
 def _cell(column: EstimateColumn, point: int) -> PointCell:
     estimate = column.estimates[point]
-    sorts_as = f"{estimate.central if math.isfinite(estimate.central) else SORTS_LAST:.6g}"
-    cell = PointCell(sorts_as, estimate_text(estimate, column.measure), best=point == column.best)
+    sorts_as = estimate.central
+    if not math.isfinite(sorts_as):
+        sorts_as = SORTS_LAST
+    cell = PointCell(f"{sorts_as:.6g}", estimate_text(estimate, column.measure), best=point == column.best)
     if cell.best or not column.against or not math.isfinite(column.against[point].mean):
         return cell
     paired = column.against[point]

@@ -15,6 +15,7 @@ from edgefl.results.report.why.decomposition import Decomposition
 ALIKE = 0.01  # values that differ by less than this part count as equal
 MOST_KEYS = 2  # of more keys only the sections are named
 TRANSFERS = ("download", "upload")
+TEXTS = {"null": "none"}  # a value that is not set
 # The keys of a scenario, by their beginnings, that act on a part. Those of models and algorithms act on transfers
 # through the bytes, which are counted.
 _ON_PARTICIPANTS = ("server.participants", "server.selection", "server.policy", "server.deadline_s", "devices.count",
@@ -43,7 +44,7 @@ class Difference(NamedTuple):
 def differences(scenario: Mapping[str, Any], reference: Mapping[str, Any]) -> list[Difference]:
     """Return the keys in which a scenario differs from a reference's; of members with another kind only the kind."""
     found = [
-        Difference(key, _text(own), _text(other))
+        Difference(key, TEXTS.get(own, own), TEXTS.get(other, other))
         for key, (other, own) in describe.differences([reference, scenario]).items()
         if key not in KEYS_NOT_IN_LABELS
     ]
@@ -69,11 +70,6 @@ def of_parts(
         sections = dict.fromkeys(one.key.partition(".")[0] for one in acting)
         return [*clauses, f"{len(acting)} keys of {', '.join(sections)} differ"]
     return clauses + [f"{one.key.removesuffix('.kind')} is {one.own} instead of {one.reference}" for one in acting]
-
-
-def _text(value: str) -> str:
-    """Return the text of a value, for one that is not set a word."""
-    return "none" if value == "null" else value
 
 
 def _begins(key: str, beginning: str) -> bool:

@@ -15,10 +15,10 @@ from edgefl.records.statuses import NOT_CHOSEN, RECEIVED
 from edgefl.results import metrics
 from edgefl.results.report.shared.read import Run
 from edgefl.results.report.why import critical_path
-from edgefl.results.report.why.critical_path import SAME_TIME_S, Participations
+from edgefl.results.report.why.critical_path import PHASES, Participations
 
 # In the order of columns
-TIME_PARTS = ("setup", "download", "compute", "upload", "wait", "evaluation")
+TIME_PARTS = (*PHASES, "wait", "evaluation")
 ENERGY_PARTS = {
     "setup": "setup_energy_j",
     "download": "rx_energy_j",
@@ -27,7 +27,31 @@ ENERGY_PARTS = {
     "wait": "idle_energy_j",
 }
 UNFINISHED = "unfinished"  # status of participations that the end of the run cut off
+ROUNDING = 1e-10  # of a time: what rounding in the tables leaves
 OTHERS = "others"  # energy of polls, reports on channels, evaluations and other messages besides training
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factors:
+    """A time or an energy as a product: how many rounds or participations, and the parts of a mean one.
+
+    Attributes:
+        count: of rounds or participations.
+        parts: of one of them, in s or J, by name.
+    """
+
+    count: float
+    parts: Mapping[str, float]
+
+    @property
+    def each(self) -> float:
+        """What one of them takes."""
+        return sum(self.parts.values())
+
+    @property
+    def total(self) -> float:
+        """What all of them take."""
+        return self.count * self.each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,58 +63,52 @@ class Decomposition:
         time_s: by the names of `TIME_PARTS`; they add up to the virtual time.
         participations: of devices that were asked for an update.
         energy_j: by the names of `ENERGY_PARTS` and `OTHERS`; they add up to the energy of all devices.
-        bs_energy_j: of base stations; None where it is not priced.
         received: participations whose update was used.
         lost: participations that ended without; the end of the run ends none.
-        bytes_down: of a received participation, on average; NaN without any.
-        bytes_up: likewise.
+        received_bytes_down: of the received participations.
+        received_bytes_up: likewise.
         in_rounds: whether each round begins when the one before has ended.
-        runs: how many runs these are the means of.
     """
 
     rounds: float
     time_s: Mapping[str, float]
     participations: float
     energy_j: Mapping[str, float]
-    bs_energy_j: float | None
     received: float
     lost: float
-    bytes_down: float
-    bytes_up: float
+    received_bytes_down: float
+    received_bytes_up: float
     in_rounds: bool = True
-    runs: int = 1
 
     @property
-    def total_s(self) -> float:
-        """The virtual time."""
-        return sum(self.time_s.values())
+    def time(self) -> Factors:
+        """The virtual time by rounds."""
+        return _factors(self.rounds, self.time_s)
 
     @property
-    def total_j(self) -> float:
-        """The energy of all devices."""
-        return sum(self.energy_j.values())
+    def energy(self) -> Factors:
+        """The energy of all devices by participations, that of other messages included."""
+        return _factors(self.participations, self.energy_j)
 
     @property
-    def round_s(self) -> float:
-        """The mean time of a round."""
-        return self.total_s / self.rounds
+    def bytes_down(self) -> float:
+        """The bytes to a device whose update was received; NaN without any."""
+        return _mean(self.received_bytes_down, self.received)
 
     @property
-    def participation_j(self) -> float:
-        """The energy by participation, that of other messages included; 0 without any participation."""
-        if not self.participations:
-            return 0.0
-        return self.total_j / self.participations
+    def bytes_up(self) -> float:
+        """The bytes of a received update with all that comes with it; NaN without any."""
+        return _mean(self.received_bytes_up, self.received)
 
-    def round_part_s(self, part: str) -> float:
-        """Return a part of the mean round [s]."""
-        return self.time_s[part] / self.rounds
 
-    def participation_part_j(self, part: str) -> float:
-        """Return a part of the energy by participation [J]."""
-        if not self.participations:
-            return 0.0
-        return self.energy_j[part] / self.participations
+def _factors(count: float, sums: Mapping[str, float]) -> Factors:
+    return Factors(count=count, parts={part: value / (count or 1) for part, value in sums.items()})
+
+
+def _mean(total: float, count: float) -> float:
+    if not count:
+        return float("nan")
+    return total / count
 
 
 def whole(run: Run) -> Decomposition | None:
@@ -105,7 +123,9 @@ def to_target(run: Run, accuracy: float) -> Decomposition | None:
     if not run.length or not run.devices:
         return None
     rounds = rounds_to(run, accuracy)
-    return None if rounds is None else _until(run, rounds)
+    if rounds is None:
+        return None
+    return _until(run, rounds)
 
 
 def rounds_to(run: Run, accuracy: float) -> int | None:
@@ -119,33 +139,25 @@ def rounds_to(run: Run, accuracy: float) -> int | None:
 
 def mean(parts: Sequence[Decomposition]) -> Decomposition:
     """Return the means over runs, such as those of several seeds: means of sums, so that their parts add up, too."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    bs_energy_j = [of.bs_energy_j for of in parts if of.bs_energy_j is not None]
-    received = np.array([of.received for of in parts])
 
-    def of_received(values: Sequence[float]) -> float:
-        weights = received / max(received.sum(), 1.0)
-        return float(np.nansum(np.array(values) * weights)) if received.any() else float("nan")
+    def of(name: str) -> float:
+        return float(np.mean([getattr(each, name) for each in parts]))
 
     return Decomposition(
-        rounds=_mean([of.rounds for of in parts]),
-        time_s={part: _mean([of.time_s[part] for of in parts]) for part in first.time_s},
-        participations=_mean([of.participations for of in parts]),
-        energy_j={part: _mean([of.energy_j[part] for of in parts]) for part in first.energy_j},
-        bs_energy_j=_mean(bs_energy_j) if len(bs_energy_j) == len(parts) else None,
-        received=float(received.mean()),
-        lost=_mean([of.lost for of in parts]),
-        bytes_down=of_received([of.bytes_down for of in parts]),
-        bytes_up=of_received([of.bytes_up for of in parts]),
-        in_rounds=all(of.in_rounds for of in parts),
-        runs=len(parts),
+        rounds=of("rounds"),
+        time_s=_means([each.time_s for each in parts]),
+        participations=of("participations"),
+        energy_j=_means([each.energy_j for each in parts]),
+        received=of("received"),
+        lost=of("lost"),
+        received_bytes_down=of("received_bytes_down"),
+        received_bytes_up=of("received_bytes_up"),
+        in_rounds=all(each.in_rounds for each in parts),
     )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values))
+def _means(sums: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {part: float(np.mean([each[part] for each in sums])) for part in sums[0]}
 
 
 def _until(run: Run, rounds: int) -> Decomposition:
@@ -162,24 +174,18 @@ def _until(run: Run, rounds: int) -> Decomposition:
         energy_j[part] = float(values_j[chosen].sum())
         others_j += float(values_j[~chosen].sum())
     energy_j[OTHERS] = others_j
-    bs_energy_j = metrics.base_station_energy_j(run.rounds)
     parts = critical_path.participations(run)
     return Decomposition(
         rounds=run.length,
         time_s=_time_parts(run, parts),
         participations=int(chosen.sum()),
         energy_j=energy_j,
-        bs_energy_j=None if bs_energy_j is None else float(bs_energy_j[-1]),
         received=int(received.sum()),
         lost=int((chosen & ~received & (devices["status"] != UNFINISHED)).sum()),
-        bytes_down=_mean_of(devices["bytes_down"][received]),
-        bytes_up=_mean_of(devices["bytes_up"][received]),
+        received_bytes_down=float(devices["bytes_down"][received].sum()),
+        received_bytes_up=float(devices["bytes_up"][received].sum()),
         in_rounds=not critical_path.overlaps(parts) or critical_path.takes_turns(run),
     )
-
-
-def _mean_of(values: Floats) -> float:
-    return float(values.mean()) if values.size else float("nan")
 
 
 def _first_rounds(run: Run, rounds: int) -> Run:
@@ -193,58 +199,16 @@ def _first_rounds(run: Run, rounds: int) -> Run:
 
 def _time_parts(run: Run, parts: Participations) -> dict[str, float]:
     """Return the time of a run by `TIME_PARTS`: what no phase of the critical path takes is waiting."""
-    if critical_path.takes_turns(run):
-        phases_s = _turns(parts)
-    elif critical_path.overlaps(parts):
-        phases_s = _chain(parts, float(run.rounds["time_s"][-1]))
-    else:
-        phases_s = critical_path.time_by_phase(parts)[: len(critical_path.PHASE_COLUMNS)]
-    setup_s, download_s, compute_s, upload_s = phases_s.tolist()
-    evaluation_s = float(parts.evaluation_s.sum())
     total_s = float(run.rounds["time_s"][-1])
-    times_s = {"setup": setup_s, "download": download_s, "compute": compute_s, "upload": upload_s}
-    wait_s = total_s - sum(times_s.values()) - evaluation_s
-    return {**times_s, "wait": _without_rounding(wait_s, total_s), "evaluation": evaluation_s}
-
-
-def _without_rounding(wait_s: float, total_s: float) -> float:
-    """Return a remainder [s], 0 where it is no more than what rounding in the tables leaves."""
-    if abs(wait_s) <= 1e-10 * total_s:
-        return 0.0
-    return wait_s
-
-
-def _turns(parts: Participations) -> Floats:
-    """Return the time [phase] of devices that take turns; what a device does during another's turn is left out."""
-    totals_s = np.zeros(len(parts.phases_s))
-    began_s = _begins_s(parts)
-    reached_s = -np.inf
-    for part in np.argsort(began_s, kind="stable").tolist():
-        overlap_s = max(reached_s - began_s[part], 0.0)
-        now_s = began_s[part]
-        for phase, phase_s in enumerate(parts.phases_s[:, part].tolist()):
-            hidden_s = min(overlap_s, phase_s)
-            overlap_s -= hidden_s
-            totals_s[phase] += phase_s - hidden_s
-            now_s += phase_s
-        reached_s = max(reached_s, now_s)
-    return totals_s
-
-
-def _chain(parts: Participations, end_s: float) -> Floats:
-    """Return the time [phase] of the chain of participations that ended last, each begun when the next before ended."""
-    totals_s = np.zeros(len(parts.phases_s))
-    began_s = _begins_s(parts)
-    busy_until_s = began_s + parts.busy_s
-    now_s = end_s
-    for part in np.argsort(busy_until_s, kind="stable")[::-1].tolist():
-        if busy_until_s[part] <= now_s + SAME_TIME_S and parts.busy_s[part] > 0:
-            totals_s += parts.phases_s[:, part]
-            now_s = began_s[part]
-    return totals_s
-
-
-def _begins_s(parts: Participations) -> Floats:
-    """Return when each participation [n] began, since the beginning of the run."""
-    round_began_s = np.cumsum(parts.duration_s) - parts.duration_s
-    return np.asarray(round_began_s[parts.row] - parts.early_s)
+    phases_s: Floats
+    if critical_path.takes_turns(run):
+        phases_s = critical_path.time_of_turns(parts)
+    elif critical_path.overlaps(parts):
+        phases_s = critical_path.time_of_chain(parts, total_s)
+    else:
+        phases_s = critical_path.time_of_last(parts)
+    evaluation_s = float(parts.evaluation_s.sum())
+    wait_s = total_s - sum(phases_s.tolist()) - evaluation_s
+    if abs(wait_s) <= ROUNDING * total_s:
+        wait_s = 0.0
+    return dict(zip(TIME_PARTS, [*phases_s.tolist(), wait_s, evaluation_s], strict=True))

@@ -1,13 +1,14 @@
 """Sentences on what a run's time and energy are made of, and why it takes more or less than another one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from edgefl.core.units import ENERGY, TIME, Unit, digits, percent, quantity
 from edgefl.results.report.shared.read import Run
+from edgefl.results.report.shared.tables import counted
 from edgefl.results.report.why import causes, decomposition
 from edgefl.results.report.why.causes import ALIKE, Difference
-from edgefl.results.report.why.decomposition import OTHERS, Decomposition
+from edgefl.results.report.why.decomposition import OTHERS, Decomposition, Factors
 
 WORDS = {
     "setup": "setting up",
@@ -20,7 +21,6 @@ WORDS = {
 }
 LEAST_SHARE = 0.01  # of a round: smaller parts are not mentioned
 EXPLAINED = 0.8  # the largest parts are named that make up this share of a difference
-OTHERWISE = 0.05  # a part is named, too, that changes by more than this share of the round
 LOST = 0.02  # a difference in the share of received updates that is worth mentioning
 
 
@@ -30,21 +30,26 @@ class Side(NamedTuple):
     label: str
     runs: Sequence[Run]  # one at least
 
+    @property
+    def name(self) -> str:
+        """The label, in quotation marks if it has a comma."""
+        if "," in self.label:
+            return f"“{self.label}”"
+        return self.label
+
 
 def of_run(run: Run) -> str:
     """Return what a run's time and energy are made of, up to its highest target or as a whole; "" without rounds."""
-    accuracy = _highest_common([Side("", [run])], _accuracies([run]))
+    accuracy = _highest_common([run], _accuracies([run]))
     parts = _parts([run], accuracy)
     if parts is None:
         return ""
-    rounds = f"{_rounds(parts)} of {quantity(parts.round_s, TIME)}"
-    until = "" if accuracy is None else f"To {percent(accuracy)}: "
-    time = f"{until}{rounds} ({_made_of(parts.time_s, parts.rounds, TIME)})"
-    count = parts.participations
-    if not count or not parts.total_j:
-        return f"{time}."
-    participations = f"{digits(count)} {_plural('participation', count)} of {quantity(parts.participation_j, ENERGY)}"
-    return f"{time}; {participations} ({_made_of(parts.energy_j, count, ENERGY)})."
+    text = _made_of("round", parts.time, TIME)
+    if accuracy is not None:
+        text = f"To {percent(accuracy)}: {text}"
+    if parts.participations and parts.energy.total:
+        text += f"; {_made_of('participation', parts.energy, ENERGY)}"
+    return f"{text}."
 
 
 def of_pair(own: Side, reference: Side, accuracies: Sequence[float] = (), *, over: str = "seeds") -> str:
@@ -59,32 +64,42 @@ def of_pair(own: Side, reference: Side, accuracies: Sequence[float] = (), *, ove
     Returns:
         An empty text where either has no rounds, or was read without its devices.
     """
-    targets = sorted({*accuracies, *_accuracies([*own.runs, *reference.runs])})
-    accuracy = _highest_common([own, reference], targets)
+    runs = [*own.runs, *reference.runs]
+    targets = sorted({*accuracies, *_accuracies(runs)})
+    accuracy = _highest_common(runs, targets)
     parts = _parts(own.runs, accuracy)
     other = _parts(reference.runs, accuracy)
-    if parts is None or other is None or not other.total_s:
+    if parts is None or other is None or not other.time.total:
         return ""
-    keys = causes.differences(own.runs[0].scenario, reference.runs[0].scenario)
-    means = ""
-    if max(parts.runs, other.runs) > 1:
-        means = f"Means over {_counts(parts.runs, other.runs)} {over}: "
-    missed = _missed(own, reference, targets) if accuracy is None else ""
-    time = _time(_quoted(own.label), _quoted(reference.label), parts, other, keys, accuracy)
-    energy = _energy(parts, other, accuracy)
-    return " ".join(text for text in (means + missed + time, energy) if text)
+    text = ""
+    counts = dict.fromkeys((str(len(own.runs)), str(len(reference.runs))))
+    if len(runs) > 2:
+        text = f"Means over {' and '.join(counts)} {over}: "
+    if accuracy is None:
+        text += _missed((own, reference), targets)
+        text += f"A round of {own.name} takes {_times(parts.time.each, other.time.each)} one of {reference.name}: "
+        text += _each(parts.time, other.time, TIME)
+    else:
+        text += f"To {percent(accuracy)}, {own.name} takes {_times(parts.time.total, other.time.total)} "
+        text += f"{reference.name}: {_product('round', parts.time, other.time, TIME)}"
+    # Updates that overlap have no phases by round that could be set against those of rounds.
+    if parts.in_rounds == other.in_rounds:
+        keys = causes.differences(own.runs[0].scenario, reference.runs[0].scenario)
+        text += _reasons(parts, other, keys)
+    text += f"{_lost(parts, other)}."
+    if parts.energy.total and other.energy.total:
+        text += f" {_energy(parts.energy, other.energy, whole=accuracy is not None)}."
+    return text
 
 
 def _accuracies(runs: Sequence[Run]) -> list[float]:
     return [float(target["accuracy"]) for run in runs for target in run.targets]
 
 
-def _highest_common(sides: Sequence[Side], accuracies: Sequence[float]) -> float | None:
+def _highest_common(runs: Sequence[Run], accuracies: Sequence[float]) -> float | None:
     """Return the highest target that all runs have reached; None without one."""
-    for accuracy in sorted(accuracies, reverse=True):
-        if all(_reached(run, accuracy) for side in sides for run in side.runs):
-            return accuracy
-    return None
+    reached = [accuracy for accuracy in accuracies if all(_reached(run, accuracy) for run in runs)]
+    return max(reached, default=None)
 
 
 def _reached(run: Run, accuracy: float) -> bool:
@@ -92,107 +107,40 @@ def _reached(run: Run, accuracy: float) -> bool:
 
 
 def _parts(runs: Sequence[Run], accuracy: float | None) -> Decomposition | None:
+    """Return the means of the parts of runs, up to a target if there is one; None if a run has no parts."""
     found = []
     for run in runs:
-        parts = decomposition.whole(run) if accuracy is None else decomposition.to_target(run, accuracy)
+        parts = decomposition.whole(run)
+        if accuracy is not None:
+            parts = decomposition.to_target(run, accuracy)
         if parts is None:
             return None
         found.append(parts)
     return decomposition.mean(found)
 
 
-def _counts(own: int, reference: int) -> str:
-    if own == reference:
-        return f"{own}"
-    return f"{own} and {reference}"
-
-
-def _missed(own: Side, reference: Side, targets: Sequence[float]) -> str:
+def _missed(sides: Sequence[Side], targets: Sequence[float]) -> str:
     """Return which side has not reached the lowest target."""
-    if not all(run.learned for side in (own, reference) for run in side.runs):
+    if not targets or not all(run.learned for side in sides for run in side.runs):
         return ""
-    for accuracy in targets:
-        missing = [
-            _quoted(side.label) for side in (own, reference) if not all(_reached(run, accuracy) for run in side.runs)
-        ]
-        if missing:
-            return f"{' and '.join(missing)} did not reach {percent(accuracy)}. "
-    return ""
+    missing = [side.name for side in sides if not all(_reached(run, targets[0]) for run in side.runs)]
+    if not missing:
+        return ""
+    return f"{' and '.join(missing)} did not reach {percent(targets[0])}. "
 
 
-# Time
-
-
-def _time(
-    label: str,
-    other_label: str,
-    own: Decomposition,
-    other: Decomposition,
-    keys: Sequence[Difference],
-    accuracy: float | None,
-) -> str:
-    lengths = f"{quantity(own.round_s, TIME)} instead of {quantity(other.round_s, TIME)}"
-    same_length = _alike(own.round_s, other.round_s)
-    more = own.round_s > other.round_s
-    if accuracy is None:
-        text = f"A round of {label} takes {_times(own.round_s, other.round_s)} one of {other_label}"
-        if not same_length:
-            text += f": {lengths}"
-    else:
-        text = f"To {percent(accuracy)}, {label} takes {_times(own.total_s, other.total_s)} {other_label}"
-        same_rounds = own.rounds == other.rounds
-        if same_rounds and same_length:
-            text += f": {_rounds(own)} of {quantity(own.round_s, TIME)} each"
-        elif same_length:
-            text += f": {_rounds(own)} instead of {digits(other.rounds)}, of {quantity(own.round_s, TIME)} each"
-        elif same_rounds:
-            text += f": {_rounds(own)} each, of {lengths}"
-        else:
-            conjunction = "and" if (own.rounds > other.rounds) == more else "but"
-            text += f": {_rounds(own)} instead of {digits(other.rounds)}, {conjunction} of {lengths}"
-    # Updates that overlap have no phases by round that could be set against those of rounds.
-    if not same_length and own.in_rounds == other.in_rounds:
-        text += _reasons(own, other, keys, more=more)
-    return f"{text}{_lost(own, other)}."
-
-
-def _rounds(parts: Decomposition) -> str:
-    return f"{digits(parts.rounds)} {_plural('round', parts.rounds)}"
-
-
-def _reasons(own: Decomposition, other: Decomposition, keys: Sequence[Difference], *, more: bool) -> str:
-    """Return the causes of a longer (or shorter) round, then what changes the other way or stays the same."""
-    changes = {part: own.round_part_s(part) - other.round_part_s(part) for part in own.time_s}
-    named = _largest(changes, more=more)
+def _reasons(own: Decomposition, other: Decomposition, keys: Sequence[Difference]) -> str:
+    """Return the causes of longer (or shorter) rounds, and the times of the parts that have no known cause."""
+    if _alike(own.time.each, other.time.each):
+        return ""
+    more = own.time.each > other.time.each
+    named = _largest(own.time, other.time)
     found = causes.of_parts(named, own, other, keys, more=more)
-    text = f", because {listed(found)}" if found else ""
-    others = [part for part, change in changes.items() if part not in named and abs(change) > OTHERWISE * other.round_s]
-    facts = []
-    for part in [*named, *others]:
-        with_them = (changes[part] > 0) == more
-        if not (with_them and causes.of_parts([part], own, other, keys, more=more)):
-            facts.append(_part_text(part, own, other))
-    if facts:
-        text += f"; {listed(facts)}"
-    computing = own.round_part_s("compute")
-    if "compute" not in [*named, *others] and computing > 0 and _alike(computing, other.round_part_s("compute")):
-        text += "; computing is the same"
-    return text
-
-
-def _largest(changes: Mapping[str, float], *, more: bool) -> list[str]:
-    """Return the parts that make up most of a change in one direction, the largest first."""
-    sign = 1.0 if more else -1.0
-    in_direction = {part: sign * change for part, change in changes.items() if sign * change > 0}
-    left = (1 - EXPLAINED) * sum(in_direction.values())
-    remaining = sum(in_direction.values())
-    named = []
-    for part in sorted(in_direction, key=lambda name: -in_direction[name]):
-        if remaining <= left:
-            break
-        named.append(part)
-        remaining -= in_direction[part]
-    return named
+    text = ""
+    if found:
+        text = f", because {listed(found)}"
+    unexplained = [part for part in named if not causes.of_parts([part], own, other, keys, more=more)]
+    return text + _changes(unexplained, own.time, other.time, TIME)
 
 
 def _lost(own: Decomposition, other: Decomposition) -> str:
@@ -208,51 +156,73 @@ def _lost(own: Decomposition, other: Decomposition) -> str:
     return f"; {percent(round(share, 3))} of its updates are used instead of {percent(round(other_share, 3))}"
 
 
-# Energy
-
-
-def _energy(own: Decomposition, other: Decomposition, accuracy: float | None) -> str:
-    if not own.total_j or not other.total_j:
-        return ""
-    costs = f"{quantity(own.participation_j, ENERGY)} instead of {quantity(other.participation_j, ENERGY)}"
-    same_cost = _alike(own.participation_j, other.participation_j)
-    more = own.participation_j > other.participation_j
-    if accuracy is None:
-        if same_cost:
-            return f"A participation takes the same energy, {quantity(own.participation_j, ENERGY)}."
-        text = f"A participation takes {_times(own.participation_j, other.participation_j, 'as much')} energy: {costs}"
+def _energy(own: Factors, other: Factors, *, whole: bool) -> str:
+    """Return how the energy up to a target, or that of a participation, differs from another one."""
+    if whole:
+        text = f"It takes {_times(own.total, other.total, 'as much')} energy: "
+        text += _product("participation", own, other, ENERGY)
     else:
-        text = f"It takes {_times(own.total_j, other.total_j, 'as much')} energy"
-        same_count = own.participations == other.participations
-        participations = f"{digits(own.participations)} {_plural('participation', own.participations)}"
-        if same_count and same_cost:
-            text += f": {participations} of {quantity(own.participation_j, ENERGY)} each"
-        elif same_cost:
-            text += f": {participations} instead of {digits(other.participations)}"
-            text += f", of {quantity(own.participation_j, ENERGY)} each"
-        elif same_count:
-            text += f": {participations} each, of {costs}"
-        else:
-            conjunction = "and" if (own.participations > other.participations) == more else "but"
-            text += f": {participations} instead of {digits(other.participations)}"
-            text += f", {conjunction} of {costs}"
-    if not same_cost:
-        text += _energy_reasons(own, other, more=more)
-    if accuracy is not None and own.bs_energy_j and other.bs_energy_j:
-        text += f"; base stations draw {_times(own.bs_energy_j, other.bs_energy_j, 'as much')}"
-    return f"{text}."
+        text = f"A participation takes {_times(own.each, other.each, 'as much')} energy: {_each(own, other, ENERGY)}"
+    if _alike(own.each, other.each):
+        return text
+    return text + _changes(_largest(own, other), own, other, ENERGY)
 
 
-def _energy_reasons(own: Decomposition, other: Decomposition, *, more: bool) -> str:
-    changes = {part: own.participation_part_j(part) - other.participation_part_j(part) for part in own.energy_j}
-    facts = []
-    for part in _largest(changes, more=more):
-        own_j = quantity(own.participation_part_j(part), ENERGY)
-        facts.append(f"{WORDS[part]} {own_j} instead of {quantity(other.participation_part_j(part), ENERGY)}")
-    return f" ({', '.join(facts)})"
+def _largest(own: Factors, other: Factors) -> list[str]:
+    """Return the parts that make up most of a change, the largest first."""
+    changes = {part: own.parts[part] - other.parts[part] for part in own.parts}
+    sign = 1.0
+    if own.each < other.each:
+        sign = -1.0
+    in_direction = {part: sign * change for part, change in changes.items() if sign * change > 0}
+    left = (1 - EXPLAINED) * sum(in_direction.values())
+    remaining = sum(in_direction.values())
+    named = []
+    for part in sorted(in_direction, key=lambda name: -in_direction[name]):
+        if remaining <= left:
+            break
+        named.append(part)
+        remaining -= in_direction[part]
+    return named
 
 
 # Words
+
+
+def _made_of(noun: str, factors: Factors, units: Sequence[Unit]) -> str:
+    """Return such as ``6 rounds of 4.04 s (upload 3 s, computing 1.04 s)``."""
+    shown = {part: value for part, value in factors.parts.items() if value > LEAST_SHARE * factors.each}
+    ordered = sorted(shown, key=lambda part: -shown[part])
+    parts = ", ".join(f"{WORDS[part]} {quantity(shown[part], units)}" for part in ordered)
+    return f"{counted(factors.count, noun)} of {quantity(factors.each, units)} ({parts})"
+
+
+def _product(noun: str, own: Factors, other: Factors, units: Sequence[Unit]) -> str:
+    """Return such as ``6 rounds instead of 7, of 4.04 s instead of 2.27 s``."""
+    count = counted(own.count, noun)
+    each = _each(own, other, units)
+    if own.count != other.count:
+        return f"{count} instead of {digits(other.count)}, of {each}"
+    if _alike(own.each, other.each):
+        return f"{count} of {each}"
+    return f"{count} each, of {each}"
+
+
+def _each(own: Factors, other: Factors, units: Sequence[Unit]) -> str:
+    if _alike(own.each, other.each):
+        return f"{quantity(own.each, units)} each"
+    return f"{quantity(own.each, units)} instead of {quantity(other.each, units)}"
+
+
+def _changes(parts: Sequence[str], own: Factors, other: Factors, units: Sequence[Unit]) -> str:
+    """Return parts in brackets, such as ``(upload 3 s instead of 1.5 s)``; an empty text without any."""
+    if not parts:
+        return ""
+    texts = []
+    for part in parts:
+        other_text = quantity(other.parts[part], units)
+        texts.append(f"{WORDS[part]} {quantity(own.parts[part], units)} instead of {other_text}")
+    return f" ({', '.join(texts)})"
 
 
 def _times(own: float, other: float, word: str = "as long as") -> str:
@@ -262,33 +232,11 @@ def _times(own: float, other: float, word: str = "as long as") -> str:
     return f"{own / other:.3g} times {word}"
 
 
-def _part_text(part: str, own: Decomposition, other: Decomposition) -> str:
-    own_s = quantity(own.round_part_s(part), TIME)
-    return f"{WORDS[part]} takes {own_s} instead of {quantity(other.round_part_s(part), TIME)}"
-
-
-def _made_of(sums: Mapping[str, float], count: float, units: Sequence[Unit]) -> str:
-    """Return the parts of a round or a participation, the largest first."""
-    total = sum(sums.values())
-    shown = {part: value for part, value in sums.items() if value > LEAST_SHARE * total}
-    ordered = sorted(shown, key=lambda part: -shown[part])
-    return ", ".join(f"{WORDS[part]} {quantity(shown[part] / count, units)}" for part in ordered)
-
-
 def listed(texts: Sequence[str]) -> str:
     """Return texts with commas, and "and" before the last."""
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def _quoted(label: str) -> str:
-    """Return a label, in quotation marks if it has a comma."""
-    return f"“{label}”" if "," in label else label
-
-
-def _plural(noun: str, count: float) -> str:
-    return noun if count == 1 else f"{noun}s"
 
 
 def _alike(own: float, other: float) -> bool:
