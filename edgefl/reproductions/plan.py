@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -193,7 +193,7 @@ class _Cells:
         if entry.recipe.published is not None:
             self._table = self._without_left_out(read_table(library.published(entry.recipe.published)))
 
-    def _check_known(self, place: KeyPath, name: object, known: Iterable[str], what: str) -> None:
+    def _check_known(self, place: KeyPath, name: object, known: Collection[str], what: str) -> None:
         """Refuse a name that the recipe does not define."""
         if name not in known:
             text = f"{name} is not {what}{nearest(name, known)}; known: {', '.join(known)}"

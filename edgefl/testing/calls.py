@@ -35,7 +35,7 @@ class Property:
     """What must hold for members of a kind."""
 
     name: str  # the check in the report under which its faults stand
-    holds: Callable[..., None]  # called with the `Calls` and the arguments of a case; it notes a fault, or returns
+    holds: Callable[..., object]  # called with the `Calls` and the arguments of a case; it notes a fault, or returns
     meaning: str = ""  # what is true if there is no fault; properties of one name share the first's
     cases: Iterable[tuple[Any, ...]] = ((),)  # arguments for which it must hold
 

@@ -62,4 +62,6 @@ class Superposition:
         what = "whole numbers [n] of groups, from 0 and below n"
         must = Array(received_w.shape, what, least=0, most=len(received_w) - 1, whole=True)
         groups = called(self._uplink.groups, must, received_w)
-        return np.unique(groups, return_inverse=True)[1]  # a group without members would get a part of the band
+        # Numbered without gaps: a group without members would get a part of the band.
+        numbered: Ints = np.unique(groups, return_inverse=True)[1]
+        return numbered

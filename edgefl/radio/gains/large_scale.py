@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -307,5 +307,5 @@ def _large_scale_of(shape: tuple[int, ...]) -> Contract:
     return Instance(LargeScale, "a LargeScale of edgefl.radio.propagation.base", fields)
 
 
-def _shaped(name: str, found: object) -> str:
+def _shaped(name: str, found: Any) -> str:
     return f"{name} of shape {list(np.shape(found))}"
