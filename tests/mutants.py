@@ -1,4 +1,4 @@
-"""Breaks the code in twelve places, one at a time, and lists which test notices each.
+"""Breaks the code in twenty places, one at a time, and lists which test notices each.
 
     python tests/mutants.py                                # by the tests of `make test`
     python tests/mutants.py --select 'not slow'            # by those of CI
@@ -60,8 +60,8 @@ MUTANTS = {
     ),
     "accounting": Mutant(
         "edgefl/server/energy.py",
-        "radio_off_s = download_s - download_on_air_s + upload_s - upload_on_air_s",
-        "radio_off_s = download_s - download_on_air_s",
+        "radio_off_s = down.duration_s - down.air_s + up.duration_s - up.air_s",
+        "radio_off_s = down.duration_s - down.air_s",
         ("tests/server", "tests/runs"),
         "between its slots of an upload a radio draws no idle power",
     ),
@@ -127,6 +127,62 @@ MUTANTS = {
         'world.cells_are_hexagons, to="hexagons"',
         ("tests/scenario",),
         "a refusal's remedy leads nowhere",
+    ),
+    "passage": Mutant(
+        "channel/first_passage.py",
+        "samples = passage(mean_samples, draws[drawn], ahead.lines[:, ahead.enough])",
+        "samples = passage(mean_samples, 0.9 * draws[drawn], ahead.lines[:, ahead.enough])",
+        ("tests/channel",),
+        "durations of the fast engine vary too little",
+    ),
+    "replay": Mutant(
+        "edgefl/learning/learner/engines/step_graphs.py",
+        "        self.tensors.load(tensors)\n",
+        "",
+        ("tests/learning/test_step_graphs.py",),
+        "a recorded step trains from the models of the cohort before",
+    ),
+    "phases": Mutant(
+        "edgefl/learning/learner/engines/phases.py",
+        "return Phase(self._first, first_steps)",
+        "return Phase((), first_steps)",
+        ("tests/learning",),
+        "the part that trains first goes on with the rest",
+    ),
+    "journal": Mutant(
+        "edgefl/learning/record.py",
+        "self._file.truncate(self._good_bytes)",
+        "self._file.truncate()",
+        ("tests/runs",),
+        "half a line of a killed run stays in the journal",
+    ),
+    "holm": Mutant(
+        "edgefl/results/statistics.py",
+        "factors = np.arange(len(order), 0, -1)",
+        "factors = np.full(len(order), len(order))",
+        ("tests/results",),
+        "p-values are adjusted by Bonferroni's rule",
+    ),
+    "foreign": Mutant(
+        "edgefl/core/own_files.py",
+        "    if is_own(path, mark):\n        path.unlink(missing_ok=True)",
+        "    path.unlink(missing_ok=True)",
+        ("tests/core", "tests/cli", "tests/runs"),
+        "files of the user with the name of a result are deleted",
+    ),
+    "units": Mutant(
+        "edgefl/scenario/written_units.py",
+        '{"mW": 1e-3, "W": 1, "kW": 1e3, "MW": 1e6}',
+        '{"mW": 1e-6, "W": 1, "kW": 1e3, "MW": 1e6}',
+        ("tests/scenario",),
+        "milliwatts are proposed as millionths",
+    ),
+    "contract": Mutant(
+        "edgefl/learning/algorithms/contracts.py",
+        'elif self.numbers == "finite" and not value.isfinite().all():',
+        'elif self.numbers == "finite" and value.isnan().all():',
+        ("tests/learning", "tests/cli"),
+        "a hook may return NaN",
     ),
 }
 
