@@ -194,17 +194,25 @@ class TestScaffold:
     def test_fedssgs_program_equals_the_paper_for_equal_devices(self):
         assert same(Scaffold(variant="ssg_code"), Scaffold())
 
-    @pytest.mark.parametrize("engine", ["serial", "batched"])
-    @pytest.mark.parametrize("minimal", [False, True])
     @pytest.mark.parametrize(
-        ("variant", "steps", "divisors"), [("ssg_code", (2, 2, 2), (2, 2, 2)), ("eve_code", (2, 2, 4), (2, 4, 4))]
+        ("variant", "minimal", "engine"),
+        [
+            ("ssg_code", False, "batched"),
+            ("ssg_code", True, "serial"),
+            ("eve_code", False, "serial"),
+            ("eve_code", True, "batched"),
+        ],
     )
-    def test_programs_differ_from_papers_in_their_steps(self, variant, steps, divisors, minimal, engine, tmp_path):
+    def test_programs_differ_from_papers_in_their_steps(self, variant, minimal, engine, tmp_path):
         """Samples 1:2:3, two epochs of batches of 2.
 
         FedSSG's program takes E ceil(n / (N B)) = 2 steps everywhere, and averages uniformly. FedEve's takes 2, 2 and
         4, divides by E (floor(n_i / B) + 1), and averages models by samples.
         """
+        steps = divisors = (2, 2, 2)
+        if variant == "eve_code":
+            steps = (2, 2, 4)
+            divisors = (2, 4, 4)
         path = tmp_path / "parts.json"
         path.write_text(json.dumps({str(i): [i] * (i + 1) for i in range(3)}))
         rounds = [[0, 1], [1, 2], [0, 2], [0, 1, 2]]
@@ -473,8 +481,7 @@ class TestMinimalUploads:
         minimal = Simulation(algorithm, PARTIAL, minimal=True, **options)
         assert torch.allclose(naive.models, minimal.models, rtol=1e-12, atol=1e-14)
 
-    @pytest.mark.parametrize("kind", ["scaffold", "feddc", "fedssg"])
-    @pytest.mark.parametrize("engine", ["serial", "batched"])
+    @pytest.mark.parametrize(("kind", "engine"), [("scaffold", "batched"), ("feddc", "serial"), ("fedssg", "batched")])
     def test_through_the_learner(self, kind, engine, tmp_path):
         """Devices of one to three samples and steps."""
         path = tmp_path / "parts.json"

@@ -131,6 +131,7 @@ def test_a_run_of_such_an_algorithm(train):
         assert np.isfinite(result.parameters).all()
 
 
+@pytest.mark.oracle
 def test_the_batched_engine_runs_it_too():
     serial = edgefl.run(digits(Clipped(), engine="serial")).parameters
     batched = edgefl.run(digits(Clipped(), engine="batched")).parameters

@@ -51,8 +51,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize("engine", ["serial", "batched"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "engine"), zip(CASES, ["serial", "batched"] * 3, strict=True))
 def test_training_takes_the_steps_of_plain_torch(name, engine):
     labels, loss, outputs = CASES[name]
     result = edgefl.run(keys(labels, loss, engine=engine), device="cpu")
@@ -137,13 +136,12 @@ COUNTS = RNG.poisson(np.exp(X[:, 0])).astype(np.float32)
 POISSON = {"kind": "torch.nn:PoissonNLLLoss", "log_input": False}
 
 
-@pytest.mark.parametrize("engine", ["serial", "batched"])
 @pytest.mark.parametrize(
-    ("network", "labels", "loss", "own"),
+    ("network", "labels", "loss", "own", "engine"),
     [
-        (Positive, YES, "torch.nn:BCELoss", nn.BCELoss()),
-        (Positive, YES, likelihood, nn.BCELoss()),
-        (Counting, COUNTS, POISSON, nn.PoissonNLLLoss(log_input=False)),
+        (Positive, YES, "torch.nn:BCELoss", nn.BCELoss(), "batched"),
+        (Positive, YES, likelihood, nn.BCELoss(), "serial"),
+        (Counting, COUNTS, POISSON, nn.PoissonNLLLoss(log_input=False), "batched"),
     ],
     ids=["probabilities", "function", "rates"],
 )
