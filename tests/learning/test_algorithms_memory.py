@@ -14,7 +14,7 @@ from torch.nn.functional import cosine_similarity, cross_entropy, log_softmax
 import edgefl
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.streams import Streams
-from edgefl.learning.algorithms import ALGORITHMS, LocalContext, RunInfo, Updates
+from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.as_published.fedssg_program import FedSSGProgram
 from edgefl.learning.algorithms.fedar import FedAR
 from edgefl.learning.algorithms.fedavg import FedAvg
@@ -846,27 +846,6 @@ class TestMoon:
         samples = 2 * np.array([10, 120])
         forward = Mlp().flops_per_sample((8, 8), 10) / 3
         assert moon - fedavg == pytest.approx(2 * samples * forward, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("kind", "down", "up", "scalars"),
-    [
-        ("feddc", 2, 2, 0),
-        ("fedssg", 2, 2, 1),
-        ("fedvra", 1, 1, 0),
-        ("mifa", 1, 1, 0),
-        ("fedvarp", 1, 1, 0),
-        ("fedar", 1, 1, 0),
-        ("feddisco", 1, 1, 0),
-        ("moon", 1, 1, 0),
-        ("scaffold", 2, 2, 0),
-    ],
-)
-def test_traffic_counts_the_vectors_that_are_sent(kind, down, up, scalars):
-    """Vectors of d floats (cards, section 0.5)."""
-    payload = cost(ALGORITHMS.load(kind)())
-    d = Mlp().parameters((8, 8), 10)
-    assert (payload.down_bits, payload.up_bits) == (32 * down * d, 32 * (up * d + scalars))
 
 
 def test_traces_are_columns_of_the_rounds():

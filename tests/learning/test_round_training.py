@@ -195,7 +195,7 @@ class TestOutOfMemory:
         for vectors, wanted in zip(got, expected, strict=True):
             assert all(torch.allclose(vectors[name], wanted[name], rtol=1e-9, atol=1e-12) for name in wanted)
 
-    @pytest.mark.parametrize(("kind", "processes"), zip(ERRORS, [0, 1, 0], strict=True))
+    @pytest.mark.parametrize(("kind", "processes"), [*zip(ERRORS, [0, 1, 0], strict=True)])
     def test_a_client_that_does_not_fit_alone_ends_the_run(self, learner, monkeypatch, kind, processes):
         limit(monkeypatch, 0, ERRORS[kind])
         of = learner(4, processes=processes)

@@ -51,7 +51,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize(("name", "engine"), zip(CASES, ["serial", "batched"] * 3, strict=True))
+@pytest.mark.parametrize(("name", "engine"), [*zip(CASES, ["serial", "batched"] * 3, strict=True)])
 def test_training_takes_the_steps_of_plain_torch(name, engine):
     labels, loss, outputs = CASES[name]
     result = edgefl.run(keys(labels, loss, engine=engine), device="cpu")
