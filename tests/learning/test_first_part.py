@@ -152,6 +152,7 @@ def test_frozen_part_keeps_its_bits_and_its_moments(solver):
         assert not (old == new)[:, [0, 1, 5, 6, 7]].any()
 
 
+@pytest.mark.oracle
 def test_phases_are_one_run_after_another(tmp_path):
     """One device: first the head alone, then from that model the rest alone, with the same bits."""
     alone = {"devices": {"count": 1}, "server": {"participants": 1}, "rounds": 1}

@@ -59,6 +59,7 @@ def test_seeds_of_other_generators_change_nothing():
     assert np.array_equal(*found)
 
 
+@pytest.mark.oracle
 def test_constant_loss_ends_a_run_as_in_keras():
     """Keras' example of EarlyStopping: with a patience of 3, a constant loss ends training after 4 epochs."""
     training = {**SMALL["training"], "lr": 0.0}

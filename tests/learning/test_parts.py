@@ -51,6 +51,7 @@ def first_model(keys):
 
 
 @pytest.mark.parametrize("engine", ["serial", "vmap"])
+@pytest.mark.oracle
 def test_only_the_named_part_trains_and_the_rest_keeps_its_bits(engine):
     keys = with_parts(engine, train=["3"])
     before = first_model(keys).state_dict()
@@ -78,6 +79,7 @@ def test_parts_that_all_train_and_travel_change_no_number():
     assert np.array_equal(runs[0].parameters, runs[1].parameters)
 
 
+@pytest.mark.oracle
 def test_frozen_part_begins_with_the_values_of_a_file(tmp_path):
     edgefl.run(BASE, out=tmp_path / "trained")
     trained = edgefl.read(tmp_path / "trained").model().state_dict()
@@ -196,6 +198,7 @@ def test_batch_normalisation_stays_with_its_statistics():
         assert torch.equal(states[0][name], states[1][name]) != is_own, name
 
 
+@pytest.mark.oracle
 def test_only_statistics_may_stay():
     """This is FedBN without the affine part: the same learning as with `batch_norm: local`."""
     model = {"model": {"kind": Normed}}

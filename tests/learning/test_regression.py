@@ -117,11 +117,13 @@ def test_a_network_takes_the_steps_of_a_bare_torch_loop():
     assert result.parameters == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("algorithm", "dropout"), [("fedavg", 0.3), ("moon", 0.3), ("scaffold", 0.0)])
-def test_clients_of_unequal_sizes_learn_together_as_one_by_one(algorithm, dropout):
+@pytest.mark.parametrize(
+    ("algorithm", "more"), [("fedavg", {"dropout": 0.3}), ("moon", {"dropout": 0.3}), ("scaffold", {})]
+)
+def test_clients_of_unequal_sizes_learn_together_as_one_by_one(algorithm, more):
     changes = {
         "rounds": 2,
-        "model": {"kind": "fcn", "hidden": [6], "dropout": dropout},
+        "model": {"kind": "fcn", "hidden": [6], **more},
         "algorithm": algorithm,
         "devices": {"count": 4},
         "server": {"participants": 4},
