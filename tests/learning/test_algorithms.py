@@ -32,6 +32,7 @@ def golden_scenario(algorithm, **data):
     }
 
 
+@pytest.mark.oracle
 def test_fedprox_without_its_pull_is_fedavg():
     with_pull = edgefl.run(digits({"kind": "fedprox", "mu": 0.0})).parameters
     assert np.array_equal(with_pull, edgefl.run(digits({"kind": "fedavg"})).parameters)
@@ -62,6 +63,7 @@ def test_a_pull_of_one_over_the_learning_rate_returns_to_the_start_in_each_step(
 
 
 @pytest.mark.parametrize("weighting", ["samples", "uniform"])
+@pytest.mark.oracle
 def test_equal_clients_learn_as_one_client(weighting, tmp_path):
     """The same samples in the same batches: the mean is any of the local models (card 1.1, oracle iv)."""
     work = {"local_epochs": None, "local_steps": 4, "batch_size": "full", "momentum": 0.5}
@@ -83,6 +85,7 @@ def test_the_first_round_of_scaffold_is_fedavg():
     assert edgefl.run({**first, "algorithm": {"kind": "scaffold"}}).parameters == pytest.approx(fedavg, abs=1e-7)
 
 
+@pytest.mark.oracle
 def test_scaffold_with_one_full_batch_step_is_gradient_descent():
     """Full participation and the same n_i: the trajectory of uniform FedAvg (card 1.3, oracle iv)."""
     work = {"local_epochs": None, "local_steps": 1, "batch_size": "full"}
@@ -233,6 +236,7 @@ class TestEveryAlgorithm:
         )
         assert (once.models[-1] - 2).abs().max() < 1e-6
 
+    @pytest.mark.oracle
     def test_a_codec_costs_what_it_rounds(self, name):
         """Half the bytes, but for scalars; of the way less than 2^-11, half of the last digit of a float16."""
         base = {**digits(name), "rounds": 2}

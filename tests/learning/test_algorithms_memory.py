@@ -606,6 +606,7 @@ class TestFedAvgOptions:
                 mean += np.prod([q if coin else 1 - q for q, coin in zip(p, coins, strict=True)]) * after["w"]
         assert torch.allclose(mean, moves.mean(dim=0), rtol=1e-12)
 
+    @pytest.mark.oracle
     def test_the_selections_probability_is_the_availability(self):
         base = digits({"kind": "fedavg", "availability": "selection"})
         base["server"] = {"selection": {"kind": "bernoulli", "probability": 0.4}}
@@ -702,6 +703,7 @@ class TestEngines:
         [*zip(MEMBERS, ["vmap", "layers"] * 6, strict=False), (MEMBERS[1], "vmap"), (MEMBERS[-1], "layers")],
         ids=repr,
     )
+    @pytest.mark.oracle
     def test_clients_together_are_clients_alone(self, learner, algorithm, engine):
         """Three rounds with what clients remember; unequal clients, short batches, clipping and momentum."""
         solver = {"momentum": 0.5, "clip_norm": 1.0, "lr_schedule": {"kind": "exponential", "decay": 0.5}}
@@ -821,6 +823,7 @@ class TestMoon:
             ends = [self.objective(model, start + sign * step * v, previous, start, 3.0, 0.7) for sign in (1, -1)]
             assert float(-second / lr @ v) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1e-7)
 
+    @pytest.mark.oracle
     def test_the_first_round_is_fedavg_at_a_loss_of_log_two_more(self):
         moon = edgefl.run({**digits({"kind": "moon", "mu": 5.0}), "rounds": 1})
         fedavg = edgefl.run({**digits("fedavg"), "rounds": 1})
@@ -828,6 +831,7 @@ class TestMoon:
         more = moon.rounds["train_loss"].iloc[0] - fedavg.rounds["train_loss"].iloc[0]
         assert more == pytest.approx(5 * np.log(2), rel=1e-5)
 
+    @pytest.mark.oracle
     def test_moon_without_contrast_equals_fedavg(self):
         moon = edgefl.run(digits({"kind": "moon", "mu": 0.0})).parameters
         fedavg = edgefl.run(digits("fedavg")).parameters

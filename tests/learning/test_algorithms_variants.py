@@ -385,6 +385,7 @@ class TestFedAvgWaits:
         assert result.rounds["selected"].tolist() == [2, 1, 2, 1]  # who has been heard is left out
         assert result.rounds["awaited"].tolist() == [1, 0, 1, 0]
 
+    @pytest.mark.oracle
     def test_participants_are_drawn(self):
         """Two of three: replayed from the table of devices alone."""
         result = edgefl.run(self.wait(2, [[0], [1], [2]], rounds=30))
@@ -402,6 +403,7 @@ class TestFedAvgWaits:
         assert len(set(sets)) > 1
 
     @pytest.mark.parametrize("mode", ["cap", "wait"])
+    @pytest.mark.oracle
     def test_devices_that_are_always_present_participate_fully(self, mode):
         algorithm = {"kind": "fedavg", "max_participants": 3, "mode": mode}
         assert models(quadratics(algorithm)) == pytest.approx(models(quadratics("fedavg")), abs=1e-12)
@@ -416,6 +418,7 @@ class TestFedAvgWaits:
         assert rounds["duration_s"][1] == pytest.approx(60)
         assert (rounds["duration_s"][[0, 2]] < 60).all()
 
+    @pytest.mark.oracle
     def test_the_same_devices_take_part_with_and_without_learning(self):
         trained = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=True)
         priced = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=False)
@@ -482,6 +485,7 @@ class TestMinimalUploads:
         assert torch.allclose(naive.models, minimal.models, rtol=1e-12, atol=1e-14)
 
     @pytest.mark.parametrize(("kind", "engine"), [("scaffold", "batched"), ("feddc", "serial"), ("fedssg", "batched")])
+    @pytest.mark.oracle
     def test_through_the_learner(self, kind, engine, tmp_path):
         """Devices of one to three samples and steps."""
         path = tmp_path / "parts.json"
@@ -497,6 +501,7 @@ class TestMinimalUploads:
         assert (second.rounds["bytes_up"] < first.rounds["bytes_up"]).all()
         assert second.rounds["bytes_down"].equals(first.rounds["bytes_down"])
 
+    @pytest.mark.oracle
     def test_the_server_knows_what_each_device_has_got(self):
         """Also where each got another model and another control variate."""
         more = {"policy": {"kind": "buffered", "buffer": 2}, "participants": 3}

@@ -55,6 +55,7 @@ def test_a_wanted_accuracy_ends_the_run_in_its_round():
     assert len(edgefl.run({**BASE, "stop": {"accuracy": wanted}}).rounds) == first + 1
 
 
+@pytest.mark.oracle
 def test_progress_reports_each_round_once_in_order_and_complete():
     rows = []
     result = edgefl.run({**BASE, "report": {"eval_every": 2}}, progress=lambda row: rows.append(dict(row)))
@@ -107,6 +108,7 @@ BATCHED = {"engine": "batched", "width": 2}
     ("algorithm", "engine"),
     [("fedavg", SERIAL), ("fedavg", BATCHED), ("scaffold", BATCHED), ("mifa", SERIAL), ("fedasync", BATCHED)],
 )
+@pytest.mark.oracle
 def test_sel_and_all_by_hand(algorithm, engine):
     """Local models again from the global ones; device 3 is never asked, and counts with the initial model."""
     keys = {**QUADRATIC, "training": {**QUADRATIC["training"], **engine}, "algorithm": algorithm}
@@ -172,6 +174,7 @@ def test_sel_and_all_are_weighted_as_the_algorithm_weighs(algorithm, weights, tm
         assert result.rounds[f"{name}_loss"][0] == pytest.approx(a * model**2 + b * model + c, rel=1e-12)
 
 
+@pytest.mark.oracle
 def test_with_all_devices_and_equal_weights_all_three_models_are_equal():
     keys = {**BASE, "server": {}, "algorithm": {"kind": "fedavg", "weighting": "uniform"}}
     rounds = edgefl.run({**keys, "report": {"models": ["all", "sel"], "eval_every": 3}}).rounds
@@ -191,6 +194,7 @@ def test_sel_is_empty_where_nothing_arrived_and_all_stays():
     assert (rounds["all_loss"].diff()[1:][~nothing[1:]] != 0).all()
 
 
+@pytest.mark.oracle
 def test_the_last_round_has_them_wherever_a_run_ends():
     report = {"models": ["sel", "all"], "eval_every": 4}
     base = {**BASE, "training": {"local_epochs": 1}}
@@ -251,6 +255,7 @@ def test_accuracy_on_training_samples(whose, policy):
     assert result.rounds["train_accuracy"].iloc[-1] == accuracy_on(result, result.parameters, devices)
 
 
+@pytest.mark.oracle
 def test_a_round_without_updates_has_no_participants_to_test_on():
     faults = {"failure_probability": 0.6, "attempts": 1}
     changes = {"rounds": 12, "server": {"participants": 1}, "radio": {"faults": faults}}
@@ -310,6 +315,7 @@ def test_losses_around_local_training_need_one_model_that_the_server_knows_and_k
 
 
 @pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS.members) - {"fedar", "mifa"}))
+@pytest.mark.oracle
 def test_losses_around_local_training_are_written_for_every_algorithm_that_is_accepted(algorithm):
     """Two rounds of each give finite losses of both rounds' participants."""
     result = edgefl.run({**BASE, "rounds": 2, "algorithm": algorithm, "report": {"device_losses": True}})

@@ -19,6 +19,7 @@ SMALL = {
 }
 
 
+@pytest.mark.oracle
 def test_batch_that_is_larger_than_a_devices_samples_is_all_of_them():
     def parameters(batch_size):
         training = {"local_epochs": 2, "batch_size": batch_size, "lr": 0.1}
@@ -49,6 +50,7 @@ def test_every_device_trains_however_skewed_the_division_is():
     assert len(result.device_accuracy) == 60
 
 
+@pytest.mark.oracle
 def test_seeds_of_other_generators_change_nothing():
     found = []
     for seed in (1, 2):

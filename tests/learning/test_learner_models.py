@@ -108,6 +108,7 @@ def test_engines_agree_in_single_precision(name):
         assert_alike(oracle, trained(model, shape, classes, KERNELS[kernel], **work), 1e-5)
 
 
+@pytest.mark.oracle
 def test_the_plain_stacks_have_gradients_by_hand():
     assert {name for name in MODELS.members if "layers" in kernels_of(*default(name))} == PLAIN
 
@@ -252,6 +253,7 @@ class TestBatchNorm:
         of.close()
         return of.statistics, states
 
+    @pytest.mark.oracle
     def test_the_server_averages_by_samples(self):
         alone = [self.statistics([[device]])[0] for device in range(3)]
         together, _ = self.statistics([[0, 1, 2]])

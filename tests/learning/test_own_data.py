@@ -67,6 +67,7 @@ def run(folder, data, **changes):
 
 
 @pytest.mark.parametrize("name", ["digits", "standardised", "whole"])
+@pytest.mark.oracle
 def test_a_loader_of_the_digits_gives_their_bytes(folder, name):
     ours = run(folder, {"dataset": "digits"})
     own = run(folder, {"dataset": f"loaders:{name}"})
@@ -131,6 +132,7 @@ class Four(NamedTuple):
     test_y: object
 
 
+@pytest.mark.oracle
 def test_a_function_from_python_may_return_a_named_tuple():
     def load(rows=30):
         return Four(X[:rows], Y[:rows].tolist(), X[30:], Y[30:])
@@ -140,6 +142,7 @@ def test_a_function_from_python_may_return_a_named_tuple():
     assert (own.parameters == ours.parameters).all()
 
 
+@pytest.mark.oracle
 def test_arrays_from_python_are_named_by_their_digest_and_cannot_run_from_a_file(tmp_path):
     dataset = edgefl.arrays(**FOUR)
     result = edgefl.run({**SMALL, "data": {"dataset": dataset}}, out=tmp_path / "out")
@@ -156,6 +159,7 @@ def test_arrays_from_python_are_named_by_their_digest_and_cannot_run_from_a_file
     assert edgefl.arrays(**FOUR, classes=9).sha256 != dataset.sha256
 
 
+@pytest.mark.oracle
 def test_a_loaded_scenario_with_arrays_runs_with_another_seed():
     scenario = edgefl.load({**SMALL, "data": {"dataset": edgefl.arrays(**FOUR), "partition": "shards"}})
     again = edgefl.run(scenario, seed=3)
@@ -313,6 +317,7 @@ class Wave(Dataset):
         return Data(X[:30] / 255, Y[:30] + self.shift, X[30:] / 255, Y[30:], classes=4, mean=0.5, std=0.25)
 
 
+@pytest.mark.oracle
 def test_data_of_a_users_class_are_checked_like_arrays():
     own = edgefl.run({**SMALL, "data": {"dataset": Wave()}})
     four = {name: value / 255 if name.endswith("x") else value for name, value in FOUR.items()}

@@ -73,6 +73,7 @@ def test_costs_follow_the_part_that_trains():
     assert load(BASE).network.flops_per_sample((64,), 10) == pytest.approx(3 * 2 * forward)
 
 
+@pytest.mark.oracle
 def test_parts_that_all_train_and_travel_change_no_number():
     runs = [edgefl.run(keys) for keys in (BASE, with_parts(train=["*"], send=["*"]))]
     assert runs[0].rounds.equals(runs[1].rounds)
@@ -139,6 +140,7 @@ def test_kept_parts_train_as_in_a_plain_torch_program(engine, kept):
     assert result.rounds["test_accuracy"].iloc[-1] == pytest.approx(mean, abs=1e-6)
 
 
+@pytest.mark.oracle
 def test_send_names_what_keep_leaves():
     runs = [edgefl.run(with_parts(**parts)) for parts in ({"keep": ["3"]}, {"send": ["1"]})]
     assert np.array_equal(runs[0].model(device=1)[3].weight.detach(), runs[1].model(device=1)[3].weight.detach())
@@ -146,6 +148,7 @@ def test_send_names_what_keep_leaves():
 
 
 @pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.oracle
 def test_two_clusters_learn_as_the_closed_form_says(keeps):
     """The model is a x + b at x = 1, with errors e = a + b - t from targets t.
 
@@ -188,6 +191,7 @@ class Normed(nn.Module):
         return self.fc2(torch.relu(self.bn1(self.fc1(x.flatten(1)))))
 
 
+@pytest.mark.oracle
 def test_batch_normalisation_stays_with_its_statistics():
     keys = {**with_parts(keep=["bn1"]), "model": {"kind": Normed}}
     result = edgefl.run(keys)

@@ -120,6 +120,7 @@ def test_a_network_takes_the_steps_of_a_bare_torch_loop():
 @pytest.mark.parametrize(
     ("algorithm", "more"), [("fedavg", {"dropout": 0.3}), ("moon", {"dropout": 0.3}), ("scaffold", {})]
 )
+@pytest.mark.oracle
 def test_clients_of_unequal_sizes_learn_together_as_one_by_one(algorithm, more):
     changes = {
         "rounds": 2,
@@ -164,6 +165,7 @@ def own_loss(tmp_path):
 
 
 @pytest.mark.parametrize(("algorithm", "engine"), [("fedavg", "serial"), ("moon", "batched")])
+@pytest.mark.oracle
 def test_a_users_cross_entropy_equals_the_shipped_one(own_loss, engine, algorithm):
     changes = (f"training.engine={engine}", f"algorithm={algorithm}")
     ours = own_loss(None, *changes)
@@ -176,6 +178,7 @@ def test_a_users_cross_entropy_equals_the_shipped_one(own_loss, engine, algorith
         assert (own.parameters == ours.parameters).all()
 
 
+@pytest.mark.oracle
 def test_keys_of_a_loss_are_the_functions(own_loss, tmp_path):
     np.savez(tmp_path / "d.npz", **dict(zip(("train_x", "train_y", "test_x", "test_y"), linear_data(), strict=True)))
     data = {"dataset": "npz", "path": "d.npz"}
@@ -200,6 +203,7 @@ class Doubled(FedAvg):
 
 @pytest.mark.parametrize("engine", ["serial", "batched"])
 @pytest.mark.parametrize("loss", ["mse", None])
+@pytest.mark.oracle
 def test_an_algorithms_own_loss_comes_on_top_of_the_tasks(engine, loss):
     data = list(linear_data())
     if loss is None:
@@ -274,6 +278,7 @@ def test_keys_that_need_classes_are_refused(changes, message):
         edgefl.run(wanted, train=False)
 
 
+@pytest.mark.oracle
 def test_results_of_a_regression_have_a_loss_and_no_accuracy(tmp_path):
     result = edgefl.run({**scenario(linear_data()), "rounds": 3, "name": "reg"}, out=tmp_path / "out")
     assert result.rounds["test_accuracy"].isna().all()

@@ -307,6 +307,7 @@ def with_store(of):
 
 @pytest.mark.parametrize("algorithm", [Scaffold(), FedDyn(alpha=0.5)])
 class TestStates:
+    @pytest.mark.oracle
     def test_states_last_from_one_participation_to_the_next(self, learner, algorithm):
         """In each home, and as a dict kept by hand has it."""
         homes = ["device", "host", "disk"]
@@ -319,6 +320,7 @@ class TestStates:
             for name in wanted:
                 assert torch.allclose(vectors[name], wanted[name], rtol=1e-9, atol=1e-12)
 
+    @pytest.mark.oracle
     def test_states_matter(self, learner, algorithm):
         """A learner that forgets them comes to something else, so that the test above shows something."""
         kept = with_store(learner(3, algorithm))

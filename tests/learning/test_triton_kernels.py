@@ -58,6 +58,7 @@ def close(found, right, tolerance=2e-6):
 
 
 @pytest.mark.parametrize(("window", "channels"), PAIRS)
+@pytest.mark.oracle
 def test_convolutions_and_their_gradients(window, channels):
     window = WINDOWS[window]
     inputs, outputs = channels
