@@ -23,11 +23,22 @@ CENTRES = torch.randn(N, D, dtype=torch.float64, generator=torch.manual_seed(2))
 class Simulation:
     """Local training on quadratics and the hooks around it, one client after another; all that happened is kept.
 
-    There are as many clients as `samples`; with `minimal` uploads the server derives what it can.
+    There are as many clients as `samples`; with `minimal` uploads the server derives what it can. The clients minimise
+    quadratics of these curvatures and centres [N, D].
     """
 
     def __init__(
-        self, algorithm, schedule, samples=(1,) * N, rates=(LR,) * 6, steps=STEPS, labels=None, *, minimal=False
+        self,
+        algorithm,
+        schedule,
+        samples=(1,) * N,
+        rates=(LR,) * 6,
+        steps=STEPS,
+        labels=None,
+        *,
+        minimal=False,
+        curvatures=CURVATURES,
+        centres=CENTRES,
     ):
         self.algorithm = algorithm
         self.samples = np.array(samples)
@@ -35,6 +46,8 @@ class Simulation:
         self.steps = steps
         self.labels = labels
         self.minimal = minimal
+        self.curvatures = curvatures
+        self.centres = centres
         start = torch.zeros(D, dtype=torch.float64)
         n = len(samples)
         mean_participants = sum(map(len, schedule)) / len(schedule)
@@ -50,9 +63,11 @@ class Simulation:
         server = self.states[-1]
         uploads = []
         moves = []
+        losses = []
         for i in ids:
             start = self.algorithm.broadcast(server)
-            gradient = CURVATURES[i] * (start - CENTRES[i])
+            gradient = self.curvatures[i] * (start - self.centres[i])
+            losses.append(float(gradient @ (start - self.centres[i]) / 2))
             received = self.algorithm.downlink(server)
             weight = self.samples[i] / self.samples.mean()
             local = LocalContext(
@@ -60,7 +75,7 @@ class Simulation:
             )
             w = start
             for _ in range(self.steps):
-                gradient = self.algorithm.correct(CURVATURES[i] * (w - CENTRES[i]), w, local)
+                gradient = self.algorithm.correct(self.curvatures[i] * (w - self.centres[i]), w, local)
                 w = w - local.lr * (gradient + self.algorithm.decay(local) * w)
             sent = upload(self.algorithm, w, local, minimal=self.minimal)
             known = replace(local, state={}, gradient=torch.nan)
@@ -75,6 +90,8 @@ class Simulation:
             np.array(ids),
             self.samples[ids],
             self.run.population,
+            steps=np.full(len(ids), float(self.steps)),
+            losses=np.array(losses),
             index=index,
             lr=self.rates[index],
             run=self.run,

@@ -43,28 +43,8 @@ class Shifted(nn.ReLU):
         return super().forward(x - 0.3)
 
 
-class Flipped(nn.Conv2d):
-    def forward(self, x):
-        return super().forward(x.flip(-1))
-
-
-class Peaks(nn.MaxPool2d):
-    def forward(self, x):
-        return super().forward(x.abs())
-
-
 def with_own_relu(classes):
     return nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, 5), Shifted(), nn.Linear(5, classes))
-
-
-def with_own_convolution(classes):
-    return nn.Sequential(nn.Unflatten(1, (1, 2)), Flipped(1, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(9, classes))
-
-
-def with_own_pooling(classes):
-    return nn.Sequential(
-        nn.Unflatten(1, (1, 2)), nn.Conv2d(1, 3, 1), nn.ReLU(), Peaks(2), nn.Flatten(), nn.Linear(6, classes)
-    )
 
 
 def with_hook(classes):
@@ -235,11 +215,6 @@ class InPlace(Base):
 class Assigned(InPlace):
     def update(self, new):
         self.mean = new
-
-
-class DataAssigned(InPlace):
-    def update(self, new):
-        self.mean.data = new
 
 
 class Counting(Base):
@@ -418,30 +393,6 @@ class Channels(Base):
         return super().forward(self.drop(x))
 
 
-class Alpha(Base):
-    def __init__(self, classes):
-        super().__init__(classes)
-        self.drop = nn.AlphaDropout(0.3)
-
-    def forward(self, x):
-        return self.back(self.drop(self.hidden(x)))
-
-
-class Depth(Base):
-    """Stochastic depth: a sample skips the layer."""
-
-    def __init__(self, classes):
-        super().__init__(classes)
-        self.middle = nn.Linear(6, 6)
-
-    def forward(self, x):
-        hidden = self.hidden(x)
-        change = self.middle(hidden)
-        if self.training:
-            change = change * torch.empty(len(x), 1).bernoulli_(0.5)
-        return self.back(hidden + change)
-
-
 class Attention(nn.Module):
     """A layer of torch's with dropout inside its attention."""
 
@@ -501,8 +452,6 @@ OF_TOKENS = [Padded, sparse, Bags]
 OF_NUMBERS = [
     Residual,
     with_own_relu,
-    with_own_convolution,
-    with_own_pooling,
     with_hook,
     with_pre_hook,
     one_layer_twice,
@@ -524,7 +473,6 @@ OF_NUMBERS = [
     Temperature,
     InPlace,
     Assigned,
-    DataAssigned,
     Counting,
     Started,
     Cumulative,
@@ -535,8 +483,6 @@ OF_NUMBERS = [
     Noisy,
     DroppedTwice,
     Channels,
-    Alpha,
-    Depth,
     Attention,
     Recurrent,
 ]
@@ -555,14 +501,6 @@ class Auxiliary(Base):
         return outputs
 
 
-class WiderInTraining(Base):
-    def forward(self, x):
-        outputs = super().forward(x)
-        if self.training:
-            return torch.cat([outputs, outputs], 1)
-        return outputs
-
-
 class FailsInTraining(Base):
     def forward(self, x):
         if self.training:
@@ -576,28 +514,6 @@ class Counter(Base):
     def forward(self, x):
         self.calls += 1
         return super().forward(x)
-
-
-class Remembers(Base):
-    """The mean of the last batch is added to the next one."""
-
-    last = 0.0
-
-    def forward(self, x):
-        hidden = self.hidden(x) + self.last
-        self.last = hidden.detach().mean()
-        return self.back(hidden)
-
-
-class Previous(Base):
-    """The mean of the batch before is taken off."""
-
-    previous = 0.0
-
-    def forward(self, x):
-        before = self.previous
-        self.previous = x.detach().mean()
-        return super().forward(x - before)
 
 
 class FirstBatch(Base):
@@ -698,15 +614,6 @@ class HalfLayer(Base):
         return torch.relu(self.front(x.flatten(1).half())).float()
 
 
-class DoubleLayer(Base):
-    def __init__(self, classes):
-        super().__init__(classes)
-        self.back.double()
-
-    def forward(self, x):
-        return self.back(self.hidden(x).double())
-
-
 class DoubleBuffer(Base):
     def __init__(self, classes):
         super().__init__(classes)
@@ -770,11 +677,8 @@ def probabilities(classes):
 
 REFUSED = {
     Auxiliary: "in training must give [B, 3], got tuple for B = 4: switch auxiliary outputs off",
-    WiderInTraining: "in training must give [B, 3], got [4, 6] for B = 4",
     FailsInTraining: "ValueError: only half a network",
     Counter: "changes its attribute calls in the forward pass",
-    Remembers: "changes its attribute last in the forward pass",
-    Previous: "changes its attribute previous in the forward pass",
     FirstBatch: "changes its attribute scale in the forward pass",
     OwnGenerator: "changes its attribute generator in the forward pass",
     Queue: "changes its attribute seen in the forward pass",
@@ -786,7 +690,6 @@ REFUSED = {
     Squeezed: "gives [3] for a single sample, must give [1, 3]",
     Detached: "its outputs depend on no parameter that is trained",
     HalfLayer: "the parameter front.weight is float16, and models learn in float32: make it float32",
-    DoubleLayer: "the parameter back.weight is float64, and models learn in float32: make it float32",
     DoubleBuffer: "the buffer scale is float64, and models learn in float32: make it float32",
     ComplexWeights: "the parameter waves is complex64, and models learn in float32: keep its real and imaginary part",
     HalfOutputs: "in training gives bfloat16 outputs, and models learn in float32",

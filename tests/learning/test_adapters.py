@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -50,8 +51,14 @@ def test_llama_3_2_has_its_published_size_and_that_of_its_adapters():
     assert scenario.network.frozen_parameters((8,), 128_256) == 1_235_814_400
 
 
+@cache
+def adapted(engine):
+    return edgefl.run({**TINY, "training": {**TINY["training"], "engine": engine}})
+
+
+@pytest.mark.oracle
 def test_adapters_alone_train_and_travel():
-    result = edgefl.run(TINY)
+    result = adapted("serial")
     base = load(TINY).model.parameters((12,), 16)
     first, second = result.rounds["bytes_down"].tolist()
     assert second == DEVICES * FLOAT_BYTES * ADAPTERS
@@ -76,6 +83,7 @@ def test_layer_with_adapter_first_computes_what_it_did_and_then_adds_the_product
     torch.testing.assert_close(adapted(x), x @ merged.T + adapted[0].bias)
 
 
+@pytest.mark.oracle
 def test_frozen_weights_cost_no_gradient():
     """Of a step's three products with each matrix the one for its gradient is left out, but for the small ones."""
     full = Llama(depth=8, width=256, hidden=512)
@@ -85,6 +93,7 @@ def test_frozen_weights_cost_no_gradient():
     assert full.training_passes((64,), 256, tokens=True) == 3.0
 
 
+@pytest.mark.oracle
 def test_frozen_numbers_travel_in_their_bits():
     keys = {**TINY["model"], "adapters": {**TINY["model"]["adapters"], "frozen_bits": 16}}
     runs = [edgefl.run({**TINY, "rounds": 1, "model": model}, train=False) for model in (TINY["model"], keys)]
@@ -104,6 +113,7 @@ def test_later_tokens_do_not_reach_earlier_outputs():
     assert not torch.allclose(first[..., 5:], second[..., 5:])
 
 
+@pytest.mark.oracle
 def test_small_language_model_learns_and_its_adapters_go_on():
     """The loss begins at ln(16) and ends above ln(2), the entropy of the language; adapters then learn another one."""
     language = {**TINY["data"], "rows": 64}
@@ -116,13 +126,11 @@ def test_small_language_model_learns_and_its_adapters_go_on():
     assert tuned.rounds["test_loss"].iloc[-1] < math.log(16) - 0.2
 
 
+@pytest.mark.oracle
 def test_adapters_learn_the_same_one_by_one_and_together():
-    runs = [
-        edgefl.run({**TINY, "training": {**TINY["training"], "engine": engine}}).parameters
-        for engine in ("serial", "vmap")
-    ]
-    assert np.abs(runs[0]).max() > 0
-    assert runs[1] == pytest.approx(runs[0], abs=1e-5)
+    alone = adapted("serial").parameters
+    assert np.abs(alone).max() > 0
+    assert adapted("vmap").parameters == pytest.approx(alone, abs=1e-5)
 
 
 @pytest.mark.parametrize(

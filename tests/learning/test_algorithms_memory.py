@@ -14,7 +14,7 @@ from torch.nn.functional import cosine_similarity, cross_entropy, log_softmax
 import edgefl
 from edgefl.core.errors import InputError, RunError
 from edgefl.core.streams import Streams
-from edgefl.learning.algorithms import ALGORITHMS, LocalContext, RunInfo, Updates
+from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.as_published.fedssg_program import FedSSGProgram
 from edgefl.learning.algorithms.fedar import FedAR
 from edgefl.learning.algorithms.fedavg import FedAvg
@@ -338,6 +338,7 @@ class TestDriftMemories:
     @pytest.mark.parametrize(
         ("algorithm", "server", "client"),
         [
+            (FedDyn(alpha=0.2), "h", "h"),
             (FedDC(alpha=0.2), "h", "h"),
             (FedDC(alpha=0.2), "g", "g"),
             (FedSSG(), "h", "h"),
@@ -366,10 +367,10 @@ class TestDriftMemories:
     def test_drift_correction_finds_the_optimum_that_fedavg_misses(self, algorithm):
         """The optimum is that of the mean of unlike quadratics; several local steps, full participation."""
         optimum = (CURVATURES * CENTRES).sum(dim=0) / CURVATURES.sum(dim=0)
-        schedule = [list(range(N))] * 1500
-        rates = (LR,) * 1500
+        schedule = [list(range(N))] * 120
+        rates = (3 * LR,) * 120
         distance = torch.linalg.norm(Simulation(algorithm, schedule, rates=rates).models[-1] - optimum)
-        missed = torch.linalg.norm(Simulation(UNIFORM, schedule[:300], rates=rates).models[-1] - optimum)
+        missed = torch.linalg.norm(Simulation(UNIFORM, schedule, rates=rates).models[-1] - optimum)
         assert distance < 1e-6
         assert missed > 1e-4
 
@@ -414,12 +415,6 @@ class TestLastUpdates:
             mean = mean + news.sum(dim=0) / N
             last = last | dict(zip(ids, moves, strict=True))
             assert torch.allclose(after["y"].mean(dim=0), mean, rtol=1e-12, atol=1e-15)
-
-    def test_the_update_of_an_absent_device_stays(self):
-        this = Simulation(Mifa(), PARTIAL)
-        for before, after, ids in zip(this.states, this.states[1:], PARTIAL, strict=False):
-            others = [i for i in range(N) if i not in ids]
-            assert torch.equal(before["G"][others], after["G"][others])
 
     def test_old_updates_shrink_with_the_learning_rate(self):
         """Stored by the step: an update of a round with lr 0.05 counts a fifth in one with 0.01 (card 1.10, 8)."""
@@ -528,27 +523,11 @@ class TestLastUpdates:
         assert torch.allclose(torch.stack(steps).mean(dim=0), moves.mean(dim=0), rtol=1e-12)
         assert max(torch.linalg.norm(step - moves.mean(dim=0)) for step in steps) > 0.1
 
-    def test_fedvarps_table_holds_the_last_moves(self):
-        this = Simulation(FedVarp(), PARTIAL)
-        expected = torch.zeros(N, D, dtype=torch.float64)
-        for ids, moves in zip(PARTIAL, this.moves, strict=True):
-            expected[ids] = moves
-        assert torch.allclose(this.states[-1]["y"], expected, rtol=1e-13)
-
     def test_fedar_of_any_age_is_mifa(self):
         """Equal weights once all devices have been heard."""
         heard = [list(range(N)), *PARTIAL[:5]]
         assert same(FedAR(rho=0.0, cutoff=1e9), Mifa(), heard)
         assert not same(FedAR(rho=0.1, cutoff=1e9), Mifa(), heard)
-
-    def test_fedar_steps_before_all_devices_have_been_heard(self):
-        """MIFA's step times N / N_t."""
-        for rounds in range(1, 4):
-            ar, mifa = (Simulation(a, PARTIAL[:rounds]) for a in (FedAR(rho=0.0, cutoff=1e9), Mifa()))
-            heard = len({i for ids in PARTIAL[:rounds] for i in ids})
-            assert [trace["contributing"] for trace in ar.traces][-1] == heard
-            if rounds == 1:
-                assert torch.allclose(ar.models[1], mifa.models[1] * N / heard, rtol=1e-12)
 
     def test_fedar_of_fresh_updates_alone_is_fedavg(self):
         assert same(FedAR(rho=0.9, cutoff=1.0, cutoff_slope=0.0), UNIFORM)
@@ -602,11 +581,6 @@ class TestFedDisco:
         assert disco_weights(n, np.array([0, 1, 0]), 50, 0.1)[1] == 0
         assert disco_weights(n, d, 1e6, 0.1) == pytest.approx(n / 60)  # no device is left
 
-    def test_feddisco_without_discrepancy_equals_fedavg(self):
-        disco = edgefl.run(digits({"kind": "feddisco", "a": 0.0, "b": 0.0})).parameters
-        assert disco == pytest.approx(edgefl.run(digits({"kind": "fedavg"})).parameters, abs=1e-6)
-        assert disco != pytest.approx(edgefl.run(digits({"kind": "feddisco"})).parameters, abs=1e-4)
-
     def test_the_server_knows_the_labels(self, learner):
         of = learner(FedDisco())
         updates = train(of, {})
@@ -632,6 +606,7 @@ class TestFedAvgOptions:
                 mean += np.prod([q if coin else 1 - q for q, coin in zip(p, coins, strict=True)]) * after["w"]
         assert torch.allclose(mean, moves.mean(dim=0), rtol=1e-12)
 
+    @pytest.mark.oracle
     def test_the_selections_probability_is_the_availability(self):
         base = digits({"kind": "fedavg", "availability": "selection"})
         base["server"] = {"selection": {"kind": "bernoulli", "probability": 0.4}}
@@ -652,19 +627,14 @@ class TestFedAvgOptions:
         few, all_of = (set(zip(r.devices["round"], r.devices["device"], strict=True)) for r in (capped, free))
         assert few < all_of
 
-    def test_admitting_all_devices_equals_full_participation(self):
-        plain = edgefl.run(digits("fedavg"))
-        capped = edgefl.run(digits({"kind": "fedavg", "max_participants": 20}))
-        assert np.array_equal(plain.parameters, capped.parameters)
-
     def test_admitted_devices_are_drawn_uniformly(self):
-        """Each of ten in 3 of 10 rounds: 3,000 draws, standard deviation 25 of 900; five of them."""
+        """Each of ten in 3 of 10 rounds: 1,000 draws, standard deviation 14.5 of 300; five of them."""
         counts = np.zeros(10)
-        for index in range(3000):
+        for index in range(1000):
             admitted = FedAvg(max_participants=3).admit(np.arange(10), {}, Streams(1).generator("selection", 0, index))
             assert (np.diff(admitted) > 0).all()
             counts[admitted] += 1
-        assert np.abs(counts - 900).max() < 125
+        assert np.abs(counts - 300).max() < 73
 
     @pytest.mark.parametrize(
         ("availability", "message"),
@@ -728,8 +698,12 @@ MEMBERS += [FedVRA(), Mifa(state="client"), FedAR(), Moon(mu=2.0)]
 
 
 class TestEngines:
-    @pytest.mark.parametrize("engine", ["vmap", "layers"])
-    @pytest.mark.parametrize("algorithm", MEMBERS, ids=repr)
+    @pytest.mark.parametrize(
+        ("algorithm", "engine"),
+        [*zip(MEMBERS, ["vmap", "layers"] * 6, strict=False), (MEMBERS[1], "vmap"), (MEMBERS[-1], "layers")],
+        ids=repr,
+    )
+    @pytest.mark.oracle
     def test_clients_together_are_clients_alone(self, learner, algorithm, engine):
         """Three rounds with what clients remember; unequal clients, short batches, clipping and momentum."""
         solver = {"momentum": 0.5, "clip_norm": 1.0, "lr_schedule": {"kind": "exponential", "decay": 0.5}}
@@ -783,6 +757,7 @@ class TestScaffoldOptionI:
             models.append(state["w"])
         assert torch.allclose(*models, rtol=1e-9, atol=1e-12)
 
+    @pytest.mark.oracle
     def test_with_batch_normalisation_and_dropout(self, learner):
         """The extra pass leaves the statistics alone, and meets a last batch of one sample."""
         rng = np.random.default_rng(0)
@@ -829,8 +804,9 @@ class TestMoon:
         logits = torch.stack([cosine_similarity(z[0], other, dim=-1) for other in z[1:]], dim=-1) / temperature
         return float(task - mu * log_softmax(logits, dim=-1)[:, 0].mean())
 
-    @pytest.mark.parametrize("model", list(MOONS))
-    @pytest.mark.parametrize("engine", list(PLANS))
+    @pytest.mark.parametrize(
+        ("engine", "model"), [("serial", "fcn"), ("vmap", "logistic"), ("layers", "fcn"), ("layers", "logistic")]
+    )
     def test_gradient_against_finite_differences(self, learner, engine, model):
         """One full-batch step of the second round gives the gradient; differences along random directions."""
         algorithm = Moon(mu=3.0, temperature=0.7)
@@ -847,6 +823,7 @@ class TestMoon:
             ends = [self.objective(model, start + sign * step * v, previous, start, 3.0, 0.7) for sign in (1, -1)]
             assert float(-second / lr @ v) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1e-7)
 
+    @pytest.mark.oracle
     def test_the_first_round_is_fedavg_at_a_loss_of_log_two_more(self):
         moon = edgefl.run({**digits({"kind": "moon", "mu": 5.0}), "rounds": 1})
         fedavg = edgefl.run({**digits("fedavg"), "rounds": 1})
@@ -854,15 +831,17 @@ class TestMoon:
         more = moon.rounds["train_loss"].iloc[0] - fedavg.rounds["train_loss"].iloc[0]
         assert more == pytest.approx(5 * np.log(2), rel=1e-5)
 
+    @pytest.mark.oracle
     def test_moon_without_contrast_equals_fedavg(self):
         moon = edgefl.run(digits({"kind": "moon", "mu": 0.0})).parameters
         fedavg = edgefl.run(digits("fedavg")).parameters
         assert moon == pytest.approx(fedavg, abs=1e-6)
 
+    @pytest.mark.oracle
     def test_later_rounds_of_moon_are_not_those_of_fedavg(self):
-        base = {"local_epochs": 2}
-        moon = {**digits({"kind": "moon", "mu": 5.0}, **base), "server": {}}
-        fedavg = {**digits("fedavg", **base), "server": {}}
+        all_twice = {"server": {}, "rounds": 2}
+        moon = {**digits({"kind": "moon", "mu": 5.0}, local_epochs=1), **all_twice}
+        fedavg = {**digits("fedavg", local_epochs=1), **all_twice}
         assert edgefl.run(moon).parameters != pytest.approx(edgefl.run(fedavg).parameters, abs=1e-3)
 
     def test_two_more_forward_passes_are_priced(self):
@@ -871,27 +850,6 @@ class TestMoon:
         samples = 2 * np.array([10, 120])
         forward = Mlp().flops_per_sample((8, 8), 10) / 3
         assert moon - fedavg == pytest.approx(2 * samples * forward, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("kind", "down", "up", "scalars"),
-    [
-        ("feddc", 2, 2, 0),
-        ("fedssg", 2, 2, 1),
-        ("fedvra", 1, 1, 0),
-        ("mifa", 1, 1, 0),
-        ("fedvarp", 1, 1, 0),
-        ("fedar", 1, 1, 0),
-        ("feddisco", 1, 1, 0),
-        ("moon", 1, 1, 0),
-        ("scaffold", 2, 2, 0),
-    ],
-)
-def test_traffic_counts_the_vectors_that_are_sent(kind, down, up, scalars):
-    """Vectors of d floats (cards, section 0.5)."""
-    payload = cost(ALGORITHMS.load(kind)())
-    d = Mlp().parameters((8, 8), 10)
-    assert (payload.down_bits, payload.up_bits) == (32 * down * d, 32 * (up * d + scalars))
 
 
 def test_traces_are_columns_of_the_rounds():

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgefl
-from edgefl.core.errors import InputError
-from edgefl.learning.algorithms import ALGORITHMS, LocalContext, RunInfo, Updates
+from edgefl.learning.algorithms import LocalContext, RunInfo, Updates
 from edgefl.learning.algorithms.fedacg import FedACG
 from edgefl.learning.algorithms.fedavg import FedAvg
 from edgefl.learning.algorithms.fedavgm import FedAvgM
@@ -92,20 +91,6 @@ class TestNeutralSettings:
         this = updates(delta, [1, 2, 3], [0.3, 2.0, 0.01], curvature=(delta**2).sum(dim=1, keepdim=True) / 0.1)
         algorithm = QFedAvg(q=0.0)
         assert torch.allclose(algorithm.aggregate({"w": zeros()}, this)["w"], delta.mean(dim=0), rtol=1e-14)
-
-    @pytest.mark.parametrize(
-        "algorithm",
-        [
-            {"kind": "fednova"},
-            {"kind": "fedacg", "server_momentum": 0.0, "beta": 0.0},
-            {"kind": "fedavgm", "server_momentum": 0.0},
-            {"kind": "qfedavg", "q": 0.0},
-        ],
-    )
-    def test_one_client_is_sgd(self, algorithm):
-        """Checklist, oracle 4."""
-        alone = 2 - 2 * (1 - 0.05 * 3) ** (2 * np.arange(1, 6))
-        assert quadratics(algorithm, [(3, 2)], rounds=5) == pytest.approx(alone, abs=1e-12)
 
     @pytest.mark.parametrize("kind", ["fedacg", "fedavgm", "fedeve", "fednova", "qfedavg"])
     def test_one_full_step_of_equal_clients_is_gradient_descent(self, kind):
@@ -280,7 +265,7 @@ class TestFedEve:
         q=st.sampled_from(["paper", "code"]),
         power=st.floats(-4, 4),
     )
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=20, deadline=None)
     def test_gains_are_shares_that_do_not_depend_on_the_unit(self, seed, count, q, power):
         """0 <= kappa <= 1, variances not negative, all moves times s leave kappa alone (oracles v and vi)."""
         algorithm = FedEve(q=q)
@@ -305,13 +290,6 @@ class TestFedEve:
 
 
 class TestFedACG:
-    def test_the_first_round_without_a_pull_is_fedavg(self):
-        """No momentum yet (card 1.17, oracle ii)."""
-        base = {**digits({"kind": "fedacg", "beta": 0.0}), "rounds": 1}
-        uniform = {"weighting": "uniform"}
-        fedavg = edgefl.run({**base, "algorithm": {"kind": "fedavg", **uniform}}).parameters
-        assert edgefl.run(base).parameters == pytest.approx(fedavg, abs=1e-7)
-
     def test_the_model_is_the_mean_of_the_local_ones(self):
         """In every round (oracle iii)."""
         algorithm = FedACG()
@@ -321,6 +299,7 @@ class TestFedACG:
             server = algorithm.aggregate(server, updates(models - algorithm.broadcast(server)))
             assert torch.allclose(server["w"], models.mean(dim=0), rtol=1e-12)
 
+    @pytest.mark.oracle
     def test_fedacg_without_momentum_equals_fedprox(self):
         """Oracle iv."""
         keys = {"beta": 0.5, "server_momentum": 0.0, "weighting": "samples"}
@@ -420,12 +399,13 @@ class TestQFedAvg:
         h = q * losses ** (q - 1) * (moves**2).sum(axis=1) + losses**q / lr
         assert after == pytest.approx(-(losses**q @ moves) / h.sum(), rel=1e-12)
 
-    @pytest.mark.parametrize("q", [0.0, 1.0, 4.0])
+    @pytest.mark.parametrize("q", [1.0, 4.0])
+    @pytest.mark.oracle
     def test_the_fixed_point_minimises_powers_of_losses(self, q):
         """sum F_k^q grad F_k = 0: with a (x + 1)^2 / 2 and (x - 3)^2 / 2 the distances are as a^-((q+1)/(2q+1))."""
         a = 8.0
         ratio = a ** ((q + 1) / (2 * q + 1))
-        x = quadratics({"kind": "qfedavg", "q": q}, [(a, -1), (1, 3)], rounds=150, steps=1)[-1]
+        x = quadratics({"kind": "qfedavg", "q": q}, [(a, -1), (1, 3)], rounds=60, steps=1)[-1]
         assert (3 - x) / (x + 1) == pytest.approx(ratio, rel=1e-6)
 
     def test_a_device_that_has_learned_all_counts_nothing(self):
@@ -449,31 +429,6 @@ class TestQFedAvg:
         assert "must not be negative" in result.error
 
 
-SERVER_SIDE = {  # floats up, and operations a parameter and step, beside a vector each way and SGD's own
-    "fedavgm": (0, 0),
-    "fedadam": (0, 0),
-    "fedyogi": (0, 0),
-    "fedadagrad": (0, 0),
-    "fedeve": (0, 0),
-    "fedacg": (0, 3),
-    "fednova": (1, 0),
-    "qfedavg": (1, 0),
-}
-
-
-@pytest.mark.parametrize("kind", list(SERVER_SIDE))
-def test_traffic_and_operations_are_counted(kind):
-    """Cards, section 0.5: a model each way, whatever the server keeps; FedNova's and q-FedAvg's scalar."""
-    data = Digits().load()
-    section = Training.model_validate({"batch_size": 50, "local_steps": 4})
-    payload = measure(Mlp(), ALGORITHMS.load(kind)(), section, data, np.array([50]))
-    d = 4_810
-    scalars, operations = SERVER_SIDE[kind]
-    assert (payload.down_bits, payload.up_bits) == (32 * d, 32 * (d + scalars))
-    plain = measure(Mlp(), FedAvg(), section, data, np.array([50]))
-    assert payload.flops - plain.flops == pytest.approx([4 * operations * d])
-
-
 def test_a_pull_costs_fednova_a_scalar_and_three_operations():
     data = Digits().load()
     section = Training.model_validate({"batch_size": 50, "local_steps": 4})
@@ -481,34 +436,3 @@ def test_a_pull_costs_fednova_a_scalar_and_three_operations():
     pulled = measure(Mlp(), FedNova(mu=0.1), section, data, np.array([50]))
     assert pulled.up_bits - plain.up_bits == 32
     assert pulled.flops - plain.flops == pytest.approx([4 * 3 * 4_810])
-
-
-@pytest.mark.parametrize("kind", list(SERVER_SIDE))
-def test_server_states_keep_their_names_shapes_and_types(kind):
-    algorithm = ALGORITHMS.load(kind)()
-    w = random(D)
-    server = algorithm.server_state(w)
-    start = w.expand(3, -1)
-    local = LocalContext(start, 0.1, steps=torch.ones(3, 1, dtype=w.dtype))
-    upload = algorithm.finish(start + random(3, D), local)
-    after = algorithm.aggregate(server, updates(losses=[1.0, 2.0, 3.0], **upload))
-    assert after.keys() == server.keys()
-    for name, value in server.items():
-        assert after[name].shape == value.shape
-        assert after[name].dtype == value.dtype
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "message"),
-    [
-        ({"kind": "fedavgm", "server_momentum": 1.0}, r"server_momentum: must be < 1, got 1\.0"),
-        ({"kind": "fedavgm", "rule": "nesterov"}, "rule: must be 'ema' or 'heavy_ball'"),
-        ({"kind": "fedadam", "tau": 0.0}, r"tau: must be > 0, got 0\.0"),
-        ({"kind": "fedadagrad", "beta2": 0.9}, r"unknown key: write algorithm: \{kind: fedadam, beta2: \.\.\}"),
-        ({"kind": "fedeve", "q": "both"}, "q: must be 'paper' or 'code'"),
-        ({"kind": "qfedavg", "q": -1.0}, r"q: must be >= 0, got -1\.0"),
-    ],
-)
-def test_wrong_keys_are_refused_in_one_line(algorithm, message):
-    with pytest.raises(InputError, match=message):
-        edgefl.run(digits(algorithm))

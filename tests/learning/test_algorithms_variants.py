@@ -194,17 +194,25 @@ class TestScaffold:
     def test_fedssgs_program_equals_the_paper_for_equal_devices(self):
         assert same(Scaffold(variant="ssg_code"), Scaffold())
 
-    @pytest.mark.parametrize("engine", ["serial", "batched"])
-    @pytest.mark.parametrize("minimal", [False, True])
     @pytest.mark.parametrize(
-        ("variant", "steps", "divisors"), [("ssg_code", (2, 2, 2), (2, 2, 2)), ("eve_code", (2, 2, 4), (2, 4, 4))]
+        ("variant", "minimal", "engine"),
+        [
+            ("ssg_code", False, "batched"),
+            ("ssg_code", True, "serial"),
+            ("eve_code", False, "serial"),
+            ("eve_code", True, "batched"),
+        ],
     )
-    def test_programs_differ_from_papers_in_their_steps(self, variant, steps, divisors, minimal, engine, tmp_path):
+    def test_programs_differ_from_papers_in_their_steps(self, variant, minimal, engine, tmp_path):
         """Samples 1:2:3, two epochs of batches of 2.
 
         FedSSG's program takes E ceil(n / (N B)) = 2 steps everywhere, and averages uniformly. FedEve's takes 2, 2 and
         4, divides by E (floor(n_i / B) + 1), and averages models by samples.
         """
+        steps = divisors = (2, 2, 2)
+        if variant == "eve_code":
+            steps = (2, 2, 4)
+            divisors = (2, 4, 4)
         path = tmp_path / "parts.json"
         path.write_text(json.dumps({str(i): [i] * (i + 1) for i in range(3)}))
         rounds = [[0, 1], [1, 2], [0, 2], [0, 1, 2]]
@@ -377,6 +385,7 @@ class TestFedAvgWaits:
         assert result.rounds["selected"].tolist() == [2, 1, 2, 1]  # who has been heard is left out
         assert result.rounds["awaited"].tolist() == [1, 0, 1, 0]
 
+    @pytest.mark.oracle
     def test_participants_are_drawn(self):
         """Two of three: replayed from the table of devices alone."""
         result = edgefl.run(self.wait(2, [[0], [1], [2]], rounds=30))
@@ -394,6 +403,7 @@ class TestFedAvgWaits:
         assert len(set(sets)) > 1
 
     @pytest.mark.parametrize("mode", ["cap", "wait"])
+    @pytest.mark.oracle
     def test_devices_that_are_always_present_participate_fully(self, mode):
         algorithm = {"kind": "fedavg", "max_participants": 3, "mode": mode}
         assert models(quadratics(algorithm)) == pytest.approx(models(quadratics("fedavg")), abs=1e-12)
@@ -408,6 +418,7 @@ class TestFedAvgWaits:
         assert rounds["duration_s"][1] == pytest.approx(60)
         assert (rounds["duration_s"][[0, 2]] < 60).all()
 
+    @pytest.mark.oracle
     def test_the_same_devices_take_part_with_and_without_learning(self):
         trained = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=True)
         priced = edgefl.run(self.wait(2, [[0, 1], [2]], 12), train=False)
@@ -427,17 +438,17 @@ class TestFedAvgWaits:
         assert server["moves"].tolist() == server["total"].tolist() == [0.0]
 
     def test_draws_are_uniform_and_kept_until_heard(self):
-        """Each of ten in 3 of 10 draws: 3,000, standard deviation 25 of 900; five of them."""
+        """Each of ten in 3 of 10 draws: 1,000, standard deviation 14.5 of 300; five of them."""
         algorithm = FedAvg(max_participants=3, mode="wait")
         nobody = np.empty(0, dtype=np.int64)
         counts = np.zeros(10)
-        for index in range(3000):
+        for index in range(1000):
             drawn = algorithm.awaited(nobody, nobody, 10, Streams(1).generator("awaited", 0, index))
             counts[drawn] += 1
             left = algorithm.awaited(drawn, drawn[:2], 10, Streams(1).generator("awaited", 0, index))
             assert left.tolist() == drawn[2:].tolist()
-        assert counts.sum() == 9000
-        assert np.abs(counts - 900).max() < 125
+        assert counts.sum() == 3000
+        assert np.abs(counts - 300).max() < 73
 
     @pytest.mark.parametrize(
         ("keys", "more", "message"),
@@ -473,8 +484,8 @@ class TestMinimalUploads:
         minimal = Simulation(algorithm, PARTIAL, minimal=True, **options)
         assert torch.allclose(naive.models, minimal.models, rtol=1e-12, atol=1e-14)
 
-    @pytest.mark.parametrize("kind", ["scaffold", "feddc", "fedssg"])
-    @pytest.mark.parametrize("engine", ["serial", "batched"])
+    @pytest.mark.parametrize(("kind", "engine"), [("scaffold", "batched"), ("feddc", "serial"), ("fedssg", "batched")])
+    @pytest.mark.oracle
     def test_through_the_learner(self, kind, engine, tmp_path):
         """Devices of one to three samples and steps."""
         path = tmp_path / "parts.json"
@@ -490,6 +501,7 @@ class TestMinimalUploads:
         assert (second.rounds["bytes_up"] < first.rounds["bytes_up"]).all()
         assert second.rounds["bytes_down"].equals(first.rounds["bytes_down"])
 
+    @pytest.mark.oracle
     def test_the_server_knows_what_each_device_has_got(self):
         """Also where each got another model and another control variate."""
         more = {"policy": {"kind": "buffered", "buffer": 2}, "participants": 3}

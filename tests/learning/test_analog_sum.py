@@ -73,6 +73,7 @@ def test_sums_of_several_base_stations_add_up_their_errors():
 
 
 @pytest.mark.parametrize("silence", [0.3, 0.8])
+@pytest.mark.oracle
 def test_coefficients_that_were_not_sent_miss_the_mean(silence):
     """Against the closed form, to four standard errors; the common part correlates updates by a half."""
     rows = 4

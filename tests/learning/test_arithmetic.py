@@ -59,6 +59,7 @@ def test_products_are_written_into_rows_of_a_longer_vector(clients, n, m, k):
 
 @pytest.mark.usefixtures("library")
 @one_thread_each()  # as all training: several would divide a single product among them, and its sums
+@pytest.mark.oracle
 def test_a_client_has_the_same_bits_alone_as_among_others():
     a = drawn(32, 50, 784)
     b = drawn(32, 784, 200)

@@ -109,9 +109,10 @@ def test_mifas_devices_keep_no_more_than_has_arrived(codec):
         edgefl.load({**scenario, "training": {"codec": fine}})
 
 
+@pytest.mark.oracle
 def test_scalars_and_several_vectors():
     """SCAFFOLD's two vectors are both encoded; a whole run learns."""
-    base = {"rounds": 15, "devices": {"count": 10}, "training": {"codec": {"kind": "uniform", "bits_each": 6}}}
+    base = {"rounds": 3, "devices": {"count": 10}, "training": {"codec": {"kind": "uniform", "bits_each": 6}}}
     for algorithm in ("scaffold", "fednova"):
         result = edgefl.run({**base, "algorithm": algorithm}, device="cpu")
         assert result.status == "finished"

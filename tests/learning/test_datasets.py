@@ -71,6 +71,7 @@ def test_mnist_from_raw_files_and_from_npz(tmp_path):
     assert (raw.mean, raw.std, raw.classes) == (npz.mean, npz.std, npz.classes) == (0.1307 * 255, 0.3081 * 255, 10)
 
 
+@pytest.mark.oracle
 def test_real_mnist(data_folder):
     data = Mnist(path=data_folder).load()
     assert data.train_x.shape == (60000, 28, 28)

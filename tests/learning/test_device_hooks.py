@@ -44,6 +44,7 @@ def run(algorithm, *, flip_data=False, engine="serial"):
 
 @pytest.mark.parametrize("base", [FedAvg(), Scaffold(option="I")], ids=["fedavg", "scaffold"])
 @pytest.mark.parametrize("engine", ["serial", "batched"])
+@pytest.mark.oracle
 def test_training_on_flipped_labels_is_training_on_flipped_data(engine, base):
     """Bit for bit, also in the pass over all samples that option I of SCAFFOLD makes."""
     by_hook = run(Flip(base=base), engine=engine)
@@ -118,6 +119,7 @@ class Noisy(FedAvg):
         return {**after, "w": after["w"] + server["w"].new_tensor(noise)}
 
 
+@pytest.mark.oracle
 def test_draws_of_hooks_do_not_depend_on_the_engine_and_follow_the_seed():
     def parameters(engine, seed):
         training = {**SWEEP_BASE["training"], "engine": engine}

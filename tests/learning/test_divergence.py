@@ -30,6 +30,7 @@ def parabola(rate, **changes):
     return {**base, **changes}
 
 
+@pytest.mark.oracle
 def test_a_model_that_is_finite_and_of_no_use(tmp_path, capsys):
     """One step at this rate leaves finite weights, whose outputs are none: only the test can tell."""
     scenario = {**DIGITS, "rounds": 1, "training": {**STEP, "lr": 1e20}}

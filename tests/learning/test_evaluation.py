@@ -1,6 +1,7 @@
 """Evaluation in the background: rows are whole, in order, and the same as if every round had waited."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,8 +23,14 @@ BASE = {
 TESTED = ["test_loss", "test_accuracy"]
 
 
+@cache
+def every_round():
+    return edgefl.run(BASE).rounds
+
+
+@pytest.mark.oracle
 def test_eval_every_evaluates_those_rounds_and_the_last():
-    every = edgefl.run(BASE).rounds
+    every = every_round()
     third = edgefl.run({**BASE, "report": {"eval_every": 3}}).rounds
     evaluated = third["test_loss"].notna()
     assert third["round"][evaluated].tolist() == [3, 6, 7]
@@ -32,6 +39,7 @@ def test_eval_every_evaluates_those_rounds_and_the_last():
     assert third.drop(columns=TESTED).equals(every.drop(columns=TESTED))
 
 
+@pytest.mark.oracle
 def test_the_last_round_is_evaluated_wherever_a_run_ends():
     full = edgefl.run({**BASE, "report": {"eval_every": 4}})
     early = edgefl.run({**BASE, "report": {"eval_every": 4}, "stop": {"time_s": full.rounds["time_s"][4]}})
@@ -39,13 +47,15 @@ def test_the_last_round_is_evaluated_wherever_a_run_ends():
     assert early.summary["final_accuracy"] == early.rounds["test_accuracy"][4]
 
 
+@pytest.mark.oracle
 def test_a_wanted_accuracy_ends_the_run_in_its_round():
-    accuracies = edgefl.run(BASE).rounds["test_accuracy"]
+    accuracies = every_round()["test_accuracy"]
     wanted = accuracies[2]
     first = int(np.argmax(accuracies >= wanted))
     assert len(edgefl.run({**BASE, "stop": {"accuracy": wanted}}).rounds) == first + 1
 
 
+@pytest.mark.oracle
 def test_progress_reports_each_round_once_in_order_and_complete():
     rows = []
     result = edgefl.run({**BASE, "report": {"eval_every": 2}}, progress=lambda row: rows.append(dict(row)))
@@ -54,6 +64,7 @@ def test_progress_reports_each_round_once_in_order_and_complete():
     assert [row["train_loss"] for row in rows] == result.rounds["train_loss"].tolist()
 
 
+@pytest.mark.oracle
 def test_the_manifest_says_how_clients_were_trained(tmp_path):
     import json
 
@@ -63,8 +74,8 @@ def test_the_manifest_says_how_clients_were_trained(tmp_path):
     assert manifest["learner"] == {"engine": "serial", "kernel": "autograd", "width": 1, "state_home": "device"}
 
 
-@pytest.mark.parametrize("engine", ["serial", "batched"])
-@pytest.mark.parametrize("precision", ["bfloat16", "tf32"])
+@pytest.mark.oracle
+@pytest.mark.parametrize(("precision", "engine"), [("bfloat16", "serial"), ("bfloat16", "batched"), ("tf32", "serial")])
 def test_reduced_precision_stays_near(engine, precision):
     """bfloat16 has 8 bits of mantissa: products err by 2^-8, a short run by a few hundredths."""
     training = {"local_epochs": 1, "engine": engine}
@@ -89,8 +100,15 @@ QUADRATIC = {
 }
 
 
-@pytest.mark.parametrize("algorithm", ["fedavg", "scaffold", "mifa", "fedasync"])
-@pytest.mark.parametrize("engine", [{"engine": "serial"}, {"engine": "batched", "width": 2}])
+SERIAL = {"engine": "serial"}
+BATCHED = {"engine": "batched", "width": 2}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "engine"),
+    [("fedavg", SERIAL), ("fedavg", BATCHED), ("scaffold", BATCHED), ("mifa", SERIAL), ("fedasync", BATCHED)],
+)
+@pytest.mark.oracle
 def test_sel_and_all_by_hand(algorithm, engine):
     """Local models again from the global ones; device 3 is never asked, and counts with the initial model."""
     keys = {**QUADRATIC, "training": {**QUADRATIC["training"], **engine}, "algorithm": algorithm}
@@ -156,6 +174,7 @@ def test_sel_and_all_are_weighted_as_the_algorithm_weighs(algorithm, weights, tm
         assert result.rounds[f"{name}_loss"][0] == pytest.approx(a * model**2 + b * model + c, rel=1e-12)
 
 
+@pytest.mark.oracle
 def test_with_all_devices_and_equal_weights_all_three_models_are_equal():
     keys = {**BASE, "server": {}, "algorithm": {"kind": "fedavg", "weighting": "uniform"}}
     rounds = edgefl.run({**keys, "report": {"models": ["all", "sel"], "eval_every": 3}}).rounds
@@ -175,6 +194,7 @@ def test_sel_is_empty_where_nothing_arrived_and_all_stays():
     assert (rounds["all_loss"].diff()[1:][~nothing[1:]] != 0).all()
 
 
+@pytest.mark.oracle
 def test_the_last_round_has_them_wherever_a_run_ends():
     report = {"models": ["sel", "all"], "eval_every": 4}
     base = {**BASE, "training": {"local_epochs": 1}}
@@ -209,8 +229,16 @@ def accuracy_on(result, model, devices):
     return ((x @ weights.T + bias).argmax(axis=1) == data.train_y[rows]).mean()
 
 
-@pytest.mark.parametrize("policy", ["synchronous", "sequential"])
-@pytest.mark.parametrize("whose", ["participants", "random", "all"])
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    ("whose", "policy"),
+    [
+        ("participants", "sequential"),
+        ("participants", "synchronous"),
+        ("random", "sequential"),
+        ("all", "synchronous"),
+    ],
+)
 def test_accuracy_on_training_samples(whose, policy):
     """The accuracy is that of the last round's model, by the definition; nothing else of the run changes."""
     plain = {**TRAINED, "server": {"participants": 4, "policy": policy}, "model": {"kind": "logistic"}}
@@ -227,6 +255,7 @@ def test_accuracy_on_training_samples(whose, policy):
     assert result.rounds["train_accuracy"].iloc[-1] == accuracy_on(result, result.parameters, devices)
 
 
+@pytest.mark.oracle
 def test_a_round_without_updates_has_no_participants_to_test_on():
     faults = {"failure_probability": 0.6, "attempts": 1}
     changes = {"rounds": 12, "server": {"participants": 1}, "radio": {"faults": faults}}
@@ -244,8 +273,8 @@ def test_functions_have_no_accuracy_to_measure():
 # Losses around local training
 
 
-@pytest.mark.parametrize("algorithm", ["fedavg", "feddyn"])
-@pytest.mark.parametrize("engine", [{"engine": "serial"}, {"engine": "batched", "width": 2}])
+@pytest.mark.oracle
+@pytest.mark.parametrize(("algorithm", "engine"), [("fedavg", BATCHED), ("feddyn", SERIAL)])
 def test_losses_around_local_training_by_hand(algorithm, engine, tmp_path):
     """The losses are those of the received, the local and the next model, on each participant's one function."""
     keys = {**QUADRATIC, "training": {**QUADRATIC["training"], **engine}, "algorithm": algorithm}
@@ -286,6 +315,7 @@ def test_losses_around_local_training_need_one_model_that_the_server_knows_and_k
 
 
 @pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS.members) - {"fedar", "mifa"}))
+@pytest.mark.oracle
 def test_losses_around_local_training_are_written_for_every_algorithm_that_is_accepted(algorithm):
     """Two rounds of each give finite losses of both rounds' participants."""
     result = edgefl.run({**BASE, "rounds": 2, "algorithm": algorithm, "report": {"device_losses": True}})
@@ -309,10 +339,11 @@ def test_losses_around_local_training_name_the_devices_of_the_session():
     assert of_session[2][0] >= 5
 
 
+@pytest.mark.oracle
 def test_predictions_are_a_confusion_matrix(tmp_path):
     """In each named round: rows add up to the test set's classes, the diagonal to the test accuracy."""
     result = edgefl.run({**BASE, "report": {"predictions": [2, 5]}}, out=tmp_path / "run")
-    assert result.rounds.equals(edgefl.run(BASE).rounds)
+    assert result.rounds.equals(every_round())
     found = result.predictions
     assert found.equals(edgefl.read(tmp_path / "run").predictions)
     assert found["round"].unique().tolist() == [2, 5]

@@ -56,6 +56,7 @@ def reference():
 
 
 @pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.oracle
 def test_counts_of_published_networks(reference, name):
     row = reference[name]
     shape = tuple(map(int, row["input"].split("x")))

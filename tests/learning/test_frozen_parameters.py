@@ -81,6 +81,7 @@ def test_a_run_sends_the_frozen_part_with_the_first_download_only(result):
     assert (result.devices["rx_energy_j"][:4] > result.devices["rx_energy_j"][4:8].max()).all()
 
 
+@pytest.mark.oracle
 def test_frozen_parameters_stay_bit_for_bit(result):
     assert len(result.parameters) == ADAPTED_TRAINED
     trained = result.model().state_dict()
@@ -90,6 +91,7 @@ def test_frozen_parameters_stay_bit_for_bit(result):
         assert is_same == name.startswith(("first", "last"))
 
 
+@pytest.mark.oracle
 def test_a_departed_device_that_loses_its_state_downloads_the_frozen_part_again():
     churn = {"kind": "poisson", "arrivals_per_s": 40.0, "stay_s": {"exponential": 0.01}}
     kept, lost = (

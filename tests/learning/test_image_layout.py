@@ -30,6 +30,7 @@ def test_small_models_of_images_get_channels_last(model):
 
 
 @pytest.mark.parametrize("model", [ResNet18(), Derived()])
+@pytest.mark.oracle
 def test_large_ones_and_those_from_outside_get_images_as_they_are(model):
     x = torch.randn(2, *SHAPE)
     assert laid_out(model, x) is x

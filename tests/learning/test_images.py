@@ -69,6 +69,7 @@ def test_missing_files_are_named_with_where_they_belong(tmp_path, kind):
     ],
     ids=lambda value: type(value).__name__,
 )
+@pytest.mark.oracle
 def test_real_files(data_folder, monkeypatch, dataset, sizes, shape, classes, accuracy):
     """The nearest class mean is right as often as the makers of the files found; pixels are standardised."""
     monkeypatch.setenv("EDGEFL_DATA", str(data_folder))

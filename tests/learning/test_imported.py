@@ -1,6 +1,7 @@
 """A user's network: equal to a shipped one with the same layers, and refused in one line if it does not fit."""
 
 import textwrap
+from functools import cache
 
 import numpy as np
 import pytest
@@ -86,9 +87,15 @@ def run(tmp_path, request):
     return call
 
 
+@cache
+def shipped():
+    return edgefl.run({**SMALL, "model": {"kind": "fcn", "hidden": [8]}})
+
+
 @pytest.mark.parametrize("name", ["stack", "Net", "Narrow"])
+@pytest.mark.oracle
 def test_the_same_network_trains_to_the_same_bytes_as_ours(run, name):
-    ours = edgefl.run({**SMALL, "model": {"kind": "fcn", "hidden": [8]}})
+    ours = shipped()
     own = run(name)
     assert (own.parameters == ours.parameters).all()
     assert own.devices.equals(ours.devices)
@@ -99,6 +106,7 @@ def test_the_same_network_trains_to_the_same_bytes_as_ours(run, name):
     assert np.allclose(own.rounds["test_loss"], ours.rounds["test_loss"], rtol=room, atol=0)
 
 
+@pytest.mark.oracle
 def test_its_keys_stand_beside_kind_and_are_kept_in_the_scenario(run):
     result = run("stack", hidden=5)
     assert len(result.parameters) == 64 * 5 + 5 + 5 * 10 + 10
@@ -106,21 +114,17 @@ def test_its_keys_stand_beside_kind_and_are_kept_in_the_scenario(run):
     assert load(result.scenario).model == load(run.file).model
 
 
+@pytest.mark.oracle
 def test_a_forward_pass_that_cannot_be_batched_is_trained_one_by_one(run):
     result = run("Net", "training.engine=auto", branch=True)
     assert result.status == "finished"
     assert result.rounds["train_loss"].notna().all()
 
 
+@pytest.mark.oracle
 def test_asking_for_what_cannot_be_batched_is_refused(run):
     with pytest.raises(InputError, match=r"training.engine: .* cannot be batched"):
         run("Net", "training.engine=batched", branch=True)
-
-
-def test_an_imported_network_is_priced_by_its_products():
-    from edgefl.learning.models.imported import Imported
-
-    assert Imported(import_path="torch.nn:Linear", in_features=7, out_features=3).multiplications((7,), 3) == 21
 
 
 @pytest.mark.parametrize(
@@ -143,12 +147,14 @@ def test_misfits_are_refused_in_one_line(run, name, keys, message):
 LIKELIHOOD = {"kind": "torch.nn.functional:nll_loss", "reduction": "none"}
 
 
+@pytest.mark.oracle
 def test_the_negative_log_likelihood_of_logarithms_is_the_cross_entropy(run):
     likelihood = run("logarithms", f"training.loss={LIKELIHOOD}").rounds["train_loss"]
     cross_entropy = run("logarithms").rounds["train_loss"]
     assert likelihood.to_numpy() == pytest.approx(cross_entropy.to_numpy())
 
 
+@pytest.mark.oracle
 def test_the_negative_log_likelihood_of_anything_else_is_refused(run):
     with pytest.raises(InputError, match=r"gives no logarithms of probabilities, as nll_loss takes them: end with"):
         run("stack", f"training.loss={LIKELIHOOD}")
@@ -156,6 +162,7 @@ def test_the_negative_log_likelihood_of_anything_else_is_refused(run):
         edgefl.run({**SMALL, "model": "mlp"}, overrides=[f"training.loss={LIKELIHOOD}"])
 
 
+@pytest.mark.oracle
 def test_validate_and_run_refuse_what_the_trial_finds_and_write_nothing(run, capsys):
     with pytest.raises(InputError, match="changes its attribute calls in the forward pass"):
         run("Counter")
@@ -177,6 +184,7 @@ def test_a_token_id_above_the_vocabulary_is_the_networks_fault(run, tmp_path):
         run("words", *data)
 
 
+@pytest.mark.oracle
 def test_a_subclass_of_sequential_is_not_taken_for_a_plain_stack(run):
     result = run("Parts")
     module = result.model()

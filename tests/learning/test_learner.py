@@ -53,9 +53,9 @@ def learner():
     """Makes learners, and closes them."""
     with learners() as make_any:
 
-        def make(engine="vmap", model=None, algorithm=None, dtype="float32", width=8, processes=1, **keys):
+        def make(engine="vmap", model=None, algorithm=None, dtype="float32", width=8, processes=0, **keys):
             plan = SERIAL if engine == "serial" else Plan("batched", engine, width)
-            keys = {"local_epochs": 3, **keys}
+            keys = {"local_epochs": 2, **keys}
             return make_any(model, algorithm, data=data(dtype), plan=plan, processes=processes, **keys)
 
         yield make
@@ -77,11 +77,27 @@ SOLVERS = [
 ]
 
 
-@pytest.mark.parametrize("training", SOLVERS)
-@pytest.mark.parametrize(("engine", "model"), [("layers", Fcn(hidden=(8,))), ("layers", Logistic()), ("vmap", Cnn())])
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-10)])
-def test_batched_is_serial(learner, training, engine, model, dtype, tolerance):
+DENSE = ("layers", Fcn(hidden=(8,)))
+LINEAR = ("layers", Logistic())
+CONVOLUTION = ("vmap", Cnn())
+# The solver is one for all kernels: each of its keys meets one of them, and the longest list of keys meets each.
+COMBINATIONS = [
+    (*DENSE, SOLVERS[0], "float32"),
+    (*LINEAR, SOLVERS[1], "float64"),
+    (*CONVOLUTION, SOLVERS[2], "float64"),
+    (*DENSE, SOLVERS[3], "float64"),
+    (*LINEAR, SOLVERS[3], "float32"),
+    (*CONVOLUTION, SOLVERS[3], "float64"),
+    (*LINEAR, SOLVERS[4], "float64"),
+    (*DENSE, SOLVERS[5], "float64"),
+    (*CONVOLUTION, SOLVERS[5], "float32"),
+]
+
+
+@pytest.mark.parametrize(("engine", "model", "training", "dtype"), COMBINATIONS)
+def test_batched_is_serial(learner, engine, model, training, dtype):
     """Relative to the size of the update; unequal clients, short batches and all parts of the solver."""
+    tolerance = {"float32": 1e-5, "float64": 1e-10}[dtype]
     prox = FedProx(mu=0.1)
     serial, serial_loss = train(learner("serial", model, prox, dtype, **training))
     batched, batched_loss = train(learner(engine, model, prox, dtype, **training))
@@ -152,21 +168,15 @@ def test_the_order_of_jobs_changes_nothing(learner, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_number_of_workers_changes_nothing(learner, engine):
     """Also none at all: then training happens in this process."""
-    results = [train(learner(engine, width=2, processes=count))[0].vectors["delta"] for count in (0, 1, 2, 5)]
+    results = [train(learner(engine, width=2, processes=count))[0].vectors["delta"] for count in (0, 1, 4)]
     assert all(torch.equal(results[0], result) for result in results[1:])
 
 
 @pytest.mark.parametrize("engine", ["vmap", "layers"])
 def test_the_width_of_a_chunk_changes_no_more_than_rounding(learner, engine):
-    whole, *others = (train(learner(engine, width=width))[0].vectors["delta"] for width in (8, 1, 2, 3))
+    whole, *others = (train(learner(engine, width=width))[0].vectors["delta"] for width in (8, 1, 4))
     for narrow in others:
         assert torch.allclose(whole, narrow, rtol=1e-5, atol=1e-7)
-
-
-def test_clients_learn_the_same_alone_and_together(learner):
-    together = train(learner("serial"))[0].vectors["delta"]
-    alone = torch.cat([train(learner("serial"), [device])[0].vectors["delta"] for device in range(len(SIZES))])
-    assert torch.equal(together, alone)
 
 
 def test_jobs_of_different_rounds_and_models_in_one_call(learner):
@@ -296,15 +306,6 @@ def test_evaluation_against_hand_count(learner):
     assert evaluation.loss == pytest.approx(-log_p[np.arange(30), arrays.test_y].mean(), rel=1e-12)
 
 
-def test_per_device_accuracies_against_hand_count(learner):
-    of = learner(model=Logistic(), dtype="float64")
-    w = torch.linspace(-1, 1, 63, dtype=torch.float64)
-    arrays = data("float64")
-    logits = arrays.train_x.reshape(-1, 20) @ w[:60].view(3, 20).numpy().T + w[60:].numpy()
-    correct = logits.argmax(axis=1) == arrays.train_y
-    assert of.evaluator.accuracies(w, of.statistics).tolist() == [correct[part].mean() for part in parts()]
-
-
 def test_chunks_do_not_change_training_or_evaluation(learner, monkeypatch):
     of = learner()
     whole = of.evaluate(of.initial).result()
@@ -315,7 +316,7 @@ def test_chunks_do_not_change_training_or_evaluation(learner, monkeypatch):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_divergence_names_round_and_device(learner, engine):
-    of = learner(engine, lr=1e30, local_epochs=20)
+    of = learner(engine, lr=1e30, local_epochs=4, processes=1)
     with pytest.raises(RunError, match=r"round 5: device \d: local training diverged .* training.lr"):
         train(of)
 

@@ -19,14 +19,13 @@ from edgefl.learning.models import MODELS, Model
 from edgefl.learning.models.fcn import Fcn, Mlp
 from edgefl.learning.models.lenet import LeNetFemnist
 from edgefl.learning.models.logistic import Logistic
-from edgefl.learning.models.resnet import ResNet18
 from edgefl.learning.models.svhn import SvhnCnn
 
 SIZES = [9, 4, 6]
 CHAOTIC = (
     "resnet34_feat"  # 34 layers normalised over a handful of samples: rounding reaches the first digit in 20 steps
 )
-LARGE = 1_000_000  # parameters, from which 20 steps are left to the slow tests
+LARGE = 1_000_000  # parameters, from which more than one step is left to the slow tests
 KERNELS = {"layers": Plan("batched", "layers", 8), "vmap": Plan("batched", "vmap", 8)}
 PLAIN = {"logistic", "mlp", "fcn", "lenet5", "cnn", "cnn_mnist", "cnn_femnist", "cnn_mifa", "lenet_femnist", "vgg9"}
 
@@ -44,7 +43,7 @@ def parts():
 
 def trained(model, shape, classes, plan, algorithm=FedAvg(), *, dtype="float64", **training):  # noqa: B008
     """Deltas [C, d], the mean loss and the statistics after one round of all clients."""
-    work = {"batch_size": 4, "lr": 0.05, "local_steps": 20, **training}
+    work = {"batch_size": 4, "lr": 0.05, "local_steps": 6, **training}
     arrays = data(model, shape, classes, dtype)
     of = make_learner(model, algorithm, data=arrays, parts=parts(), seed=3, plan=plan, **work)
     updates, loss = train_round(of, range(len(SIZES)), 2)
@@ -63,7 +62,8 @@ def assert_alike(expected, got, tolerance):
 
 
 def kernels_of(model, shape, classes):
-    network = Network(model.module(shape, classes))
+    with torch.device("meta"):
+        network = Network(model.module(shape, classes))
     return [name for name in KERNELS if name == "vmap" or LayersGradient.fits(network, model)]
 
 
@@ -73,11 +73,14 @@ def is_large(name):
 
 
 # A language model has a label for each token: tests/learning/test_adapters.py trains one.
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", [name for name in MODEL_NAMES if name != "llama"])
 def test_every_model_in_every_engine(name):
-    """Relative 1e-10 in double precision; 20 steps, for large models 2 small ones on batches that do not blow up."""
+    """Relative 1e-10 in double precision; 6 steps, for large models a small one on a batch that does not blow up."""
     model, shape, classes = default(name)
-    work = {"local_steps": 2, "lr": 1e-3, "batch_size": "full"} if is_large(name) else {}
+    work = {}
+    if is_large(name):
+        work = {"local_steps": 1, "lr": 1e-3, "batch_size": "full"}
     oracle = trained(model, shape, classes, SERIAL, **work)
     for kernel in kernels_of(model, shape, classes):
         assert_alike(oracle, trained(model, shape, classes, KERNELS[kernel], **work), 1e-10)
@@ -88,23 +91,24 @@ def test_every_model_in_every_engine(name):
 def test_large_models_in_every_engine_for_20_steps(name):
     """Clients with more than four samples are compared: normalised over fewer, rounding grows tenfold a step."""
     model, shape, classes = default(name)
-    work = {"lr": 1e-4, "batch_size": "full"}
+    work = {"lr": 1e-4, "batch_size": "full", "local_steps": 20}
     oracle = trained(model, shape, classes, SERIAL, **work)[0]
     for kernel in kernels_of(model, shape, classes):
         for a, b, size in zip(oracle, trained(model, shape, classes, KERNELS[kernel], **work)[0], SIZES, strict=True):
             assert size <= 4 or torch.linalg.norm(a - b) <= 1e-8 * torch.linalg.norm(a)
 
 
-@pytest.mark.parametrize("name", sorted(PLAIN | {"fasttext", "din"}))
+@pytest.mark.parametrize("name", ["logistic", "mlp", "lenet5", "fasttext", "din"])
 def test_engines_agree_in_single_precision(name):
-    """Relative 1e-5 after 20 steps, at a learning rate that does not amplify rounding."""
+    """Relative 1e-5 after 6 steps, at a learning rate that does not amplify rounding."""
     model, shape, classes = default(name)
-    work = {"dtype": "float32", "lr": 0.01, "local_steps": 2 if is_large(name) else 20}
+    work = {"dtype": "float32", "lr": 0.01}
     oracle = trained(model, shape, classes, SERIAL, **work)
     for kernel in kernels_of(model, shape, classes):
         assert_alike(oracle, trained(model, shape, classes, KERNELS[kernel], **work), 1e-5)
 
 
+@pytest.mark.oracle
 def test_the_plain_stacks_have_gradients_by_hand():
     assert {name for name in MODELS.members if "layers" in kernels_of(*default(name))} == PLAIN
 
@@ -185,8 +189,9 @@ class Held(FedAvg):
         return losses + 0.1 * (getattr(own, self.by) - getattr(references["other"], self.by)).square().mean(dim=-1)
 
 
-@pytest.mark.parametrize("algorithm", [FedAvg(), Held(by="outputs"), Held(by="z")], ids=repr)
-@pytest.mark.parametrize("width", [1, 2, 8])
+@pytest.mark.parametrize(
+    ("width", "algorithm"), [(1, Held(by="z")), (2, FedAvg()), (2, Held(by="outputs")), (8, Held(by="z"))], ids=repr
+)
 def test_each_layer_by_hand_is_autograd(width, algorithm):
     shape = (14, 18)
     classes = 5
@@ -197,8 +202,7 @@ def test_each_layer_by_hand_is_autograd(width, algorithm):
         assert torch.linalg.norm(free - oracle[0]) > 1e-3 * torch.linalg.norm(free)
 
 
-@pytest.mark.parametrize("batch_size", [16, "full"])
-@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize(("width", "batch_size"), [(1, 16), (2, "full")])
 def test_pooling_takes_no_memory_that_others_still_need(width, batch_size):
     shape = (14, 18)
     work = {"batch_size": batch_size}
@@ -213,6 +217,7 @@ class TestBatchNorm:
     shape = (8, 8)
     classes = 3
 
+    @pytest.mark.oracle
     def test_one_step_of_one_client_against_torch(self):
         torch.manual_seed(0)
         arrays = data(self.model, self.shape, self.classes, "float64")
@@ -248,12 +253,14 @@ class TestBatchNorm:
         of.close()
         return of.statistics, states
 
+    @pytest.mark.oracle
     def test_the_server_averages_by_samples(self):
         alone = [self.statistics([[device]])[0] for device in range(3)]
         together, _ = self.statistics([[0, 1, 2]])
         expected = sum(n * s for n, s in zip(SIZES, alone, strict=True)) / sum(SIZES)
         assert torch.allclose(together, expected, rtol=1e-9)
 
+    @pytest.mark.oracle
     def test_local_statistics_stay_with_their_device(self):
         """Device 0 goes on from its own, whatever others did meanwhile; averaged ones it would have received."""
         _, twice = self.statistics([[0], [0]], batch_norm="local")
@@ -267,11 +274,6 @@ class TestBatchNorm:
         assert paired(batches).tolist() == [[3, 1], [4, 5], [9, 3], [1, 4], [3, 9], [5, 3]]
         assert paired(np.array([[7], [7]])).tolist() == [[7, 7], [7, 7]]
 
-    def test_images_that_shrink_to_one_pixel_can_be_trained_with_any_number_of_samples(self):
-        """Torch refuses to normalise a single value; 9 samples in batches of 4 leave one alone."""
-        deltas, *_ = trained(ResNet18(stem="imagenet", norm="batch"), (8, 8), 10, KERNELS["vmap"], local_steps=3)
-        assert torch.isfinite(deltas).all()
-
 
 class TestDropout:
     """Masks are keyed by client, round, step and layer."""
@@ -280,11 +282,12 @@ class TestDropout:
     shape = (8, 8)
     classes = 3
 
+    @pytest.mark.oracle
     def test_engines_and_widths_draw_the_same_masks(self):
-        oracle = trained(self.model, self.shape, self.classes, SERIAL, local_steps=4)
-        for width in (1, 2, 8):
+        oracle = trained(self.model, self.shape, self.classes, SERIAL, local_steps=2)
+        for width in (2, 8):
             plan = Plan("batched", "vmap", width)
-            assert_alike(oracle, trained(self.model, self.shape, self.classes, plan, local_steps=4), 1e-10)
+            assert_alike(oracle, trained(self.model, self.shape, self.classes, plan, local_steps=2), 1e-10)
 
     @pytest.mark.parametrize("algorithm", [FedAvg(), Moon(first_previous="random")])
     @pytest.mark.parametrize("model", [Mlp(hidden=(6,), dropout=0.5), Fcn(hidden=(7, 6), dropout=0.3)])
@@ -292,7 +295,7 @@ class TestDropout:
         """Also under a loss of representations, which are those before a dropout that the last layer follows."""
         assert layers_of(model.module((4,), 3))
         oracle = trained(model, (4,), 3, SERIAL, algorithm, local_steps=4)
-        for width in (1, 2, 8):
+        for width in (2, 8):
             plan = Plan("batched", "layers", width)
             assert_alike(oracle, trained(model, (4,), 3, plan, algorithm, local_steps=4), 1e-10)
 
@@ -300,11 +303,6 @@ class TestDropout:
         oracle = trained(LeNetFemnist(), (28, 28), 3, SERIAL, Moon(first_previous="random"), local_steps=2)
         by_hand = trained(LeNetFemnist(), (28, 28), 3, KERNELS["layers"], Moon(first_previous="random"), local_steps=2)
         assert_alike(oracle, by_hand, 1e-10)
-
-    def test_dropout_zeroes_activations(self):
-        without = trained(SvhnCnn(dropout=0.0), self.shape, self.classes, SERIAL, local_steps=4)
-        with_it = trained(self.model, self.shape, self.classes, SERIAL, local_steps=4)
-        assert not torch.allclose(without[0], with_it[0], rtol=1e-2)
 
     def test_other_dropout_layers_draw_from_torch_with_the_key(self):
         network = Network(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Dropout2d(0.5), nn.Flatten()), own_code=True)
@@ -332,5 +330,5 @@ class SquaredOutputs(Moon):
 def test_a_contrast_by_hand_is_that_of_autograd(model, algorithm):
     """Also of dense layers whose references are computed by one product, and where outputs are representations."""
     oracle = trained(model, (4,), 3, SERIAL, algorithm, local_steps=4)
-    for width in (1, 2, 8):
+    for width in (2, 8):
         assert_alike(oracle, trained(model, (4,), 3, Plan("batched", "layers", width), algorithm, local_steps=4), 1e-10)

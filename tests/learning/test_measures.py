@@ -78,6 +78,7 @@ def test_every_says_which_rounds_are_measured():
     assert result.rounds["f1"].isna().tolist() == [True, False, True]
 
 
+@pytest.mark.oracle
 def test_a_key_and_its_member_record_the_same():
     by_key = edgefl.run({**CLASSES, "report": {"device_losses": True, "gradient_norm": True, "predictions": [1, 2, 3]}})
     by_kind = edgefl.run(asked("device_losses", "gradient_norm", "predictions"))
@@ -87,6 +88,7 @@ def test_a_key_and_its_member_record_the_same():
     assert by_key.rounds.equals(by_kind.rounds)
 
 
+@pytest.mark.oracle
 def test_measures_change_nothing_of_what_is_learned():
     plain = edgefl.run(CLASSES)
     measured = edgefl.run(asked("f1", "auc", {"kind": "calibration", "by_device": True}, "gradient_norm"))
@@ -142,6 +144,7 @@ ONE_OUTPUT = """
 
 
 @pytest.mark.parametrize("dataset", ["one_label", "labels"])
+@pytest.mark.oracle
 def test_models_of_yes_or_no_labels_get_an_accuracy(tmp_path, dataset):
     """A network with one output, and one of three labels a sample: both learn to tell signs, with logits as outputs."""
     module = f"binary_{dataset}"
@@ -161,6 +164,7 @@ def test_models_of_yes_or_no_labels_get_an_accuracy(tmp_path, dataset):
         assert result.rounds["exact_match"].equals(result.rounds["binary_accuracy"].rename("exact_match"))
 
 
+@pytest.mark.oracle
 def test_a_measure_from_outside_is_found_everywhere(tmp_path):
     file = written(tmp_path / "here", asked("own_moves:Moves"), own_moves=MOVES)
     result = edgefl.run(file, out=tmp_path / "run")
@@ -193,6 +197,7 @@ TOP_2 = """
 """
 
 
+@pytest.mark.oracle
 def test_an_own_score_has_a_table_by_device_without_declaring_one(tmp_path):
     scenario = asked({"kind": "own_score:TopTwo", "by_device": True}, {"kind": "confusion", "by_device": True})
     result = edgefl.run(written(tmp_path / "here", scenario, own_score=TOP_2), out=tmp_path / "run")
@@ -207,6 +212,7 @@ def test_an_own_score_has_a_table_by_device_without_declaring_one(tmp_path):
     assert (hits > right + 0.5).any()
 
 
+@pytest.mark.oracle
 def test_a_file_of_the_users_with_the_name_of_an_own_table_is_not_replaced(tmp_path):
     file = written(tmp_path / "here", asked("kept_moves:Moves"), kept_moves=MOVES)
     folder = tmp_path / "run"

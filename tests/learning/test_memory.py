@@ -39,19 +39,21 @@ def models():
     return sum(tensor.numel() % PARAMETERS == 0 and tensor.numel() > 0 for tensor in found)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", POLICIES)
 def test_models_do_not_add_up(name, monkeypatch, new_objects_alone):
     """Each evaluation, each model under way and each update is let go of; the first rounds fill what there is."""
     counts = []
     monkeypatch.setattr("edgefl.learning.learner.learner.cores", lambda: 1)
-    keys = {**BASE, "rounds": 60, "model": {"kind": "fcn", "hidden": HIDDEN}, "server": POLICIES[name]}
-    edgefl.run(keys, device="cpu", progress=lambda row: counts.append(models()) if row["round"] % 10 == 0 else None)
+    keys = {**BASE, "rounds": 24, "model": {"kind": "fcn", "hidden": HIDDEN}, "server": POLICIES[name]}
+    edgefl.run(keys, device="cpu", progress=lambda row: counts.append(models()) if row["round"] % 4 == 0 else None)
     assert len(counts) == 6
     assert min(counts) > 0
     # Devices under way hold the models that they received, and evaluations theirs.
     assert max(counts[3:]) <= max(counts[:3]) + 2, counts
 
 
+@pytest.mark.oracle
 def test_evaluations_under_way_are_bounded(monkeypatch):
     """However slow they are: the round that would be one too many waits for the first of them."""
     under_way = []

@@ -168,8 +168,8 @@ class Words(nn.Module):
         return self.last(states[:, -1])
 
 
-@pytest.mark.parametrize("engine", ["auto", "serial"])
-def test_an_lstm_on_token_ids_is_trained_and_priced(engine):
+@pytest.mark.oracle
+def test_an_lstm_on_token_ids_is_trained_and_priced():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 10, (40, 7))
     y = np.arange(40) % 3
@@ -179,7 +179,7 @@ def test_an_lstm_on_token_ids_is_trained_and_priced(engine):
         "data": {"dataset": edgefl.arrays(x[:30], y[:30], x[30:], y[30:])},
         "devices": {"count": 3},
         "server": {"participants": 2},
-        "training": {"local_steps": 2, "engine": engine},
+        "training": {"local_steps": 2},
     }
     own = edgefl.run({**scenario, "model": {"kind": Words}})
     parameters = 10 * 4 + 4 * 8 * (4 + 8) + 2 * 4 * 8 + 8 * 3 + 3

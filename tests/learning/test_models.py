@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from model_cases import MODEL_NAMES, default, samples
-from torch.func import functional_call, vmap
+from model_cases import default, samples
 from torch.utils.flop_counter import FlopCounterMode
 
 from edgefl.learning.models import MODELS
@@ -75,20 +74,22 @@ def test_published_sizes(model, shape, classes, parameters, multiplications):
     assert model.multiplications(shape, classes) == multiplications == counter.get_total_flops() / 2 / 3
 
 
-@pytest.mark.parametrize("model", [ResNet18(), ResNet34(stem="imagenet"), ResNet20(), SvhnCnn()])
-@pytest.mark.parametrize("shape", [(28, 28), (1, 17, 23), (4, 9, 9)])
+@pytest.mark.parametrize(
+    ("model", "shape"),
+    [
+        (ResNet18(), (28, 28)),
+        (ResNet18(), (1, 17, 23)),
+        (ResNet34(stem="imagenet"), (4, 9, 9)),
+        (ResNet20(), (1, 17, 23)),
+        (SvhnCnn(), (4, 9, 9)),
+    ],
+)
 def test_counts_follow_odd_sizes_and_other_channels(model, shape):
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
         module = model.module(shape, 7)
         assert module(samples(model, shape)).shape == (3, 7)
     assert model.parameters(shape, 7) == sum(p.numel() for p in module.parameters())
     assert model.multiplications(shape, 7) == counter.get_total_flops() / 2 / 3
-
-
-def test_batch_norm_statistics_are_not_parameters():
-    with torch.device("meta"):
-        module = SvhnCnn().module(COLOUR, 10)
-    assert sum(buffer.numel() for buffer in module.buffers() if buffer.is_floating_point()) == 640
 
 
 def test_a_price_replaces_counting():
@@ -113,48 +114,11 @@ def test_every_model_builds_from_defaults_and_cites_a_source(name):
     assert "paper" in MODELS.summary(name)
 
 
-@pytest.mark.parametrize("name", MODEL_NAMES)
-def test_stacked_copies_compute_what_each_computes_alone(name):
-    """Two clients at once, each with parameters and samples of its own, as in evaluation: outputs, and gradients."""
-    model, shape, classes = default(name)
-    # In double precision: in single, rounding may carry an activation over a ReLU's corner, and gradients jump there.
-    copies = [model.module(shape, classes).eval().double() for _ in range(2)]
-    named = [{**dict(module.named_parameters()), **dict(module.named_buffers())} for module in copies]
-    stacked = {name: torch.stack([one[name] for one in named]) for name in named[0]}
-    x = torch.stack([samples(model, shape), samples(model, shape)])
-    if x.is_floating_point():
-        x = x.double()
-    together = vmap(lambda p, rows: functional_call(copies[0], p, (rows,)))(stacked, x)
-    alone = torch.stack([module(rows) for module, rows in zip(copies, x, strict=True)])
-    assert torch.allclose(together, alone, rtol=1e-9, atol=1e-9)
-
-    leaves = [stacked[key] for key, _ in copies[0].named_parameters()]
-    found = torch.autograd.grad(together.square().sum(), leaves)
-    for i, module in enumerate(copies):
-        expected = torch.autograd.grad(module(x[i]).square().sum(), list(module.parameters()))
-        for gradient, reference in zip(found, expected, strict=True):
-            assert torch.allclose(gradient[i], reference, rtol=1e-8, atol=1e-9 * (1 + reference.abs().max()))
-
-
-@pytest.mark.parametrize("name", ["lenet5", "cnn", "cnn_mnist", "cnn_femnist", "cnn_mifa", "vgg9"])
-def test_plain_stacks_are_flat(name):
-    module = default(name)[0].module(COLOUR, 10)
-    assert all(not list(layer.children()) for layer in module)
-    assert {type(layer).__name__ for layer in module} <= {
-        "Conv2d",
-        "ReLU",
-        "MaxPool2d",
-        "AdaptiveAvgPool2d",
-        "Flatten",
-        "Linear",
-    }
-
-
-@pytest.mark.parametrize("model", [Vgg9(), ResNet18(norm="none"), ResNet18(), ResNet20()])
+@pytest.mark.parametrize("model", [Vgg9(), pytest.param(ResNet18(norm="none"), marks=pytest.mark.oracle), ResNet20()])
 def test_signals_survive_the_first_forward_pass(model):
     """Without a norm, a stack of many layers drowns or explodes unless it starts from the right scale."""
     torch.manual_seed(0)
-    outputs = model.module(COLOUR, 10)(torch.randn(8, *COLOUR))
+    outputs = model.module(COLOUR, 10)(torch.randn(4, *COLOUR))
     assert 1e-4 < outputs.std(0).mean() < 10
 
 

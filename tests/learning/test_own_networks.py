@@ -25,7 +25,6 @@ pytestmark = [
 
 SIZES = [9, 13, 7]  # unequal, with short batches, none of which has a single sample
 ROUNDS = 2
-ALONE = Plan("batched", "vmap", 1)
 TOGETHER = Plan("batched", "vmap", 2)
 
 # They draw, branch on values, or let samples see each other.
@@ -34,15 +33,12 @@ ONE_BY_ONE = {
     odd_networks.SometimesUsed,
     odd_networks.InPlace,
     odd_networks.Assigned,
-    odd_networks.DataAssigned,
     odd_networks.Started,
     odd_networks.Cumulative,
     odd_networks.OverBatch,
     odd_networks.OwnDropout,
     odd_networks.Noisy,
     odd_networks.Channels,
-    odd_networks.Alpha,
-    odd_networks.Depth,
     odd_networks.Attention,
     odd_networks.Recurrent,
     odd_networks.Padded,
@@ -108,9 +104,9 @@ def test_a_users_network_learns_as_in_plain_pytorch(maker):
 
 @pytest.mark.parametrize("maker", [maker for maker in ALL if maker not in ONE_BY_ONE], ids=name_of)
 def test_clients_together_learn_as_in_plain_pytorch(maker):
+    """Two of the three, and then the third by itself."""
     assert refusal(maker) is None
-    for plan in (ALONE, TOGETHER):
-        check_rounds(maker, plan)
+    check_rounds(maker, TOGETHER)
 
 
 @pytest.mark.parametrize("maker", [maker for maker in ALL if maker in ONE_BY_ONE], ids=name_of)
@@ -194,7 +190,8 @@ parts = st.lists(st.sampled_from(sorted(PARTS)), min_size=1, max_size=5)
 residuals = st.sampled_from(["none", "around all", "own Sequential"])
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@pytest.mark.oracle
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(parts, st.sets(st.integers(0, 4)), st.booleans(), residuals)
 @example(["counting", "assigned", "counting"], set(), False, "around all")  # counts hid that a running mean differs
 def test_random_networks_learn_as_plain_pytorch_has_them(names, frozen, is_shared, residual):

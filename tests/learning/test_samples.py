@@ -217,13 +217,6 @@ class TestAugmentation:
         expected = np.stack([augmented(x[5], draw, augmentation.crop_padding) for draw in draws])
         assert_near(got, normalised(expected), torch.float64)
 
-    def test_the_middle_is_the_image_itself(self, augmentation, shape, stored):
-        x = images(shape, stored)
-        padding = augmentation.crop_padding
-        of = samples(x, augmentation=augmentation)
-        draws = torch.tensor([padding, padding, 0]).expand(*ROWS.shape, 3)
-        assert torch.equal(of.batch(ROWS, draws), of.batch(ROWS))
-
     def test_tests_are_not_augmented(self, augmentation, shape, stored):
         x = images(shape, stored)
         of = samples(x, augmentation=augmentation)
@@ -249,15 +242,6 @@ def test_padding_after_normalisation_is_zero(stored, channels):
     normal = (x.astype(np.float64) - mean) / std
     expected = np.stack([augmented(image, draw, 2) for image, draw in zip(normal, draws, strict=True)])
     assert_near(got.batch(torch.arange(N), torch.from_numpy(draws)), expected, torch.float64)
-
-
-@pytest.mark.parametrize("stored", ["uint8", "float"])
-def test_without_padding_and_mirror_samples_are_unchanged(stored):
-    x = images((3, 8, 8), stored)
-    nothing = Augmentation(crop_padding=0, flip=False)
-    draws = augmentation_draws(ROWS.shape, nothing, np.random.default_rng(0))
-    assert not draws.any()
-    assert torch.equal(samples(x, augmentation=nothing).batch(ROWS, torch.from_numpy(draws)), samples(x).batch(ROWS))
 
 
 def test_draws_of_padded_batches_are_harmless():
@@ -308,7 +292,7 @@ class TestDraws:
 
 SIZES = [7, 20, 13, 1]
 DEVICES = range(len(SIZES))
-PLANS = [SERIAL, *(Plan("batched", kernel, width) for kernel in ("vmap", "layers") for width in (1, 2, 4))]
+PLANS = [SERIAL, *(Plan("batched", kernel, width) for kernel in ("vmap", "layers") for width in (1, 3))]
 
 
 class TestTraining:
@@ -322,7 +306,7 @@ class TestTraining:
             y = rng.integers(0, 3, sum(SIZES))
             data = Data(x, y, x[:9], y[:9], 3, mean=100.0, std=70.0, dtype="float64")
             own = {"data": data, "parts": parts_in_order(SIZES), "seed": 2, "augmentation": augmentation}
-            work = {"batch_size": 4, "local_epochs": 3, **training}
+            work = {"batch_size": 4, "local_epochs": 2, **training}
             with learners() as make:
                 of = make(plan=plan, processes=processes, **own, **work)
                 updates, _ = train_round(of, devices, index)
@@ -339,16 +323,15 @@ class TestTraining:
             for expected, got in zip(oracle, trained(plan, augmentation, **training)[0], strict=True):
                 assert torch.linalg.norm(got - expected) <= 1e-10 * torch.linalg.norm(expected)
 
-    @pytest.mark.parametrize("plan", PLANS, ids=str)
-    def test_augmentation_changes_the_run(self, trained, plan):
+    def test_augmentation_changes_the_run(self, trained):
         """To training and not to tests; and other things in another round."""
         augmentation = Augmentation(crop_padding=2)
-        (with_it, tested) = trained(plan, augmentation)
-        (without, plainly) = trained(plan, None)
+        (with_it, tested) = trained(SERIAL, augmentation)
+        (without, plainly) = trained(SERIAL, None)
         assert tested == plainly
         far = torch.linalg.norm(with_it - without, dim=1) / torch.linalg.norm(without, dim=1)
         assert float(far.min()) > 0.01
-        nothing = trained(plan, Augmentation(crop_padding=0, flip=False))[0]
+        nothing = trained(SERIAL, Augmentation(crop_padding=0, flip=False))[0]
         assert torch.allclose(nothing, without, rtol=1e-10, atol=1e-13)
 
     def test_rounds_have_different_draws(self, trained):
@@ -371,7 +354,7 @@ class TestTraining:
         constant = trained(SERIAL, None, devices=[3], index=index, x=x, **work)[0]
         assert torch.allclose(got, constant, rtol=1e-9, atol=1e-12) == (steps == 1)
 
-    @pytest.mark.parametrize("plan", PLANS, ids=str)
+    @pytest.mark.parametrize("plan", PLANS[::3], ids=str)
     def test_devices_alone_or_together_or_in_a_worker(self, trained, plan):
         augmentation = Augmentation(crop_padding=2)
         together, _ = trained(plan, augmentation, processes=1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -136,6 +136,7 @@ def held(dataset, which, device):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.oracle
 def test_two_clients_learn_as_in_a_loop_of_plain_torch(engine):
     result = edgefl.run(scenario(engine=engine))
     w = edgefl.run({**scenario(lr=1e-30), "rounds": 1}).parameters  # the initial model
@@ -158,8 +159,8 @@ def test_two_clients_learn_as_in_a_loop_of_plain_torch(engine):
     assert result.rounds["train_loss"].tolist() == pytest.approx([np.mean(losses[:6]), np.mean(losses[6:])], rel=1e-5)
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=str)
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize(("plan", "momentum"), [*zip(PLANS, [0.9, 0.0, 0.9], strict=True)], ids=str)
+@pytest.mark.oracle
 def test_mini_batches_of_unequal_clients_are_those_of_plain_torch(plan, momentum):
     """In float64, with short last batches and clients of unequal sizes: padding and ignored labels weigh nothing."""
     model = Imported(import_path="tests.learning.test_several_labels:Tagger")
@@ -216,6 +217,7 @@ def test_the_gradient_of_all_samples_weighs_each_label_the_same(plan):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.oracle
 def test_a_sample_of_padding_alone_changes_nothing(engine):
     x, y = sequences(30)
     kept = np.arange(20) != 2
@@ -232,8 +234,8 @@ def test_a_sample_of_padding_alone_changes_nothing(engine):
         assert runs[0].rounds[column].tolist() == pytest.approx(runs[1].rounds[column].tolist(), rel=1e-6)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("algorithm", ["fedavg", "moon"])
+@pytest.mark.parametrize(("algorithm", "engine"), [("fedavg", "batched"), ("moon", "serial")])
+@pytest.mark.oracle
 def test_a_device_with_padding_alone_learns_nothing(engine, algorithm):
     x, y = sequences(30)
     y[1:20:2] = IGNORED  # all of device 1
@@ -251,8 +253,8 @@ def test_a_device_with_padding_alone_learns_nothing(engine, algorithm):
     assert both.summary["fairness"]["worst_10_percent"] == 0  # none of its labels counts
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("algorithm", ["fedavg", "moon", "scaffold"])
+@pytest.mark.parametrize(("algorithm", "engine"), [("fedavg", "batched"), ("moon", "serial"), ("scaffold", "batched")])
+@pytest.mark.oracle
 def test_one_label_a_sample_is_a_row_of_one_bit_for_bit(engine, algorithm):
     x, y = sequences(30)
     y = np.where(y[:, 0] == IGNORED, 0, y[:, 0])
@@ -278,8 +280,7 @@ def test_one_label_a_sample_is_a_row_of_one_bit_for_bit(engine, algorithm):
     assert runs[0].summary["fairness"] == runs[1].summary["fairness"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("void", [255, IGNORED])
+@pytest.mark.parametrize(("void", "engine"), [(255, "serial"), (IGNORED, "batched")])
 def test_segmentation_by_pixels_takes_the_steps_of_softmax_regression(engine, void):
     rng = np.random.default_rng(4)
     x = rng.normal(size=(12, 2, 3, 4)).astype(np.float32)
@@ -314,6 +315,7 @@ def test_segmentation_by_pixels_takes_the_steps_of_softmax_regression(engine, vo
     assert result.rounds["test_accuracy"].iloc[-1] == pytest.approx((logits.argmax(1) == truths).mean(), rel=1e-12)
 
 
+@pytest.mark.oracle
 def test_accuracies_and_measures_count_labels():
     wanted = scenario()
     wanted["report"] = {
@@ -357,6 +359,7 @@ def test_accuracies_and_measures_count_labels():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.oracle
 def test_a_users_loss_sees_one_label_after_another(tmp_path, engine):
     text = """
 from torch.nn.functional import cross_entropy
@@ -498,6 +501,7 @@ def test_classes_that_occur_in_no_label_are_named_by_the_networks_outputs():
     assert edgefl.run({**wanted, "rounds": 1}).parameters.shape == (4 * VOCABULARY + 35 + 8 * VOCABULARY,)
 
 
+@pytest.mark.oracle
 def test_npz_files_have_owners_and_an_ignored_label(tmp_path):
     x, y = sequences(30)
     padded = np.where(y == IGNORED, 9, y)
@@ -530,6 +534,7 @@ def test_labels_of_pixels_count_as_memory():
     assert found["testing"] == 250 * 7 * 20 * 4
 
 
+@pytest.mark.oracle
 def test_a_run_without_learning_and_its_files(tmp_path):
     """Costs are those of the network, and no file counts the labels of devices."""
     wanted = scenario()
@@ -574,6 +579,7 @@ def test_a_loss_with_an_ignored_label_of_its_own_is_refused(tmp_path, loss, mess
         edgefl.run(scenario(loss=loss) | {"import_from": [str(tmp_path)]}, train=False)
 
 
+@pytest.mark.oracle
 def test_a_loss_that_may_be_zero_does_not_count_as_one_that_ignores_labels(tmp_path):
     (tmp_path / "padded_losses.py").write_text(LOSSES)
     wanted = scenario(loss="padded_losses:margin") | {"import_from": [str(tmp_path)]}
@@ -598,6 +604,7 @@ def test_masks_of_another_shape_are_refused_with_a_remedy(shape, message):
         edgefl.run(wanted, train=False)
 
 
+@settings(max_examples=30)
 @given(
     clients=st.integers(1, 3),
     samples=st.integers(1, 4),
@@ -622,6 +629,7 @@ def test_losses_and_hits_of_samples_are_those_of_torch(clients, samples, shape, 
         assert torch.equal(found.hits, (outputs[client].argmax(1) == y[client]).flatten(1).sum(1))
 
 
+@pytest.mark.oracle
 def test_workers_test_and_train_as_one_process():
     model = Imported(import_path="tests.learning.test_several_labels:Tagger")
     model._maker = Tagger

@@ -43,9 +43,17 @@ def test_adam_is_torchs_step_by_step(settings):
         assert (w - torch.stack([one.detach() for one in clients])).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (3, 1001), (40, 64), (2, 300_001)])
-@pytest.mark.parametrize("decay", [0.0, 1e-4, 0.3])
+@pytest.mark.parametrize(
+    ("shape", "dtype", "decay"),
+    [
+        ((1, 1), torch.float32, 0.3),
+        ((1, 7), torch.float64, 0.0),
+        ((3, 1001), torch.float32, 1e-4),
+        ((40, 64), torch.float32, 0.0),
+        ((40, 64), torch.float64, 0.3),
+        ((2, 300_001), torch.float32, 1e-4),
+    ],
+)
 def test_a_step_in_one_pass_has_the_bits_of_two(shape, dtype, decay):
     """Of plain SGD in the memory of the CPU; also of the first clients of a cohort, whose rows are a view."""
     random = torch.Generator().manual_seed(5)
@@ -109,8 +117,7 @@ def test_keys_of_another_optimizer_are_refused(training, message):
         load({"training": training})
 
 
-@pytest.mark.parametrize("engine", ["serial", "batched"])
-@pytest.mark.parametrize("kind", ["fedavg", "fedacg"])
+@pytest.mark.parametrize(("engine", "kind"), [("serial", "fedavg"), ("batched", "fedacg")])
 def test_the_rate_decays_after_each_local_epoch(engine, kind, tmp_path):
     """Epochs of 1, 2 and 4 steps, three of them: 0.1, 0.05 and 0.025 in each step of an epoch, for each device."""
     path = tmp_path / "parts.json"

@@ -51,8 +51,8 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize("engine", ["serial", "batched"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "engine"), [*zip(CASES, ["serial", "batched"] * 3, strict=True)])
+@pytest.mark.oracle
 def test_training_takes_the_steps_of_plain_torch(name, engine):
     labels, loss, outputs = CASES[name]
     result = edgefl.run(keys(labels, loss, engine=engine), device="cpu")
@@ -75,12 +75,14 @@ def test_training_takes_the_steps_of_plain_torch(name, engine):
     assert result.rounds["test_loss"].iloc[-1] == pytest.approx(mean_loss(N, N + 20).item(), rel=1e-5)
 
 
+@pytest.mark.oracle
 def test_class_without_keys_is_the_default_loss():
     plain = edgefl.run(keys(CLASSES, "cross_entropy"), device="cpu")
     torchs = edgefl.run(keys(CLASSES, nn.CrossEntropyLoss), device="cpu")
     assert torchs.parameters == pytest.approx(plain.parameters, abs=1e-6)
 
 
+@pytest.mark.oracle
 def test_tensors_among_the_keys_are_written_as_lists():
     loss = {"kind": nn.CrossEntropyLoss, "weight": torch.tensor(WEIGHT)}
     result = edgefl.run(keys(CLASSES, loss), device="cpu")
@@ -137,16 +139,16 @@ COUNTS = RNG.poisson(np.exp(X[:, 0])).astype(np.float32)
 POISSON = {"kind": "torch.nn:PoissonNLLLoss", "log_input": False}
 
 
-@pytest.mark.parametrize("engine", ["serial", "batched"])
 @pytest.mark.parametrize(
-    ("network", "labels", "loss", "own"),
+    ("network", "labels", "loss", "own", "engine"),
     [
-        (Positive, YES, "torch.nn:BCELoss", nn.BCELoss()),
-        (Positive, YES, likelihood, nn.BCELoss()),
-        (Counting, COUNTS, POISSON, nn.PoissonNLLLoss(log_input=False)),
+        (Positive, YES, "torch.nn:BCELoss", nn.BCELoss(), "batched"),
+        (Positive, YES, likelihood, nn.BCELoss(), "serial"),
+        (Counting, COUNTS, POISSON, nn.PoissonNLLLoss(log_input=False), "batched"),
     ],
     ids=["probabilities", "function", "rates"],
 )
+@pytest.mark.oracle
 def test_loss_of_positive_outputs_learns_as_in_plain_torch(network, labels, loss, own, engine):
     content = keys(labels, loss, engine=engine) | {"model": {"kind": network, "init": {"kind": "zeros"}}}
     result = edgefl.run(content, device="cpu")

@@ -38,10 +38,14 @@ def problem_of(name, **keys):
     return network_problem(model, Data(x, y, x, y, classes=10), Streams(1), name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=getattr(pytest.mark, "oracle" if name == "resnet18" else "slow")) for name in SIZES],
+)
 def test_each_family_learns_as_its_module(name):
-    keys = {"aux_logits": False, "init_weights": True} if name in AUXILIARY else {}
+    keys = {}
+    if name in AUXILIARY:
+        keys = {"aux_logits": False, "init_weights": True}
     assert problem_of(name, **keys) is None
 
 

@@ -344,24 +344,10 @@ class TestThePrograms:
     """Workers of real processes end with their program."""
 
     @pytest.mark.process
-    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-    def test_workers_end_with_their_killed_parent(self, program, number):
+    def test_workers_end_with_their_terminated_parent(self, program):
         process, found = program("time.sleep(60)")
-        os.kill(process.pid, number)
-        assert process.wait(10) == -number
-        assert wait_until(lambda: not any(alive(pid) for pid in found))
-
-    @pytest.mark.process
-    def test_workers_end_with_a_parent_that_was_killed_during_a_call(self, program):
-        process, found = program("""
-            for of in (first, second):
-                of.submit("sleep", lambda: [60], lambda result: result)
-            print("busy", flush=True)
-            time.sleep(60)
-        """)
-        assert process.stdout.readline() == "busy\n"
-        time.sleep(0.2)
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(10) == -signal.SIGTERM
         assert wait_until(lambda: not any(alive(pid) for pid in found))
 
     @pytest.mark.process
