@@ -59,56 +59,49 @@ def finished(folder):
     return '"status": "finished"' in (folder / "manifest.json").read_text()
 
 
-def test_a_run_writes_where_it_was_told(here, capsys):
+@pytest.mark.oracle
+def test_a_run_and_its_prices_go_where_they_were_told(here, monkeypatch, capsys):
     assert main(["run", "s.yaml", "-o", "out", "--device", "cpu", "--checkpoint-every", "1"]) == 0
     shown = capsys.readouterr().out
     assert shown.splitlines()[-1].split() == ["report", "out/report.html"]
     check(here, "out/report.html", "out/model.safetensors")
     assert finished(here / "out")
+    over = ("--over", "radio.bandwidth_hz=1e6", "--quiet")
+    for more in ((), ("-o", "prices.csv")):
+        monkeypatch.chdir(here)
+        assert main(["what-if", "out", *over, *more]) == 0
+    check(here, "out/what_if.csv", "prices.csv")
 
 
-def test_a_run_writes_to_its_default_folder(here):
-    assert main(["run", "s.yaml", "--seed", "3", *QUIET]) == 0
-    check(here, "results/wanders/seed-3/report.html")
-    assert finished(here / "results/wanders/seed-3")
-
-
-def test_events_go_where_they_were_told(here):
+@pytest.mark.oracle
+def test_a_run_and_its_events_go_to_default_folders(here):
     pytest.importorskip("tensorboard")
-    assert main(["run", "s.yaml", "-o", "out", *QUIET, "--tensorboard", "events"]) == 0
-    check(here, "events")
+    assert main(["run", "s.yaml", "--seed", "3", *QUIET, "--tensorboard", "events"]) == 0
+    check(here, "results/wanders/seed-3/report.html", "events")
+    assert finished(here / "results/wanders/seed-3")
     assert len(list((here / "events").iterdir())) == 1
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("out", [("-o", "out"), ()])
-def test_a_sweep_writes_where_it_was_told(out, here, capsys):
-    assert main(["sweep", "sweep.yaml", *out, "--device", "cpu", "--workers", "1"]) == 0
-    folder = Path("out" if out else "results/sweep")
+@pytest.mark.parametrize(("here", "out"), [(True, "out"), (False, "")], indirect=["here"])
+def test_a_sweep_writes_where_it_was_told(here, out, capsys):
+    named = ("-o", out) if out else ()
+    assert main(["sweep", "sweep.yaml", *named, "--device", "cpu", "--workers", "1"]) == 0
+    folder = Path(out or "results/sweep")
     assert f"index         {folder}/index.csv" in capsys.readouterr().out
     check(here, folder / "report.html", folder / "index.csv")
 
 
-def test_prices_go_where_they_were_told(here, monkeypatch):
-    assert main(["run", "s.yaml", "-o", "out", *QUIET]) == 0
-    monkeypatch.chdir(here)
-    over = ("--over", "radio.bandwidth_hz=1e6", "--quiet")
-    assert main(["what-if", "out", *over]) == 0
-    monkeypatch.chdir(here)
-    assert main(["what-if", "out", *over, "-o", "prices.csv"]) == 0
-    check(here, "out/what_if.csv", "prices.csv")
-
-
-@pytest.mark.process
+@pytest.mark.oracle
+@pytest.mark.parametrize("here", [False], indirect=True)
 def test_python_writes_where_it_was_told(here, monkeypatch):
     assert edgefl.run("s.yaml", out="out", device="cpu").folder == here / "out"
     monkeypatch.chdir(here)
-    edgefl.sweep("sweep.yaml", out="points", device="cpu", workers=1)
-    monkeypatch.chdir(here)
     edgefl.what_if("out", {"radio.bandwidth_hz": [1e6]}, out="prices.csv")
-    check(here, "out/report.html", "points/index.csv", "prices.csv")
+    check(here, "out/report.html", "prices.csv")
 
 
+@pytest.mark.oracle
 def test_data_are_found_where_they_were_named(here):
     rng = np.random.default_rng(1)
     arrays = {"train_x": rng.normal(size=(40, 4)), "test_x": rng.normal(size=(10, 4))}
@@ -134,6 +127,7 @@ def test_the_folder_with_data_stays_the_same(here, monkeypatch):
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("here", [True], indirect=True)
 def test_a_reproduction_writes_where_it_was_told(here):
     library = write_library(here / "library", table_1=PARABOLA + "set: {algorithm: 'wanderer:Wanderer'}\n")
     shutil.copy("wanderer.py", library / "recipes/textbook/bases/wanderer.py")
@@ -143,6 +137,7 @@ def test_a_reproduction_writes_where_it_was_told(here):
     check(here, "out/report.html", "out/measured.csv")
 
 
+@pytest.mark.oracle
 def test_a_flower_app_writes_where_it_was_told(tmp_path, monkeypatch):
     pytest.importorskip("flwr")
     monkeypatch.chdir(tmp_path)

@@ -108,6 +108,7 @@ def test_model_that_torch_cannot_translate_is_refused(tmp_path, capfd):
     assert not (tmp_path / "model.onnx").exists()
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -71,6 +71,7 @@ def slices(events):
     return {track: sorted(each, key=lambda one: one[:2]) for track, each in found.items()}
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", [*RUNS, "failing"])
 def test_every_event_is_valid_and_slices_of_a_track_never_overlap(runs, name):
     every = events(runs(name))

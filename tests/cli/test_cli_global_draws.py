@@ -2,8 +2,6 @@
 
 import csv
 
-import pytest
-
 SCENARIO = """
 rounds: 3
 data: {dataset: synthetic, owners: 4, features: 5, classes: 3}
@@ -73,9 +71,8 @@ def a_run_of(edgefl, more, *options, **modules):
     return ("run", "s.yaml", "-o", "out", "--quiet", "--device", "cpu", *options)
 
 
-@pytest.mark.parametrize("options", [(), ("--no-train",)])
-def test_an_algorithm_that_draws_is_refused_before_the_run(edgefl, options):
-    (line,) = edgefl.refused(*a_run_of(edgefl, "algorithm: mine:Noisy\n", *options, mine=ALGORITHM))
+def test_an_algorithm_that_draws_is_refused_before_the_run(edgefl):
+    (line,) = edgefl.refused(*a_run_of(edgefl, "algorithm: mine:Noisy\n", "--no-train", mine=ALGORITHM))
     assert line.startswith("mine.py:8: algorithm: Noisy.finish draws from torch's global generator: results would")
 
 

@@ -32,9 +32,7 @@ algorithm: my_nova:%s
 """
 
 
-@pytest.mark.parametrize(
-    "command", [("run", "-o", "out"), ("run", "--no-train", "-o", "out"), ("validate", "--import")]
-)
+@pytest.mark.parametrize("command", [("run", "--no-train", "-o", "out"), ("validate", "--import")])
 def test_a_wrong_hook_is_refused_before_the_run(edgefl, command):
     edgefl.write("my_nova.py", SOURCE)
     edgefl.write("s.yaml", SCENARIO % "Double")

@@ -53,8 +53,8 @@ def test_too_many_devices_are_found_before_torch_is_imported(monkeypatch):
         package.run({"devices": {"count": 10_000_000}})
 
 
-@pytest.mark.parametrize("value", ["1e300", "1e25", "-1e20"])
-def test_an_initial_model_that_overflows(edgefl, value):
+def test_an_initial_model_that_overflows(edgefl):
+    value = "-1e20"
     edgefl.write("s.yaml", f"rounds: 2\ndevices: {{count: 5}}\nmodel:\n  init: {{kind: value, value: {value}}}\n")
     for verb in (["validate", "s.yaml"], ["run", "s.yaml", "-o", "out", "--device", "cpu"]):
         (line,) = edgefl.refused(*verb)
@@ -83,15 +83,14 @@ def limited(edgefl, limit_kib, *verb):
     )
 
 
-@pytest.mark.parametrize("limit_kib", [400_000, 2_500_000])
 @pytest.mark.parametrize(
-    "verb",
+    ("limit_kib", "verb"),
     [
-        ("run", "s.yaml", "-o", "out", "--device", "cpu"),
-        ("sweep", "sweep.yaml", "-o", "out"),
-        ("doctor",),
+        (400_000, ("run", "s.yaml", "-o", "out", "--device", "cpu")),
+        (2_500_000, ("sweep", "sweep.yaml", "-o", "out")),
+        (2_500_000, ("doctor",)),
     ],
-    ids=lambda verb: verb[0],
+    ids=["run", "sweep", "doctor"],
 )
 def test_torch_does_not_fit_into_the_limit_of_the_shell(edgefl, limit_kib, verb):
     edgefl.write("s.yaml", "rounds: 2\ndevices: {count: 5}\n")
@@ -104,9 +103,7 @@ def test_torch_does_not_fit_into_the_limit_of_the_shell(edgefl, limit_kib, verb)
     assert not (edgefl.folder / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "verb", [("validate", "s.yaml"), ("list", "models"), ("run", "s.yaml")], ids=lambda verb: verb[0]
-)
+@pytest.mark.parametrize("verb", [("validate", "s.yaml"), ("list", "models")], ids=lambda verb: verb[0])
 def test_hardly_anything_fits_into_the_limit_of_the_shell(edgefl, verb):
     edgefl.write("s.yaml", "rounds: 2\ndevices: {count: 5}\n")
     # Nor does NumPy. With a little less than edgefl needs, pydantic's own program aborts, whatever we do.

@@ -71,7 +71,7 @@ def check_kills(edgefl, whole, kills, seed):
 
 
 def test_killed_at_any_moment_it_ends_with_the_same_bytes(edgefl, whole):
-    assert check_kills(edgefl, whole, kills=2, seed=1)
+    assert check_kills(edgefl, whole, kills=1, seed=1)
 
 
 def test_killed_while_it_trains_in_its_own_process(edgefl, whole):
@@ -117,12 +117,12 @@ def test_resume_says_when_there_is_nothing_to_do(edgefl):
     assert "finished before" in again.stdout
 
 
-@pytest.mark.parametrize("every", ["0", "-3", "many", "2.5", "min", "nanmin"])
-def test_invalid_pace_is_refused(every, edgefl):
+def test_invalid_pace_is_refused(edgefl):
     edgefl.write("s.yaml", "rounds: 2")
-    (line,) = edgefl.refused("run", "s.yaml", "--checkpoint-every", every)
-    assert "--checkpoint-every" in line
-    assert "50" in line
+    for every in ("0", "-3", "many", "2.5", "min", "nanmin"):
+        (line,) = edgefl.refused("run", "s.yaml", "--checkpoint-every", every)
+        assert "--checkpoint-every" in line
+        assert "50" in line
 
 
 @pytest.fixture
@@ -221,17 +221,17 @@ def test_a_sweep_killed_at_ten_moments(edgefl):
     assert killed_sweeps(edgefl, kills=10, seed=4) >= 5
 
 
-@pytest.mark.parametrize("name", [".sweep.yaml.0123456789ab.part", ".index.csv.0123456789ab.part"])
-def test_a_sweep_removes_what_was_half_written_when_it_was_killed(edgefl, name):
+def test_a_sweep_removes_what_was_half_written_when_it_was_killed(edgefl):
     """Before it has any other file, and when all its runs are finished."""
     edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 2"))
     edgefl.write("sweep.yaml", "base: s.yaml\ntrain: false\nseeds: [1, 2]")
     edgefl.write("out/checkpoints/journal.jsonl", "")  # its lock
+    names = (".sweep.yaml.0123456789ab.part", ".index.csv.0123456789ab.part")
     for _ in range(2):
-        half_written = edgefl.write(f"out/{name}", "point,se")
+        half_written = [edgefl.write(f"out/{name}", "point,se") for name in names]
         done = edgefl("sweep", "sweep.yaml", "-o", "out", "--resume", *HOW)
         assert done.returncode == 0, done.stderr
-        assert not half_written.exists()
+        assert not any(path.exists() for path in half_written)
         assert (edgefl.folder / "out" / "index.csv").read_text().count("finished") == 2
 
 
@@ -251,8 +251,7 @@ def test_a_second_sweep_is_refused(edgefl):
         first.wait()
 
 
-@pytest.mark.parametrize("trial", range(2))
-def test_a_run_and_a_sweep_begun_together_in_a_new_folder(edgefl, trial):
+def test_a_run_and_a_sweep_begun_together_in_a_new_folder(edgefl):
     edgefl.write("s.yaml", SCENARIO.replace("rounds: 12", "rounds: 2"))
     edgefl.write("sweep.yaml", "base: s.yaml\ntrain: false\nseeds: [1, 2]\n")
     commands = [

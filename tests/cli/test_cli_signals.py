@@ -53,11 +53,10 @@ def check_interrupted(edgefl, process):
     assert len((out / "rounds.csv").read_text().splitlines()) > 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_to_the_group(edgefl, running, number):
-    """As terminals, GNU timeout and batch systems send it: the workers get it, too."""
+def test_a_signal_to_the_group(edgefl, running):
+    """As GNU timeout and batch systems send it: the workers get it, too. The next test sends Ctrl-C."""
     process = running(first="checkpoint")
-    os.killpg(process.pid, number)
+    os.killpg(process.pid, signal.SIGTERM)
     check_interrupted(edgefl, process)
 
 
@@ -72,8 +71,7 @@ def test_signals_that_follow_each_other(edgefl, running):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_after_the_last_line_keeps_the_exit_code(number):
+def test_a_signal_after_the_last_line_keeps_the_exit_code():
     """Python restores the default handlers before it clears its modules, and a second Ctrl-C may come just then."""
     program = f"""
 import signal, sys
@@ -81,7 +79,7 @@ from edgefl.cli import program
 
 class Late:
     def __del__(self, send=signal.raise_signal):
-        send({int(number)})
+        send({int(signal.SIGINT)})
 
 sys.late = Late()  # these names are cleared last
 sys.argv[1:] = ["list", "partitions"]

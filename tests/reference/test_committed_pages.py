@@ -20,6 +20,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 WORDS_OF_A_KEY = 23  # with its type and default; the mean over all keys
 
 
+@pytest.mark.oracle
 def test_committed_pages_follow_from_the_code():
     for name, text in write_pages.pages(Library()).items():
         assert (ROOT / name).read_text(encoding="utf-8") == text, "make pages"

@@ -18,6 +18,7 @@ def pages():
     return reference_pages.pages()
 
 
+@pytest.mark.oracle
 def test_every_key_of_the_json_schema_has_a_row(pages):
     root = schema()
     for section, node in root["properties"].items():

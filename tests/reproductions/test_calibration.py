@@ -59,6 +59,7 @@ def test_coupling_losses_of_all_companies_are_losses():
     assert all(float(row["p99"]) < -40 for row in COMPANIES if row["quantity"] == "coupling_loss")
 
 
+@pytest.mark.oracle
 def test_recorded_percentiles_are_those_of_a_run_today(tmp_path):
     run = next(one for one in PLANS["small"].runs if one.point["scenario"] == "UMa-30")
     edgefl.run(scenario_of(PLANS["small"], run), out=tmp_path / "run", train=False)
@@ -68,6 +69,7 @@ def test_recorded_percentiles_are_those_of_a_run_today(tmp_path):
         assert numbers_of(str(reading.read(finished)[""])) == pytest.approx(numbers_of(text), rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.oracle
 def test_the_picture_is_the_one_that_the_command_draws(tmp_path):
     """Its curves, drawn again from the recorded rows, are those of the file in docs."""
     pytest.importorskip("matplotlib")

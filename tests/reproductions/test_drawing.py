@@ -43,6 +43,7 @@ DRAWN = {  # figure, rows, lines or titles that are in the picture
 }
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("case", DRAWN)
 def test_figure_names_what_it_draws_and_keeps_its_bytes(case, tmp_path):
     pytest.importorskip("matplotlib")

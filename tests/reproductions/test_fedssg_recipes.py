@@ -1,4 +1,4 @@
-"""The recipes of FedSSG: all give sound scenarios, every item has one, and figures show what was measured."""
+"""The recipes of FedSSG: every item has one, and figures show what was measured."""
 
 import csv
 
@@ -11,19 +11,10 @@ from edgefl.reproductions.library import Library
 from edgefl.reproductions.plan import plan
 from edgefl.reproductions.readings.devices import Confusion, LargestShare, LossSpread
 from edgefl.reproductions.readings.rounds import RoundsTo
-from edgefl.reproductions.scenarios import scenarios_of
 from edgefl.results.result_tables import columns_of_files
 
 LIBRARY = Library()
 NAMES = [name for name in LIBRARY.names if name.startswith("fedssg/")]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_recipe_gives_sound_scenarios(name):
-    entry = LIBRARY.load(name)
-    for scale in entry.recipe.scale_names:
-        planned = plan(LIBRARY, entry, scale, 1)
-        assert len(scenarios_of(planned)) == len(planned.runs)
 
 
 def test_every_table_of_the_paper_has_a_recipe():

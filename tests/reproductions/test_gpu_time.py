@@ -27,9 +27,12 @@ LIKE_CNN = {
 }
 
 
+ESTIMATE = _Estimate(data_are_here=False)  # counts the operations of each model once
+
+
 def run_s(rounds, keys=LIKE_CNN, eval_every=None, **report):
     scenario = {**keys, "rounds": rounds, "report": {"eval_every": eval_every or rounds, **report}}
-    return _Estimate(data_are_here=False).run_s(load(scenario))
+    return ESTIMATE.run_s(load(scenario))
 
 
 @pytest.mark.parametrize(("policy", "round_s"), [("synchronous", CNN.together_s), ("sequential", CNN.in_turn_s)])
@@ -50,6 +53,7 @@ def test_each_tested_model_adds_a_forward_pass_of_the_test_set():
     assert run_s(40, eval_every=1, models=["sel", "all"]) - once == pytest.approx((3 * 40 - 1) * test_s, rel=1e-9)
 
 
+@pytest.mark.oracle
 def test_the_batch_chooses_among_rounds_of_one_model():
     keys = {**LIKE_CNN, "model": {"kind": "resnet18"}}
     for batch in (10, 20):

@@ -57,6 +57,7 @@ def test_pages_tell_measured_recipes_from_others(library):
     assert page.count("\n## ") == 1
 
 
+@pytest.mark.oracle
 def test_the_picture_has_each_mark_and_the_same_bytes_again(tmp_path):
     compared = replace(comparison(), title="Rounds <to> a target")
     texts = []

@@ -27,6 +27,7 @@ RATES = {
 CELLS = [(method, c, k) for method in ("PFL", "SFL") for c in ("1", "2") for k in ("5", "20", "50")]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("table", RATES)
 def test_each_cell_has_the_authors_setting(table):
     found = plan(LIBRARY, LIBRARY.load(f"sequential-fl/{table}"), "full")

@@ -85,6 +85,7 @@ def shipped():
     return found, table_numbers.counts(found, compared, set(without_data(found, compared))), compared
 
 
+@pytest.mark.oracle
 def test_each_shipped_number_has_one_state(shipped):
     """The five papers, and no number of a table twice: their files have as many cells with numbers."""
     _, by_paper, _ = shipped
@@ -95,6 +96,7 @@ def test_each_shipped_number_has_one_state(shipped):
     assert by_paper["fedeve"].total() == 6 * 7 + 5 * 5 + 6 * 12
 
 
+@pytest.mark.oracle
 def test_the_table_sums_up_the_papers(shipped):
     found, by_paper, compared = shipped
     text = table_numbers.table(found, compared, without_data(found, compared))
@@ -108,6 +110,7 @@ def test_the_table_sums_up_the_papers(shipped):
     assert numbers[1:] == [str(sum(int(state[column]) for state in states)) for column in range(1, len(heads))]
 
 
+@pytest.mark.oracle
 def test_the_chart_has_every_number_that_is_printed_and_measured(shipped):
     found, _, compared = shipped
     both = sum(

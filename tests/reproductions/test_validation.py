@@ -66,6 +66,7 @@ def marks_of(svg):
     ]
 
 
+@pytest.mark.oracle
 def test_the_picture_is_the_one_that_the_command_draws(tmp_path):
     pytest.importorskip("matplotlib")
     validation.draw(LIBRARY, tmp_path / "validation.svg")

@@ -171,6 +171,7 @@ def test_fields_are_the_columns_of_the_tables(run, croissant):
             assert field.get("unitText", "") == column.unit
 
 
+@pytest.mark.oracle
 @pytest.mark.filterwarnings("ignore")  # those of other programs
 def test_mlcroissant_reads_the_tables(run, croissant):
     mlcroissant = pytest.importorskip("mlcroissant", reason="needs mlcroissant (`make test-archives`)")

@@ -175,12 +175,12 @@ def test_another_key_and_another_goal(tmp_path):
     assert drawn(folder, StudyChoice(target="0.80"))[0][0].get_ylabel() == "time to 80 % [s]"
 
 
-@pytest.mark.parametrize("form", ["png", "pdf"])
-def test_the_same_sweep_gives_the_same_bytes(tmp_path, form):
+@pytest.mark.oracle
+def test_the_same_sweep_gives_the_same_bytes(tmp_path):
     folder = make(tmp_path / "sweep", BANDWIDTHS | ALGORITHMS)
-    picture = exported([folder], form)
-    assert picture == exported([folder], form, ("figure", "sweep"))
-    assert picture.startswith(b"\x89PNG" if form == "png" else b"%PDF")
+    picture = exported([folder], "pdf")
+    assert picture == exported([folder], "pdf", ("figure", "sweep"))
+    assert picture.startswith(b"%PDF")
 
 
 @pytest.mark.parametrize(
@@ -212,6 +212,7 @@ CHURN = {"churn.arrivals_per_s": [0.5, 1, 2]}
 MANY = {"algorithm": ["fedavg", "scaffold", "fedprox", "my_own:Mine"]}
 
 
+@pytest.mark.oracle
 def test_a_figure_has_a_line_for_each_method_and_a_panel_for_each_other_setting(tmp_path):
     """Each estimate is drawn once: 4 methods at 3 bandwidths in 3 panels of each of 2 measures."""
     folder = make(tmp_path / "sweep", MANY | BANDWIDTHS | CHURN, seeds=(1, 2))

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from contextlib import suppress
 from http.client import HTTPConnection
 
@@ -143,7 +144,7 @@ def test_request_waits_for_newer_version(served, ask):
     waiting = threading.Thread(target=lambda: answers.append(ask(f"/{TOKEN}/state?after=1")))
     waiting.start()
     while not board.asked_within(0):
-        pass
+        time.sleep(0.001)
     assert not answers
     board.post(NEWER)
     waiting.join()
@@ -188,7 +189,7 @@ def test_only_open_requests_count_toward_limit(served, ask):
     for connection in waiting:
         connection.sendall(request)
     while board._open < live_server.MOST_CONNECTIONS:
-        pass
+        time.sleep(0.001)
     with pytest.raises(OSError, match=r"closed|reset|Remote end"):
         ask(f"/{TOKEN}/")
     board.post(NEWER)
@@ -196,7 +197,7 @@ def test_only_open_requests_count_toward_limit(served, ask):
         assert connection.recv(15) == b"HTTP/1.0 200 OK"
         connection.close()
     while board.asked_within(0):
-        pass
+        time.sleep(0.001)
     answered = False
     while not answered:
         with suppress(OSError):  # their threads have not ended yet
@@ -223,7 +224,7 @@ def test_board_knows_whether_page_is_viewed(served, ask):
     ask(f"/{TOKEN}/")
     assert board.asked_within(1e9)
     while board.asked_within(0):  # until the thread that has answered notes that it is done
-        pass
+        time.sleep(0.001)
 
 
 def test_the_board_knows_whether_a_page_has_the_last_state(served, ask):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
@@ -49,6 +49,7 @@ class TestReach:
     def test_sessions_are_numbered_on(self):
         assert metrics.reach(curve(0.1, 0.2, 0.3, rounds=[1, 2, 1]), 0.3).round == 3
 
+    @settings(max_examples=50)
     @given(ACCURACIES, st.floats(0.01, 1))
     def test_a_lower_target_is_never_reached_later(self, accuracies, part):
         run = curve(*accuracies)
@@ -132,6 +133,7 @@ class TestPairedT:
         assert test[:3] == pytest.approx((t, 2, 1 - t / math.sqrt(t**2 + 2)))
         assert test.note == ""
 
+    @settings(max_examples=30)
     @given(ACCURACIES, st.randoms(use_true_random=False))
     def test_paired_t_agrees_with_scipy(self, accuracies, random):
         reference = np.array(accuracies)

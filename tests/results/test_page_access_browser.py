@@ -68,7 +68,7 @@ def use_theme(browser, theme):
         browser.find_element(By.ID, "theme").click()
 
 
-@pytest.mark.parametrize("kind", ["run", "world", "runs", "sweep", "reproduction"])
+@pytest.mark.parametrize("kind", ["world", "runs", "sweep", "reproduction"])
 def test_light_and_dark_pages_are_accessible(opened, violations, kind):
     browser = opened(kind)
     browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true })")
@@ -78,7 +78,7 @@ def test_light_and_dark_pages_are_accessible(opened, violations, kind):
     assert violations() == []
 
 
-@pytest.mark.parametrize("kind", ["world", "runs", "reproduction"])
+@pytest.mark.parametrize("kind", ["world", "reproduction"])
 def test_pages_in_a_narrow_window_are_accessible_and_no_wider(opened, chromium, violations, kind):
     size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": False}
     chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -92,7 +92,7 @@ def test_pages_in_a_narrow_window_are_accessible_and_no_wider(opened, chromium, 
 
 
 @pytest.mark.parametrize("kind", ["run", "runs", "sweep", "reproduction"])
-def test_every_chart_has_words_with_numbers(opened, kind):
+def test_charts_have_words_and_sections_have_links(opened, kind):
     browser = opened(kind)
     charts = browser.find_elements(By.CSS_SELECTOR, ".js-plotly-plot")
     assert charts
@@ -104,6 +104,19 @@ def test_every_chart_has_words_with_numbers(opened, kind):
         assert not re.search(r"undefined|NaN|null|&\w+;|<", label), label
         labels.add(label)
     assert len(labels) == len(charts)
+    links = browser.find_elements(By.CSS_SELECTOR, ".topbar a")
+    targets = [link.get_attribute("href").partition("#")[2] for link in links]
+    shown = [
+        section.get_attribute("id")
+        for section in browser.find_elements(By.CSS_SELECTOR, "main section:has(h2)")
+        if section.is_displayed()
+    ]
+    assert targets == shown
+    assert len(set(targets)) == len(targets) > 2
+    page = browser.find_element(By.TAG_NAME, "main").get_attribute("innerHTML")
+    levels = [int(level) for level in re.findall(r"<h(\d)", page)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def test_the_words_follow_the_choice_of_the_axis(opened):
@@ -112,6 +125,11 @@ def test_the_words_follow_the_choice_of_the_axis(opened):
     for button, axis in (("round", "over round"), ("energy", "over energy of all devices in J")):
         browser.find_element(By.CSS_SELECTOR, f"[data-view={button}]").click()
         assert f"test accuracy in % {axis}. " in chart.get_attribute("aria-label")
+    # A page that is built again has its tools once.
+    count = "return [document.querySelectorAll('.tools').length, document.querySelectorAll('.topbar a').length]"
+    before = browser.execute_script(count)
+    browser.execute_script("edgefl.build()")
+    assert browser.execute_script(count) == before
 
 
 def test_the_numbers_of_a_chart_are_those_that_it_draws(opened):
@@ -186,33 +204,3 @@ def test_page_follows_dark_system(a_page, open_page, chromium):
         assert chromium.execute_script("return document.documentElement.dataset.theme") == "dark"
     finally:
         chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-@pytest.mark.parametrize("kind", ["run", "runs", "sweep", "reproduction"])
-def test_the_contents_lead_to_every_section_that_is_shown(opened, kind):
-    browser = opened(kind)
-    links = browser.find_elements(By.CSS_SELECTOR, ".topbar a")
-    targets = [link.get_attribute("href").partition("#")[2] for link in links]
-    shown = [
-        section.get_attribute("id")
-        for section in browser.find_elements(By.CSS_SELECTOR, "main section:has(h2)")
-        if section.is_displayed()
-    ]
-    assert targets == shown
-    assert len(set(targets)) == len(targets) > 2
-
-
-def test_a_page_that_is_built_again_has_its_tools_once(opened):
-    browser = opened("run")
-    count = "return [document.querySelectorAll('.tools').length, document.querySelectorAll('.topbar a').length]"
-    before = browser.execute_script(count)
-    browser.execute_script("edgefl.build()")
-    assert browser.execute_script(count) == before
-
-
-@pytest.mark.parametrize("kind", ["run", "runs", "sweep", "reproduction"])
-def test_headings_follow_each_other(a_page, kind):
-    page = a_page(kind).read_text(encoding="utf-8")
-    levels = [int(level) for level in re.findall(r"<h(\d)", page.partition("<main")[2].partition("</main>")[0])]
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))

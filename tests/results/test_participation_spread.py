@@ -103,6 +103,7 @@ def test_many_times_share_bars() -> None:
     assert len(bars["y"]) <= times_chosen.MOST_BARS
 
 
+@pytest.mark.oracle
 def test_reports_on_channels_do_not_count_on_the_page(tmp_path: Path) -> None:
     world = {"rounds": 4, "devices": {"count": 8}, "server": {"participants": 2, "selection": "uniform"}}
     runs = {}

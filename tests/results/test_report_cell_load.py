@@ -23,6 +23,7 @@ def test_points_are_the_loads_of_rounds():
     assert named(figure, "downloads, Mbit/s")["y"] == pytest.approx(bits / 1e6, rel=1e-3)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("policy", ["synchronous", "asynchronous"])
 def test_all_bits_and_all_time_on_the_band_are_drawn(policy):
     run = run_of(rounds=60, server={"participants": 6, "policy": policy})

@@ -332,6 +332,7 @@ class TestSessions:
 
 
 class TestPage:
+    @pytest.mark.oracle
     def test_several_runs_have_the_section(self, result, tmp_path):
         folders = [result("a"), result("b", pace=2.0, algorithm={"kind": "fedprox"})]
         text = write(folders, tmp_path / "page.html").read_text(encoding="utf-8")

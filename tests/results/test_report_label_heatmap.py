@@ -131,6 +131,7 @@ class TestFigure:
 
 
 class TestPage:
+    @pytest.mark.oracle
     def test_runs_with_the_same_data_share_a_map(self, result):
         runs = [
             with_labels(result("a")),
@@ -149,6 +150,7 @@ class TestPage:
         assert "swatch" not in section
         assert section.count("data-figure") == 1
 
+    @pytest.mark.oracle
     def test_many_maps_are_folded(self, result):
         runs = [load(with_labels(result(f"r{n}", seed=n, rounds=1), [(0, 0, n)])) for n in range(1, 7)]
         page = render(runs)

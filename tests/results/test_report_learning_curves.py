@@ -67,6 +67,7 @@ def test_a_target_not_reached_is_a_line_without_a_mark(result):
     assert len(figure["views"]["round"]["layout"]["shapes"]) == 2
 
 
+@pytest.mark.oracle
 def test_a_long_run_is_thinned_and_keeps_its_ends(result):
     it = loaded(result(rounds=1500, server__participants=1))
     across = learning_curves.accuracy([it])["views"]["round"]["data"][0]["x"]

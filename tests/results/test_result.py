@@ -194,6 +194,7 @@ def test_a_single_point_is_a_dot():
     assert "<polyline" not in chart
 
 
+@pytest.mark.oracle
 def test_a_page_about_a_result_in_memory(tmp_path):
     """It is the page about its folder, but for what only a folder has: digests of its files."""
     written = edgefl.run(KEYS, out=tmp_path / "run", device="cpu")

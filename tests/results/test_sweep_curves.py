@@ -42,6 +42,7 @@ def test_no_band_where_the_runs_do_not_overlap(runs):
     assert seed_band([(np.array(at, float), np.array(values, float)) for at, values in runs]) is None
 
 
+@pytest.mark.oracle
 def test_the_page_says_how_many_points_have_no_curve(tmp_path):
     folder = make(
         tmp_path / "s", {"radio.bandwidth_hz": [1e6 * n for n in range(1, MOST_CURVES + 11)]}, seeds=(1, 2), rounds=3

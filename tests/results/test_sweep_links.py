@@ -33,6 +33,7 @@ def links(page):
     return [(page.parent / unquote(unescape(address))).resolve() for address in found]
 
 
+@pytest.mark.oracle
 def test_pages_of_runs_and_sweep_link_to_each_other(tmp_path):
     folder = a_sweep(tmp_path / "a sweep #1 & <b>")
     page = edgefl.report(folder, runs=True)
@@ -42,25 +43,34 @@ def test_pages_of_runs_and_sweep_link_to_each_other(tmp_path):
     for run_page in pages:
         assert links(run_page) == [page.resolve()]
         assert "sweep a sweep #1 &amp; &lt;b&gt;</a>" in run_page.read_text(encoding="utf-8")
-
-
-def test_each_row_links_to_its_own_runs(tmp_path):
-    folder = a_sweep(tmp_path / "s")
-    text = edgefl.report(folder, runs=True).read_text(encoding="utf-8")
-    rows = re.findall(r'<tr data-point="(\d)">(.*?)</tr>', text)
-    for number, row in rows:
+    rows = re.findall(r'<tr data-point="(\d)">(.*?)</tr>', page.read_text(encoding="utf-8"))
+    assert len(rows) == 3
+    for number, row in rows:  # each row links to its own runs
         expected = [f"{int(number) + 1}/seed-{seed}/report.html" for seed in (1, 2)]
         assert re.findall(r'href="([^"]+)"', row) == expected
+    # A page outside its folder has no links.
+    assert links(write([folder], tmp_path / "elsewhere.html")) == []
+    assert links(write([folder / "1" / "seed-1"], tmp_path / "elsewhere.html")) == []
 
 
+@pytest.mark.oracle
 def test_only_pages_that_exist_are_linked(tmp_path):
     folder = a_sweep(tmp_path / "s")
     assert links(write([folder], folder / "report.html")) == []
+    other = make_run(tmp_path / "other", rounds=5)
+    write([other], other / "report.html")
+    (folder / "1" / "seed-1" / "report.html").symlink_to(other / "report.html")
     only = folder / "2" / "seed-1"
     write([only], only / "report.html")
     assert links(write([folder], folder / "report.html")) == [(only / "report.html").resolve()]
+    # The page of a run links to a sweep that lists it, and that can be read.
+    stranger = make_run(folder / "mine" / "run", rounds=5)
+    assert links(write([stranger], stranger / "report.html")) == []
+    (folder / "sweep.yaml").write_text("[", encoding="utf-8")
+    assert links(write([only], only / "report.html")) == []
 
 
+@pytest.mark.oracle
 def test_a_failed_run_has_no_page(tmp_path):
     folder = a_sweep(
         tmp_path / "s", change=lambda at, seed: FAILED if seed == 2 and at["radio.bandwidth_hz"] == 50e6 else {}
@@ -70,13 +80,6 @@ def test_a_failed_run_has_no_page(tmp_path):
     assert not (folder / "1" / "seed-2" / "report.html").exists()
 
 
-def test_page_outside_its_folder_has_no_links(tmp_path):
-    folder = a_sweep(tmp_path / "s")
-    edgefl.report(folder, runs=True)
-    assert links(write([folder], tmp_path / "elsewhere.html")) == []
-    assert links(write([folder / "1" / "seed-1"], tmp_path / "elsewhere.html")) == []
-
-
 @pytest.mark.parametrize("outside", ["../other", "1/../../other"])
 def test_no_link_leaves_the_folder(tmp_path, outside):
     folder = a_sweep(tmp_path / "s")
@@ -84,30 +87,6 @@ def test_no_link_leaves_the_folder(tmp_path, outside):
     rewrite(folder, "index.csv", lambda row: {"folder": outside} if row["folder"] == "1/seed-1" else {})
     with pytest.raises(InputError, match="must lie within the sweep's folder"):
         write([folder], folder / "report.html")  # whose curves would be read
-
-
-def test_page_outside_the_folder_is_not_linked(tmp_path):
-    folder = a_sweep(tmp_path / "s")
-    other = make_run(tmp_path / "other", rounds=5)
-    write([other], other / "report.html")
-    (folder / "1" / "seed-1" / "report.html").symlink_to(other / "report.html")
-    assert (folder / "1" / "seed-1" / "report.html").exists()
-    assert links(write([folder], folder / "report.html")) == []
-
-
-def test_unlisted_run_has_no_link_to_sweep(tmp_path):
-    folder = a_sweep(tmp_path / "s")
-    write([folder], folder / "report.html")
-    stranger = make_run(folder / "mine" / "run", rounds=5)
-    assert links(write([stranger], stranger / "report.html")) == []
-
-
-def test_damaged_sweep_does_not_prevent_page_of_run(tmp_path):
-    folder = a_sweep(tmp_path / "s")
-    write([folder], folder / "report.html")
-    (folder / "sweep.yaml").write_text("[", encoding="utf-8")
-    run = folder / "1" / "seed-1"
-    assert links(write([run], run / "report.html")) == []
 
 
 def test_pages_of_runs_are_those_of_a_sweep(tmp_path):

@@ -1,5 +1,6 @@
 """Why runs take more or less: parts add up to totals, factors multiply to ratios, sentences of made-up pairs."""
 
+import functools
 import json
 
 import pytest
@@ -30,13 +31,15 @@ SCENARIOS = {
 }
 
 
+@functools.cache
 def run_of(name):
     if name in FILES:
         file, overrides = FILES[name]
-        return edgefl.run(f"scenarios/{file}.yaml", overrides=["rounds=6", *overrides], train=False, device="cpu")
-    return edgefl.run({**BASE, "rounds": 6, **SCENARIOS[name]}, train=False, device="cpu")
+        return edgefl.run(f"scenarios/{file}.yaml", overrides=["rounds=3", *overrides], train=False, device="cpu")
+    return edgefl.run({**BASE, "rounds": 3, **SCENARIOS[name]}, train=False, device="cpu")
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", [*SCENARIOS, *FILES])
 def test_parts_add_up_to_the_time_and_energy_of_the_summary(name):
     result = run_of(name)
@@ -209,6 +212,7 @@ def test_page_of_several_runs_begins_with_the_reasons():
     assert 'id="why"' not in render(runs[:1])
 
 
+@pytest.mark.oracle
 def test_compare_has_reasons_and_parts(tmp_path, capsys):
     folders = []
     for name, band_hz in (("wide", 20e6), ("narrow", 5e6)):
