@@ -47,8 +47,15 @@ def fitting_plans(model, shape, classes):
     return plans
 
 
-# A language model has a label for each token, and the task here one for each sample.
-@pytest.mark.parametrize("name", [name for name in MODELS.members if name != "llama"])
+# One of each kind of layers: dense, convolutions, batch norm, residual sums, embeddings, attention, a sum of numbers. The
+# others have the same layers in other sizes. A language model has a label for each token, the task one for each sample.
+KINDS = {"mlp", "lenet5", "svhn_cnn", "resnet20", "fasttext", "din", "quadratic"}
+EACH = [
+    pytest.param(name, marks=() if name in KINDS else pytest.mark.slow) for name in MODELS.members if name != "llama"
+]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_every_model_in_every_engine(name):
     model, shape, classes = default(name)
     if model.parameters(shape, classes) > LARGE:
