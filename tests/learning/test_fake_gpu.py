@@ -47,8 +47,8 @@ def fitting_plans(model, shape, classes):
     return plans
 
 
-# One of each kind of layers: dense, convolutions, batch norm, residual sums, embeddings, attention, a sum of numbers. The
-# others have the same layers in other sizes. A language model has a label for each token, the task one for each sample.
+# One of each kind of layers: dense, convolutions, batch norm, residual sums, embeddings, attention, a sum of numbers.
+# Others have the same layers in other sizes. A language model has a label for each token, the task one for each sample.
 KINDS = {"mlp", "lenet5", "svhn_cnn", "resnet20", "fasttext", "din", "quadratic"}
 EACH = [
     pytest.param(name, marks=() if name in KINDS else pytest.mark.slow) for name in MODELS.members if name != "llama"
