@@ -169,11 +169,7 @@ class _Verbs(_Parser):
 
     @override
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return the options of a command line.
-
-        Raises:
-            InputError: it is wrong; the text has what was meant, if that can be guessed.
-        """
+        """Return the options of a command line."""
         verbs = next(action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
         if not args[0].startswith("-") and args[0] not in verbs:
             raise InputError(unknown_verb(args[0], list(verbs)))

@@ -86,7 +86,6 @@ def _progress(*, quiet: bool) -> Any:
 
 
 def _as_json(rows: list[WhatIfRow]) -> str:
-    """Return the rows as a JSON list of objects, with the columns of the table as keys; null for an empty cell."""
     import json
 
     objects = [
@@ -97,7 +96,6 @@ def _as_json(rows: list[WhatIfRow]) -> str:
 
 
 def _table(rows: list[WhatIfRow]) -> str:
-    """Return a short table: time and energy of the whole run and to each target, each also relative to the run."""
     from edgefl.core.units import ENERGY, TIME
     from edgefl.results.what_if_table import measures_of, ratio_text, value_text
 

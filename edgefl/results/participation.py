@@ -95,9 +95,6 @@ class ParticipationCount:
 
     The age of a device's update is the number of rounds since its last update was received, or since the run began
     (Yang, Arafa, Quek, Poor, ICASSP 2020).
-
-    Args:
-        devices: the number of devices.
     """
 
     def __init__(self, devices: int) -> None:

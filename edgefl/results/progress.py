@@ -107,11 +107,7 @@ class RemainingTime:
 
 
 class Progress:
-    """Writes the tables of a run under way, at most every two seconds; results do not depend on it.
-
-    Args:
-        folder: the result folder.
-    """
+    """Writes the tables of a run under way, at most every two seconds; results do not depend on it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / PROGRESS
@@ -144,11 +140,7 @@ class Progress:
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Return whether the run of a result folder has begun there without writing its results.
-
-    Raises:
-        InputError: the manifest is damaged.
-    """
+    """Return whether the run of a result folder has begun there without writing its results."""
     if not (folder / MANIFEST_FILE).is_file():
         return False
     return json_of(folder, MANIFEST_FILE).get("status") == "running"

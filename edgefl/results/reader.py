@@ -43,11 +43,7 @@ class Documents(NamedTuple):
 
 
 def read_documents(folder: Path) -> Documents:
-    """Return scenario, manifest and summary of a result folder.
-
-    Raises:
-        InputError: one of them is missing or unreadable.
-    """
+    """Return scenario, manifest and summary of a result folder."""
     text = text_of(folder, "scenario.yaml")
     manifest = json_of(folder, "manifest.json")
     # Only an unfinished run may lack its summary.
@@ -63,22 +59,14 @@ def read_documents(folder: Path) -> Documents:
 
 
 def text_of(folder: Path, name: str) -> str:
-    """Return the text of a file.
-
-    Raises:
-        InputError: it does not exist, or cannot be read.
-    """
+    """Return the text of a file."""
     with _opened(folder, name) as stream:
         text: str = stream.read()
     return text
 
 
 def json_of(folder: Path, name: str) -> Mapping[str, Any]:
-    """Return the object in a JSON file.
-
-    Raises:
-        InputError: the file does not exist, or holds something else.
-    """
+    """Return the object in a JSON file."""
     try:
         value = strict_json(text_of(folder, name))
     except (ValueError, RecursionError) as error:
@@ -87,11 +75,7 @@ def json_of(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def yaml_of(folder: Path, name: str, text: str) -> Mapping[str, Any]:
-    """Return the mapping in the `text` of a YAML file.
-
-    Raises:
-        InputError: the text holds something else.
-    """
+    """Return the mapping in the `text` of a YAML file."""
     try:
         value = yaml.load(text, Loader=_YAML_LOADER)  # noqa: S506 - both loaders are safe ones
     except yaml.YAMLError as error:
@@ -144,11 +128,7 @@ def columns_of(folder: Path, name: str) -> tuple[ResultColumn, ...]:
 
 
 def tables_by_rows(folder: Path) -> tuple[ResultFile, ...]:
-    """Return the tables that a run may have by rows: those of edgefl's measures and of measures from outside.
-
-    Raises:
-        InputError: the manifest is damaged.
-    """
+    """Return the tables that a run may have by rows: those of edgefl's measures and of measures from outside."""
     return (LABELS_BY_ROUND, *measured_tables(), *described_in(manifest_of(folder), folder))
 
 
@@ -204,9 +184,6 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
     """Return the known columns [rows] of a CSV file.
 
     An empty cell is NaN, and so is each column that only other runs write. Flags stay texts.
-
-    Raises:
-        InputError: the file or a column of all runs is missing, or a cell is damaged.
     """
     columns = columns_of_files()[name]
     with _opened(folder, name) as stream:
@@ -230,11 +207,7 @@ def arrays_of(folder: Path, name: str) -> ColumnArrays:
 
 
 def events_of(folder: Path, kinds: Collection[str]) -> ColumnArrays | None:
-    """Return the columns [events] of the event log for some kinds of events; None without an event log.
-
-    Raises:
-        InputError: the file was changed or cannot be read.
-    """
+    """Return the columns [events] of the event log for some kinds of events; None without an event log."""
     path = folder / EVENTS_FILE
     if not path.is_file():
         return None

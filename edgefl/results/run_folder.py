@@ -73,11 +73,7 @@ TELLING = (MANIFEST_FILE, SUMMARY_FILE, "rounds.csv", "devices.csv", MODEL_FILE)
 
 
 def check_usable(folder: Path, *, may_hold_files: bool) -> None:
-    """Check that results can be written to a folder, before a run begins.
-
-    Raises:
-        InputError: it holds files and must not, or it cannot be written.
-    """
+    """Check that results can be written to a folder, before a run begins."""
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is a file, the results need a folder; choose another with -o")
@@ -89,7 +85,6 @@ def check_usable(folder: Path, *, may_hold_files: bool) -> None:
 
 
 def _check_permission(folder: Path) -> None:
-    """Check that the folder can be written, or made if it does not exist."""
     existing = folder.absolute()  # or the nearest existing folder above it
     while not existing.exists():
         existing = existing.parent
@@ -104,9 +99,6 @@ def check_folder(folder: Path, *, may_hold_run: bool, beside_others: bool = Fals
         folder: the folder; it need not exist.
         may_hold_run: whether a run in it is replaced or continued.
         beside_others: whether it may hold other files, without names of results.
-
-    Raises:
-        InputError: it holds other files than a run's, or it cannot be written.
     """
     check_usable(folder, may_hold_files=may_hold_run)
     names = names_in(folder)
@@ -152,15 +144,7 @@ def holds_only_lock(folder: Path) -> bool:
 
 
 def check_files(folder: Path, more: Iterable[ResultFile] = ()) -> None:
-    """Check that edgefl has written all files of a run's folder that have names of results.
-
-    Args:
-        folder: the folder.
-        more: tables of measures from outside that will be written there.
-
-    Raises:
-        InputError: another program has written one of them, so it must not be replaced.
-    """
+    """Check that edgefl has written all files of a run's folder that have names of results."""
     manifest = _manifest(folder)
     finished = manifest.get("status") == FINISHED_STATUS
     own_files.check_replaceable(folder, RESULT_MARKS | _marks_of([*described_in(manifest, folder), *more]))

@@ -130,11 +130,7 @@ def cells(row: WhatIfRow) -> dict[str, str]:
 
 
 def read_table(folder: Path) -> list[WhatIfRow]:
-    """Return the rows of a result folder's table, the run itself first; none if the folder has no table.
-
-    Raises:
-        InputError: the table is damaged.
-    """
+    """Return the rows of a result folder's table, the run itself first; none if the folder has no table."""
     if not (folder / WHAT_IF_FILE).is_file():
         return []
     text = text_of(folder, WHAT_IF_FILE)

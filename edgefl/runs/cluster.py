@@ -117,7 +117,6 @@ def _serve(work: Callable[[Any], Any], task: Any, settings: Mapping[str, str]) -
 
 
 def _reason(error: Exception) -> str:
-    """Return Ray's reason why a task ended without an answer, on one line."""
     lines = str(error).strip().splitlines()
     # The last line of a traceback is the reason.
     if "Traceback" in str(error):

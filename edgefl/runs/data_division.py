@@ -49,11 +49,7 @@ class Divided(NamedTuple):
 
 
 def divide(scenario: Scenario) -> Divided:
-    """Load the data and divide them among the devices.
-
-    Raises:
-        InputError: the dataset does not exist, or cannot be divided as the scenario demands.
-    """
+    """Load the data and divide them among the devices."""
     section = scenario.data
     streams = Streams(scenario.seed)
     data = section.load()
@@ -112,11 +108,7 @@ def _held_out(share: float, samples: int, streams: Streams) -> Indices:
 def _parts(
     scenario: Scenario, labels: Indices, owner: Indices | None, held_out: Indices | None, streams: Streams
 ) -> Sequence[Indices]:
-    """Return the training samples of each device, none of which is held out.
-
-    Raises:
-        InputError: the samples cannot be divided in this way.
-    """
+    """Return the training samples of each device, none of which is held out."""
     partition = scenario.data.partition
     rng = streams.generator("partition")
     remaining = None

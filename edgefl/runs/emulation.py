@@ -164,13 +164,6 @@ class Emulation:
 
     Use it as a context manager, or call `close`: it holds the lock on its folder, and the learner's processes.
 
-    Args:
-        scenario: what to run.
-        options: how to run it.
-        progress: called with each round's row when it is complete.
-        control: takes decisions in place of the scenario.
-        env: the clock, if the control waits on it; None: a new one.
-
     Raises:
         InputError: the scenario cannot be run; nothing was written.
     """

@@ -40,11 +40,7 @@ def refuse_to_learn() -> NoReturn:
 
 
 class RowsOfRun(Record):
-    """A record of the outcomes in a `rounds.csv`; it records nothing else.
-
-    Args:
-        rows: of the finished rounds, in order.
-    """
+    """A record of the outcomes in a `rounds.csv`; it records nothing else."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         super().__init__()
@@ -80,11 +76,6 @@ class RowsOfRun(Record):
 
 def known_learning(folder: Path, rows: Sequence[Mapping[str, Any]], *, needs_losses: bool) -> KnownLearning:
     """Return the learning of the finished run in a folder.
-
-    Args:
-        folder: its result folder.
-        rows: of its `rounds.csv`.
-        needs_losses: whether its selection needs losses of devices, which only a record has.
 
     Raises:
         InputError: the selection needs losses, and the run has kept no record.

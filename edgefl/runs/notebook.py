@@ -72,7 +72,6 @@ class _NotebookBar:
             self._update()
 
     def close(self) -> None:
-        """Show the last round."""
         self._update()
 
     def _update(self) -> None:
@@ -81,7 +80,6 @@ class _NotebookBar:
             self._handle.update(self._content(), raw=True)
 
     def _content(self) -> Mapping[str, str]:
-        """Return the output as HTML, and as text for what shows no HTML."""
         text = f"{self._name}: round {self._done} of {self._rounds}"
         if self._row:
             text = f"{text}, {seconds(self._row['time_s'])} of virtual time"

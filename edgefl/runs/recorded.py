@@ -35,11 +35,7 @@ class Recorded:
         self._may_ask = may_ask
 
     def so_far(self, time_left: str) -> SoFar:
-        """Return the tables and the summary so far.
-
-        Args:
-            time_left: an estimate in words.
-        """
+        """Return the tables and the summary so far."""
         ledger = self._server.ledger
         tables: dict[str, Iterable[bytes]] = {
             "rounds.csv": [csv_bytes(ledger.round_columns())],
@@ -51,11 +47,7 @@ class Recorded:
         return SoFar(tables, {**self.summary(None), TIME_LEFT: time_left})
 
     def summary(self, accuracies: Floats | None) -> dict[str, Any]:
-        """Return the summary of the rounds that have ended.
-
-        Args:
-            accuracies: accuracy of the final model on each device's own samples; None if unknown.
-        """
+        """Return the summary of the rounds that have ended."""
         return summarize(
             self._server.ledger,
             self._scenario.targets,
@@ -92,11 +84,7 @@ class Recorded:
         return storage(scenario.algorithm, scenario.learning, model_bytes, frozen_bytes, known, history_bytes)
 
     def more_tables(self, accuracies: Floats | None) -> dict[str, Callable[[], Columns]]:
-        """Return functions that make the tables outside the ledger, by their files: they are rarely needed.
-
-        Args:
-            accuracies: accuracy of the final model on each device's own samples; None without learning.
-        """
+        """Return functions that make the tables outside the ledger, by their files: they are rarely needed."""
         tables: dict[str, Callable[[], Columns]] = {}
         data = self._divided.data
         if accuracies is not None:

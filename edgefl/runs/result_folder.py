@@ -59,11 +59,6 @@ class ResultFolder:
     def begin(self, scenario: Scenario, divided: Divided, manifest: Mapping[str, Any]) -> None:
         """Keep other processes out of the folder, and write the files that are known before the first round.
 
-        Args:
-            scenario: the scenario in the results.
-            divided: the data of all devices.
-            manifest: the entries about machine, time and learner.
-
         Raises:
             Taken: another process runs there, or has run there since this one began.
             InputError: a user's file has the name of a result.
@@ -92,11 +87,7 @@ class ResultFolder:
             raise
 
     def write(self, result: Result) -> None:
-        """Write a result.
-
-        Raises:
-            RunError: the folder cannot be written, or no longer belongs to this run.
-        """
+        """Write a result."""
         self._check_place()
         _write(self.path, result)
 
@@ -126,18 +117,7 @@ class ResultFolder:
 
 
 def check_place(folder: Path, own: Sequence[ResultFile], *, overwrite: bool, resume: bool, beside_others: bool) -> None:
-    """Check that results can be written to a folder without replacing a user's file.
-
-    Args:
-        folder: the folder.
-        own: tables of measures from outside that the run will write.
-        overwrite: whether results in the folder are replaced.
-        resume: whether the run in the folder is continued.
-        beside_others: whether a run may begin beside other files in the folder.
-
-    Raises:
-        InputError: they cannot.
-    """
+    """Check that results can be written to a folder without replacing a user's file."""
     run_folder.check_folder(folder, may_hold_run=overwrite or resume, beside_others=beside_others)
     if resume:
         check_all(folder)  # first, as it names damaged files
@@ -154,16 +134,7 @@ def begun(folder: Path) -> Any:
 
 
 def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result | None:
-    """Return the finished result in a folder; None if its run is unfinished, to be extended, or not begun.
-
-    Args:
-        folder: the folder.
-        scenario: what to run in it.
-        beside_others: whether a run may begin beside other files in the folder.
-
-    Raises:
-        InputError: the folder holds something else, or a run of another scenario.
-    """
+    """Return the finished result in a folder; None if its run is unfinished, to be extended, or not begun."""
     file = folder / run_folder.SCENARIO_FILE
     if not file.exists():
         if not folder.exists():
@@ -186,10 +157,6 @@ def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result
 
 def tidy_finished(folder: Path, *, keeps_record: bool) -> None:
     """Remove the remains of a finished run.
-
-    Args:
-        folder: the folder.
-        keeps_record: whether its record stays.
 
     Raises:
         Taken: another process is continuing the run.

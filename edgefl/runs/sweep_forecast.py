@@ -20,17 +20,7 @@ MOST_TRIED = 3  # runs, of points that lie far apart
 
 
 def forecast_sweep(sweep: Sweep, options: SweepOptions, folder: Path) -> Rows:
-    """Return a forecast of a sweep; first rounds of a few runs are run in memory, and no results are written.
-
-    Args:
-        sweep: what would be run.
-        options: how it would be run.
-        folder: where its results would be written.
-
-    Raises:
-        InputError: it cannot be run.
-        RunError: one of the first rounds fails.
-    """
+    """Return a forecast of a sweep; first rounds of a few runs are run in memory, and no results are written."""
     if options.workers is not None and options.workers < 1:
         raise InputError(f"--workers {options.workers}: must be >= 1")
     train = sweep.train and options.train

@@ -28,11 +28,6 @@ class SweepIndex:
     """Keeps the index in the folder of a sweep up to date.
 
     It is not written after each of thousands of runs, which could take longer than the runs.
-
-    Args:
-        folder: of the sweep.
-        keys: that the sweep varies.
-        runs: all runs, in the order of the index.
     """
 
     def __init__(self, folder: Path, keys: Sequence[str], runs: Sequence[SweepRun]) -> None:

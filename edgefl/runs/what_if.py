@@ -113,14 +113,6 @@ def price_at_end(folder: Path, scenario: Scenario, workers: int | None = None) -
     """Price the values of `report.what_if` after a run, unless its folder has them already.
 
     Values that cannot be priced only cause warnings, as the run has finished.
-
-    Args:
-        folder: of the run.
-        scenario: of the run.
-        workers: points at a time, at most; None: one for each core.
-
-    Raises:
-        RunError: the table cannot be written.
     """
     over = scenario.report.what_if
     if not over:
@@ -144,11 +136,7 @@ def price_at_end(folder: Path, scenario: Scenario, workers: int | None = None) -
 
 
 def read_finished(folder: Path) -> FinishedRun:
-    """Return the finished run of a folder.
-
-    Raises:
-        InputError: there is none, or its scenario cannot be loaded here.
-    """
+    """Return the finished run of a folder."""
     text_of(folder, "scenario.yaml")  # refuses a folder without results
     manifest = json_of(folder, MANIFEST_FILE)
     status = manifest.get("status")
@@ -167,7 +155,6 @@ def _rows(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def _check_any(rows: Sequence[WhatIfRow], where: Where) -> None:
-    """Check that each key has a value that could be priced."""
     faults = []
     for key in dict.fromkeys(row.key for row in rows[1:]):
         of_key = [row for row in rows if row.key == key]
@@ -194,7 +181,6 @@ def _write(folder: Path, rows: Sequence[WhatIfRow]) -> None:
 def _priced_rows(
     run: FinishedRun, points: Sequence[WhatIfPoint], workers: int | None, on_point: OnPoint
 ) -> list[WhatIfRow]:
-    """Return a row of the run itself, and a row for each point."""
     selection = run.scenario.server.selection
     known = known_learning(run.folder, run.rows, needs_losses=selection.needs_losses)
     with attributing(plugins_in(run.scenario), InputError), rare_collections(), one_numpy_thread():
@@ -243,7 +229,6 @@ def _difference(rows: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, A
 
 
 def _priced_point(point: WhatIfPoint, divided: Divided, known: KnownLearning, own: Priced) -> WhatIfRow:
-    """Return the row of a point: its costs, or why it cannot be priced."""
     value = what_if_table.value_cell(point.value)
     try:
         server = _finished_server(point.scenario, divided, known, own)
@@ -259,14 +244,7 @@ def _priced_point(point: WhatIfPoint, divided: Divided, known: KnownLearning, ow
 
 
 def _finished_server(scenario: Scenario, divided: Divided, known: KnownLearning, own: Priced | None = None) -> Server:
-    """Run a scenario to its end with the learning of a finished run, and return its server.
-
-    Args:
-        scenario: what to run.
-        divided: the data of all devices.
-        known: the learning of the finished run.
-        own: the finished run; None if it is this one.
-    """
+    """Run a scenario to its end with the learning of a finished run, and return its server."""
     server = build(scenario, "cpu", train=False, progress=silent, divided=divided, known=known)
     rounds = scenario.server.policy.run(server)
     try:

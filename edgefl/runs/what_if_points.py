@@ -42,11 +42,7 @@ class WhatIfPoint(NamedTuple):
 
 
 def parse_over(text: str) -> tuple[str, list[Any]]:
-    """Read "dotted.key=values": a range such as 5e6..100e6, or values in YAML between commas.
-
-    Raises:
-        InputError: the text has another form.
-    """
+    """Read "dotted.key=values": a range such as 5e6..100e6, or values in YAML between commas."""
     key, equals, values = text.partition("=")
     key = key.strip()
     if not equals or not all(key.split(".")) or not values.strip():
@@ -116,16 +112,7 @@ def _in_order(values: Sequence[Any]) -> list[Any]:
 def _points(
     scenario: Scenario, key: str, values: Sequence[Any], where: str, learned: str, access: Access | None
 ) -> Iterator[WhatIfPoint]:
-    """Yield the points of a key.
-
-    Args:
-        scenario: of the run.
-        key: dotted.
-        values: of the key.
-        where: their place, for messages.
-        learned: the `learning_setting` of the run.
-        access: whether code from outside that a value names is imported.
-    """
+    """Yield the points of a key."""
     parts = tuple(key.split("."))
     if not 1 <= len(values) <= MOST_VALUES:
         raise InputError(f"{where}: {key}: must have 1 to {MOST_VALUES} values, got {len(values)}")

@@ -150,13 +150,7 @@ def content(scenario: Scenario) -> dict[str, Any]:
 
 
 def _context(raw: Mapping[str, Any], folders: Sequence[Path], access: Access) -> dict[str, Any]:
-    """Return the context in which a scenario is validated: its folder, and those with code from outside.
-
-    Args:
-        raw: the keys of the scenario.
-        folders: its folder, then those of the files that it extends.
-        access: whether code from outside is imported, and further folders with it.
-    """
+    """Return the context in which a scenario is validated: its folder, and those with code from outside."""
     base = folders[0]
     given: tuple[Path, ...] = ()
     with suppress(ValidationError):  # the same faults are reported when the whole scenario is validated
@@ -179,11 +173,7 @@ class _ModelOnly(Section):
 
 
 def load_model(scenario: Mapping[str, Any], folder: Path) -> Model:
-    """Return the section `model` of a resolved scenario in a folder; files that other sections name may be missing.
-
-    Raises:
-        InputError: the model cannot be made, for example because the file of the user's own model is missing.
-    """
+    """Return the section `model` of a resolved scenario in a folder; files that other sections name may be missing."""
     try:
         context = _context(scenario, [folder], Access())
         only = _ModelOnly.model_validate({"model": scenario.get("model")}, context=context)

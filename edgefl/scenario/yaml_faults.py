@@ -94,12 +94,7 @@ def explained(text: str, error: yaml.MarkedYAMLError) -> YamlFault:
 
 
 def odd_key(key: str, *, is_alone: bool) -> str | None:
-    """Return what is wrong with a key that no author means; None for other keys.
-
-    Args:
-        key: the key.
-        is_alone: it has no value.
-    """
+    """Return what is wrong with a key that no author means; None for other keys."""
     if is_alone and ":" in key:
         return _no_key(key)
     if key != key.strip():

@@ -68,7 +68,6 @@ class _Loader(yaml.SafeLoader):
 
 
 def _decimal_number(text: str) -> int | float:
-    """Return a number; a whole number is an int even if it is written as 1e3."""
     value = float(re.sub(r"\.inf$", "inf", text.lower()))
     if "e" in text.lower() and value.is_integer():
         return int(Decimal(text))  # exact where a float is not, such as 1e23

@@ -104,7 +104,6 @@ class _Unequal(Rehearsal):
 
 
 def _made_up_round(calls: Calls, dtype: torch.dtype, population: int) -> None:
-    """Hooks return what they must on made-up vectors, of several devices and of a single one."""
     if calls.subject.check(population):
         return
     rehearsal = Rehearsal if population == 1 else _Unequal

@@ -59,11 +59,6 @@ def ranks(scores: Scores, positive: Bools, group: Ids) -> Ints:
     Negative samples of the same score count as higher: a model that tells nothing apart hits nothing, in whatever order
     samples stand.
 
-    Args:
-        scores: [n].
-        positive: [n].
-        group: [n].
-
     Returns:
         [positives], in the order of groups.
     """

@@ -139,7 +139,6 @@ def _refuse_key(path: str, name: str, names: Mapping[str, inspect.Parameter]) ->
 
 
 def _as_list(value: Any) -> Any:
-    """Return the numbers of an array or a tensor, so that scenario.yaml has them, too."""
     if hasattr(value, "tolist"):
         return value.tolist()
     return value

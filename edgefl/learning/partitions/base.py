@@ -57,7 +57,6 @@ class Pieces(Sequence[Indices]):
     def __getitem__(self, device: slice) -> list[Indices]: ...
 
     def __getitem__(self, device: int | slice) -> Indices | list[Indices]:
-        """Return a device's samples; of a slice of devices, a list of theirs."""
         numbers = range(len(self))[device]
         if isinstance(numbers, range):
             return [self[number] for number in numbers]
@@ -195,9 +194,6 @@ def keep(parts: Sequence[Indices], shares: Floats, rng: Callable[[int], np.rando
     """Return the samples of devices after each has kept a random share in (0, 1] of its own, rounded, at least one.
 
     A device keeps with a greater share all that it keeps with a smaller one. Samples stay in their order.
-
-    Raises:
-        InputError: there are shares below 1, but no device holds enough samples to lose one.
     """
     sizes = part_sizes(parts)
     left = np.maximum(np.floor(shares * sizes + 0.5).astype(np.int64), 1)

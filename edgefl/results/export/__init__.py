@@ -58,11 +58,7 @@ EXPORT_FORMATS = {
 
 
 def format_of(asked: str | None, out: Path | None) -> str:
-    """Return the format of an export: the one that was asked for, or else that of the suffix of its file.
-
-    Raises:
-        InputError: neither says a format, or the suffix is that of another one.
-    """
+    """Return the format of an export: the one that was asked for, or else that of the suffix of its file."""
     suffix = ""
     if out is not None:
         suffix = out.suffix.lower()
@@ -100,10 +96,6 @@ def export(
         out: the file; None for standard output.
         choice: the parts of a sweep that its figures and tables show.
         licence: the licence of the results, as an SPDX identifier or an address.
-
-    Raises:
-        InputError: a folder holds no results or damaged ones, the format does not have the part, or the file cannot
-            be written.
     """
     chosen = EXPORT_FORMATS[form]
     _check_part(chosen, form, part)

@@ -22,9 +22,6 @@ def pivot(
         points: the points of the numbers [points].
         titles: the measures in words.
         numbers: for each measure its cells [points].
-
-    Raises:
-        InputError: the sweep has no such key, or one is in both.
     """
     layout = layout_of(study, StudyChoice(over=None, rows=choice.rows, columns=choice.columns))
     row_keys = list(layout.rows)

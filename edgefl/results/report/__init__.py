@@ -60,9 +60,6 @@ def write_pages_of_runs(folder: Path) -> list[Path]:
     """Write the page of each finished run of a sweep into its result folder, and return their paths.
 
     They link to the page of the sweep, which must be there already.
-
-    Raises:
-        InputError: the folder is not a sweep's, a run lies outside it or cannot be read, or a page cannot be written.
     """
     runs = sweep.run_folders(folder)
     for run in runs:

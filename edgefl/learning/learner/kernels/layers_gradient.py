@@ -206,7 +206,6 @@ class LayersGradient:
         return self._statistics(statistics, counts=True)
 
     def _statistics(self, flat: Tensor, *, counts: bool) -> list[Tensor]:
-        """Return views of the statistics [C, b] that are counts, or of the others."""
         views = self.network.statistics.views(flat)
         return [view for view, is_count in zip(views, self._counts, strict=True) if is_count == counts]
 

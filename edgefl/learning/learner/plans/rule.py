@@ -56,7 +56,6 @@ def plan_by_rule(engine: str, work: Work, gpu_bytes: int | None = None) -> Plan:
 
 
 def _width_on_cpu(work: Work) -> int:
-    """Return how many clients are trained together on a core."""
     # The convolutions of several clients together are slower than one after another.
     if work.images:
         return 1
@@ -78,6 +77,5 @@ def _width_on_gpu(work: Work, gpu_bytes: int) -> int:
 
 
 def _power_of_two(most: float) -> int:
-    """Return the largest power of two that is at most `most`; 1 if none is."""
     exponent: int = max(0, math.floor(math.log2(most)))
     return 1 << exponent

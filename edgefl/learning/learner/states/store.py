@@ -221,7 +221,6 @@ class _MemoryTable:
         self.bytes = 0
 
     def grow(self, count: int) -> None:
-        """Make room for `count` rows in all."""
         while len(self._views) < count:
             rows = min(self._block, self._limit - len(self._views))
             shape = (rows, len(self._example))
@@ -290,7 +289,6 @@ class _DiskTable:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn the system's errors into one line that names the folder."""
         try:
             yield
         except OSError as error:

@@ -26,7 +26,6 @@ class _Flags:
 
     @classmethod
     def now(cls) -> "_Flags":
-        """Return the present flags."""
         cudnn = torch.backends.cudnn
         return cls(
             deterministic=cudnn.deterministic,
@@ -37,7 +36,6 @@ class _Flags:
         )
 
     def restore(self) -> None:
-        """Set the flags again."""
         torch.backends.cudnn.deterministic = self.deterministic
         torch.backends.cudnn.benchmark = self.benchmark
         # Older names first: they set the newer ones, too.

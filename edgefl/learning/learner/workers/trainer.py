@@ -157,7 +157,6 @@ class Trainer:
         self._check_gradient(plan, inputs)
 
     def _check_gradient(self, plan: Plan, inputs: ClientInputs) -> None:
-        """Check one gradient of our kernels for GPUs; see `check_gradient`."""
         if plan.kernel != "triton":
             return
         cohort = self._cohorts.build([JobKey(int(self.task.sizes.argmax()), 0)], inputs)
@@ -190,7 +189,6 @@ class Trainer:
                     raise CannotBatchError("clients that train together learn something else than each of them alone")
 
     def _named_parts(self, vectors: Tensor) -> list[Tensor]:
-        """Return the network's tensors in vectors [C, d] or [C, b]; other vectors as they are."""
         for layout in (self.network.parameters, self.network.statistics):
             if len(layout) and vectors.shape[1:] == (len(layout),):
                 return layout.views(vectors)

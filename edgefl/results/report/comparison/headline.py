@@ -66,7 +66,6 @@ def banner(run: Run, name: str) -> Html:
 
 
 def _rounds_of(run: Run) -> str:
-    """Return how many rounds have ended, and of how many where that is known."""
     rounds = f"{run.length}"
     planned_rounds = describe.at(run.scenario, "rounds")
     is_planned = not describe.app(run.scenario)  # the number of rounds of an app is not known

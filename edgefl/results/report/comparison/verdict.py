@@ -141,7 +141,6 @@ def _costs_of_target(accuracy: float) -> list[Measure]:
 
 
 def _cost(run: Run, accuracy: float, column: str) -> float | None:
-    """Return what a target took; None if it was not reached."""
     for target in run.targets:
         if float(target["accuracy"]) == accuracy and reached(target):
             return as_number(target.get(column))
@@ -169,7 +168,6 @@ def _ranking(measure: Measure, settings: Sequence[Setting]) -> Ranking | None:
 
 
 def _values(measure: Measure, setting: Setting) -> dict[int, float]:
-    """Return the value of each seed; NaN for a run that has none."""
     values = np.array([measure.value_of(run) for run in setting.runs.values()], np.float64)
     return dict(zip(setting.runs, values.tolist(), strict=True))
 

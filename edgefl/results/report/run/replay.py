@@ -109,7 +109,6 @@ def _round_number(value_s: float) -> float:
 
 
 def _key(run: Run) -> dict[str, KeyEntry]:
-    """Return the key to the colours, by the name of what the script counts."""
     key = dict(PHASES)
     if run.has("handovers"):
         key["handover"] = HANDOVER

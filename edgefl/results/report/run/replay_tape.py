@@ -175,7 +175,6 @@ def _stops(run: Run, choice: Choice) -> list[Stops]:
 
 
 def _by_device(column: Floats, devices: Ids) -> list[Rows]:
-    """Return the rows of each device, in the order of the column."""
     order = np.argsort(column, kind="stable")
     first = np.searchsorted(column[order], devices, side="left")
     last = np.searchsorted(column[order], devices, side="right")
@@ -265,7 +264,6 @@ def _peers(run: Run, rows: Rows, starts_s: Floats, places: Ints) -> tuple[Ints, 
 
 
 def _events(run: Run, choice: Choice, sectors: int) -> dict[str, Any]:
-    """Return the events of the devices: arrivals, departures, handovers, empty and charged batteries."""
     log = _event_log(run)
     is_chosen = np.isin(log["device"], choice.devices) & (log["time_s"] <= choice.until_s)
     place = np.searchsorted(choice.devices, log["device"][is_chosen])

@@ -37,7 +37,6 @@ def sessions_table(run: Run) -> Html:
 
 
 def _target_title(target: Mapping[str, Any]) -> str:
-    """Return the title of a target's column; a relative target is another accuracy in each session."""
     relative = as_number(target.get("relative"))
     if relative is None:
         return f"to {percent(target['accuracy'])}"
@@ -57,7 +56,6 @@ def _costs_and_scores(session: SessionSummary) -> list[str]:
 
 
 def _target_cell(target: Mapping[str, Any]) -> str:
-    """Return the cost of a target; of a relative target also its accuracy, which differs between sessions."""
     if as_number(target.get("relative")) is None:
         return target_cost(target)
     if target["accuracy"] is None:  # the reference has no such session
@@ -66,7 +64,6 @@ def _target_cell(target: Mapping[str, Any]) -> str:
 
 
 def _optional_columns(run: Run, sessions: Sequence[SessionSummary]) -> dict[str, list[str]]:
-    """Return the columns that only some runs have, by title: groups of devices, extra rounds, bytes kept."""
     group_names = []
     extra_counts = []
     kept_bytes = []

@@ -99,19 +99,16 @@ def data(runs: Sequence[StyledRun]) -> dict[str, Any]:
 
 
 def _is_current(run: Run) -> bool:
-    """Return whether a run has a table of other prices that belongs to it and has values to choose from."""
     return bool(run.what_if) and _belongs(run) and bool(_keys_of(run))
 
 
 def _belongs(run: Run) -> bool:
-    """Return whether a table of other prices belongs to the run of its folder."""
     own = run.what_if[0]
     names = ("rounds", "time_s", "energy_j")
     return all(csv_cell(own.costs.get(name)) == csv_cell(as_number(run.summary.get(name))) for name in names)
 
 
 def _keys_of(run: Run) -> list[KeyPoints]:
-    """Return the keys for which a run has the prices of several values, in the order of the table."""
     return [key_points for key_points in _priced(run) if len(key_points.points) > 1]
 
 
@@ -195,7 +192,6 @@ def _colour(run: StyledRun, number: int) -> str:
 
 
 def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
-    """Return time and energy over the values of a key, side by side."""
     own_row = run.data.what_if[0]
     measures = measures_of(own_row)
     x, x_axis = _x_axis(key_points)
@@ -246,7 +242,6 @@ def _line(
 
 
 def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
-    """Return the values of a key as they stand on the horizontal axis, and the axis."""
     title = plotly_text(key_words.in_words(key_points.key))
     values = [point.value for point in key_points.points if point.value is not None]
     if not key_points.numeric:
@@ -288,7 +283,6 @@ def _scale(costs: Sequence[Sequence[float | None]]) -> Figure:
 
 
 def _key_data(run: StyledRun, key_points: KeyPoints) -> dict[str, Any]:
-    """Return a key for the page's script: its chart, and the texts of each point."""
     own = run.data.what_if[0]
     return {
         "words": key_words.in_words(key_points.key),
@@ -300,7 +294,6 @@ def _key_data(run: StyledRun, key_points: KeyPoints) -> dict[str, Any]:
 
 
 def _texts(own: WhatIfRow, row: WhatIfRow) -> list[dict[str, str]]:
-    """Return the costs of a row as texts, one entry for each measure."""
     return [
         {
             "time": quantity(row.costs.get(measure.time), TIME),

@@ -227,11 +227,7 @@ def load(folder: Path, *, details: bool = True) -> Run:
 
 
 def with_devices(run: Run) -> Run:
-    """Return a run that was read without ``details``, with the devices of its folder if they were recorded.
-
-    Raises:
-        InputError: the table is damaged.
-    """
+    """Return a run that was read without ``details``, with the devices of its folder if they were recorded."""
     if not (run.folder / "devices.csv").is_file():
         return run
     return replace(run, devices=_finished_devices(arrays_of(run.folder, "devices.csv"), run.rounds))
@@ -338,11 +334,7 @@ def _optional_table(folder: Path, name: str) -> ColumnArrays | None:
 
 
 def _check_counts(folder: Path, labels: ColumnArrays | None) -> None:
-    """Check that devices and samples are counts.
-
-    Raises:
-        InputError: they are not.
-    """
+    """Check that devices and samples are counts."""
     if labels is None:
         return
     for name in ("device", "samples"):

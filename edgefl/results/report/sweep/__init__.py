@@ -17,11 +17,7 @@ __all__ = ["PAGE", "is_sweep", "run_folders", "sweep_link", "write"]
 
 
 def run_folders(folder: Path) -> list[Path]:
-    """Return the result folders of the runs of a sweep that have finished.
-
-    Raises:
-        InputError: the folder is not a sweep's, one of its files cannot be read, or a run lies outside it.
-    """
+    """Return the result folders of the runs of a sweep that have finished."""
     study = load(folder)
     return [study.run_folder(row) for rows in study.finished_rows for row in rows]
 

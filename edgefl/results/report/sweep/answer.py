@@ -81,7 +81,6 @@ def _wasted_text(study: Study, point: int) -> str:
 
 
 def _best_sentence(study: Study, column: EstimateColumn, best: int, goal: Goal) -> str:
-    """Return the best point, and the next best one with its difference."""
     measure = column.measure
     estimates = column.estimates
     value = estimate_text(estimates[best], measure)

@@ -95,7 +95,6 @@ def _effect(
     levels: tuple[int, int],
     runs: tuple[dict[tuple[int, ...], float], dict[tuple[int, ...], float]],
 ) -> KeyEffect:
-    """Return the effect of a level against the baseline, given the runs of both."""
     ours, theirs = runs
     settings = [setting for setting in theirs if setting in ours]
     values = np.array([ours[setting] for setting in settings], np.float64)

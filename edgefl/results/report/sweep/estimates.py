@@ -51,11 +51,7 @@ def first_goal(columns: Mapping[str, EstimateColumn], every_goal: Sequence[Goal]
 
 
 def chosen_goal(study: Study, columns: Mapping[str, EstimateColumn], target: str | None) -> Goal:
-    """Return the goal that a user names, by default the first one of the page.
-
-    Raises:
-        InputError: the sweep has no such target.
-    """
+    """Return the goal that a user names, by default the first one of the page."""
     every = goals(study)
     if target is None:
         return every[first_goal(columns, every)]
@@ -76,9 +72,6 @@ def chosen_measures(
     """Return the measures that a user names: time, energy, rounds, accuracy, received, wasted, or columns of the index.
 
     Without names those of the default that the sweep has.
-
-    Raises:
-        InputError: the sweep has no such measure.
     """
     rounds = "rounds"
     if goal.target:

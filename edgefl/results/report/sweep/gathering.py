@@ -126,7 +126,6 @@ def _named_by_values(parts: Sequence[StudyPart]) -> Sequence[StudyPart]:
 
 
 def _offsets(parts: Sequence[StudyPart]) -> list[int]:
-    """Return the number of rows before those of each part's study."""
     counts = [len(part.study.texts["folder"]) for part in parts]
     return [sum(counts[:number]) for number in range(len(parts))]
 

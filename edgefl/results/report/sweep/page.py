@@ -112,7 +112,6 @@ def _range_text(key: SweptKey) -> str:
 
 
 def _unfinished(study: Study) -> str:
-    """Return a line that says how many runs have finished; nothing where all have."""
     status = study.texts["status"]
     counts = Counter(status)
     finished = counts.pop(FINISHED_STATUS, 0)
@@ -129,7 +128,6 @@ def _answers(study: Study, columns: Mapping[str, EstimateColumn], every_goal: Se
 
 
 def _learning_note(study: Study, curves: SweepCurves) -> str:
-    """Return what the curves show, and what was left out of them."""
     note = f"Curves are means over seeds. {_spread_text(study)} A curve ends with the first seed that ends."
     points = sum(bool(rows) for rows in study.finished_rows)
     if curves.points < points:
@@ -141,7 +139,6 @@ def _learning_note(study: Study, curves: SweepCurves) -> str:
 
 
 def _spread_text(study: Study) -> str:
-    """Return how charts show the spread over seeds."""
     counts = {len(rows) for rows in study.finished_rows if rows}
     sentences = []
     if max(counts, default=0) >= FEWEST_FOR_INTERVAL:

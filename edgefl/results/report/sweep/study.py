@@ -185,21 +185,13 @@ def load(folder: Path) -> Study:
 
 
 def name_and_folders(folder: Path) -> tuple[str, set[str]]:
-    """Return the name of a sweep, and the folders of its runs, relative to its own.
-
-    Raises:
-        InputError: the file of the sweep is missing or damaged.
-    """
+    """Return the name of a sweep, and the folders of its runs, relative to its own."""
     name, _ = _read_content(folder)
     return describe.cut(name), set(swept_values(folder))
 
 
 def swept_values(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """Return the values of the swept keys of each run of a sweep, by the run's folder as the index names it.
-
-    Raises:
-        InputError: the file of the sweep is missing or damaged.
-    """
+    """Return the values of the swept keys of each run of a sweep, by the run's folder as the index names it."""
     content = yaml_of(folder, CONTENT_FILE, text_of(folder, CONTENT_FILE))
     try:
         return {str(point["folder"]): dict(point["values"]) for point in content["points"]}
@@ -216,11 +208,7 @@ def _read_content(folder: Path) -> tuple[str, list[str]]:
 
 
 def _read_index(folder: Path, key_columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the lines of the index.
-
-    Raises:
-        InputError: it is not a table, lacks a column, or has no lines.
-    """
+    """Return the header and the lines of the index."""
     file = folder / INDEX_FILE
     try:
         rows = list(csv.reader(text_of(folder, INDEX_FILE).splitlines(keepends=True)))
@@ -255,7 +243,6 @@ def _numbers(folder: Path, column: str, cells: Sequence[str]) -> Floats:
 
 
 def _check_runs(folder: Path, texts: Mapping[str, Sequence[str]], numbers: Mapping[str, Floats]) -> None:
-    """Refuse an index that lists a run twice, or a finished run without its totals."""
     seen = set()
     for row, status in enumerate(texts["status"]):
         where = f"{folder / INDEX_FILE}: row {row + 1}"
@@ -272,7 +259,6 @@ def _check_runs(folder: Path, texts: Mapping[str, Sequence[str]], numbers: Mappi
 
 
 def _titles(paths: Sequence[str]) -> list[str]:
-    """Return a short title for each key, or its whole path where two keys would share a title."""
     short = ["method" if path == LABEL else describe.bare(path) for path in paths]
     titles = []
     for path, title in zip(paths, short, strict=True):

@@ -153,7 +153,6 @@ class Norm(ManualLayer):
         return found.x, found.residual
 
     def _keep(self, moments: Moments, count: int, running: Sequence[Tensor]) -> None:
-        """Move the running mean and variance towards those of `count` numbers, as torch does."""
         if count == 1:
             raise ValueError("batch normalisation needs more than one number of each channel in a mini-batch")
         mean, variance = running
