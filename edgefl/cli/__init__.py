@@ -115,7 +115,6 @@ def _make_absolute(variable: str, here: Path) -> None:
 
 
 def _explained(error: BaseException) -> tuple[int, Sequence[str]]:
-    """Return the exit code for an error that ended a command, and lines with the reason."""
     if isinstance(error, InputError):
         return EXIT_WRONG_INPUT, error.faults
     if isinstance(error, KeyboardInterrupt):

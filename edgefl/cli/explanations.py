@@ -70,18 +70,13 @@ _PARTS = {"result file": "columns", "catalogue": "members"}
 
 
 def _row(name: str, text: str) -> list[str]:
-    """Return lines of a text with its name before the first; none for an empty text."""
     pieces = textwrap.wrap(text, LINE_WIDTH - NAME_WIDTH, break_on_hyphens=False, break_long_words=False)
     heads = [name, *[""] * len(pieces)]
     return [f"{head:<{NAME_WIDTH}}{piece}" for head, piece in zip(heads, pieces, strict=False)]
 
 
 def explain(word: str) -> list[Explanation]:
-    """Return the explanations of a word: all things of this name, or else what it means as a synonym.
-
-    Raises:
-        InputError: nothing has this name.
-    """
+    """Return the explanations of a word: all things of this name, or else what it means as a synonym."""
     found = _named(word)
     if not found:
         section, _, name = word.rpartition(".")

@@ -74,7 +74,6 @@ def _what_if(options: argparse.Namespace) -> int:
 
 
 def _progress(*, quiet: bool) -> Any:
-    """Return a function that shows how many points have been priced, on one line of a terminal."""
     shows = sys.stderr.isatty() and not quiet
 
     def on_point(done: int, points: int) -> None:

@@ -302,7 +302,6 @@ def _check_traffic(algorithm: Algorithm, traffic: Sequence[Traffic], d: int, tra
 
 
 def _floats_sent(algorithm: Algorithm, d: int, *, minimal: bool) -> tuple[int, int, int]:
-    """Return the floats down in every round, down once a session, and up in every round, for d parameters."""
     local = first_round(algorithm, zeros(algorithm, d))
     once = _floats({name: local.received[name] for name in algorithm.sent_once()})
     up = _floats(upload(algorithm, local.start, local, minimal=minimal))

@@ -345,11 +345,7 @@ def fixed_names(columns: Iterable[ResultColumn]) -> tuple[str, ...]:
 
 
 def check_known(names: Iterable[str], columns: Sequence[ResultColumn]) -> None:
-    """Check that all columns are known.
-
-    Raises:
-        KeyError: a column is not.
-    """
+    """Check that all columns are known."""
     known = {column.name for column in columns}
     for name in names:
         if name not in known:

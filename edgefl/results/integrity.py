@@ -40,11 +40,7 @@ def check_file(folder: Path, name: str) -> None:
 
 
 def check_all(folder: Path) -> None:
-    """Check that no file of a run's result folder is missing or changed.
-
-    Raises:
-        InputError: one line for each file that is.
-    """
+    """Check that no file of a run's result folder is missing or changed."""
     faults = []
     for name in expected(folder):
         if not (folder / name).is_file():

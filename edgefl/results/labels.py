@@ -98,7 +98,6 @@ def _told_apart(scenarios: Sequence[ScenarioTree]) -> list[str]:
 
 
 def _with_members(keys: Sequence[DifferingKey]) -> list[DifferingKey]:
-    """Return the keys, with the parts of a method in its place."""
     result: list[DifferingKey] = []
     for key in keys:
         result += key.parts if isinstance(key, Method) else [key]

@@ -58,12 +58,7 @@ class Limits(Protocol):
 
 
 class RemainingTime:
-    """Estimates the wall-clock time that a run still takes, from its last rounds and its stop rule.
-
-    Args:
-        rounds: of the whole run; None: not known.
-        stop: conditions that end it before.
-    """
+    """Estimates the wall-clock time that a run still takes, from its last rounds and its stop rule."""
 
     def __init__(self, rounds: int | None, stop: Limits) -> None:
         self._rounds = rounds

@@ -130,7 +130,6 @@ def _target(
 
 
 def _wanted_accuracy(target: float | RelativeTarget, session: int | None) -> float | None:
-    """Return the accuracy of a target; None if the reference lacks the session."""
     if not isinstance(target, RelativeTarget):
         return target
     if session is None:

@@ -65,7 +65,6 @@ class Cluster:
         return float(self._ray.cluster_resources().get(kind, 0.0))
 
     def _capacity(self) -> int:
-        """Return how many tasks can run together now; this changes when machines join or leave."""
         count = self._total("CPU")
         if self._gpus:
             count = min(count, self._total("GPU") / self._gpus)

@@ -108,7 +108,6 @@ def _held_out(share: float, samples: int, streams: Streams) -> Indices:
 def _parts(
     scenario: Scenario, labels: Indices, owner: Indices | None, held_out: Indices | None, streams: Streams
 ) -> Sequence[Indices]:
-    """Return the training samples of each device, none of which is held out."""
     partition = scenario.data.partition
     rng = streams.generator("partition")
     remaining = None
@@ -146,7 +145,6 @@ def _test_parts(
     held_out: Indices | None,
     streams: Streams,
 ) -> Sequence[Indices]:
-    """Return the test samples of each device, divided as the training samples that are not held out."""
     if held_out is not None:
         divided = np.ones(len(train.labels), dtype=bool)
         divided[held_out] = False

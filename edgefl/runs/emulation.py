@@ -329,7 +329,6 @@ class Emulation:
 
     @contextmanager
     def _noting_errors(self) -> Iterator[None]:
-        """Note the error that stops the run, and raise it again."""
         try:
             with attributing(self._plugins, RunError):
                 yield

@@ -42,7 +42,6 @@ class _Trial:
     ended_s: list[float] = field(default_factory=list)  # wall-clock since the beginning
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Note a finished round, and end the trial if there are enough."""
         self.rows.append(row)
         self.ended_s.append(time.monotonic() - self.began_s)
         if len(self.rows) >= TRIAL_ROUNDS or self.ended_s[-1] > TRIAL_S:

@@ -132,8 +132,6 @@ def _with_device_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
 
 
 def _added_columns(scenario: Scenario, parts: Parts) -> list[Observer]:
-    """Return the observers that ask the selection and the allocation for columns of their own."""
-
     def memory_of(ids: Ids) -> Floats:
         return parts.choosing.view.memory[ids]
 

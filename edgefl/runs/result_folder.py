@@ -182,7 +182,6 @@ def _journal(folder: Path, shared: tuple[Path, ...], *, resume: bool, shares: bo
 
 
 def _state_of(folder: Path) -> FolderState:
-    """Return the result files in a folder, and when each was written."""
     found = []
     for name in (*run_folder.RESULT_FILES, *run_folder.FILES_OF_MANY_RUNS):
         if name == run_folder.REPORT_FILE:

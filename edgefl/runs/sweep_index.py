@@ -48,11 +48,7 @@ class SweepIndex:
         self._writing_s += monotonic() - began_s
 
     def note_end(self) -> None:
-        """Write the index after the end of a run, unless that would take too much time.
-
-        Raises:
-            OSError: see `write`.
-        """
+        """Write the index after the end of a run, unless that would take too much time."""
         # The share counts from the beginning, so long runs appear in the index as soon as they end.
         if self._writing_s <= TIME_SHARE * (monotonic() - self._began_s):
             self.write()
@@ -88,6 +84,5 @@ def index_of(keys: Sequence[str], runs: Sequence[SweepRun]) -> bytes:
 
 
 def _targets(run: SweepRun) -> dict[str, Mapping[str, Any]]:
-    """Return the targets of a run's summary, keyed by their accuracy as the index writes it."""
     targets = (run.summary or {}).get("targets", ())
     return {f"{target['accuracy']:.6g}": target for target in targets if target["accuracy"] is not None}

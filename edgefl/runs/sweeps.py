@@ -275,7 +275,6 @@ def _gpus(options: SweepOptions, *, train: bool) -> int:
 
 
 def _processes(families: int, options: SweepOptions, gpus: int) -> Pool:
-    """Return a pool of processes on this machine, which share its cores and GPUs."""
     workers = _count(options, gpus)
     # At first only one run of each family is busy, so no cores are kept for more.
     threads = max(1, cores() // min(workers, max(1, families)))

@@ -51,7 +51,6 @@ def _powers(scenario: Scenario) -> list[object]:
 
 
 def _one_power_dbm(scenario: Scenario) -> float:
-    """Return the power at which all devices of a run send."""
     lowest_dbm, highest_dbm = scenario.devices.span("tx_power_dbm")
     if lowest_dbm != highest_dbm:
         text = f"the run's devices have different {POWER}, so the power of the recordings is not known"

@@ -63,11 +63,7 @@ def load_with_source(
     *,
     needs_files: bool = False,
 ) -> tuple[Scenario, Source]:
-    """Return the scenario as `load` does, and the source of its keys, for faults found only when data are read.
-
-    Raises:
-        InputError: one finished line for every fault, in the order of the file.
-    """
+    """Return the scenario as `load` does, and the source of its keys, for faults found only when data are read."""
     here = here or Path.cwd()  # before any code that the scenario names, which may change it
     overrides = list_of_overrides(overrides)
     if isinstance(source, Mapping):
@@ -106,16 +102,11 @@ def load_with_source(
 
 
 def _helpful(text: str, path: KeyPath, value: Any) -> str:
-    """Return a message about a key with what to write instead, if that is known."""
     return with_place(with_remedy(text, path, value), path, value)
 
 
 def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Access | None = None) -> Scenario:
-    """Return a loaded scenario with other values of some keys, checked as `load` checks a file's keys.
-
-    Raises:
-        InputError: one finished line for every fault.
-    """
+    """Return a loaded scenario with other values of some keys, checked as `load` checks a file's keys."""
     for keys, _, where in (item if isinstance(item, Override) else parse_override(item) for item in overrides):
         if keys[-1] == "preset":
             text = "a loaded scenario has the keys of its preset already: set the keys, or the preset before loading"
@@ -124,11 +115,7 @@ def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Acc
 
 
 def without(scenario: Scenario, keys: Sequence[KeyPath]) -> Scenario:
-    """Return a loaded scenario as if some of its keys had not been written.
-
-    Raises:
-        InputError: one finished line for every fault.
-    """
+    """Return a loaded scenario as if some of its keys had not been written."""
     raw = content(scenario)
     for *sections, key in keys:
         node: Any = raw

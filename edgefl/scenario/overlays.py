@@ -148,7 +148,6 @@ def _without_other_dataset(below: Any, above: Any) -> Any:
 
 
 def _is_in(raw: Any, path: KeyPath) -> bool:
-    """Return whether nested mappings and lists have a key."""
     for part in path:
         is_entry = isinstance(raw, list | tuple) and isinstance(part, int) and part < len(raw)
         if not is_entry and not (isinstance(raw, Mapping) and part in raw):

@@ -125,7 +125,6 @@ def read(path: Path, here: Path = Path()) -> tuple[dict[str, Any], Source]:
 
 
 def _decoded(content: bytes, path: Path) -> str:
-    """Return the text of a file."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(f"{path}: is a text in UTF-16: save it as UTF-8")
     try:

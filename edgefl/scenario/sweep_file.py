@@ -288,7 +288,6 @@ def _repetition(first: PointPieces, second: PointPieces, origin: Source, overrid
 
 
 def _base_file(base: str, folder: Path, origin: Source) -> Path:
-    """Return the scenario file that a sweep file in a folder names as its base."""
     try:
         path = shipped.find(base, folder)
     except InputError as error:
@@ -302,7 +301,6 @@ def _base_file(base: str, folder: Path, origin: Source) -> Path:
 
 
 def _overrides(file: SweepFile, row: PointPieces, seed: int | None, origin: Source) -> list[Override]:
-    """Return a point's overrides of the base, each with its line in the sweep file."""
     pieces = [Piece({key: value}, ("set", key)) for key, value in file.set.items()] + row
     if seed is not None:
         pieces.append(Piece({"seed": seed}, ("seeds",)))

@@ -140,7 +140,6 @@ def _above(lines: list[str], at: int) -> int:
 
 
 def _colons(lines: list[str], above: int, at: int) -> str:
-    """Return why a colon cannot stand in a line."""
     line = lines[at]
     if re.search(r":\s.*:(?:\s|$)", line):
         return "a second colon on the line: write a text in quotes, or an inner key on a line of its own, indented"

@@ -90,8 +90,6 @@ def _whole_number(text: str) -> int:
 
 
 def _register_scalar(tag: str, convert: Callable[[str], Any], pattern: str) -> None:
-    """Add one kind of plain value to the loader."""
-
     def construct(loader: _Loader, node: yaml.ScalarNode) -> Any:
         try:
             return convert(node.value)

@@ -97,7 +97,6 @@ class _Unequal(Rehearsal):
         return scale * super()._gradient(w, devices).tanh()
 
     def play(self) -> None:
-        """Play rounds of all devices, of one, and of some."""
         for index, ids in enumerate(SCHEDULE):
             self.round(np.array(ids), index)
         super().play()

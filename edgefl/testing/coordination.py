@@ -110,7 +110,6 @@ def _chooses(calls: Calls, participants: int) -> None:
 
 
 def _play_round(calls: Calls, participants: int, index: int, tracker: DeviceTracker, rng: np.random.Generator) -> float:
-    """Play a round, and return how many more devices were chosen than expected."""
     selection = calls.subject
     streams = Streams(SEED)
     away = rng.choice(DEVICES, 4, replace=False)

@@ -48,11 +48,7 @@ class Report:
         return self.checks[-1]
 
     def raise_faults(self) -> Report:
-        """Return the report.
-
-        Raises:
-            ConformanceError: there is a fault.
-        """
+        """Return the report."""
         if not self.ok:
             raise ConformanceError(self)
         return self

@@ -141,7 +141,6 @@ class _NetworkTrial:
         return plain
 
     def _step(self, plain: nn.Module, batch: Batch) -> tuple[Tensor, dict[str, Tensor | None]]:
-        """Return the outputs of a module in training, and the gradients of their mean loss by autograd."""
         for layer in keyed_dropouts(plain):
             layer.begin()
         drawn = states()

@@ -120,7 +120,6 @@ def _check_weights(name: str, value: Any) -> None:
 
 
 def _check_inputs(path: str, found: Callable[..., Any], keys: Mapping[str, Any]) -> None:
-    """Check that a loss needs nothing but outputs and labels, besides its keys."""
     called = found
     taken = 2
     if inspect.isclass(found):

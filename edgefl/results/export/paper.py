@@ -336,7 +336,6 @@ def _statistic(measure: PaperMeasure, group: SeedGroup, interval: str | None) ->
 
 
 def _spread(values: Sequence[float], interval: str) -> float | None:
-    """Return the standard deviation of values, or half of the interval of their mean; None for a single value."""
     if len(values) < 2:
         return None
     if interval == "ci95":

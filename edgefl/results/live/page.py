@@ -49,7 +49,6 @@ class PageMaker:
         return self._of_text(text, ended=True)
 
     def _of_folder(self, *, ended: bool = False) -> Shown:
-        """Return the page of the folder's current content."""
         runs = load_all([self._folder], so_far=True)
         return self._shown(partial(page.render, runs, template=TEMPLATE, parent="page.html.j2"), ended=ended)
 

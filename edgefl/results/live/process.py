@@ -71,11 +71,6 @@ class LivePage:
 
     The serving process starts immediately, and shows the run as soon as its folder is open. It ends with this
     process, however that ends.
-
-    Args:
-        folder: the result folder of a run that is about to begin.
-        port: where to listen; 0 takes a free one.
-        title: what the run is called.
     """
 
     def __init__(self, folder: Path, port: int, title: str) -> None:
@@ -111,7 +106,6 @@ class LivePage:
 
 
 def _listening(port: int) -> socket.socket:
-    """Return a socket that listens at a port of the loopback address."""
     try:
         return socket.create_server((LOOPBACK, port))
     except OSError as error:

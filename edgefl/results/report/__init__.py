@@ -33,10 +33,6 @@ def write(sources: Sequence[Path | Run], out: Path) -> Path:
     """Write the page for result folders, or runs in memory, to ``out``, whole or not at all, and return its path.
 
     For the folder of a sweep ``statistics.csv`` is written beside it.
-
-    Raises:
-        InputError: a folder is not a result folder or one of its files cannot be read, one line for each folder;
-            or the page cannot be written.
     """
     if not sources:
         raise InputError("report: name at least one result folder")

@@ -26,7 +26,6 @@ def _algorithm(asks: Callable[[Any], bool], said: str) -> Fact:
 
 
 def _no_algorithm(asks: Callable[[Any], bool], said: str) -> Fact:
-    """Return the fact that a question about the algorithm has the answer no."""
     return Fact(said, lambda scenario: not asks(scenario.algorithm))
 
 

@@ -85,7 +85,6 @@ class _Holders:
             self._count += 1
 
     def release(self) -> None:
-        """Restore the flags after the last learner."""
         with self._lock:
             self._count -= 1
             if not self._count and self._before is not None:
@@ -114,7 +113,6 @@ class FlagsForGpus:
         self._held = finalize(learner, _holders.release)
 
     def release(self) -> None:
-        """Let the flags go; nothing happens the second time."""
         if self._held is not None:
             self._held()
 

@@ -184,7 +184,6 @@ def runs_table(runs: Sequence[StyledRun]) -> Html:
 
 
 def _cost_of_target(run: Run, accuracy: float) -> str:
-    """Return what a target took; a dash for a run that does not have this target."""
     for target in run.targets:
         # Equal, not close: the accuracy comes from one of these very targets.
         if target["accuracy"] != accuracy:

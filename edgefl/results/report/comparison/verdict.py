@@ -148,7 +148,6 @@ def _cost(run: Run, accuracy: float, column: str) -> float | None:
 
 
 def _ranking(measure: Measure, settings: Sequence[Setting]) -> Ranking | None:
-    """Return the settings in the order of a measure; None if none of them has a value under every seed."""
     ranked = []
     for setting in settings:
         values = _values(measure, setting)
@@ -183,7 +182,6 @@ def _value(ranking: Ranking, place: int) -> str:
 
 
 def _next(ranking: Ranking) -> str:
-    """Return the setting after the best one, and the p-value of their difference; an empty text after a draw."""
     if len(ranking.leaders) > 1:
         return ""
     if ranking.pair is None:

@@ -148,7 +148,6 @@ def _ticks(time_s: Floats, until_s: float) -> Ints:
 
 
 def _steps(column: NDArray[np.integer[Any]]) -> list[int]:
-    """Return the first value, and the steps from each value to the next."""
     return [int(step) for step in np.diff(column, prepend=0)]
 
 
@@ -220,7 +219,6 @@ def _tracked_stops(tracks: ColumnArrays, rows: Rows, began: Stops, until_s: floa
 
 
 def _works(run: Run, choice: Choice, place_of: dict[int, int], sectors: int) -> dict[str, Any]:
-    """Return the participations, those of each device in order of time."""
     phases_s = phase_bars.durations_s(run, choice.rows)
     starts_s = phase_bars.starts_s(run, choice.rows, phases_s)
     places = np.array([place_of[device] for device in run.devices["device"][choice.rows].tolist()])

@@ -123,7 +123,6 @@ def _priced(run: Run) -> list[KeyPoints]:
 
 
 def _points(run: Run, key: str, rows: Sequence[WhatIfRow]) -> list[Point]:
-    """Return the values of a key as points, with the run's own one among them."""
     own_value = at(run.scenario, key)
     if isinstance(own_value, Mapping) and list(own_value) == ["kind"]:
         own_value = own_value["kind"]  # the name of a member without keys
@@ -162,7 +161,6 @@ def _card(run: StyledRun, index: int) -> WhatIfCard:
 
 
 def _costs(run: Run) -> list[list[str]]:
-    """Return the rows of costs: those of the run, and those of the chosen value, which the script fills in."""
     own = run.what_if[0]
     body = []
     for number, measure in enumerate(measures_of(own)):
@@ -176,7 +174,6 @@ def _costs(run: Run) -> list[list[str]]:
 
 
 def _measure_name(own: WhatIfRow, measure: Measure) -> str:
-    """Return the name of a measure with its round, which does not depend on prices."""
     rounds = digits(own.costs.get(measure.round) or 0.0)
     if measure.round == "rounds":
         return f"{measure.name}, {rounds} rounds"
@@ -222,7 +219,6 @@ def _figure(run: StyledRun, key_points: KeyPoints) -> Figure:
 def _line(
     measure: Measure, x: Sequence[Any], y: Sequence[float | None], colour: str, unit: Unit, *, own: int
 ) -> Figure:
-    """Return the line of a measure with a mark at each point; the run's own one is larger and hollow."""
     name = plotly_text(measure.name)
     sizes = [5] * len(x)
     fills = [colour] * len(x)

@@ -23,12 +23,7 @@ def run_folders(folder: Path) -> list[Path]:
 
 
 def write(folder: Path, out: Path) -> Path:
-    """Write the page to ``out`` and ``statistics.csv`` beside it; return the page's path.
-
-    Raises:
-        InputError: the folder is not a sweep's, one of its files cannot be read, or nothing can be written there;
-            or a file of the user's is beside it under the name of the table.
-    """
+    """Write the page to ``out`` and ``statistics.csv`` beside it; return the page's path."""
     own_files.check_replaceable(out.parent, {"statistics.csv": STATISTICS})
     study = load(folder)
     columns = estimate_columns(study)

@@ -65,7 +65,6 @@ def _chosen_points(study: Study) -> list[int]:
 
 
 def _measure_of(runs: Sequence[ColumnArrays]) -> RoundMeasure | None:
-    """Return the first of accuracy, distance and losses that any run has."""
     for measure in (ACCURACY, DISTANCE, TEST_LOSS, TRAIN_LOSS):
         if any(np.isfinite(run[measure.column]).any() for run in runs):
             return measure

@@ -130,7 +130,6 @@ def _column(study: Study, measure: SweepMeasure) -> EstimateColumn:
 
 
 def _estimate(study: Study, measure: SweepMeasure, rows: Sequence[int]) -> SeedEstimate:
-    """Return the estimate over the finished runs of a point, given by their rows."""
     values = study.numbers[measure.name]
     if measure.bound:
         # A run that missed the target is right-censored: it would have taken longer than the whole run did.

@@ -101,7 +101,6 @@ def _of_sweeps(parts: Sequence[StudyPart]) -> Study:
 
 
 def _of_points(parts: Sequence[StudyPart]) -> Study:
-    """Return the study whose only key is the folder."""
     parts = _named_by_values(parts)
     points = []
     for level, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):

@@ -86,7 +86,6 @@ def render(
 
 
 def _first_lines(study: Study) -> int:
-    """Return the key whose values are lines when the page opens."""
     return next(iter(layout_of(study, StudyChoice()).lines), 0)
 
 
@@ -103,7 +102,6 @@ def _subtitle(study: Study) -> str:
 
 
 def _range_text(key: SweptKey) -> str:
-    """Return a key with its lowest and highest value, or with the number of its values."""
     if len(key.texts) == 1:
         return f"{key.title} {key.texts[0]}"
     if key.numbers is not None:

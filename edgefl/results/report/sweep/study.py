@@ -158,11 +158,7 @@ def is_sweep(folder: Path) -> bool:
 
 
 def load(folder: Path) -> Study:
-    """Read a sweep's folder.
-
-    Raises:
-        InputError: a file is missing or unreadable, in one line.
-    """
+    """Read a sweep's folder."""
     name, paths = _read_content(folder)
     key_columns = [index_column(path) for path in paths]
     header, lines = _read_index(folder, key_columns)
@@ -208,7 +204,6 @@ def _read_content(folder: Path) -> tuple[str, list[str]]:
 
 
 def _read_index(folder: Path, key_columns: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the lines of the index."""
     file = folder / INDEX_FILE
     try:
         rows = list(csv.reader(text_of(folder, INDEX_FILE).splitlines(keepends=True)))
@@ -230,7 +225,6 @@ def _read_index(folder: Path, key_columns: Sequence[str]) -> tuple[list[str], li
 
 
 def _numbers(folder: Path, column: str, cells: Sequence[str]) -> Floats:
-    """Return a column of numbers [runs]; an empty cell is NaN."""
     values = []
     for row, cell in enumerate(cells, 1):
         value: float | None = np.nan
