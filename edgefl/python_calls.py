@@ -1,7 +1,4 @@
-"""The functions that programs call from `edgefl`: their arguments are checked, and errors speak of Python.
-
-Messages from below name the options of the command line, such as `--device gpu`; here they become arguments.
-"""
+"""The functions that programs call from `edgefl`: their arguments are checked, and errors speak of Python."""
 
 import inspect
 import re

@@ -9,15 +9,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from edgefl.cli.common import (
-    add_no_plugins,
-    as_typed,
-    begin,
-    columns,
-    command_again,
-    printable,
-    working_directory,
-)
+from edgefl.cli.common import add_no_plugins, as_typed, begin, columns, command_again, printable, working_directory
 from edgefl.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED
 from edgefl.cli.json_output import add_json, print_json
 from edgefl.cli.recipe_forecast import dry_run, needs_as_json

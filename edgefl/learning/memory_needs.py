@@ -1,7 +1,4 @@
-"""The least memory that learning needs, counted part by part before anything of that size is made.
-
-The sum is a lower bound: activations in training, and clients that are trained together, need more.
-"""
+"""The least memory that learning needs, counted part by part before anything of that size is made."""
 
 from __future__ import annotations
 

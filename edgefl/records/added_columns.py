@@ -1,8 +1,4 @@
-"""Members that may add columns to rounds.csv and devices.csv, besides those of every run.
-
-They declare the columns, as measures do, and give their values when a round ends. A reader takes the values of such
-columns for numbers, so that results can be read without the member.
-"""
+"""Members that may add columns to rounds.csv and devices.csv, besides those of every run."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

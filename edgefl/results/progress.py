@@ -1,8 +1,4 @@
-"""The rows of a run under way, for pages about it.
-
-A result folder gets its tables at the end of the run. Until then `PROGRESS` holds tables of finished rounds, in the
-same format, without the last ones. Only pages read them, and they are removed before the run counts as finished.
-"""
+"""The rows of a run under way, for pages about it."""
 
 import json
 import logging

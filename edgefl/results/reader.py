@@ -1,7 +1,4 @@
-"""The reader of result folders: documents whole, tables row by row or as arrays.
-
-Results that are read back (`edgefl.results.result`), the report and the exports build on it.
-"""
+"""The reader of result folders: documents whole, tables row by row or as arrays."""
 
 import csv
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,8 +1,4 @@
-"""Estimates of a ledger's memory and of the results' disk space, before a run begins.
-
-Certain needs refuse a run: rows of rounds that nothing in the scenario can end early, and the model's file. Likely
-needs only warn: the number of participants is unknown, as is the size of checkpoints.
-"""
+"""Estimates of a ledger's memory and of the results' disk space, before a run begins."""
 
 import logging
 import os

@@ -1,8 +1,4 @@
-"""The words that people write for keys and members of a scenario, and what they mean.
-
-A key in the wrong place, or by another name, gets a message with the right key: `synonyms.yaml` lists other names, and
-the keys of all sections follow from their classes (`key_index.py`).
-"""
+"""The words that people write for keys and members of a scenario, and what they mean."""
 
 import difflib
 import re

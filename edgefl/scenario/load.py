@@ -93,16 +93,15 @@ def load_with_source(
             scenario = Scenario.model_validate(_with_defaults(raw, context), context=context)
     except ValidationError as error:
         items = error.errors(include_url=False)
-        found = [(item["loc"], _helpful(item["msg"], item["loc"], item["input"])) for item in items]
+        found = []
+        for item in items:
+            text = with_remedy(item["msg"], item["loc"], item["input"])
+            found.append((item["loc"], with_place(text, item["loc"], item["input"])))
         # Pydantic lists faults by class; a reader corrects the file from the top.
         found.sort(key=lambda item: origin.rank(item[0]))
         lines = dict.fromkeys(origin.fault(path, text) for path, text in found)  # without duplicates
         raise InputError(*lines) from None
     return _with_folders(scenario), origin
-
-
-def _helpful(text: str, path: KeyPath, value: Any) -> str:
-    return with_place(with_remedy(text, path, value), path, value)
 
 
 def changed(scenario: Scenario, overrides: Sequence[str | Override], access: Access | None = None) -> Scenario:

@@ -1,7 +1,4 @@
-"""What is wrong with a text that is not YAML, in words of its author: the parser speaks of tokens and blocks.
-
-The parser says where it had to give up, which is often below the line with the fault.
-"""
+"""What is wrong with a text that is not YAML, in words of its author: the parser speaks of tokens and blocks."""
 
 import re
 from typing import NamedTuple

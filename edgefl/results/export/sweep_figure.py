@@ -21,21 +21,9 @@ from edgefl.results.export.figure_style import (
     wrapped,
 )
 from edgefl.results.report.shared.style import spans_decades
-from edgefl.results.report.sweep.estimates import (
-    EstimateColumn,
-    chosen_goal,
-    chosen_measures,
-    estimate_columns,
-)
+from edgefl.results.report.sweep.estimates import EstimateColumn, chosen_goal, chosen_measures, estimate_columns
 from edgefl.results.report.sweep.measures import measure_title
-from edgefl.results.report.sweep.selection import (
-    Layout,
-    StudyChoice,
-    layout_of,
-    selected,
-    setting_text,
-    settings_of,
-)
+from edgefl.results.report.sweep.selection import Layout, StudyChoice, layout_of, selected, setting_text, settings_of
 from edgefl.results.report.sweep.study import Study, SweptKey
 from edgefl.results.statistics import SeedEstimate
 

@@ -1,7 +1,4 @@
-"""A timeline in the Trace Event Format (Google, "Trace Event Format"), for ui.perfetto.dev: JSON, times in µs.
-
-A run has two processes: the server, with rounds and counters, and the devices, with one thread each.
-"""
+"""A timeline in the Trace Event Format (Google, "Trace Event Format"), for ui.perfetto.dev: JSON, times in µs."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -1,19 +1,4 @@
-"""The report: one self-contained HTML page made from the files of one or several result folders, or of a sweep.
-
-- `page` puts the page together from the sections of `run` and `comparison`; `notebook` shows a run in a notebook.
-- `run` is about one run. A figure is a module: `cell_map`, `timeline`, `population`, `battery`,
-  `phase_bars`, `device_energy`, `wasted_energy`. To add one, see `run_cards`. `narrative` has the sentences below
-  the tiles. `replay` is the player below the map; `replay_tape` makes what it plays.
-- `comparison` is about several runs: `verdict`, `learning_curves`, `headline`, seeds that are pooled. Its module
-  `comparison` compares runs with a reference, also for ``edgefl compare``; `formats` writes that as text.
-- `why` says what a run's time and energy are made of, and why another run takes more or less: `decomposition` counts,
-  `sentences` words it. `critical_path` has the participations that a round waits for.
-- `sweep` is the page of a sweep.
-- `shared` has their parts: `templates` (HTML by Jinja2), `views` (a choice of the horizontal axis), `time_charts`
-  (panels over virtual time), `style` (colours and axes), `tables` and `card`. Its scripts are on all pages: `plots.js`
-  has what they share, `alternatives.js` gives charts in words and numbers, `chart_tools.js` saves them, `contents.js`
-  lists sections, `theme.js` chooses light or dark, `print.js` prepares paper.
-"""
+"""The report: one self-contained HTML page made from the files of one or several result folders, or of a sweep."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,8 +1,4 @@
-"""Outputs of a network compared with labels: one label of each sample, or one for each of its tokens or pixels.
-
-A network gives the outputs of several labels in the form of torch's `cross_entropy`: the classes are the axis behind
-the samples. The loss of such a sample is the mean over its labels, without those that are `IGNORED`.
-"""
+"""Outputs of a network compared with labels: one label of each sample, or one for each of its tokens or pixels."""
 
 from typing import NamedTuple
 

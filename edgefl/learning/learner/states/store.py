@@ -1,8 +1,4 @@
-"""The states that clients keep between the rounds in which they take part.
-
-Three homes give the same values: the memory of the training device, the memory of the host (page-locked if the training
-device is a GPU, for full transfer speed), and an anonymous file. Memory is taken only for clients that have taken part.
-"""
+"""The states that clients keep between the rounds in which they take part."""
 
 import errno
 import shutil

@@ -113,6 +113,7 @@ class FlagsForGpus:
         self._held = finalize(learner, _holders.release)
 
     def release(self) -> None:
+        """Give up the flags; after the last learner they are as before."""
         if self._held is not None:
             self._held()
 

@@ -1,7 +1,4 @@
-"""The replay: a player below the map that shows devices and their links over virtual time.
-
-`replay_tape` makes the tape, and the script ``replay.js`` plays it on a canvas above the map.
-"""
+"""The replay: a player below the map that shows devices and their links over virtual time."""
 
 import math
 from collections.abc import Sequence
@@ -15,15 +12,7 @@ from edgefl.results.report.run.timeline import CROSS_COLOUR, NOT_CROSSED
 from edgefl.results.report.shared.card import Card
 from edgefl.results.report.shared.describe import kind
 from edgefl.results.report.shared.read import Run
-from edgefl.results.report.shared.style import (
-    COMPUTE,
-    IDLE,
-    MUTED,
-    RADIO_DOWN,
-    RADIO_UP,
-    RUN_COLOURS,
-    KeyEntry,
-)
+from edgefl.results.report.shared.style import COMPUTE, IDLE, MUTED, RADIO_DOWN, RADIO_UP, RUN_COLOURS, KeyEntry
 from edgefl.results.report.shared.templates import Html, render
 
 ROUND_LENGTH_S = 1.5  # of wall-clock time, for a round at the first speed

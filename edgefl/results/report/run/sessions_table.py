@@ -29,7 +29,15 @@ def sessions_table(run: Run) -> Html:
 
     body = []
     for index, session in enumerate(sessions):
-        cells = _costs_and_scores(session)
+        cells = [
+            quantity(session.get("session")),
+            quantity(session.get("rounds")),
+            quantity(session.get("time_s"), TIME),
+            quantity(session.get("energy_j"), ENERGY),
+            score(session.get("initial_accuracy")),
+            score(session.get("best_accuracy")),
+            score(session.get("final_accuracy")),
+        ]
         cells += [_target_cell(target) for target in session.get("targets") or []]
         cells += [column[index] for column in optional_columns.values()]
         body.append(cells)
@@ -41,18 +49,6 @@ def _target_title(target: Mapping[str, Any]) -> str:
     if relative is None:
         return f"to {percent(target['accuracy'])}"
     return f"to {percent(relative)} of the reference's best"
-
-
-def _costs_and_scores(session: SessionSummary) -> list[str]:
-    return [
-        quantity(session.get("session")),
-        quantity(session.get("rounds")),
-        quantity(session.get("time_s"), TIME),
-        quantity(session.get("energy_j"), ENERGY),
-        score(session.get("initial_accuracy")),
-        score(session.get("best_accuracy")),
-        score(session.get("final_accuracy")),
-    ]
 
 
 def _target_cell(target: Mapping[str, Any]) -> str:

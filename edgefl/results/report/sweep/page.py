@@ -65,7 +65,7 @@ def render(
         first_goal=first_goal(columns, every_goal),
         keys=study.keys,
         first_axis=layout_of(study, StudyChoice()).over or 0,
-        first_lines=_first_lines(study),
+        first_lines=next(iter(layout_of(study, StudyChoice()).lines), 0),
         lost_updates=lost_updates_sentence(study, columns),
         answers=_answers(study, columns, every_goal),
         baselines=baselines_of(study),
@@ -83,10 +83,6 @@ def render(
         script_names=["sweep/sweep.js"],
         data=_data(study, columns, every_goal, curves),
     )
-
-
-def _first_lines(study: Study) -> int:
-    return next(iter(layout_of(study, StudyChoice()).lines), 0)
 
 
 # The head of the page

@@ -1,7 +1,4 @@
-"""A sweep's folder as columns: the keys that vary, the points and their runs.
-
-Of the modules of this report, only this one opens the sweep's own files.
-"""
+"""A sweep's folder as columns: the keys that vary, the points and their runs."""
 
 import csv
 import json

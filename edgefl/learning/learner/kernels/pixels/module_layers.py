@@ -1,7 +1,4 @@
-"""The layers of a torch module as layers of pixels; none for a module of which anything computes something else.
-
-Modules go by their exact types: torch's layers, stacks of them, and torchvision's residual networks of basic blocks.
-"""
+"""The layers of a torch module as layers of pixels; none for a module of which anything computes something else."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
