@@ -313,7 +313,6 @@ def _floats(vectors: Mapping[str, Any]) -> int:
 
 
 def _step_flops(algorithm: Algorithm, training: Training, d: int) -> float:
-    """Return the operations of one local step, for each of d parameters: the correction's and the solver's."""
     return float(correction_per_parameter(algorithm, d) + _solver_flops(algorithm, training))
 
 

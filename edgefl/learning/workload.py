@@ -112,7 +112,6 @@ def first_steps(first: LocalWork | None, sizes: Ints, steps: Floats) -> Floats:
 
 
 def _of_mean_device(work: LocalWork, sizes: Ints, *, same_steps: bool) -> LocalWork:
-    """Return the work of each device, or with `same_steps` that of one with the mean number of samples."""
     if not same_steps:
         return work
     mean_size = -(-sizes.sum() // len(sizes))

@@ -196,7 +196,6 @@ def _codes(values: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _told(paths: Sequence[str], codes: Mapping[str, Sequence[int]], count: int) -> int:
-    """Return how many groups of scenarios some keys tell apart."""
     if not paths:
         return min(1, count)
     columns = [codes[path] for path in paths]

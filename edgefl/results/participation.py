@@ -49,11 +49,7 @@ NO_UPDATES = Updates(0, 0, 0, 0, 0)
 
 
 def updates_of(sum_of: Callable[[str], float]) -> Updates:
-    """Return the updates of a run.
-
-    Args:
-        sum_of: returns the sum of a column of ``rounds.csv``.
-    """
+    """Return the updates of a run, given a function that sums a column of ``rounds.csv``."""
     received = int(sum_of("received"))
     losses = {cause: int(sum_of(cause)) for cause in LOSS_CAUSES}
     # Each participation ends in one way; the rest was still under way.

@@ -155,7 +155,6 @@ def _row(line: Mapping[str, str]) -> WhatIfRow:
 
 
 def _check(rows: Iterable[WhatIfRow]) -> None:
-    """Check that the first row, and no other, is the run itself, and that all rows have totals."""
     for place, row in enumerate(rows):
         if (row.key == "") != (place == 0):
             raise ValueError("the first row, and no other, must be the run itself")

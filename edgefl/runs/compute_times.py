@@ -88,7 +88,6 @@ def _measured_step_s(scenario: Scenario, hardware: Hardware, place: int) -> floa
 
 
 def _network(scenario: Scenario) -> str:
-    """Return the name of the model, or the part of an imported model's path after the colon."""
     model = scenario.model
     if isinstance(model, Imported):
         return model.import_path.rpartition(":")[2]

@@ -81,7 +81,6 @@ def _remedy_of_labels(data: Data) -> str:
 
 
 def _squeezed(data: Data) -> str:
-    """Return the shape of labels without their first axis of length 1."""
     shape = list(data.label_shape)
     shape.remove(1)
     return f"[{', '.join(['n', *map(str, shape)])}]"

@@ -82,7 +82,6 @@ def divide(scenario: Scenario) -> Divided:
 
 
 def _with_concepts(scenario: Scenario, divided: Divided) -> Divided:
-    """Return divided data with the concepts that `data.drift` makes of them, if it is given."""
     drift = scenario.data.drift
     if drift is None:
         return divided
@@ -97,7 +96,6 @@ def _check_classes(key: str, partition: Partition) -> None:
 
 
 def _held_out(share: float, samples: int, streams: Streams) -> Indices:
-    """Return a share of the numbers of samples, ascending: at least one of them, and not all."""
     count = min(max(round(share * samples), 1), samples - 1)
     if count < 1:
         raise InputError(f"data.validation_share: needs 2 training samples at least, the data have {samples}")

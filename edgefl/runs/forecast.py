@@ -48,7 +48,6 @@ class _Trial:
             raise _EnoughError
 
     def wall_s(self, rounds: int) -> float:
-        """Return the duration of a run, if all later rounds are like those after the first one."""
         first_s = self.ended_s[0]
         if len(self.ended_s) == 1:  # an upper bound, as it includes start-up
             return rounds * first_s

@@ -94,5 +94,4 @@ def learning_setting(scenario: Scenario) -> str:
 
 
 def _concerns_learning(key: str) -> bool:
-    """Return whether learning depends on a key of the scenario, besides the commands."""
     return key.partition(".")[0] in LEARNING_SECTIONS or key == "server.selection"

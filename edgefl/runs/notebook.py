@@ -65,7 +65,6 @@ class _NotebookBar:
         self._handle = display(self._content(), raw=True, display_id=True)  # type: ignore[no-untyped-call]
 
     def __call__(self, row: Mapping[str, Any]) -> None:
-        """Show a finished round, unless the last one was shown just now."""
         self._done += 1
         self._row = row
         if time.monotonic() - self._last_s >= LEAST_S:

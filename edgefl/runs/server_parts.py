@@ -253,7 +253,6 @@ def _dispatcher(
 def _choosing_control(
     scenario: Scenario, control: Control, held: HeldDecisions | None, forecaster: Forecaster | None
 ) -> Control:
-    """Return the control of choosing devices, which decides by forecasts if the scenario does."""
     decider = decider_of(scenario)
     if decider is None or held is None or forecaster is None:
         return control

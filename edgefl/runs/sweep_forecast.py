@@ -48,7 +48,6 @@ def forecast_sweep(sweep: Sweep, options: SweepOptions, folder: Path) -> Rows:
 
 
 def _tried(sweep: Sweep) -> list[Scenario]:
-    """Return the scenarios of the first point, the last one and those between, of one seed each."""
     of_label = {point.label: point.scenario for point in reversed(sweep.points)}
     scenarios = list(of_label.values())
     last = len(scenarios) - 1

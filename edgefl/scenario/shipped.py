@@ -84,7 +84,6 @@ def schema_file(name: str) -> str:
 
 
 def _without_schema_line(content: bytes) -> bytes:
-    """Return a file without the line that `copy_to` has added."""
     if content.startswith(_SCHEMA_LINE):
         return content.partition(b"\n")[2]
     return content

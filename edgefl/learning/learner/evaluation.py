@@ -276,7 +276,6 @@ class Evaluator:
         return float(((gradient / labels) ** 2).sum())
 
     def _some_samples(self, device: int, count: int, index: int) -> Indices:
-        """Return `count` of a device's training samples, or all of them if it has no more."""
         part = self._train_parts[device]
         if count >= len(part):
             return part

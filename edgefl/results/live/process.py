@@ -118,7 +118,6 @@ def _listening(port: int) -> socket.socket:
 
 
 def _state_of(path: Path) -> FileState:
-    """Return a value that changes when a file is replaced."""
     try:
         facts = path.stat()
     except OSError:

@@ -30,7 +30,6 @@ def _no_algorithm(asks: Callable[[Any], bool], said: str) -> Fact:
 
 
 def _learning(asks: Callable[[Any], bool], said: str) -> Fact:
-    """Return a fact about the algorithm together with the initial model of sessions."""
     return Fact(said, lambda scenario: asks(scenario.learning))
 
 

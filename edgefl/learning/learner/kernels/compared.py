@@ -14,12 +14,6 @@ def sample_losses(model: Model, outputs: Tensor, y: Tensor, leading: int = 1) ->
 
     Of several labels it is the mean over those that count, from outputs [..., n, T] and labels [..., T], or likewise
     [..., n, H, W]; 0 if none counts.
-
-    Args:
-        model: gives the loss.
-        outputs: of the network.
-        y: the labels.
-        leading: number of axes [...] of the clients and their samples.
     """
     if not _has_several(y, leading):
         return model.sample_losses(outputs, y)

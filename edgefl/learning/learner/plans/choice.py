@@ -107,7 +107,6 @@ def _by_hand(task: LearningTask, network: Network) -> bool:
 
 
 def _by_triton(task: LearningTask, network: Network, device: torch.device) -> bool:
-    """Return whether our kernels for GPUs know the model's layers, and the device is one that runs them."""
     if not has_triton(device):
         return False
     from edgefl.learning.learner.kernels.triton_gradient import TritonGradient  # late: no CPU needs Triton

@@ -253,7 +253,6 @@ def _x_axis(key_points: KeyPoints) -> tuple[list[Any], Figure]:
 
 
 def _with_gap(key_points: KeyPoints, values: list[Any]) -> list[Any]:
-    """Return the values of all points, with None where a place of the chart stays empty."""
     return [values[0], *[None] * key_points.gap, *values[1:]]
 
 

@@ -296,7 +296,6 @@ def _category_texts(path: str, values: Sequence[str]) -> list[str]:
 
 
 def _nested(path: str, value: Any) -> dict[str, Any]:
-    """Return a scenario that has only the value at a path."""
     scenario: dict[str, Any] = {}
     for key in reversed(path.split(".")):
         scenario = {key: scenario or value}
