@@ -99,13 +99,9 @@ class ParticipationCount:
         self._age_sums = np.zeros(devices)  # over the rounds before that one
 
     def add(self, round_of: Ints, device: Ints, status: npt.NDArray[Any]) -> None:
-        """Add participations [n].
+        """Add participations [n] by their rounds [n] over the whole run, from 1, devices [n] and statuses [n].
 
-        Args:
-            round_of: [n] numbers of the rounds in which they ended, over the whole run, from 1; not before a round
-                that was added earlier.
-            device: [n] their devices.
-            status: [n] their statuses.
+        No round may come before a round that was added earlier.
         """
         np.add.at(self._times, device[~np.isin(status, NOT_CHOSEN)], 1)
         received = status == RECEIVED
@@ -141,11 +137,8 @@ def participation(round_of: Ints, device: Ints, status: npt.NDArray[Any], device
 def of_rounds(blocks: Iterable[Block], devices: int, rounds: int) -> Participation:
     """Return how the participations of a run spread over its devices.
 
-    Args:
-        blocks: the participants' devices and statuses, one entry per round, and perhaps one for the participations that
-            the end of the run cut off.
-        devices: the number of devices.
-        rounds: the number of rounds.
+    The `blocks` have the participants' devices and statuses, one block a round, and perhaps one for the participations
+    that the end of the run cut off.
     """
     count = ParticipationCount(devices)
     for block in blocks:

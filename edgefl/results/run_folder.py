@@ -95,10 +95,8 @@ def _check_permission(folder: Path) -> None:
 def check_folder(folder: Path, *, may_hold_run: bool, beside_others: bool = False) -> None:
     """Check that a run can write its results to a folder, before it begins; see also `check_files`.
 
-    Args:
-        folder: the folder; it need not exist.
-        may_hold_run: whether a run in it is replaced or continued.
-        beside_others: whether it may hold other files, without names of results.
+    The folder need not exist. With `may_hold_run` a run in it is replaced or continued; other files may be in it only
+    `beside_others`.
     """
     check_usable(folder, may_hold_files=may_hold_run)
     names = names_in(folder)

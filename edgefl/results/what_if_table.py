@@ -73,13 +73,7 @@ def ratio_text(value: float | None, own: float | None, units: Sequence[Unit]) ->
 
 
 def row_of(key: str, value: Any, summary: Mapping[str, Any]) -> WhatIfRow:
-    """Return the row of a run that has been priced.
-
-    Args:
-        key: with another value; empty for the run itself.
-        value: of the key.
-        summary: of the run with that value, as in summary.json.
-    """
+    """Return the row of a run that has been priced with a value of a key; without a key, of the run itself."""
     totals = [*TOTALS]
     of_target = [*OF_TARGET]
     if BS_ENERGY in summary:

@@ -153,12 +153,7 @@ def _test_parts(
 
 
 def accuracy_columns(accuracies: Floats, own_parts: Sequence[Indices]) -> Columns:
-    """Return the columns of device_accuracy.csv; a device without samples has no row.
-
-    Args:
-        accuracies: [n] accuracies of the n devices with samples.
-        own_parts: [devices] the samples of each device on which they are measured.
-    """
+    """Return the columns of device_accuracy.csv given accuracies [n] of devices with `own_parts` of samples."""
     samples = part_sizes(own_parts)
     ids = np.flatnonzero(samples)
     return {"device": ids.tolist(), "samples": samples[ids].tolist(), "accuracy": accuracies.tolist()}

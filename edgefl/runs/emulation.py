@@ -319,11 +319,7 @@ class Emulation:
         return not ended
 
     def settle(self) -> None:
-        """Wait until the ledger has the accuracies of all finished rounds.
-
-        Raises:
-            RunError: learning has failed.
-        """
+        """Wait until the ledger has the accuracies of all finished rounds."""
         with self._noting_errors():
             self.server.replay.settle(wait=True)
 

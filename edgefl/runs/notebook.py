@@ -16,13 +16,7 @@ LEAST_S = 0.2  # wall-clock from one update to the next
 
 @contextmanager
 def shown(progress: RoundListener | None, name: str, rounds: int) -> Iterator[RoundListener]:
-    """Give a listener for finished rounds.
-
-    Args:
-        progress: the user's own listener; None: a bar in IPython, nothing elsewhere.
-        name: of the run.
-        rounds: how many it has at most.
-    """
+    """Return the user's listener for finished rounds; by default a bar in IPython, and nothing elsewhere."""
     shell = interactive_shell()
     if progress is not None:
         yield progress

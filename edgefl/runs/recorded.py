@@ -19,13 +19,9 @@ from edgefl.server.trajectories import trajectories
 
 
 class Recorded:
-    """Makes parts of a result from the records of a run so far.
+    """Makes parts of a result from the records of a run so far; the server has its ledger.
 
-    Args:
-        scenario: what is run.
-        divided: the data of all devices.
-        server: has the ledger.
-        may_ask: whether mobility may be asked more often than the run needs; a class from outside may remember it.
+    Mobility is asked more often than the run needs only with `may_ask`, as a class from outside may remember it.
     """
 
     def __init__(self, scenario: Scenario, divided: Divided, server: Server, *, may_ask: bool) -> None:

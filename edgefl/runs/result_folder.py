@@ -156,11 +156,7 @@ def finished(folder: Path, scenario: Scenario, *, beside_others: bool) -> Result
 
 
 def tidy_finished(folder: Path, *, keeps_record: bool) -> None:
-    """Remove the remains of a finished run.
-
-    Raises:
-        Taken: another process is continuing the run.
-    """
+    """Remove the remains of a finished run; raise `Taken` if another process is continuing the run."""
     if not keeps_record and (folder / run_folder.LOCK).exists():
         with closing(locked(folder / run_folder.LOCK, make=False)):
             run_folder.remove_checkpoints(folder)

@@ -38,12 +38,7 @@ MARKS: dict[str, Mark] = {  # of a sweep's own files
 def check_folder(out: Path, sweep: Sweep, *, resume: bool, overwrite: bool, growing: bool = False) -> None:
     """Check that a sweep can be run in a folder, before it begins.
 
-    Args:
-        out: the folder.
-        sweep: what to run there.
-        resume: whether the sweep in the folder is continued.
-        overwrite: whether the sweep in the folder is replaced.
-        growing: whether a continued sweep may have other points, such as more seeds; common points must be the same.
+    With `growing` a continued sweep may have other points, such as more seeds; common points must be the same.
     """
     run_folder.check_usable(out, may_hold_files=overwrite or resume)
     _check_files(out, content_of(sweep))

@@ -86,10 +86,7 @@ def _in_place_of_list(text: str, path: KeyPath) -> str | None:
 def remedy(text: str, key: str, *, whole: bool = False) -> str | None:
     """Return what to write in place of a text that was meant as a number, such as "write 20e6"; None if unknown.
 
-    Args:
-        text: the text in the file.
-        key: the name of its key, whose ending names the unit; "" if it has none.
-        whole: only whole numbers are allowed.
+    The ending of the `key` names the unit; "" if it has none.
     """
     for form, words in WORDS:
         if re.fullmatch(form, text):

@@ -110,11 +110,7 @@ class Partition(Member):
 
 
 def check_parts(partition: Partition, parts: Sequence[Indices], count: int, samples: int) -> None:
-    """Check the parts that a partition from outside has returned.
-
-    Raises:
-        WrongReturn: a device does not get a list of samples.
-    """
+    """Check that a partition from outside has returned a list of samples for each device."""
     if is_trusted(partition):
         return
     hook = dividing_hook(partition)

@@ -124,9 +124,7 @@ def _legend_columns(labels: Sequence[str]) -> int:
 def draw(groups: Sequence[SeedGroup], part: str | None) -> Figure:
     """Return a figure with a line or a bar for each group of runs: one panel at a column's width, or all at a page's.
 
-    Args:
-        groups: groups of runs that differ only in their seed.
-        part: rounds, time, energy or phases; None for all with data.
+    The `part` is rounds, time, energy or phases; None stands for all with data.
     """
     drawn = [DrawnGroup(group, look_of(number)) for number, group in enumerate(groups)]
     views = accuracy_views()

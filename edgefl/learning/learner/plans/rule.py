@@ -34,10 +34,7 @@ class Work:
 def plan_by_rule(engine: str, work: Work, gpu_bytes: int | None = None) -> Plan:
     """Return the plan for `training.engine: auto`, or for batched or vmap without a width.
 
-    Args:
-        engine: auto, batched or vmap.
-        work: the model and the round.
-        gpu_bytes: the memory of the GPU that trains; None: the CPU trains.
+    The GPU that trains has a memory of `gpu_bytes`; None: the CPU trains.
     """
     by_hand = engine != "vmap" and work.by_hand
     if gpu_bytes is not None:

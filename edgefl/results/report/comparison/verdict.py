@@ -68,9 +68,7 @@ class Ranking(NamedTuple):
 def section(runs: Sequence[StyledRun], groups: Sequence[PooledRuns]) -> Html:
     """Return tiles with the best settings; an empty text if nothing can be compared.
 
-    Args:
-        runs: of the page.
-        groups: the same runs, pooled by seed; none if each is a setting of its own.
+    The `groups` are the same runs, pooled by seed; none if each is a setting of its own.
     """
     settings = _settings(runs, groups)
     found = rankings(settings)

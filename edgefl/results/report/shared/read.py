@@ -286,9 +286,7 @@ def _without_rows(name: str) -> ColumnArrays:
 def from_memory(documents: Documents, tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> Run:
     """Return a run that has written no folder, with the numbers that its files would hold.
 
-    Args:
-        documents: its scenario, manifest and summary.
-        tables: the columns of each table by the name of its file; rounds.csv and devices.csv at least.
+    The `tables` are keyed by the name of the file; rounds.csv and devices.csv are among them.
     """
     events = tables.get(EVENTS_FILE)
     arrays = {name: arrays_from(columns, name) for name, columns in tables.items() if name != EVENTS_FILE}
