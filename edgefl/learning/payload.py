@@ -286,10 +286,7 @@ def _traffic(algorithm: Algorithm, *, minimal: bool) -> tuple[Traffic, Traffic, 
 
 
 def _check_traffic(algorithm: Algorithm, traffic: Sequence[Traffic], d: int, training: Training) -> None:
-    """Check with a vector of the model's size, or of a million numbers, the traffic that small ones have shown.
-
-    It must be a number of vectors of the model's size and some further floats.
-    """
+    """Check that a large vector's traffic is a number of its size and some further floats, as that of small ones."""
     d = min(d, LARGEST_TRIAL)
     floats = _floats_sent(algorithm, d, minimal=training.minimal_uploads)
     for hook, sent, found in zip(("downlink", "sent_once", "finish"), traffic, floats, strict=True):

@@ -112,12 +112,7 @@ def _opened(folder: Path, name: str) -> Iterator[Any]:
 
 
 def columns_of(folder: Path, name: str) -> tuple[ResultColumn, ...]:
-    """Return the possible columns of a table of a result folder.
-
-    Raises:
-        InputError: the manifest is damaged.
-        KeyError: there is no such table.
-    """
+    """Return the possible columns of a table of a result folder."""
     known = columns_of_files()
     if name in known:
         return known[name]
@@ -130,12 +125,7 @@ def tables_by_rows(folder: Path) -> tuple[ResultFile, ...]:
 
 
 def header_of(folder: Path, name: str) -> list[str]:
-    """Return the column names of a CSV file.
-
-    Raises:
-        InputError: it does not exist.
-        ValueError: it is empty.
-    """
+    """Return the column names of a CSV file."""
     with _opened(folder, name) as stream:
         return _header(csv.reader(stream), name)
 

@@ -172,22 +172,14 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def remove_results(folder: Path) -> None:
-    """Remove the results of an earlier run from its folder.
-
-    Raises:
-        OSError: the system does not allow it.
-    """
+    """Remove the results of an earlier run from its folder."""
     for name, mark in (RESULT_MARKS | _marks_of(described_in(_manifest(folder), folder))).items():
         own_files.remove(folder / name, mark)
     own_files.remove_half_written(folder)
 
 
 def remove_files(folder: Path, names: Iterable[str]) -> None:
-    """Remove some results of a run from its folder, if edgefl has written them.
-
-    Raises:
-        OSError: the system does not allow it.
-    """
+    """Remove some results of a run from its folder, if edgefl has written them."""
     for name in names:
         own_files.remove(folder / name, RESULT_MARKS[name])
 

@@ -94,10 +94,6 @@ def build(
 def rehearse(scenario: Scenario, access: Access | None = None) -> None:
     """Do everything that a run does before it learns, except for reading data that would take long.
 
-    Args:
-        scenario: the scenario to check.
-        access: whether code from outside that only a value of `report.what_if` names is imported.
-
     Raises:
         Unavailable: the data are not on this machine, or were never read before.
         InputError: the data, partition, model or devices do not fit the scenario.

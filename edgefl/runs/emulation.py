@@ -141,10 +141,7 @@ def _anchored(options: Options) -> Options:
 
 
 def _looked_at(folder: Path, options: Options, scenario: Scenario) -> tuple[Scenario, Result | None]:
-    """Return the scenario to run in a folder, and its finished result if the folder has it.
-
-    A resumed run keeps the training plan with which it was begun.
-    """
+    """Return the scenario to run, with the plan of a run begun in the folder, and the finished result if it has one."""
     overwrite = options.overwrite
     check_place(
         folder,

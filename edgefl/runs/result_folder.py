@@ -31,17 +31,10 @@ FolderState = tuple[tuple[str, int], ...]  # names of the result files in a fold
 
 
 class ResultFolder:
-    """A run's folder, with the record of its learning.
+    """A run's folder, with the record of its learning, which no other process may use.
 
-    Args:
-        path: the folder.
-        own: tables of measures from outside that the run will write.
-        resume: whether the run in the folder is continued.
-        shared: result folders of other runs with records.
-        shares: whether other runs will read the record of this one.
-
-    Raises:
-        InputError: another process uses the record, or it cannot be read.
+    The run will write `own` tables of measures from outside. It may read the records of other runs in the folders
+    `shared`; if it `shares`, other runs will read its own record.
     """
 
     def __init__(

@@ -38,11 +38,7 @@ class SweepIndex:
         self._writing_s = 0.0  # spent on writing so far
 
     def write(self) -> None:
-        """Write the index.
-
-        Raises:
-            OSError: the system does not allow it, or the disk is full.
-        """
+        """Write the index."""
         began_s = monotonic()
         write_atomically(self._path, index_of(self._keys, self._runs))
         self._writing_s += monotonic() - began_s

@@ -94,11 +94,7 @@ def run(
 ) -> SweepResult:
     """Run all points of a sweep, and report on finished ones; a point that fails does not stop others.
 
-    Args:
-        sweep: the points.
-        options: how to run them.
-        on_run_end: called after each run.
-        on_begin: called when the sweep can no longer be refused, before any change.
+    After each run `on_run_end` is called; `on_begin` when the sweep can no longer be refused, before any change.
 
     Raises:
         InputError: the options or the folder do not allow the sweep to run; nothing was written.

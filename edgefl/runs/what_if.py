@@ -75,16 +75,9 @@ def price_folder(
 ) -> list[WhatIfRow]:
     """Price a finished run with other values of some keys, one key at a time, and write the table.
 
-    Args:
-        folder: of the run.
-        over: the values of each key.
-        where: returns the place of a key's values, for messages.
-        out: file for the table; None: the table of the folder, in which rows of other keys stay.
-        workers: points at a time, at most; None: one for each core.
-        on_point: called after each point.
-
-    Returns:
-        A row of the run itself, and the rows of the values.
+    Returns a row of the run itself, and the rows of the values. For messages `where` returns the place of a key's
+    values. Without `out` it is the table of the folder, in which rows of other keys stay. At most `workers` points are
+    priced at a time; None: one for each core.
 
     Raises:
         InputError: the folder holds no finished run, a key or value is wrong, or no value of a key can be priced;

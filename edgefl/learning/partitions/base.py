@@ -294,11 +294,7 @@ def whole(value: float) -> int:
 
 
 def first_success(draw: Callable[[], Drawn | None], complaint: str, most: int = MAX_DRAWS) -> Drawn:
-    """Return the first draw that is not None, of at most `most`.
-
-    Raises:
-        InputError: all draws were None; the message is the complaint.
-    """
+    """Return the first draw that is not None, of at most `most`; raise an InputError with the complaint if all were."""
     for _ in range(most):
         drawn = draw()
         if drawn is not None:

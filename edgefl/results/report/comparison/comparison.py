@@ -205,10 +205,7 @@ def _row(
 
 
 def _differing_keys(reference: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Return the keys, other than the algorithm's, in which a run differs from its reference.
-
-    Runs that differ in more than the algorithm are not comparable: their results differ for several reasons.
-    """
+    """Return the keys, other than the algorithm's, in which a run differs from its reference."""
     keys = describe.differences([reference, scenario])
     return [key for key in keys if key.partition(".")[0] not in OWN_KEYS and key not in PLAN_KEYS]
 

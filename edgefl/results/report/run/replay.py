@@ -79,10 +79,7 @@ def player(run: Run, choice: Choice) -> Html:
 
 
 def _speeds(choice: Choice) -> list[tuple[str, str, bool]]:
-    """Return the speeds in virtual seconds a second, as a value and a text, and which is the first one.
-
-    At the first speed a round takes a second or two.
-    """
+    """Return the speeds in virtual seconds a second, as values and texts; at the first a round takes seconds."""
     length_s = min(max(ROUND_LENGTH_S * choice.rounds, SHORTEST_S), LONGEST_S)
     first = _round_number(choice.until_s / length_s)
     return [(f"{factor * first:.6g}", seconds(factor * first), factor == 1) for factor in SPEEDS]

@@ -130,11 +130,7 @@ class Study:
         return describe.at(scenario, "server.deadline_s") is not None
 
     def run_folder(self, row: int) -> Path:
-        """Return the result folder of a run, given by its row in the index.
-
-        Raises:
-            InputError: it lies outside the sweep's folder.
-        """
+        """Return the result folder of a run, given by its row; refuse one outside the folder of the sweep."""
         name = self.texts["folder"][row]
         folder = self.folder / name
         # A sweep's folder may come from elsewhere: its index must not lead to other files.
